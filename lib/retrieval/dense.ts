@@ -1,42 +1,37 @@
-import { z } from 'zod';
-import { join } from 'node:path';
-import { existsSync } from 'node:fs';
+/** Dense retrieval: encoded passages, kept on disk for slow encoders, and a retriever. */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { range, sum } from 'd3-array';
-import { type Retriever, perQuery, requireInteger } from './retriever.js';
-import type { VectorIndex } from './exact.js';
-import type { Encoder } from './encoder.js';
-import { readSafetensors } from '../tensor/weight-files.js';
-import { printSafetensors } from '../tensor/safetensors.js';
-import { startProgress } from '../io/progress.js';
-import { shortPath } from '../io/paths.js';
-import { withFolderLock } from '../io/folder-lock.js';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { z } from 'zod';
 import type { Passage } from '../data/question.js';
+import { readJson, writeFileSafely } from '../io/files.js';
+import { withFolderLock } from '../io/folder-lock.js';
+import { shortPath } from '../io/paths.js';
+import { startProgress } from '../io/progress.js';
+import { printSafetensors } from '../tensor/safetensors.js';
+import { readSafetensors } from '../tensor/weight-files.js';
+import type { Encoder } from './encoder.js';
+import type { VectorIndex } from './exact.js';
+import { perQuery, requireInteger, type Retriever } from './retriever.js';
 
-//==== lib/retrieval/dense.ts
 export interface DenseParts {
   encoder: Encoder;
-  /** Holds the passages' vectors in the order of `passages`. */
+  /** The passages' vectors, in the order of `passages`. */
   index: VectorIndex;
   passages: readonly Passage[];
 }
 
-/**
- * A retriever that encodes the queries and looks their neighbours up; the score is the
- * cosine.
- */
+/** A retriever that encodes queries and finds their nearest passages; score = cosine. */
 export function createDenseRetriever({ encoder, index, passages }: DenseParts): Retriever {
-  if (index.size !== passages.length) {
+  if (index.size !== passages.length)
     throw new RangeError(
       `Expected an index of ${passages.length} passages, but got ${index.size}.`,
     );
-  }
-  if (index.dimensions !== encoder.dimensions) {
+  if (index.dimensions !== encoder.dimensions)
     throw new RangeError(
       `Expected an index of ${encoder.dimensions} dimensions, but got ${index.dimensions}.`,
     );
-  }
   return {
     name: `${encoder.name}-${index.name}`,
     retrieve: async (queries, { topK, signal }) => {
@@ -65,59 +60,38 @@ export async function encodePassages(
   return vectors;
 }
 
-//==== lib/retrieval/embeddings.ts
-/**
- * Vectors of a corpus on disk: encoded once, in shards, so that what was encoded before a
- * stop is not encoded again.
- */
-
-/** What vectors are of. */
+/** What vectors were made of. */
 export const sourceSchema = z.strictObject({
-  /** Hash of the passages, in their order. */
+  /** Hash of the passages in their order. */
   corpus: z.string(),
   /** Hash of the encoder's files and settings. */
   encoder: z.string(),
 });
 export type VectorSource = z.infer<typeof sourceSchema>;
 
-const manifestSchema = sourceSchema.extend({
-  size: z.int().min(1),
-  dimensions: z.int().min(1),
-  shardSize: z.int().min(1),
-});
-
-const MANIFEST = 'embeddings.json';
-/** Passages of a shard. */
-const SHARD_SIZE = 512;
-const shardFile = (folder: string, number: number): string =>
-  join(folder, `embeddings-${String(number).padStart(6, '0')}.safetensors`);
-
-/** A hash of passages that changes with any id or text, and with their order. */
+/** A hash of the passages' ids, texts and order. */
 export function corpusHash(passages: readonly Pick<Passage, 'id' | 'contents'>[]): string {
   const hash = createHash('sha256');
   for (const { id, contents } of passages) hash.update(JSON.stringify([id, contents]));
   return hash.digest('hex').slice(0, 12);
 }
 
-/**
- * What describes an index. @throws Error naming the file that is no such description, or
- * is damaged
- */
+/** Reads the description of an index. @throws Error naming the file if it is damaged */
 export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse(await readJson(file));
-  if (parsed.success) return parsed.data;
+  const { data, error } = schema.safeParse(await readJson(file));
+  if (data !== undefined) return data;
   throw new Error(
-    `Expected ${shortPath(file)} to describe an index, but ${z.prettifyError(parsed.error)} Remove it to build the index again.`,
+    `Expected ${shortPath(file)} to describe an index, but ${z.prettifyError(error!)} Remove it to build the index again.`,
   );
 }
 
 /**
- * @throws Error where a folder holds what was made of other passages, by another encoder
- * or in another way
+ * @throws Error if a folder's index was made of other passages, by another encoder or
+ * differently
  */
-export function requireSame(folder: string, found: object, wanted: object): void {
-  for (const [name, value] of Object.entries(wanted)) {
-    const other = (found as Record<string, unknown>)[name];
+export function requireSame(folder: string, actual: object, expected: object): void {
+  for (const [name, value] of Object.entries(expected)) {
+    const other = (actual as Record<string, unknown>)[name];
     if (other !== value)
       throw new Error(
         `Expected ${shortPath(folder)} to hold an index of ${name} ${String(value)}, but it holds one of ${name} ${String(other)}. Choose another folder with --index, or remove that one.`,
@@ -125,10 +99,19 @@ export function requireSame(folder: string, found: object, wanted: object): void
   }
 }
 
+const manifestSchema = sourceSchema.extend({
+  size: z.int().min(1),
+  dimensions: z.int().min(1),
+  shardSize: z.int().min(1),
+});
+
+/** Passages per shard. */
+const SHARD_SIZE = 512;
+
 /**
- * Vectors of all passages, from a folder as far as they are there. One process at a
- * time encodes into a folder.
- * @throws Error where the folder is of other passages or another encoder
+ * The passages' vectors, read from a folder; missing shards are encoded and written
+ * first, by one process at a time.
+ * @throws Error if the folder belongs to other passages or another encoder
  */
 export async function embedCorpus(
   encoder: Encoder,
@@ -137,55 +120,54 @@ export async function embedCorpus(
 ): Promise<Float32Array[]> {
   const { dimensions } = encoder;
   const manifest = { ...source, size: passages.length, dimensions };
-  const file = join(folder, MANIFEST);
+  const manifestFile = join(folder, 'embeddings.json');
   let shardSize = SHARD_SIZE;
-  if (existsSync(file)) {
-    const { shardSize: before, ...found } = await readManifest(file, manifestSchema);
-    requireSame(folder, found, manifest);
-    shardSize = before;
+  if (existsSync(manifestFile)) {
+    const stored = await readManifest(manifestFile, manifestSchema);
+    requireSame(folder, stored, manifest);
+    ({ shardSize } = stored);
   }
-  const shards = range(0, passages.length, shardSize).map((from, i) => {
-    return { file: shardFile(folder, i), part: passages.slice(from, from + shardSize) };
-  });
-  const isMissing = (shard: { file: string }): boolean => !existsSync(shard.file);
+  const shards = range(0, passages.length, shardSize).map((start, i) => ({
+    file: join(folder, `embeddings-${String(i).padStart(6, '0')}.safetensors`),
+    part: passages.slice(start, start + shardSize),
+  }));
+  const isMissing = ({ file }: { file: string }): boolean => !existsSync(file);
   if (shards.some(isMissing))
     await withFolderLock(folder, async () => {
-      if (!existsSync(file))
-        await writeFileSafely(file, `${JSON.stringify({ ...manifest, shardSize })}\n`);
-      // Another process may have been at it.
+      if (!existsSync(manifestFile))
+        await writeFileSafely(manifestFile, `${JSON.stringify({ ...manifest, shardSize })}\n`);
+      // Again: another process may have encoded some.
       const missing = shards.filter(isMissing);
       const total = sum(missing, ({ part }) => part.length);
-      const progress = startProgress('Encoding passages', passages.length, passages.length - total);
+      const numBefore = passages.length - total;
+      const progress = startProgress('Encoding passages', passages.length, numBefore);
       const start = performance.now();
       let done = 0;
       try {
-        for (const shard of missing) {
-          const texts = shard.part.map(({ contents }) => contents);
+        for (const { file, part } of missing) {
+          const texts = part.map(({ contents }) => contents);
           const vectors = await encoder.encode(texts, { kind: 'passage' });
           const values = new Float32Array(vectors.length * dimensions);
           vectors.forEach((vector, i) => values.set(vector, i * dimensions));
-          const tensors = new Map([
-            ['embeddings', { shape: [vectors.length, dimensions], values }],
-          ]);
-          await writeFileSafely(shard.file, printSafetensors(tensors, { storage: 'F32' }));
+          const shape = [vectors.length, dimensions];
+          const tensors = new Map([['embeddings', { shape, values }]]);
+          await writeFileSafely(file, printSafetensors(tensors, { storage: 'F32' }));
           done += texts.length;
           const rate = done / ((performance.now() - start) / 1000);
-          progress.update(
-            passages.length - total + done,
-            `${rate < 10 ? rate.toFixed(1) : Math.round(rate)} a second`,
-          );
+          const perSecond = rate < 10 ? rate.toFixed(1) : Math.round(rate);
+          progress.update(numBefore + done, `${perSecond} a second`);
         }
       } finally {
         progress.stop();
       }
     });
-  const read = async ({ file: path, part }: (typeof shards)[number]): Promise<Float32Array[]> => {
-    const { shape = [], values } = (await readSafetensors(path)).get('embeddings') ?? {};
+  const readShard = async ({ file, part }: (typeof shards)[number]): Promise<Float32Array[]> => {
+    const { shape = [], values } = (await readSafetensors(file)).get('embeddings') ?? {};
     if (shape.join() !== [part.length, dimensions].join())
       throw new Error(
-        `Expected ${shortPath(path)} to hold ${part.length} x ${dimensions} numbers, but got ${shape.join(' x ') || 'none'}. Remove it to encode these passages again.`,
+        `Expected ${shortPath(file)} to hold ${part.length} x ${dimensions} numbers, but got ${shape.join(' x ') || 'none'}. Remove it to encode these passages again.`,
       );
     return part.map((_, i) => values!.subarray(i * dimensions, (i + 1) * dimensions));
   };
-  return (await Promise.all(shards.map(read))).flat();
+  return (await Promise.all(shards.map(readShard))).flat();
 }

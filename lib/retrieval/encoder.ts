@@ -1,18 +1,23 @@
-import { z } from 'zod';
-import { join } from 'node:path';
+/**
+ * Sentence encoders, and this project's own: hashed words and character n-grams,
+ * projected.
+ */
 import { readFile } from 'node:fs/promises';
-import { splitTitle, splitWords } from './words.js';
-import { requireInteger } from './retriever.js';
-import { normalise } from './exact.js';
-import {
-  type StoredTensor,
-  parseStored,
-  requireFinite,
-  printStored,
-} from '../tensor/safetensors.js';
+import { join } from 'node:path';
+import { z } from 'zod';
 import type { Random } from '../random.js';
+import {
+  parseStored,
+  printStored,
+  requireFinite,
+  type StoredTensor,
+} from '../tensor/safetensors.js';
+import { normalise } from './exact.js';
+import { requireInteger } from './retriever.js';
+import { splitTitle, splitWords } from './words.js';
 
-//==== lib/retrieval/encoder.ts
+export type TextKind = 'query' | 'passage';
+
 /** Turns texts into unit vectors whose inner products rank passages for a query. */
 export interface Encoder {
   readonly name: string;
@@ -20,9 +25,20 @@ export interface Encoder {
   encode(texts: readonly string[], options: { kind: TextKind }): Promise<Float32Array[]>;
 }
 
+export interface FeatureOptions {
+  /** Hash buckets for whole words. */
+  wordBuckets: number;
+  /** Hash buckets for character n-grams. */
+  gramBuckets: number;
+  /** Lengths of the n-grams, counting word boundaries as characters. */
+  gramLengths: readonly number[];
+  /** How often a feature of a passage's title counts. */
+  titleWeight: number;
+}
+
 /**
- * Weights of the embedded encoder: a text's vector is the sum over its features of
- * value * gain (of its kind) * row of the projection, brought to unit length.
+ * The hashed encoder's weights: a text's vector is the sum over its features of value *
+ * gain (for its kind) * projection row, normalised.
  */
 export interface HashedWeights {
   dimensions: number;
@@ -42,30 +58,51 @@ export interface HashedOptions extends Partial<FeatureOptions> {
   dimensions?: number;
 }
 
-/**
- * Wraps weights as an encoder; texts without any feature become the zero vector. Runs in
- * a browser.
- */
+/** An encoder with these weights; a text without features becomes the zero vector. */
 export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
-  checkWeights(weights);
+  const { dimensions, features, projection, queryGain, passageGain } = weights;
+  const numBuckets = features.wordBuckets + features.gramBuckets;
+  const sizes = [projection.length / dimensions, queryGain.length, passageGain.length];
+  if (sizes.some((size) => size !== numBuckets))
+    throw new RangeError(
+      `Expected ${numBuckets} rows in the projection and both gains, but got ${sizes.join(', ')}.`,
+    );
   return {
     name: 'hashed',
-    dimensions: weights.dimensions,
+    dimensions,
     weights,
     encode: async (texts, { kind }) =>
       texts.map((text) =>
-        normalise(projectFeatures(weights, hashFeatures(text, kind, weights.features), kind)),
+        normalise(projectFeatures(weights, hashFeatures(text, kind, features), kind)),
       ),
   };
 }
 
+/** The sum of the features' weighted rows, not normalised: (dimensions) */
+function projectFeatures(
+  weights: HashedWeights,
+  { buckets, values }: Features,
+  kind: TextKind,
+): Float32Array {
+  const { dimensions, projection } = weights;
+  const gains = kind === 'query' ? weights.queryGain : weights.passageGain;
+  const sum = new Float32Array(dimensions);
+  buckets.forEach((bucket, i) => {
+    const weight = values[i] * gains[bucket];
+    const row = bucket * dimensions;
+    for (let d = 0; d < dimensions; d++) sum[d] += weight * projection[row + d];
+  });
+  return sum;
+}
+
+/** N-grams start with less weight than the words that they overlap. */
+const GRAM_GAIN = 0.4;
+
 /**
- * A random projection with idf gains: a lexical encoder that needs no training, and the
- * start of training. Inner products keep those of the weighted feature vectors up to
- * noise of about 1 / sqrt(dimensions).
- *
- * @param passageTexts contents of the corpus, from which document frequencies are
- * counted.
+ * A random projection with idf gains: a lexical encoder without training, and the start
+ * of training. It keeps inner products of weighted features up to noise of about 1 /
+ * sqrt(dimensions).
+ * @param passageTexts the corpus, for document frequencies
  */
 export function randomWeights(
   passageTexts: readonly string[],
@@ -89,113 +126,47 @@ export function randomWeights(
     { length: numBuckets * dimensions },
     () => random.normal() * scale,
   );
-  const idf = bucketIdf(passageTexts, features);
-  return { dimensions, features, projection, queryGain: idf, passageGain: idf.slice() };
-}
-
-const GRAM_GAIN = 0.4; // n-grams start below the words that they overlap
-
-function bucketIdf(passageTexts: readonly string[], features: FeatureOptions): Float32Array {
-  const counts = new Float64Array(features.wordBuckets + features.gramBuckets);
-  for (const text of passageTexts) {
+  const counts = new Float64Array(numBuckets);
+  for (const text of passageTexts)
     for (const bucket of hashFeatures(text, 'passage', features).buckets) counts[bucket]++;
-  }
-  return Float32Array.from(counts, (df, bucket) => {
+  const gains = Float32Array.from(counts, (df, bucket) => {
     const idf = Math.log(1 + (passageTexts.length - df + 0.5) / (df + 0.5));
-    return bucket < features.wordBuckets ? idf : GRAM_GAIN * idf;
+    return bucket < wordBuckets ? idf : GRAM_GAIN * idf;
   });
+  return { dimensions, features, projection, queryGain: gains, passageGain: gains.slice() };
 }
 
-/** The sum of the features' weighted rows, not yet normalised. (dimensions) */
-export function projectFeatures(
-  weights: HashedWeights,
-  features: Features,
-  kind: TextKind,
-): Float32Array {
-  const { dimensions, projection } = weights;
-  const gains = kind === 'query' ? weights.queryGain : weights.passageGain;
-  const sum = new Float32Array(dimensions);
-  features.buckets.forEach((bucket, i) => {
-    const weight = features.values[i] * gains[bucket];
-    const row = bucket * dimensions;
-    for (let d = 0; d < dimensions; d++) sum[d] += weight * projection[row + d];
-  });
-  return sum;
-}
-
-function checkWeights({
-  dimensions,
-  features,
-  projection,
-  queryGain,
-  passageGain,
-}: HashedWeights): void {
-  const numBuckets = features.wordBuckets + features.gramBuckets;
-  const sizes = [projection.length / dimensions, queryGain.length, passageGain.length];
-  if (sizes.some((size) => size !== numBuckets)) {
-    throw new RangeError(
-      `Expected ${numBuckets} rows in the projection and both gains, but got ${sizes.join(', ')}.`,
-    );
-  }
-}
-
-//==== lib/retrieval/features.ts
-/** What the embedded encoder reads from a text, and how wide its hash table is. */
-export interface FeatureOptions {
-  /** Rows of the hash table for whole words. */
-  wordBuckets: number;
-  /** Rows of the hash table for character n-grams. */
-  gramBuckets: number;
-  /** Lengths of the character n-grams, word boundaries included as characters. */
-  gramLengths: readonly number[];
-  /** How often a feature of a passage's title counts. */
-  titleWeight: number;
-}
-
-/** Sparse features: distinct bucket numbers with their values. */
+/** Sparse features: distinct buckets and their values. */
 export interface Features {
   buckets: Uint32Array;
   values: Float32Array;
 }
 
-export type TextKind = 'query' | 'passage';
-
-/**
- * Hashed features of a text; the value of a bucket that is hit with weight w in total is
- * ln(1 + w).
- */
+/** A text's hashed features; the value of a bucket with total weight w is ln(1 + w). */
 export function hashFeatures(text: string, kind: TextKind, options: FeatureOptions): Features {
+  const { wordBuckets, gramBuckets, gramLengths, titleWeight } = options;
   const weights = new Map<number, number>();
-  if (kind === 'query') {
-    countFeatures(text, 1, options, weights);
-  } else {
+  const countFeatures = (part: string, weight: number): void => {
+    const count = (bucket: number) => weights.set(bucket, (weights.get(bucket) ?? 0) + weight);
+    for (const word of splitWords(part)) {
+      count(hashText(word, 0, word.length) % wordBuckets);
+      if (gramBuckets === 0) continue;
+      const bounded = `<${word}>`;
+      for (const length of gramLengths)
+        for (let start = 0; start + length <= bounded.length; start++)
+          count(wordBuckets + (hashText(bounded, start, start + length) % gramBuckets));
+    }
+  };
+  if (kind === 'query') countFeatures(text, 1);
+  else {
     const passage = splitTitle(text);
-    countFeatures(passage.title, options.titleWeight, options, weights);
-    countFeatures(passage.text, 1, options, weights);
+    countFeatures(passage.title, titleWeight);
+    countFeatures(passage.text, 1);
   }
   return {
     buckets: Uint32Array.from(weights.keys()),
     values: Float32Array.from(weights.values(), (weight) => Math.log1p(weight)),
   };
-}
-
-function countFeatures(
-  text: string,
-  weight: number,
-  { wordBuckets, gramBuckets, gramLengths }: FeatureOptions,
-  weights: Map<number, number>,
-): void {
-  const count = (bucket: number) => weights.set(bucket, (weights.get(bucket) ?? 0) + weight);
-  for (const word of splitWords(text)) {
-    count(hashText(word, 0, word.length) % wordBuckets);
-    if (gramBuckets === 0) continue;
-    const bounded = `<${word}>`;
-    for (const length of gramLengths) {
-      for (let start = 0; start + length <= bounded.length; start++) {
-        count(wordBuckets + (hashText(bounded, start, start + length) % gramBuckets));
-      }
-    }
-  }
 }
 
 /** FNV-1a over UTF-16 code units with a final avalanche, 32 bits. */
@@ -207,17 +178,14 @@ function hashText(text: string, start: number, end: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-//==== lib/retrieval/encoder-file.ts
 /**
- * The embedded encoder as one safetensors file: `projection` (I8, buckets x
- * dimensions), `query_gain` and `passage_gain` (F32, buckets), its options as text in
- * `__metadata__`. A row's scale (its largest magnitude / 127) is folded into the gains,
- * so that the encoder runs on the 8-bit rows as they are. About dimensions + 8 bytes a
- * bucket.
+ * The format of the hashed encoder's file: safetensors with `projection` (I8, buckets x
+ * dimensions), `query_gain` and `passage_gain` (F32, buckets), and options in
+ * `__metadata__`. A row's scale (largest magnitude / 127) is folded into the gains, so
+ * 8-bit rows are used as they are.
  */
 const FORMAT = 'parallelsearch-hashed-encoder-1';
 const LARGEST = 127;
-/** Its name in an encoder's folder. */
 export const ENCODER_FILE = 'encoder.safetensors';
 
 const optionsSchema = z.strictObject({
@@ -230,16 +198,15 @@ const optionsSchema = z.strictObject({
   }),
 });
 
-const stored = (
-  dtype: string,
-  { buffer, length }: Int8Array | Float32Array,
-  shape = [length],
-): StoredTensor => ({ dtype, shape, bytes: new Uint8Array(buffer) });
-
-/** The encoder's bytes in safetensors format, the projection rounded to 8 bits. */
+/** The encoder as a file's bytes, the projection rounded to 8 bits. */
 export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
   const { projection, queryGain, passageGain } = quantise(weights);
   const { dimensions, features } = weights;
+  const stored = (
+    dtype: string,
+    { buffer, length }: Int8Array | Float32Array,
+    shape = [length],
+  ): StoredTensor => ({ dtype, shape, bytes: new Uint8Array(buffer) });
   return printStored({
     metadata: { format: FORMAT, options: JSON.stringify({ dimensions, features }) },
     tensors: new Map([
@@ -250,18 +217,34 @@ export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
   });
 }
 
+function quantise({ dimensions, projection, queryGain, passageGain }: HashedWeights) {
+  const rows = new Int8Array(projection.length);
+  const scales = queryGain.map((_, bucket) => {
+    const [start, end] = [bucket * dimensions, (bucket + 1) * dimensions];
+    let largest = 0;
+    for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(projection[at]));
+    const scale = largest / LARGEST;
+    for (let at = start; scale > 0 && at < end; at++) rows[at] = Math.round(projection[at] / scale);
+    return scale;
+  });
+  return {
+    projection: rows,
+    queryGain: queryGain.map((gain, bucket) => gain * scales[bucket]),
+    passageGain: passageGain.map((gain, bucket) => gain * scales[bucket]),
+  };
+}
+
 /**
- * Reads what `encoderToBytes` wrote.
- * @throws Error when the bytes are of another format or cut short, or a gain is not a
- * finite number
+ * The reverse of {@link encoderToBytes}.
+ * @throws Error for another format, a truncated file, or a gain that is not finite
  */
 export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   const { metadata, tensors } = parseStored(bytes);
   if (metadata.format !== FORMAT)
     throw new Error(
-      `Expected an encoder file (${FORMAT}), but its format is ${metadata.format ?? 'not named'}.`,
+      `Expected an encoder file (${FORMAT}), but its format is ${metadata.format ?? 'missing'}.`,
     );
-  // A copy, since the bytes in a file need not lie where numbers of 4 bytes may begin.
+  // Copies the bytes, which may not be aligned.
   const data = (name: string, dtype: string): ArrayBuffer => {
     const tensor = tensors.get(name);
     if (tensor?.dtype !== dtype)
@@ -286,21 +269,4 @@ export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
 /** Loads an encoder from its folder. */
 export async function loadEncoder(folder: string): Promise<HashedEncoder> {
   return encoderFromBytes(await readFile(join(folder, ENCODER_FILE)));
-}
-
-function quantise({ dimensions, projection, queryGain, passageGain }: HashedWeights) {
-  const rows = new Int8Array(projection.length);
-  const scales = queryGain.map((_, bucket) => {
-    const [start, end] = [bucket * dimensions, (bucket + 1) * dimensions];
-    let largest = 0;
-    for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(projection[at]));
-    const scale = largest / LARGEST;
-    for (let at = start; scale > 0 && at < end; at++) rows[at] = Math.round(projection[at] / scale);
-    return scale;
-  });
-  return {
-    projection: rows,
-    queryGain: queryGain.map((gain, bucket) => gain * scales[bucket]),
-    passageGain: passageGain.map((gain, bucket) => gain * scales[bucket]),
-  };
 }

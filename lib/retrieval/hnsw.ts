@@ -14,27 +14,19 @@ export interface HnswOptions {
   m?: number;
   /** Candidates kept while building; default 200. */
   efConstruction?: number;
-  /**
-   * Candidates kept while searching (raised to topK where that is larger); default 64.
-   */
+  /** Candidates kept while searching, at least topK; default 64. */
   efSearch?: number;
   /** Seed of the layers' random heights; default 100. */
   seed?: number;
 }
 
-/**
- * An HNSW graph (Malkov and Yashunin 2016); searches run one after another on the calling
- * thread.
- */
+/** An HNSW graph (Malkov and Yashunin 2016); searches block the calling thread. */
 export interface HnswIndex extends VectorIndex {
-  /**
-   * Writes the graph to `path` and its manifest to `path` + '.json', each whole or not at
-   * all: hash, sizes, settings, and what its vectors are of, if that is given.
-   */
+  /** Writes the graph to `path` and its manifest to `path` + '.json', each atomically. */
   save(path: string, source?: VectorSource): Promise<void>;
 }
 
-/** The part of hnswlib-node that is used here. */
+/** The parts of hnswlib-node used here. */
 interface HierarchicalNSW {
   initIndex(options: {
     maxElements: number;
@@ -68,12 +60,11 @@ const manifestSchema = z.strictObject({
 });
 type Manifest = Omit<z.infer<typeof manifestSchema>, 'space' | 'source' | 'hash'>;
 
-/** Says when a graph is built for longer than that. */
+/** Larger graphs are built with a progress bar. */
 const SILENT_SIZE = 5000;
 
 /**
- * Builds an HNSW index over unit-length copies of the vectors. Needs the optional package
- * hnswlib-node.
+ * Builds an HNSW index of normalised vectors. Needs the optional package hnswlib-node.
  */
 export async function buildHnswIndex(
   vectors: readonly Float32Array[],
@@ -91,7 +82,7 @@ export async function buildHnswIndex(
   const breathe = createBreather();
   try {
     for (const [i, vector] of vectors.entries()) {
-      // The binding takes plain arrays only.
+      // The binding accepts plain arrays only.
       graph.addPoint(Array.from(normalise(vector)), i);
       await breathe();
       progress?.update(i + 1);
@@ -103,10 +94,10 @@ export async function buildHnswIndex(
 }
 
 /**
- * Loads what `save` wrote.
+ * Loads a saved index.
  * @param options.efSearch overrides the stored setting
- * @param options.expected what the graph must be of and built with; anything by default
- * @throws Error naming what is otherwise, or a graph that is missing or damaged
+ * @param options.expected source and settings that the graph must have
+ * @throws Error naming what differs, or a graph that is missing or damaged
  */
 export async function loadHnswIndex(
   path: string,
@@ -115,7 +106,7 @@ export async function loadHnswIndex(
   const { space: _, source, hash, ...stored } = await readManifest(`${path}.json`, manifestSchema);
   if ((await contentHash([path])) !== hash)
     throw new Error(
-      `Expected ${shortPath(path)} to be the graph that ${shortPath(path)}.json describes, but it is not. Build the index again.`,
+      `Expected ${shortPath(path)} to be the graph that ${shortPath(path)}.json describes, but its hash differs. Build the index again.`,
     );
   requireSame(path, { ...stored, ...source }, options.expected ?? {});
   const graph = newGraph(stored.dimensions);
@@ -139,10 +130,10 @@ function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
     search: (vector, topK) => {
       requireInteger('topK', topK);
       requireDimensions(vector, dimensions);
-      const wanted = Math.min(topK, size);
-      // Set for every search: a loaded graph falls back to 10.
-      graph.setEf(Math.max(efSearch, wanted));
-      const { neighbors, distances } = graph.searchKnn(Array.from(normalise(vector)), wanted);
+      const count = Math.min(topK, size);
+      // For every search: a loaded graph resets to 10.
+      graph.setEf(Math.max(efSearch, count));
+      const { neighbors, distances } = graph.searchKnn(Array.from(normalise(vector)), count);
       return neighbors
         .map((index, i) => ({ index, score: 1 - distances[i] }))
         .sort((a, b) => b.score - a.score || a.index - b.index);

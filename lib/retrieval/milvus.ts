@@ -1,6 +1,5 @@
 /**
- * Dense retrieval from Milvus, through its own client: passages and their vectors in a
- * collection, an HNSW graph on the server.
+ * Dense retrieval from Milvus: passages, vectors and their HNSW graph in a collection.
  */
 import { z } from 'zod';
 import type { Passage } from '../data/question.js';
@@ -11,7 +10,7 @@ import type { HnswOptions } from './hnsw.js';
 import { type Retriever, requireInteger } from './retriever.js';
 import { splitTitle } from './words.js';
 
-/** What every call answers; the client does not throw for what the server refuses. */
+/** In every answer; the client does not throw when the server refuses. */
 interface Status {
   error_code: string | number;
   reason: string;
@@ -25,13 +24,13 @@ interface Row {
   vector: number[];
 }
 
-interface Found {
+interface Hit {
   id: string;
   score: number;
   contents: string;
 }
 
-/** The part of @zilliz/milvus2-sdk-node that is used here. */
+/** The parts of @zilliz/milvus2-sdk-node used here. */
 export interface MilvusClient {
   connectPromise: Promise<unknown>;
   hasCollection(request: Collection): Promise<{ status: Status; value: boolean }>;
@@ -64,13 +63,13 @@ export interface MilvusClient {
       params: object;
       consistency_level: number;
     },
-  ): Promise<{ status: Status; results: Found[] | Found[][] }>;
+  ): Promise<{ status: Status; results: Hit[] | Hit[][] }>;
   closeConnection(): unknown;
 }
 
-/** Milvus's numbers: whether a search waits until it sees all that was written. */
+/** Milvus's consistency levels: whether a search waits to see all writes. */
 const CONSISTENCY = { strong: 0, eventually: 3 };
-/** Its largest text, bytes. */
+/** Milvus's longest text, bytes. */
 const MAX_BYTES = 65_535;
 const BATCH_SIZE = 1000;
 
@@ -79,51 +78,51 @@ const EXAMPLE = 'milvus://127.0.0.1:19530/passages';
 /** Whether a retriever's name is the address of a collection. */
 export const isMilvusAddress = (name: string): boolean => name.startsWith('milvus:');
 
-/** @throws TypeError for what is no `milvus://HOST:PORT/COLLECTION` */
+/** @throws TypeError unless the form is `milvus://HOST:PORT/COLLECTION` */
 function parseAddress(text: string): { address: string; collection: string } {
   const [, address, collection] = /^milvus:\/\/([^/@\s]+)\/(\w+)$/.exec(text) ?? [];
   if (collection) return { address, collection };
   throw new TypeError(`Expected the address of a collection, such as ${EXAMPLE}, but got ${text}.`);
 }
 
-/** @param token `user:password` or a key, for a server that asks for one */
+/** @param token `user:password` or an API key */
 function connect(address: string, token: string | undefined): MilvusClient {
   type Sdk = { MilvusClient: new (options: object) => MilvusClient };
   const { MilvusClient } = loadOptional<Sdk>('@zilliz/milvus2-sdk-node');
   return new MilvusClient({ address, token, logLevel: 'error' });
 }
 
-/** An answer's own contents. @throws Error with the server's reason where it refused */
+/** Returns the answer. @throws Error with the server's reason if it refused */
 function checked<T extends Status | { status: Status }>(answer: T): T {
   const { error_code: code, reason } = 'status' in answer ? answer.status : answer;
   if (code === 'Success' || code === 0) return answer;
-  throw new Error(`Expected Milvus to do what was asked, but: ${reason || code}.`);
+  throw new Error(`Expected Milvus to accept the request, but got: ${reason || code}.`);
 }
 
-/** What a collection says of itself. */
+/** The description of a collection. */
 const manifestSchema = z.object({ encoder: z.string(), dimensions: z.int(), numPassages: z.int() });
 
 interface MilvusOptions {
   token?: string;
-  /** In place of the client of the optional package. */
+  /** Replaces the optional package's client. */
   connect?: typeof connect;
 }
 
 /**
- * What a collection says that this project has made.
- * @throws Error where there is none, or it was made by another encoder
+ * The description of a collection.
+ * @throws Error if this project did not build it, or used another encoder
  */
 async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
-  const found = manifestSchema.safeParse(parseOrNull(schema.description));
-  if (!found.success)
+  const { data: manifest } = manifestSchema.safeParse(parseOrNull(schema.description));
+  if (!manifest)
     throw new Error(
-      `Expected collection ${collection} to be of \`index build\`, but it has other contents. Give another name.`,
+      `Expected collection ${collection} to be built by \`index build\`, but it has other contents. Choose another name.`,
     );
   const { name, dimensions } = encoder;
-  if (found.data.encoder === name && found.data.dimensions === dimensions) return found.data;
+  if (manifest.encoder === name && manifest.dimensions === dimensions) return manifest;
   throw new Error(
-    `Expected collection ${collection} to be of the encoder ${name} (${dimensions} dimensions), but it is of ${found.data.encoder} (${found.data.dimensions}). Name that by --encoder, or build another collection.`,
+    `Expected collection ${collection} to be built with the encoder ${name} (${dimensions} dimensions), but it was built with ${manifest.encoder} (${manifest.dimensions}). Name that one by --encoder, or build another collection.`,
   );
 }
 
@@ -136,11 +135,11 @@ function parseOrNull(text: string): unknown {
 }
 
 /**
- * Writes passages and their vectors into a collection and builds its HNSW graph; a
- * collection that was begun goes on where it was.
- * @param onRows called with the number of passages that are there
- * @throws Error where the server can't be reached or refuses, or has a collection of this
- * name of other contents
+ * Writes passages and their vectors into a collection and builds its HNSW graph; resumes
+ * if interrupted.
+ * @param onRows called with the number of passages written
+ * @throws Error if the server is unreachable or refuses, or the collection has other
+ * contents
  */
 export async function buildMilvusCollection(
   target: string,
@@ -158,7 +157,7 @@ export async function buildMilvusCollection(
   const long = passages.find(({ contents }) => Buffer.byteLength(contents) > MAX_BYTES);
   if (long)
     throw new RangeError(
-      `Expected passages of at most ${MAX_BYTES} bytes, as Milvus takes, but ${long.id} has more. Cut it.`,
+      `Expected passages of at most ${MAX_BYTES} bytes, Milvus's limit, but ${long.id} has more. Shorten it.`,
     );
   const { address, collection } = parseAddress(target);
   const name = { collection_name: collection };
@@ -174,7 +173,7 @@ export async function buildMilvusCollection(
       const { numPassages } = await readManifest(client, collection, encoder);
       if (numPassages !== passages.length)
         throw new Error(
-          `Expected collection ${collection} to be of these ${passages.length} passages, but it is of ${numPassages}. Give another name.`,
+          `Expected collection ${collection} to hold ${passages.length} passages, but it is for ${numPassages}. Choose another name.`,
         );
     } else {
       const fields = [
@@ -186,8 +185,7 @@ export async function buildMilvusCollection(
         await client.createCollection({ ...name, description: JSON.stringify(manifest), fields }),
       );
     }
-    // Both do nothing where they were done; a build that was killed may lack them, a
-    // server started anew the second.
+    // Both are idempotent; a killed build may lack them, a restarted server the second.
     checked(
       await client.createIndex({
         ...name,
@@ -214,7 +212,7 @@ export async function buildMilvusCollection(
         contents,
         vector: Array.from(normalise(vectors[i])),
       }));
-      // A part of the batch may be there of a call that was killed.
+      // A killed build may have written part of the batch.
       const rows = { ...name, data };
       checked(await (start === first && numRows > 0 ? client.upsert(rows) : client.insert(rows)));
       onRows?.(start + batch.length);
@@ -226,10 +224,9 @@ export async function buildMilvusCollection(
 }
 
 /**
- * A retriever over a collection of {@link buildMilvusCollection}; the score is the
- * cosine. All queries go in one request.
- * @param encoder that of the collection
- * @throws Error where the server can't be reached, or the collection is missing or of
+ * A retriever over a collection of {@link buildMilvusCollection}; score = cosine. Sends
+ * all queries in one request.
+ * @throws Error if the server is unreachable, or the collection is missing or built with
  * another encoder
  */
 export async function createMilvusRetriever(
@@ -248,7 +245,7 @@ export async function createMilvusRetriever(
   await client.connectPromise;
   if (!checked(await client.hasCollection(name)).value)
     throw new Error(
-      `Expected a collection ${collection} at ${address}, but there is none. Make it: parallelsearch index build --to ${source}`,
+      `Expected a collection ${collection} at ${address}, but there is none. Build it: parallelsearch index build --to ${source}`,
     );
   await readManifest(client, collection, encoder);
   checked(await client.loadCollectionSync(name));
@@ -264,14 +261,14 @@ export async function createMilvusRetriever(
           ...name,
           data: vectors.map((vector) => Array.from(normalise(vector))),
           limit: topK,
-          // Without them the vectors would come along.
+          // Or the vectors are returned as well.
           output_fields: ['id', 'contents'],
           params: { ef: Math.max(efSearch, topK) },
           consistency_level: CONSISTENCY.eventually,
         }),
       );
-      // The client gives no list of lists for a single vector.
-      const lists = (queries.length === 1 ? [results] : results) as Found[][];
+      // For a single vector the client returns a flat list.
+      const lists = (queries.length === 1 ? [results] : results) as Hit[][];
       return lists.map((list) =>
         list.map(({ id, score, contents }) => ({
           passage: { id, contents, ...splitTitle(contents) },

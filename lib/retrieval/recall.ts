@@ -7,7 +7,7 @@ export interface QueryWithEvidence {
   evidence: readonly string[];
 }
 
-/** As much of a question as recall needs. */
+/** The parts of a question that recall needs. */
 export interface EvidenceQuestion {
   question: string;
   split?: string;
@@ -16,18 +16,14 @@ export interface EvidenceQuestion {
 
 export interface RecallAt {
   k: number;
-  /**
-   * Mean over queries of the share of the evidence found among the first k passages, 0 to
-   * 1.
-   */
+  /** Mean share of a query's evidence among the first k passages, 0 to 1. */
   recall: number;
   /** Share of queries with at least one evidence passage among the first k, 0 to 1. */
   hitRate: number;
 }
 
 /**
- * Queries of one split with their evidence: each sub-question's search query, or each
- * whole question.
+ * A split's queries with evidence: the sub-questions' search queries, or whole questions.
  */
 export function queriesWithEvidence(
   questions: readonly EvidenceQuestion[],
@@ -43,10 +39,7 @@ export function queriesWithEvidence(
     .filter(({ evidence }) => evidence.length > 0);
 }
 
-/**
- * Recall and hit rate of a retriever at each k of `ks`. Throws when a query has no
- * evidence.
- */
+/** Recall and hit rate at each k. @throws RangeError if a query has no evidence */
 export async function retrievalRecall(
   retriever: Retriever,
   queries: readonly QueryWithEvidence[],
@@ -54,11 +47,11 @@ export async function retrievalRecall(
 ): Promise<RecallAt[]> {
   if (queries.length === 0) throw new RangeError('Expected at least one query, but got none.');
   ks.forEach((k) => requireInteger('k', k));
-  const found = await retriever.retrieve(
+  const results = await retriever.retrieve(
     queries.map(({ query }) => query),
     { topK: Math.max(...ks) },
   );
-  const ids = found.map((passages) => passages.map(({ passage }) => passage.id));
+  const ids = results.map((passages) => passages.map(({ passage }) => passage.id));
   return ks.map((k) => {
     const shares = queries.map(({ query, evidence }, i) =>
       evidenceShare(query, evidence, ids[i].slice(0, k)),
@@ -72,8 +65,8 @@ function evidenceShare(
   evidence: readonly string[],
   retrieved: readonly string[],
 ): number {
-  const wanted = new Set(evidence);
-  if (wanted.size === 0)
+  const expected = new Set(evidence);
+  if (expected.size === 0)
     throw new RangeError(`Expected evidence for the query "${query}", but got none.`);
-  return new Set(retrieved.filter((id) => wanted.has(id))).size / wanted.size;
+  return new Set(retrieved.filter((id) => expected.has(id))).size / expected.size;
 }

@@ -1,50 +1,49 @@
-/** The retrievers by name. A new one is its file and its line here. */
+/** The registry of retrievers. To add one, write its file and list it here. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Passage } from '../data/question.js';
 import { ENCODER } from '../io/paths.js';
+import { configHash } from '../io/provenance.js';
 import { createRegistry, nameSchema } from '../registry.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from './words.js';
 import type { FileEncoder } from './bert.js';
 import { createBm25Retriever } from './bm25.js';
 import {
-  type VectorSource,
   corpusHash,
   createDenseRetriever,
   embedCorpus,
   encodePassages,
+  type VectorSource,
 } from './dense.js';
-import { type Encoder, loadEncoder } from './encoder.js';
+import { loadEncoder, type Encoder } from './encoder.js';
 import { buildExactIndex, type VectorIndex } from './exact.js';
 import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
-import { configHash } from '../io/provenance.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from './words.js';
 
 export const DEFAULT_RETRIEVER = 'bm25';
-/** Weight of a title's words in BM25 unless a configuration says otherwise. */
+/** Default weight of a title's words in BM25. */
 export const TITLE_WEIGHT = 5;
 
 export interface RetrieverOptions {
   /** Weight of a title's words in BM25. */
   titleWeight?: number;
-  /** How BM25 makes words of texts: a name of {@link ANALYZERS}. */
+  /** How BM25 splits texts into words: a name in {@link ANALYZERS}. */
   analyzer?: string;
   /**
-   * Folder of the encoder of dense retrievers, of this project or in Hugging Face format;
-   * default: the small world's.
+   * Folder of the dense encoder, hashed or in Hugging Face format; default the small
+   * world's.
    */
   encoder?: string;
   /**
-   * Folder in which vectors of a Hugging Face encoder, and an HNSW graph of them, are
-   * kept; by default one in `runs/indexes`.
+   * Folder for vectors of a Hugging Face encoder and their graph; default in
+   * `runs/indexes`.
    */
   index?: string;
 }
 
 export interface RetrieverKind {
-  /** On the command line and in configurations. */
   readonly name: string;
   readonly create: (
     passages: readonly Passage[],
@@ -53,8 +52,8 @@ export interface RetrieverKind {
 }
 
 /**
- * An encoder of this project, or one in Hugging Face format. @throws Error naming what is
- * missing or not supported
+ * A hashed encoder, or one in Hugging Face format.
+ * @throws Error naming what is missing or unsupported
  */
 export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
   if (!existsSync(join(folder, 'config.json'))) return loadEncoder(folder);
@@ -62,17 +61,16 @@ export async function openEncoder(folder: string): Promise<Encoder | FileEncoder
   return loadBertEncoder(folder);
 }
 
-/** Vectors to search, and where an index of them is kept, if it is kept. */
 interface Vectors {
   read: () => Promise<Float32Array[]>;
+  /** Where vectors and an index of them are kept on disk, if they are. */
   kept?: { folder: string; source: VectorSource };
 }
 
 /**
- * The vectors of an encoder of this project are made anew every time, which is quick;
- * those of others are kept on disk.
+ * The passages' vectors. The hashed encoder is fast: its vectors are not kept on disk.
  */
-function vectorsOf(
+function passageVectors(
   encoder: Encoder | FileEncoder,
   passages: readonly Passage[],
   index: string | undefined,
@@ -91,12 +89,12 @@ const dense = (
   name,
   create: async (passages, { encoder: folder = ENCODER, index }) => {
     const encoder = await openEncoder(folder);
-    const opened = await openIndex(vectorsOf(encoder, passages, index));
+    const opened = await openIndex(passageVectors(encoder, passages, index));
     return createDenseRetriever({ encoder, index: opened, passages });
   },
 });
 
-/** The graph that is kept, or a new one, kept where vectors are. */
+/** The graph on disk, or a new one, saved where vectors are. */
 async function openHnsw({ read, kept }: Vectors): Promise<VectorIndex> {
   if (!kept) return buildHnswIndex(await read());
   const path = join(kept.folder, 'graph.hnsw');
@@ -124,16 +122,14 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
 export const isAddress = (name: string): boolean =>
   /^https?:\/\//.test(name) || isMilvusAddress(name);
 
-/**
- * A retriever's name in a configuration: one of the registry, or the address of a server.
- */
+/** A retriever in a configuration: a name in the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
  * A retriever over passages.
- * @param name one of the registry, or the address of a server that has passages of its
- * own and gets the environment's RETRIEVAL_TOKEN
- *   where there is one: `http://...` of one that speaks Search-R1's protocol, `milvus://...` of a collection
+ * @param name a name in the registry, or the address of a server with its own passages,
+ * which gets the environment's RETRIEVAL_TOKEN: `http://...` for Search-R1's protocol,
+ * `milvus://...` for a collection
  * @throws Error for an unknown name
  */
 export async function createRetriever(

@@ -6,40 +6,34 @@ export type SearchOutcome =
   { status: 'ok'; passages: RetrievedPassage[] } | { status: 'failed'; reason: string };
 
 export interface SearchStats {
-  /** Queries asked for, duplicates included. */
+  /** All queries, including duplicates. */
   requested: number;
-  /**
-   * Distinct queries sent to the retriever (each counted once, however often it was
-   * tried).
-   */
+  /** Distinct queries sent to the retriever, retries not counted. */
   fetched: number;
   /** Distinct queries answered from the cache. */
   cached: number;
-  /** Requested queries whose outcome is `failed`, duplicates included. */
+  /** Queries whose outcome is `failed`, including duplicates. */
   failed: number;
   /** Wall-clock time of the whole search, milliseconds. */
   elapsedMs: number;
 }
 
 export interface SearchOptions {
-  /** Passages wanted for each query. */
+  /** Passages per query. */
   topK: number;
-  /**
-   * Longest wait for one request to the retriever from its start, milliseconds; default
-   * 10,000.
-   */
+  /** Timeout of one request to the retriever, milliseconds; default 10,000. */
   timeoutMs?: number;
   /** Most requests in flight at a time; default 8. */
   maxConcurrency?: number;
-  /** Most queries in a request; default 32. */
+  /** Most queries per request; default 32. */
   batchSize?: number;
-  /** Stops the whole search; `searchAll` then rejects with the signal's reason. */
+  /** Aborts the search: `searchAll` rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Answers kept across calls; failures are never kept. */
+  /** Keeps answers, but not failures, across calls. */
   cache?: SearchCache;
 }
 
-/** A `Map`, or one that forgets, such as lru-cache's. */
+/** A `Map`, or a bounded cache such as lru-cache. */
 export interface SearchCache {
   get(key: string): RetrievedPassage[] | undefined;
   set(key: string, passages: RetrievedPassage[]): unknown;
@@ -47,7 +41,7 @@ export interface SearchCache {
 
 export interface SearchResults {
   /**
-   * Outcome i belongs to query i. Duplicates share one array of passages: don't change
+   * Outcome i belongs to query i. Duplicates share one array of passages: don't mutate
    * it.
    */
   outcomes: SearchOutcome[];
@@ -57,10 +51,10 @@ export interface SearchResults {
 type SettledOptions = SearchOptions & Required<Pick<SearchOptions, 'timeoutMs'>>;
 
 /**
- * Retrieves for all queries at once: duplicates (after trimming) are fetched once, the
- * rest goes out in batches, several at a time. A failed batch is tried again query by
- * query; a late one is not, so that a search turn ends in time. What fails then is a
- * `failed` outcome of just its queries; so is an empty query, which is never sent.
+ * Retrieves for all queries in concurrent batches; duplicates (after trimming) are
+ * fetched once. A failed batch is retried query by query, unless it timed out, so that a
+ * search turn ends in time. Queries that still fail get a `failed` outcome, as do empty
+ * queries, which are not sent.
  */
 export async function searchAll(
   retriever: Retriever,
@@ -76,9 +70,9 @@ export async function searchAll(
   const keys = queries.map((query) => query.trim());
   const outcomes = new Map<string, SearchOutcome>();
   const wanted = [...new Set(keys)].filter((query) => {
-    const known = knownOutcome(query, cache?.get(cacheKey(retriever, topK, query)));
-    if (known) outcomes.set(query, known);
-    return !known;
+    const outcome = immediateOutcome(query, cache?.get(cacheKey(retriever, topK, query)));
+    if (outcome) outcomes.set(query, outcome);
+    return !outcome;
   });
   const cached = [...outcomes.values()].filter(({ status }) => status === 'ok').length;
   const limit = pLimit(maxConcurrency);
@@ -89,8 +83,7 @@ export async function searchAll(
       timeoutMs,
     }),
   );
-  const found = await Promise.all(searches);
-  found.flat().forEach((outcome, i) => {
+  (await Promise.all(searches)).flat().forEach((outcome, i) => {
     outcomes.set(wanted[i], outcome);
     if (outcome.status === 'ok') cache?.set(cacheKey(retriever, topK, wanted[i]), outcome.passages);
   });
@@ -103,7 +96,7 @@ export async function searchAll(
   };
 }
 
-function knownOutcome(
+function immediateOutcome(
   query: string,
   passages: RetrievedPassage[] | undefined,
 ): SearchOutcome | undefined {
@@ -116,7 +109,7 @@ function cacheKey(retriever: Retriever, topK: number, query: string): string {
   return JSON.stringify([retriever.name, topK, query]);
 }
 
-/** The outcomes of one batch; rejects only when the whole search is aborted. */
+/** The outcomes of one batch; rejects only if the search is aborted. */
 async function searchBatch(
   retriever: Retriever,
   batch: readonly string[],
@@ -137,8 +130,7 @@ async function searchBatch(
 }
 
 /**
- * One request, given up when it is late or aborted even if the retriever ignores its
- * signal.
+ * One request, abandoned on timeout or abort even if the retriever ignores its signal.
  */
 async function request(
   retriever: Retriever,
@@ -146,8 +138,7 @@ async function request(
   { topK, timeoutMs, signal }: SettledOptions,
 ): Promise<RetrievedPassage[][]> {
   signal?.throwIfAborted();
-  // A timer of our own: AbortSignal.timeout would not keep the process alive, and could
-  // not be cleared.
+  // Not AbortSignal.timeout, which does not keep the process alive and cannot be cleared.
   const controller = new AbortController();
   const late = new DOMException(
     `Expected passages within ${timeoutMs} ms, but got none.`,

@@ -14,43 +14,31 @@ import { type RetrievedPassage, type Retriever, requireInteger } from './retriev
 export interface RetrievalServerOptions {
   /** 0 (default) takes a free port. */
   port?: number;
-  /**
-   * The address to listen at; default 127.0.0.1, which only this machine reaches. Any
-   * other needs a token.
-   */
+  /** Address to listen on; default 127.0.0.1. One that others can reach needs a token. */
   host?: string;
-  /**
-   * What a request has to bring along as `Authorization: Bearer TOKEN`; nothing by
-   * default.
-   */
+  /** Requests must send `Authorization: Bearer TOKEN`; none by default. */
   token?: string;
   /**
-   * Whether SIGINT and SIGTERM stop the server once the requests in flight are answered;
-   * default false.
+   * Whether SIGINT and SIGTERM stop the server after requests in flight; default false.
    */
   stopOnSignals?: boolean;
-  /** Passages for each query where a request doesn't say; default 3. */
+  /** Passages per query if a request has no `topk`; default 3. */
   defaultTopK?: number;
-  /** Largest `topk` answered; default 100. */
+  /** Largest `topk`; default 100. */
   maxTopK?: number;
-  /** Most queries in a request; default 512. */
+  /** Most queries per request; default 512. */
   maxQueries?: number;
-  /** Most passages in an answer, queries times `topk`; default 10,000. */
+  /** Most passages per response, queries times `topk`; default 10,000. */
   maxPassages?: number;
   /** Longest query, characters; default 10,000. */
   maxQueryLength?: number;
   /** Largest request body, bytes; default 1 MiB. */
   maxBodyBytes?: number;
-  /**
-   * Most requests at a time, the others get status 429 before they are read; default 64.
-   */
+  /** Most concurrent requests; further ones get status 429 unread. Default 64. */
   maxConcurrency?: number;
-  /** Longest time that a request may take, milliseconds; default 30,000. */
+  /** Timeout of a request, milliseconds; default 30,000. */
   timeoutMs?: number;
-  /**
-   * Artificial waiting time of each request, milliseconds, for experiments on latency;
-   * default 0.
-   */
+  /** Artificial latency of each request, milliseconds; default 0. */
   delayMs?: number;
 }
 
@@ -66,7 +54,7 @@ const LIMITS = {
   delayMs: 0,
 };
 
-/** An error that the client caused, with its HTTP status. */
+/** A client's error, with its HTTP status. */
 class RequestError extends Error {
   constructor(
     readonly status: number,
@@ -80,9 +68,9 @@ const failure = (status: number, message: string, headers = {}): Response =>
   Response.json({ error: { message, code: status } }, { status, headers });
 
 /**
- * Serves a retriever by Search-R1's protocol; `url` is where to post.
- * @throws RangeError for a limit out of range, and for an address that others reach
- * without a token
+ * Serves a retriever by Search-R1's protocol at `url`.
+ * @throws RangeError for a limit out of range, or a host that others can reach without a
+ * token
  */
 export async function startRetrievalServer(
   retriever: Retriever,
@@ -94,7 +82,7 @@ export async function startRetrievalServer(
     requireInteger(name, value, name === 'delayMs' ? 0 : 1);
   if (!token && !isLocalHost(host))
     throw new RangeError(
-      `Expected a token for a server at ${host}, which others reach. Give it as { token }, on the command line as RETRIEVAL_TOKEN.`,
+      `Expected a token for a server at ${host}, which others can reach. Pass { token }, or set RETRIEVAL_TOKEN on the command line.`,
     );
   let numActive = 0;
   const server = await serveLocally(
@@ -108,8 +96,7 @@ export async function startRetrievalServer(
           `Expected at most ${limits.maxConcurrency} requests at a time. Try again.`,
         );
       numActive++;
-      // Not AbortSignal.any: Node keeps such a signal for ever where a retriever leaves
-      // its listener on it.
+      // Not AbortSignal.any, which leaks if a retriever leaves a listener on it.
       const controller = new AbortController();
       let timer: NodeJS.Timeout | undefined;
       const late = new Promise<Response>((resolve) => {
@@ -117,13 +104,14 @@ export async function startRetrievalServer(
           resolve(failure(status, message));
           controller.abort();
         };
-        gone.addEventListener('abort', () => giveUp(499, 'The client has gone.'));
+        gone.addEventListener('abort', () => giveUp(499, 'The client disconnected.'));
         timer = setTimeout(
-          () => giveUp(503, `Expected to be done within ${limits.timeoutMs} ms, but was not.`),
+          () =>
+            giveUp(503, `Expected an answer within ${limits.timeoutMs} ms, but it took longer.`),
           limits.timeoutMs,
         );
       });
-      // A retriever that ignores its signal goes on counting: it still takes memory.
+      // A retriever that ignores its signal keeps counting, as it keeps using memory.
       const done = answer(retriever, limits, { request, signal: controller.signal }).finally(
         () => numActive--,
       );
@@ -140,7 +128,7 @@ export async function startRetrievalServer(
   return { ...server, close, url: `${server.url}retrieve` };
 }
 
-/** Compares in a time that tells nothing of where two texts differ. */
+/** Constant-time comparison. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
@@ -174,8 +162,7 @@ function checkRoute(request: ServedRequest): void {
   if (request.method !== 'POST') {
     throw new RequestError(405, `Expected the method POST, but got ${request.method}.`);
   }
-  // Any page in a browser can post text to this machine, but JSON only with the server's
-  // leave.
+  // Any web page can post text to this machine; JSON needs the server's consent (CORS).
   const type = request.headers['content-type']?.split(';')[0].trim().toLowerCase();
   if (type !== 'application/json')
     throw new RequestError(
@@ -187,7 +174,7 @@ function checkRoute(request: ServedRequest): void {
 async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  // Leaving the loop early must not destroy the socket: the answer is still to be sent.
+  // Leaving the loop early must not destroy the socket: the response is still to be sent.
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.byteLength;
     if (size > maxBodyBytes)
@@ -208,13 +195,13 @@ function parseBody(body: string, limits: typeof LIMITS) {
   if (!parsed.success) throw new RequestError(400, z.prettifyError(parsed.error));
   const { queries, topk = limits.defaultTopK, return_scores: withScores = false } = parsed.data;
   const longest = max(queries, (query) => query.length)!;
-  const measured: [what: string, most: number, value: number][] = [
+  const limited: [what: string, most: number, value: number][] = [
     ['topk to be', limits.maxTopK, topk],
     ['the number of queries to be', limits.maxQueries, queries.length],
     ['queries times topk to be', limits.maxPassages, queries.length * topk],
     ['characters of a query to be', limits.maxQueryLength, longest],
   ];
-  for (const [what, most, value] of measured)
+  for (const [what, most, value] of limited)
     if (value > most)
       throw new RequestError(400, `Expected ${what} at most ${most}, but got ${value}.`);
   return { queries, topk, withScores };

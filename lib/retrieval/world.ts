@@ -1,4 +1,7 @@
-/** The small world: its questions, its passages with BM25, and the draw of its test questions. */
+/**
+ * The small world: its questions, its passages with BM25, and the draw of its test
+ * questions.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadDataSet, type DataSet } from '../data/flashrag.js';

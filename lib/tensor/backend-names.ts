@@ -2,8 +2,8 @@
 
 /**
  * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK;
- * `cpu`: plain JavaScript; `webgpu`: any GPU through Dawn, only on request, since the small
- * world's models are slower on it.
+ * `cpu`: plain JavaScript; `webgpu`: any GPU through Dawn, only on request, since the
+ * small world's models are slower on it.
  */
 export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu' | 'webgpu';
 

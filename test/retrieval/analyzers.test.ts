@@ -6,7 +6,7 @@ import { packagePath } from '../../lib/io/paths.js';
 import { ANALYZERS } from '../../lib/retrieval/words.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 
-it('english leaves out stop words, whatever their case, and stems the rest; plain does neither', () => {
+it('english drops stop words and stems the rest; plain does neither', () => {
   const text = 'The directors of these films were singing, and no film is archaeology.';
   const [plain, english] = ['plain', 'english'].map((name) =>
     ANALYZERS.get(name).analyze(text).join(' '),

@@ -38,7 +38,7 @@ describe('embedCorpus', () => {
     source,
   });
 
-  it('goes on where it was stopped, and encodes nothing twice', async () => {
+  it('resumes without encoding anything twice', async () => {
     await expect(embedCorpus(countingEncoder('1100'), passages, kept())).rejects.toThrow(
       'The power',
     );
@@ -51,7 +51,7 @@ describe('embedCorpus', () => {
     expect(third.asked).toEqual([]);
   });
 
-  it('encodes anew what is lost, and refuses a shard that is cut short', async () => {
+  it('encodes missing shards again, and rejects a truncated one', async () => {
     await embedCorpus(countingEncoder(), passages, kept());
     const shard = inFolder('index', 'embeddings-000001.safetensors');
     rmSync(shard);
@@ -67,17 +67,17 @@ describe('embedCorpus', () => {
   it.each([
     [{ corpus: 'other' }, 'of corpus other, but it holds one of corpus c'],
     [{ encoder: 'other' }, 'of encoder other, but it holds one of encoder e'],
-  ])('refuses a folder of something else: %o', async (change, message) => {
+  ])('rejects a folder of another source: %o', async (change, message) => {
     await embedCorpus(countingEncoder(), passages, kept());
     const other = { ...kept(), source: { ...source, ...change } };
     await expect(embedCorpus(countingEncoder(), passages, other)).rejects.toThrow(message);
     await expect(embedCorpus(countingEncoder(), passages.slice(1), kept())).rejects.toThrow(
-      'of size 1299',
+      'size 1299',
     );
   });
 });
 
-it('corpusHash changes with ids, texts and their order', () => {
+it('corpusHash depends on ids, texts and order', () => {
   const hashes = [
     FILMS,
     FILMS.toReversed(),
@@ -105,7 +105,7 @@ describe.skipIf(!hasHnswlib)(
       index: inFolder('index'),
     });
 
-    it('keeps vectors and graph, and finds the same with and without them', async () => {
+    it('gives the same results from stored vectors and graph', async () => {
       const queries = FILMS.map(({ contents }) => contents);
       const ask = async (name: string): Promise<string[][]> => {
         const retriever = await createRetriever(name, FILMS, options());
@@ -127,7 +127,7 @@ describe.skipIf(!hasHnswlib)(
       expect(statSync(inFolder('index', 'graph.hnsw')).mtimeMs).toBe(written);
     });
 
-    it('refuses a graph of other passages, another encoder or other settings', async () => {
+    it('rejects a graph of other passages, another encoder or other settings', async () => {
       await createRetriever('hnsw', FILMS, options());
       await expect(createRetriever('hnsw', FILMS.slice(1), options())).rejects.toThrow(
         /of corpus \w+, but/,

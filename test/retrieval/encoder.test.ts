@@ -22,7 +22,7 @@ async function retrieverOf(encoder: ReturnType<typeof createHashedEncoder>, pass
 }
 
 describe('hashFeatures', () => {
-  it('counts words and bounded n-grams, logarithmically', () => {
+  it('takes the logarithm of counts of words and n-grams', () => {
     const options = { wordBuckets: 1000, gramBuckets: 1000, gramLengths: [4], titleWeight: 2 };
     const query = hashFeatures('cat cat', 'query', options); // the word, <cat, cat>
     expect(query.buckets).toHaveLength(3);
@@ -30,7 +30,7 @@ describe('hashFeatures', () => {
     const title = hashFeatures('cat\n', 'passage', options);
     expect(title).toEqual(query);
   });
-  it('stays within the buckets, each at most once', () => {
+  it('returns each bucket at most once, within range', () => {
     const options = { wordBuckets: 7, gramBuckets: 5, gramLengths: [3, 4], titleWeight: 2 };
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
@@ -43,32 +43,30 @@ describe('hashFeatures', () => {
 });
 
 describe('createHashedEncoder', () => {
-  it('gives unit vectors, and zeros for texts without words', async () => {
+  it('returns unit vectors, or zeros for texts without words', async () => {
     const encoder = createHashedEncoder(initialWeights());
     const [film, nothing] = await encoder.encode(['a film', '?'], { kind: 'query' });
     expect(Math.hypot(...film)).toBeCloseTo(1, 5);
     expect(nothing.every((value) => value === 0)).toBe(true);
   });
-  it('finds passages by their words before any training', async () => {
+  it('finds passages by their words without training', async () => {
     const retriever = await retrieverOf(createHashedEncoder(initialWeights()));
     const [found] = await retriever.retrieve(['Andrei Tarkovsky born'], { topK: 2 });
     expect(found[0].passage.id).toBe('p1');
     expect(retriever.name).toBe('hashed-exact');
   });
-  it('depends on the seed only', () => {
+  it('is deterministic for a seed', () => {
     expect(initialWeights(1)).toEqual(initialWeights(1));
     expect(initialWeights(1).projection).not.toEqual(initialWeights(2).projection);
   });
-  it('rejects weights, indexes and settings that do not fit', async () => {
+  it('rejects mismatched weights, indexes and options', async () => {
     const weights = initialWeights();
     expect(() => createHashedEncoder({ ...weights, queryGain: new Float32Array(3) })).toThrow(
-      'Expected 640 rows in the projection and both gains, but got 640, 3, 640.',
+      '640, 3, 640',
     );
     const encoder = createHashedEncoder(weights);
     const index = buildExactIndex([new Float32Array(32)]);
-    expect(() => createDenseRetriever({ encoder, index, passages: FILMS })).toThrow(
-      'Expected an index of 5',
-    );
+    expect(() => createDenseRetriever({ encoder, index, passages: FILMS })).toThrow('index of 5');
     const flat = buildExactIndex(FILMS.map(() => new Float32Array(2)));
     expect(() => createDenseRetriever({ encoder, index: flat, passages: FILMS })).toThrow(
       '32 dimensions',
@@ -88,28 +86,26 @@ describe('encoderToBytes', () => {
       expect(cosine).toBeGreaterThan(0.999);
     });
   });
-  it('reads back to the same bytes', () => {
+  it('survives a round trip bit by bit', () => {
     const loaded = encoderFromBytes(encoderToBytes(createHashedEncoder(initialWeights())));
     const again = encoderFromBytes(encoderToBytes(loaded));
     expect(again.weights.projection).toEqual(loaded.weights.projection);
     expect(again.weights.features).toEqual(loaded.weights.features);
   });
-  it('rejects a gain that is not a number, by its name', () => {
+  it('rejects a gain that is not finite', () => {
     const weights = initialWeights();
     weights.passageGain[3] = NaN;
     const bytes = encoderToBytes(createHashedEncoder(weights));
-    expect(() => encoderFromBytes(bytes)).toThrow(
-      'Expected tensor passage_gain to hold finite numbers',
-    );
+    expect(() => encoderFromBytes(bytes)).toThrow('passage_gain');
   });
-  it('rejects files that are cut short or of another kind', () => {
+  it('rejects truncated files and other formats', () => {
     const bytes = encoderToBytes(createHashedEncoder(initialWeights()));
-    expect(() => encoderFromBytes(bytes.subarray(0, 5))).toThrow('Expected a safetensors file');
+    expect(() => encoderFromBytes(bytes.subarray(0, 5))).toThrow('safetensors');
     expect(() => encoderFromBytes(bytes.subarray(0, bytes.length - 1))).toThrow(
       /^Expected a file of \d+ bytes/,
     );
     const other = new Uint8Array(10);
     other.set([2, 0, 0, 0, 0, 0, 0, 0, 123, 125]);
-    expect(() => encoderFromBytes(other)).toThrow('Expected an encoder file');
+    expect(() => encoderFromBytes(other)).toThrow('encoder file');
   });
 });

@@ -172,11 +172,11 @@ describe.each([
       ).retrieve(['Number 2499'], { topK: 1 });
       expect(passage.id).toBe('p2499');
       await expect(buildMilvusCollection(at('numbers'), FILMS, encoder, options)).rejects.toThrow(
-        `these ${FILMS.length} passages, but it is of 2500`,
+        /5 passages.*2500/,
       );
       await expect(
         createMilvusRetriever(at('numbers'), { ...encoder, name: 'e5' }, options),
-      ).rejects.toThrow('the encoder e5 (32 dimensions), but it is of hashed (32)');
+      ).rejects.toThrow(/e5 \(32 .*hashed \(32\)/);
       await expect(createMilvusRetriever(at('none'), encoder, options)).rejects.toThrow(
         'parallelsearch index build --to',
       );
@@ -185,8 +185,8 @@ describe.each([
   );
 });
 
-describe('an address', () => {
-  it('names host, port and collection', async () => {
+describe('Milvus', () => {
+  it('needs an address with host, port and collection', async () => {
     expect(isMilvusAddress('milvus://a:1/b')).toBe(true);
     expect(isMilvusAddress('http://a:1/b')).toBe(false);
     for (const address of [
@@ -197,22 +197,22 @@ describe('an address', () => {
       'milvus://a/b-c',
     ])
       await expect(createRetriever(address, [])).rejects.toThrow(
-        'such as milvus://127.0.0.1:19530/passages',
+        'milvus://127.0.0.1:19530/passages',
       );
   });
 
-  it('cannot hold what Milvus does not take', async () => {
+  it("rejects passages over Milvus's limit", async () => {
     const long = [makePassage('long', 'x'.repeat(70_000))];
     await expect(
       buildMilvusCollection('milvus://a:1/b', long, encoder, { connect: inMemory }),
-    ).rejects.toThrow('at most 65535 bytes, as Milvus takes, but long has more');
+    ).rejects.toThrow(/65535 bytes.*long/);
   });
 
-  it('says what the server says', async () => {
+  it("passes on the server's reason", async () => {
     const refusal = { error_code: 'UnexpectedError', reason: 'disk is full' };
     const full = (): MilvusClient => ({ ...inMemory(), insert: async () => ({ status: refusal }) });
     await expect(
       buildMilvusCollection('milvus://a:1/full', FILMS, encoder, { connect: full }),
-    ).rejects.toThrow('but: disk is full.');
+    ).rejects.toThrow('disk is full');
   });
 });

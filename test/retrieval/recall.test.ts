@@ -11,7 +11,7 @@ const inOrder: Retriever = {
 };
 
 describe('retrievalRecall', () => {
-  it('averages the share of evidence among the first k', async () => {
+  it('averages the share of evidence in the top k', async () => {
     const queries = [
       { query: 'a', evidence: ['p0', 'p2'] }, // k = 1: 1/2, k = 3: 2/2
       { query: 'b', evidence: ['p3'] }, // k = 1: 0, k = 3: 0
@@ -23,11 +23,11 @@ describe('retrievalRecall', () => {
   });
   it('rejects queries without evidence, no queries and a k of 0', async () => {
     await expect(retrievalRecall(inOrder, [{ query: 'a', evidence: [] }], [1])).rejects.toThrow(
-      'Expected evidence for the query "a", but got none.',
+      'evidence',
     );
-    await expect(retrievalRecall(inOrder, [], [1])).rejects.toThrow('Expected at least one query');
+    await expect(retrievalRecall(inOrder, [], [1])).rejects.toThrow('query');
     await expect(retrievalRecall(inOrder, [{ query: 'a', evidence: ['p0'] }], [0])).rejects.toThrow(
-      'Expected k to be an integer >= 1, but got 0.',
+      /k .*got 0/,
     );
   });
 });

@@ -61,21 +61,21 @@ function slowRetriever() {
 }
 
 describe('remote retriever and server', () => {
-  it('answer over HTTP as the retriever does itself', async () => {
+  it('give the same answers as the retriever itself', async () => {
     const local = createBm25Retriever(FILMS);
     const { url } = await serve(local);
     const queries = ['Tarkovsky film', 'capital of Estonia', 'zzz', 'Amélie'];
     const found = await createRemoteRetriever({ url }).retrieve(queries, { topK: 2 });
     expect(found).toEqual(await local.retrieve(queries, { topK: 2 }));
   });
-  it('ask nothing for no queries', async () => {
+  it('send no request for no queries', async () => {
     const remote = createRemoteRetriever({ url: 'http://127.0.0.1:1/retrieve' });
     expect(await remote.retrieve([], { topK: 3 })).toEqual([]);
   });
-  it('close while a request waits', async () => {
+  it('can close during a request', async () => {
     const server = await serve(echoRetriever(), { delayMs: 60_000 });
     const waiting = createRemoteRetriever({ url: server.url }).retrieve(['a'], { topK: 1 });
-    const rejected = expect(waiting).rejects.toThrow('Expected a retrieval server at');
+    const rejected = expect(waiting).rejects.toThrow('retrieval server');
     await new Promise((resume) => setTimeout(resume, 30));
     await opened.pop()!.close();
     await rejected;
@@ -83,7 +83,7 @@ describe('remote retriever and server', () => {
 });
 
 describe('startRetrievalServer', () => {
-  it("speaks Search-R1's protocol to the letter", async () => {
+  it("speaks Search-R1's protocol", async () => {
     const { url } = await serve(echoRetriever());
     const document = { id: 'a', contents: 'a' };
     const scored = await post(url, { queries: ['a'], topk: 3, return_scores: true });
@@ -132,7 +132,7 @@ describe('startRetrievalServer', () => {
       413,
       'Expected a body of at most 1000 bytes.',
     ],
-  ])('refuses %s', async (_, body, status, message) => {
+  ])('rejects %s', async (_, body, status, message) => {
     const { url } = await serve(echoRetriever(), {
       maxTopK: 10,
       maxQueries: 2,
@@ -144,7 +144,7 @@ describe('startRetrievalServer', () => {
     expect(answer.status).toBe(status);
     expect(answer.json.error.message).toContain(message);
   });
-  it('refuses other paths and methods, and reports a failing retriever', async () => {
+  it('rejects other paths and methods, and reports errors of the retriever', async () => {
     const failing = echoRetriever(() => {
       throw new Error('index gone');
     });
@@ -189,21 +189,19 @@ describe('startRetrievalServer', () => {
       ).toBe(200);
     },
   );
-  it('demands its token, and one at all where others reach it', async () => {
+  it('checks the token, and needs one on a public address', async () => {
     await expect(startRetrievalServer(echoRetriever(), { host: '0.0.0.0' })).rejects.toThrow(
-      'Expected a token for a server at 0.0.0.0',
+      'token',
     );
     const { port } = await serve(echoRetriever(), { host: '0.0.0.0', token: 'secret' });
     const url = `http://127.0.0.1:${port}/retrieve`;
     const ask = (token?: string) =>
       createRemoteRetriever({ url, token }).retrieve(['a'], { topK: 1 });
     for (const wrong of [undefined, 'Secret', 'secret2', ''])
-      await expect(ask(wrong)).rejects.toThrow(
-        'got 401: {"error":{"message":"Expected the token of this server',
-      );
+      await expect(ask(wrong)).rejects.toThrow('got 401');
     expect(await ask('secret')).toHaveLength(1);
   });
-  it('answers so many requests at a time and refuses the others unread, also those whose client has gone', async () => {
+  it('rejects requests over the limit unread, also when clients have disconnected', async () => {
     const { retriever, waiting, release } = slowRetriever();
     const { url } = await serve(retriever, { maxConcurrency: 2, timeoutMs: 100 });
     const late = [post(url, { queries: ['a'] }), post(url, { queries: ['b'] })];
@@ -214,13 +212,13 @@ describe('startRetrievalServer', () => {
     });
     for (const { status, json } of await Promise.all(late)) {
       expect(status).toBe(503);
-      expect(json.error.message).toBe('Expected to be done within 100 ms, but was not.');
+      expect(json.error.message).toBe(expect.stringContaining('100 ms'));
     }
     expect((await post(url, { queries: ['c'] })).status).toBe(429);
     release();
     await expect.poll(async () => (await post(url, { queries: ['c'] })).status).toBe(200);
   });
-  it('ends on a signal once what is in flight is answered', async () => {
+  it('stops on a signal after the requests in flight', async () => {
     const before = process.listeners('SIGTERM');
     const { retriever, waiting, release } = slowRetriever();
     const server = await serve(retriever, { stopOnSignals: true });
@@ -237,7 +235,7 @@ describe('startRetrievalServer', () => {
     await server.close();
     expect(process.listeners('SIGTERM')).toEqual(before);
   });
-  it('tells the retriever when the client has gone', async () => {
+  it('aborts the retriever when the client disconnects', async () => {
     let gone: () => void;
     const seen = new Promise<void>((resolve) => (gone = resolve));
     const { url } = await serve(
@@ -249,7 +247,7 @@ describe('startRetrievalServer', () => {
     await expect(remote.retrieve(['a'], { topK: 1 })).rejects.toThrow('within 500 ms');
     await seen;
   });
-  it('rejects settings out of range and a port in use', async () => {
+  it('rejects options out of range and a port in use', async () => {
     await expect(startRetrievalServer(echoRetriever(), { maxTopK: 0 })).rejects.toThrow('maxTopK');
     const { port } = await serve(echoRetriever());
     await expect(startRetrievalServer(echoRetriever(), { port })).rejects.toThrow('EADDRINUSE');
@@ -276,12 +274,7 @@ describe('createRemoteRetriever', () => {
       answerOf(1, 1, 1, 1),
       'Expected at most 3 passages for query 0 from',
     ],
-    [
-      'passages in the wrong order',
-      200,
-      answerOf(3, 1, 2),
-      'but score 2 comes after 1. Does the server give distances?',
-    ],
+    ['passages in the wrong order', 200, answerOf(3, 1, 2), 'score 2 comes after 1'],
     ['too much', 200, ' '.repeat(1001), 'Expected an answer of at most 1000 bytes from'],
   ])('rejects an answer with %s', async (_, status, text, message) => {
     await expect(ask(await fixedServer(status, text))).rejects.toThrow(message);
@@ -303,7 +296,7 @@ describe('createRemoteRetriever', () => {
     ['a single query where the server is busy', ['a'], 429, 3],
     ['no single query that the server can never answer', ['a'], 400, 1],
     ['no several queries, which the caller asks for one by one', ['a', 'b'], 503, 1],
-  ])('tries again %s', async (_, queries, status, numTries) => {
+  ])('retries %s', async (_, queries, status, numTries) => {
     let tries = 0;
     const server = await serveLocally(0, async () => {
       tries++;
@@ -317,11 +310,9 @@ describe('createRemoteRetriever', () => {
     else await expect(asked).rejects.toThrow(`got ${status}: busy`);
     expect(tries).toBe(numTries);
   });
-  it('says where nothing listens, and refuses other addresses', async () => {
+  it('rejects unreachable servers and other addresses', async () => {
     await expect(ask('http://127.0.0.1:1/retrieve')).rejects.toThrow('Is it running?');
-    expect(() => createRemoteRetriever({ url: 'localhost' })).toThrow(
-      'Expected url to be an http or https',
-    );
+    expect(() => createRemoteRetriever({ url: 'localhost' })).toThrow('url');
   });
   it("rejects with the caller's reason when aborted", async () => {
     const { url } = await serve(echoRetriever(), { delayMs: 1000 });

@@ -34,7 +34,7 @@ describe('createRetriever', () => {
     },
   );
 
-  it('weighs titles as it is told', async () => {
+  it('applies the title weight', async () => {
     const expected = createBm25Retriever(FILMS, { titleWeight: 0 }).search('film Tallinn', 3);
     expect(await idsOf('bm25', { titleWeight: 0 })).toEqual(
       expected.map(({ index }) => FILMS[index].id),
@@ -42,7 +42,7 @@ describe('createRetriever', () => {
     expect(await idsOf('bm25')).not.toEqual(await idsOf('bm25', { titleWeight: 0 }));
   });
 
-  it("asks a server whose address it is given, with the environment's token", async () => {
+  it("queries a server by address, with the environment's token", async () => {
     server = await startRetrievalServer(createBm25Retriever(FILMS), { token: 'secret' });
     await expect(idsOf(server.url)).rejects.toThrow('got 401');
     vi.stubEnv('RETRIEVAL_TOKEN', 'secret');
@@ -51,7 +51,7 @@ describe('createRetriever', () => {
     vi.unstubAllEnvs();
   });
 
-  it('says what there is where a name is unknown', async () => {
+  it('lists the names for an unknown one', async () => {
     const message = 'Expected a retriever of bm25, exact, hnsw';
     await expect(createRetriever('bm52', FILMS)).rejects.toThrow(message);
     expect(() => retrieverNameSchema.parse('bm52')).toThrow(message);

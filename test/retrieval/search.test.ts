@@ -27,7 +27,7 @@ const settings = fc.record({
 });
 
 describe('searchAll', () => {
-  it('keeps the order, fetches duplicates once and fails bad queries alone', async () => {
+  it('keeps the order, fetches duplicates once and fails only bad queries', async () => {
     await fc.assert(
       fc.asyncProperty(someQueries, settings, async (queries, options) => {
         const retriever = echoRetriever((batch) => {
@@ -49,7 +49,7 @@ describe('searchAll', () => {
       }),
     );
   });
-  it('never exceeds the concurrency, and uses it', async () => {
+  it('uses, but never exceeds, the concurrency', async () => {
     let [running, most] = [0, 0];
     const retriever = echoRetriever(async () => {
       most = Math.max(most, ++running);
@@ -60,7 +60,7 @@ describe('searchAll', () => {
     await searchAll(retriever, queries, { topK: 1, batchSize: 1, maxConcurrency: 3 });
     expect(most).toBe(3);
   });
-  it('tries a failed batch again query by query and says why the rest failed', async () => {
+  it('retries a failed batch query by query and reports reasons', async () => {
     const retriever = echoRetriever((batch) => {
       if (batch.includes('bad')) throw new Error('bad query');
     });
@@ -68,7 +68,7 @@ describe('searchAll', () => {
     expect(retriever.calls).toEqual([['a', 'bad', 'b'], ['a'], ['bad'], ['b']]);
     expect(outcomes[1]).toEqual({ status: 'failed', reason: 'bad query' });
   });
-  it('fails a late request without trying it again, even when the retriever ignores its signal', async () => {
+  it('fails a late request without a retry, even if the retriever ignores its signal', async () => {
     const retriever = echoRetriever((batch) => (batch[0] === 'slow' ? delay(200) : undefined));
     const { outcomes, stats } = await searchAll(retriever, ['slow', 'a'], {
       topK: 1,
@@ -84,7 +84,7 @@ describe('searchAll', () => {
     expect(stats.elapsedMs).toBeLessThan(150);
     expect(retriever.calls).toHaveLength(2);
   });
-  it('gives the retriever a signal that tells of the timeout', async () => {
+  it('aborts the retriever on timeout', async () => {
     const reasons: unknown[] = [];
     const retriever = echoRetriever(
       (_, signal) =>
@@ -99,7 +99,7 @@ describe('searchAll', () => {
     expect(ids(outcomes)).toEqual(['failed', 'failed']);
     expect(reasons).toEqual(['TimeoutError']);
   });
-  it('rejects with the reason when aborted, before and while searching', async () => {
+  it('rejects with the reason when aborted before or during the search', async () => {
     const retriever = echoRetriever(() => delay(100));
     const stopped = new Error('stopped');
     await expect(
@@ -114,14 +114,14 @@ describe('searchAll', () => {
     await delay(10);
     expect(retriever.calls).toEqual([['a'], ['b']]);
   });
-  it('fails the queries of a retriever that answers with too few lists', async () => {
+  it('fails queries if the retriever returns too few lists', async () => {
     const short = { name: 'short', retrieve: async () => [] };
     const { outcomes } = await searchAll(short, ['a'], { topK: 1 });
     expect(outcomes).toEqual([
       { status: 'failed', reason: 'Expected 1 lists of passages, but got 0.' },
     ]);
   });
-  it('answers from the cache across calls, for the same topK only, and keeps no failures', async () => {
+  it('caches answers across calls by topK, but not failures', async () => {
     let working = false;
     const retriever = echoRetriever(() => {
       if (!working) throw new Error('down');
@@ -139,10 +139,8 @@ describe('searchAll', () => {
     });
     expect((await search(2)).stats).toMatchObject({ fetched: 1, cached: 0 });
   });
-  it('rejects settings out of range', async () => {
-    await expect(searchAll(echoRetriever(), ['a'], { topK: 0 })).rejects.toThrow(
-      'Expected topK to be an integer >= 1, but got 0.',
-    );
+  it('rejects options out of range', async () => {
+    await expect(searchAll(echoRetriever(), ['a'], { topK: 0 })).rejects.toThrow('topK');
     await expect(searchAll(echoRetriever(), ['a'], { topK: 1, batchSize: 0 })).rejects.toThrow(
       'batchSize',
     );

@@ -23,7 +23,7 @@ const hnswlibInstalled = await Promise.resolve()
   );
 
 describe('buildExactIndex', () => {
-  it('ranks by cosine, not by length, equal ones in their order; the zero vector is like none', () => {
+  it('ranks by cosine, ties in order; the zero vector scores 0', () => {
     const vector = fc.tuple(fc.integer({ min: -2, max: 2 }), fc.integer({ min: -2, max: 2 }));
     const many = fc.array(vector, { minLength: 1, maxLength: 12 });
     fc.assert(
@@ -43,19 +43,17 @@ describe('buildExactIndex', () => {
       }),
     );
   });
-  it('rejects what is not a set of equal finite vectors', () => {
-    expect(() => buildExactIndex([])).toThrow('Expected at least one vector, but got none.');
+  it('rejects vectors of unequal length or not finite', () => {
+    expect(() => buildExactIndex([])).toThrow('at least one vector');
     expect(() => buildExactIndex([new Float32Array(2), new Float32Array(3)])).toThrow(
-      'Expected a vector of 2 dimensions, but got 3.',
+      /2 dimensions.*3/,
     );
-    expect(() => buildExactIndex([Float32Array.of(NaN)])).toThrow(
-      'Expected finite numbers in vector 0.',
-    );
+    expect(() => buildExactIndex([Float32Array.of(NaN)])).toThrow('vector 0');
     expect(() => buildExactIndex([Float32Array.of(1)]).search(new Float32Array(2), 1)).toThrow(
       'dimensions',
     );
   });
-  it('does not change the vectors given', () => {
+  it('does not mutate its input', () => {
     const vector = Float32Array.of(3, 4);
     expect([...normalise(vector)]).toEqual([expect.closeTo(0.6, 6), expect.closeTo(0.8, 6)]);
     expect([...vector]).toEqual([3, 4]);
@@ -83,7 +81,7 @@ describe.skipIf(!hnswlibInstalled)('buildHnswIndex', () => {
     expect(top.index).toBe(7);
     expect(top.score).toBeCloseTo(1, 5);
   });
-  it('answers alike after saving and loading, efSearch included', async () => {
+  it('gives the same results after saving and loading', async () => {
     const file = join(folder, 'index.bin');
     const index = await buildHnswIndex(vectors, { efSearch: 200 });
     await index.save(file);
@@ -95,24 +93,22 @@ describe.skipIf(!hnswlibInstalled)('buildHnswIndex', () => {
       recallAt10((query) => loaded.search(query, 10)),
     );
   });
-  it('refuses a graph that is cut short, or of which a save was', async () => {
+  it('rejects a truncated graph or an interrupted save', async () => {
     const file = join(folder, 'damaged.bin');
     await (await buildHnswIndex(vectors.slice(0, 9))).save(file);
     const old = readFileSync(`${file}.json`);
     await (await buildHnswIndex(vectors.slice(9, 18))).save(file);
     expect((await loadHnswIndex(file)).search(vectors[9], 1)[0].index).toBe(0);
     writeFileSync(`${file}.json`, old);
-    await expect(loadHnswIndex(file)).rejects.toThrow('Build the index again.');
+    await expect(loadHnswIndex(file)).rejects.toThrow(/again/);
     await (await buildHnswIndex(vectors.slice(0, 9))).save(file);
     truncateSync(file, 100);
-    await expect(loadHnswIndex(file)).rejects.toThrow('Build the index again.');
+    await expect(loadHnswIndex(file)).rejects.toThrow(/again/);
     expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
   });
   it('returns every vector when topK exceeds the size', async () => {
     const index = await buildHnswIndex(vectors.slice(0, 5));
     expect(index.search(queries[0], 50)).toHaveLength(5);
-    expect(() => index.search(queries[0], 1.5)).toThrow(
-      'Expected topK to be an integer >= 1, but got 1.5.',
-    );
+    expect(() => index.search(queries[0], 1.5)).toThrow('topK');
   });
 });

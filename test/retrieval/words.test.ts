@@ -20,7 +20,7 @@ describe('splitWords', () => {
 });
 
 describe('splitTitle', () => {
-  it('cuts at the first line break only', () => {
+  it('splits at the first line break only', () => {
     expect(splitTitle('T\na\nb')).toEqual({ title: 'T', text: 'a\nb' });
     expect(splitTitle('T')).toEqual({ title: 'T', text: '' });
   });
