@@ -25,7 +25,8 @@ async function readAnswers(file: string): Promise<Measurement[]> {
  * of the files answered, and differences from the first. What needs a dependency graph is
  * left out where a question has none.
  *
- *   const { rows, contrasts } = await loadAnswerFiles({ api: 'answers.jsonl', here: 'others.jsonl' });
+ *   const files = { api: 'answers.jsonl', here: 'others.jsonl' };
+ *   const { rows, contrasts } = await loadAnswerFiles(files);
  *
  * @throws Error naming the line that is no answer, or where no question has been answered
  * by all

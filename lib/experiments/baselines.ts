@@ -173,7 +173,9 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/** Differences with p after Holm's correction over all of them, and the side they are on. */
+/**
+ * Differences with p after Holm's correction over all of them, and the side they are on.
+ */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {
   const ps = holm(differences.map((found) => pOf({ found, threshold: 0 })));
   return differences.map((row, i) => {
@@ -285,7 +287,8 @@ const DYNAMICS = [
   'value_loss',
   'explained_variance',
   'kl',
-  // ZeroSearch: the share of documents that are to be noise, and how often each kind is true.
+  // ZeroSearch: the share of documents that are to be noise, and how often each kind is
+  // true.
   'noise',
   ...KINDS.map((kind) => `documents/true_${kind}`),
 ];

@@ -23,7 +23,9 @@ import { INITIAL_MODELS } from '../methods/checkpoints.js';
 import { OURS, partsWhere, type Numbers, type PaperClaim } from './verdicts.js';
 import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
 
-/** F1 of decomposing every question; null where the rows do not say how many there are. */
+/**
+ * F1 of decomposing every question; null where the rows do not say how many there are.
+ */
 export function alwaysF1(rows: Numbers['rows']): number | null {
   const size = (subset: string, metric: string): unknown =>
     matching(rows, { benchmark: 'all', subset, metric })[0]?.n;
@@ -99,7 +101,9 @@ export function matchSubQuestions({ metadata }: Question, searches: Searches) {
   };
 }
 
-/** Size of the largest matching of queries with entities they name, by augmenting paths. */
+/**
+ * Size of the largest matching of queries with entities they name, by augmenting paths.
+ */
 function maxPairs(queries: readonly string[], entities: readonly string[]): number {
   const queryByEntity = new Map<string, string>();
   const assign = (query: string, tried: Set<string>): boolean =>
@@ -312,7 +316,7 @@ export async function compareWithGraphs(
     predicted: PREDICTED,
     frames: { training },
     figures: {
-      decomposed: intervalChart(byType, {
+      parallelizing: intervalChart(byType, {
         title: 'Decomposed questions by what their graph allows, with 95 % intervals',
         x: 'subset',
         xTitle: 'Question type (by its graph)',

@@ -86,7 +86,9 @@ export interface ResultParts {
   contrasts: readonly object[];
   /** Rows of further data frames, such as training curves, by name. */
   frames?: Readonly<Record<string, readonly object[]>>;
-  /** Charts and tables that others show too; the first chart is that of the index's card. */
+  /**
+   * Charts and tables that others show too; the first chart is that of the index's card.
+   */
   figures?: Readonly<Record<string, Chart | Table>>;
   provenance: Provenance;
 }
@@ -108,9 +110,10 @@ export interface Experiment {
   reads?: readonly string[];
   /**
    * Computes the result from answers, which takes seconds.
-   * @param folder of this machine's records; what it lacks is taken from the recorded ones
+   * @param folder of this machine's records; what it lacks is taken from the recorded
+   * ones
    */
-  result?(folder?: string): Promise<ResultParts>;
+  result?: (folder?: string) => Promise<ResultParts>;
   /** Claims of the paper that its report decides. */
   claims?: readonly PaperClaim[];
 }

@@ -1,4 +1,6 @@
-/** `parallelsearch/experiments`: results for notebooks, and what an experiment is made of. */
+/**
+ * `parallelsearch/experiments`: results for notebooks, and what an experiment is made of.
+ */
 export { EXPERIMENTS } from './list.js';
 export {
   computation,

@@ -265,7 +265,9 @@ const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
 const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
 const DYNAMICS = ['turns', 'decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'];
 
-/** The paper's setting and every other, the identical ones, and each reward and neither. */
+/**
+ * The paper's setting and every other, the identical ones, and each reward and neither.
+ */
 function pairs(): MethodPair[] {
   const [twin, ...twins] = identicalSettings();
   const compared: (readonly [Lambdas, Lambdas])[] = [

@@ -1,4 +1,6 @@
-/** The main comparison (Table 2): every method from every initial model, on all questions. */
+/**
+ * The main comparison (Table 2): every method from every initial model, on all questions.
+ */
 import { mean } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
@@ -321,7 +323,7 @@ function drawFigures(
   const { model: _, ...gap } = EM_GAP;
   const gaps = matching(contrasts, { ...gap, subset: 'all' });
   return {
-    calls: byEntities('model_calls'),
+    entities: byEntities('model_calls'),
     answers: byEntities('em'),
     untrained: untrained(PARALLEL, 'parallelizable questions'),
     untrainedAverage: untrained(

@@ -72,8 +72,8 @@ export function replaceMarked(text: string, lines: string): string {
 }
 
 /**
- * Writes `README.md` and its pictures into the folder of the reports, and the chief claims
- * into the `README.md` above.
+ * Writes `README.md` and its pictures into the folder of the reports, and the chief
+ * claims into the `README.md` above.
  * @throws Error naming a figure that a result lacks
  */
 export async function writeReadme(folder: string): Promise<void> {

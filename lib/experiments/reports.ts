@@ -64,8 +64,9 @@ export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> 
 }
 
 /**
- * Runs a notebook through the real kernel and writes its page, `NAME.html`, into `outDir`.
- * When a cell fails it rejects and leaves all files as they were. Returns the file's name.
+ * Runs a notebook through the real kernel and writes its page, `NAME.html`, into
+ * `outDir`. When a cell fails it rejects and leaves all files as they were. Returns the
+ * file's name.
  */
 export async function exportReport(options: ExportOptions): Promise<string> {
   const { notebook: file, name, outDir, ...runOptions } = options;
@@ -94,9 +95,9 @@ export const INTRO =
   'Figures come from a small world and small transformers: they show who is ahead and on which questions, never the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” counts every benchmark once, “all questions” every question once.';
 
 /**
- * Writes `index.html`: a card for each report with its chart, finding and predictions, and
- * for each further page; then the paper's claims, judged by the results. `index.json` has
- * the judged claims. Returns the page's name.
+ * Writes `index.html`: a card for each report with its chart, finding and predictions,
+ * and for each further page; then the paper's claims, judged by the results. `index.json`
+ * has the judged claims. Returns the page's name.
  */
 export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []): Promise<string> {
   const results = readResults(outDir);

@@ -1,4 +1,7 @@
-/** Computes the result of an experiment in a process of its own: seconds of bootstrap each. */
+/**
+ * Computes the result of an experiment in a process of its own: seconds of bootstrap
+ * each.
+ */
 import { serve, startWorker, type Worker } from '../io/processes.js';
 import { ensureResult } from './result.js';
 

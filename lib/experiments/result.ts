@@ -1,7 +1,7 @@
 /**
- * The result of an experiment: one JSON file that notebook, report, index, README and tests
- * read. It is computed once from recorded answers and kept while those and the code are the
- * same.
+ * The result of an experiment: one JSON file that notebook, report, index, README and
+ * tests read. It is computed once from recorded answers and kept while those and the code
+ * are the same.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -78,7 +78,9 @@ export const topKSettings = (trainedK = 3): TopKSetting[] =>
     .slice(0, trainedK === 1 ? 1 : undefined)
     .flatMap((retriever) => TOP_K.ks.map((k) => ({ retriever, k, trainedK })));
 
-/** The main comparison's runs of the first seed, and the same trained with one passage. */
+/**
+ * The main comparison's runs of the first seed, and the same trained with one passage.
+ */
 export const topKRuns = (): PolicyRun[] =>
   WARM_UPS.flatMap((warmUp) =>
     TOP_K.methods.flatMap((method) =>
@@ -251,7 +253,9 @@ function parseVariant(name: string): Variant {
   return { method, retriever, k: Number(k), trainedK: Number(trainedK) };
 }
 
-/** Every k and the smallest, every retriever and the first, both methods, both trainings. */
+/**
+ * Every k and the smallest, every retriever and the first, both methods, both trainings.
+ */
 function pairs(): MethodPair[] {
   const variants = TOP_K.methods.flatMap((method) =>
     TOP_K.trainedKs.flatMap((trainedK) =>

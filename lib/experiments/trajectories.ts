@@ -36,7 +36,9 @@ export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 /** Per run on one core; for the estimate only. */
 const ROUGH_SECONDS = 40;
 
-/** A line of training's `trajectories.jsonl`, without an advantage: there are no groups. */
+/**
+ * A line of training's `trajectories.jsonl`, without an advantage: there are no groups.
+ */
 export interface TrajectoryLine extends Trajectory {
   /** Method and model, as the viewer shows them. */
   method: string;

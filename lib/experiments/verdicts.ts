@@ -1,4 +1,6 @@
-/** Verdicts on the paper's claims, by one stated rule, from the results of experiments. */
+/**
+ * Verdicts on the paper's claims, by one stated rule, from the results of experiments.
+ */
 import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching } from '../evaluation/table.js';

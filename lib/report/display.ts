@@ -12,7 +12,6 @@ import type { Trajectory } from '../rollout/trajectory.js';
 import { chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
 import { frameOf, type Frame, type Rows } from './frame.js';
 import { renderSvg } from './render.js';
-import type { Finding } from './sentences.js';
 import { openingOf } from './opening.js';
 import { plainTable, type Table } from './table.js';
 
@@ -50,6 +49,13 @@ export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
   frames: {},
   figures: {},
 });
+
+/** What a section of a notebook found, in words. */
+export interface Finding {
+  kind: 'finding';
+  text: string;
+}
+export const finding = (text: string): Finding => ({ kind: 'finding', text });
 
 export type Displayable =
   Chart | Table | Rows | ReportResults | Transcript | Finding | (VegaLiteSpec & { kind?: never });

@@ -3,6 +3,8 @@ export { chartOf, type Chart, type VegaLiteSpec } from './chart.js';
 export { bandChart, intervalChart, lineChart, type ChartSpec } from './chart.js';
 export {
   display,
+  finding,
+  type Finding,
   resultsOf,
   transcriptOf,
   type Displayable,
@@ -14,7 +16,6 @@ export { metricInfo, type MetricInfo } from './titles.js';
 export { writeChart } from './publication.js';
 export { renderSvg } from './render.js';
 export { stackedChart } from './chart.js';
-export { compared, finding, sideOf, stated, type Finding } from './sentences.js';
 export {
   figure,
   interval,

@@ -1,6 +1,6 @@
 /**
- * Notebooks through the real kernel, on made-up results: two of them in `npm test`, all of
- * them in the full run.
+ * Notebooks through the real kernel, on made-up results: two of them in `npm test`, all
+ * of them in the full run.
  */
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -19,8 +19,8 @@ import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 
 const folder = temporaryFolder();
-// Set before anything reads it, here and in the kernel: the made-up adapters of the language
-// model are nowhere else.
+// Set before anything reads it, here and in the kernel: the made-up adapters of the
+// language model are nowhere else.
 const adapters = vi.hoisted(
   () =>
     (process.env.PARALLELSEARCH_ADAPTERS = `${process.env.TMPDIR ?? '/tmp'}/parallelsearch-adapters-${process.pid}`),

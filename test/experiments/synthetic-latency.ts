@@ -1,4 +1,7 @@
-/** Made-up latencies: what the model of time gives for known costs, spread by known factors. */
+/**
+ * Made-up latencies: what the model of time gives for known costs, spread by known
+ * factors.
+ */
 import { latency, type Latency } from '../../lib/experiments/latency/experiment.js';
 import {
   allAskings,

@@ -137,7 +137,9 @@ export function requestCosts(latency: Latency, name: string): RequestCosts {
   return { callMs: Math.max(0, singleMs - serviceMs), serviceMs, delayMs };
 }
 
-/** Rows and contrasts of all retrievers. @param generation time of a model call, if known */
+/**
+ * Rows and contrasts of all retrievers. @param generation time of a model call, if known
+ */
 export function summariseLatency(
   latency: Latency,
   generation: GenerationTime | null,

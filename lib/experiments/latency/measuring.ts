@@ -89,7 +89,8 @@ export interface RequestCosts {
 
 /**
  * Wall clock of equal requests with at most `limit` in flight, in milliseconds. Each
- * works for `workMs`, then waits for `delayMs`; one works at a time, all may wait at once.
+ * works for `workMs`, then waits for `delayMs`; one works at a time, all may wait at
+ * once.
  */
 export function requestsMs(
   numRequests: number,
@@ -229,7 +230,9 @@ export function independentQueries(questions: readonly Question[]): string[] {
 /** Takes the artificial delay of requests in milliseconds, returns the URL to post to. */
 export type LatencyServer = Worker<{ delayMs: number }, string>;
 
-/** A process that serves BM25 over the small world: asking and searching share no thread. */
+/**
+ * A process that serves BM25 over the small world: asking and searching share no thread.
+ */
 export const startLatencyServer = (): LatencyServer => startWorker(import.meta.url);
 
 let world: World | null = null;

@@ -82,7 +82,10 @@ export const runFields = ({ method, seed }: RealRun) =>
 const digest = (text: string): string =>
   createHash('sha256').update(paddedWords(text)).digest('hex').slice(0, 4);
 
-/** Replaces texts by digests: nothing of the benchmarks is kept, and metrics stay the same. */
+/**
+ * Replaces texts by digests: nothing of the benchmarks is kept, and metrics stay the
+ * same.
+ */
 export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
   ...measurement,
   searches: measurement.searches.map((queries) => queries.map(digest)),

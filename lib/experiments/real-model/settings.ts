@@ -19,7 +19,9 @@ import type { RolloutConfig } from '../../rollout/options.js';
 import { questionType } from '../../data/question.js';
 import { readFolder } from '../../data/formats/read.js';
 
-/** SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`. */
+/**
+ * SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`.
+ */
 export const MODEL =
   process.env.PARALLELSEARCH_MODEL ?? packagePath('models', 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
@@ -50,7 +52,9 @@ export const FOLDERS: Readonly<Record<string, string>> = {
 };
 /** Benchmarks with annotations from which dependency graphs are made. */
 const TRAINED_ON = ['hotpotqa', '2wikimultihopqa', 'musique'];
-/** Benchmarks that tell comparisons from chains: most of the evidence comes from these. */
+/**
+ * Benchmarks that tell comparisons from chains: most of the evidence comes from these.
+ */
 export const MULTI_HOP = ['hotpotqa', '2wikimultihopqa'];
 
 /** Passages per query. */

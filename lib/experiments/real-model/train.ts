@@ -46,7 +46,10 @@ const SIDE_BY_SIDE = 2;
 /** Rounded weights compress to three quarters of the size. */
 const SIGNIFICANT_BITS = 6;
 
-/** A group of rollouts shares its prompt in a pass; larger on a GPU, where passes cost more. */
+/**
+ * A group of rollouts shares its prompt in a pass; larger on a GPU, where passes cost
+ * more.
+ */
 const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
 

@@ -170,7 +170,9 @@ export function simulateRollouts(
   };
 }
 
-/** Milliseconds of a rollout that has the machine to itself: more machines cannot help it. */
+/**
+ * Milliseconds of a rollout that has the machine to itself: more machines cannot help it.
+ */
 export function aloneMs(shape: RolloutShape, { engine, search, ...cluster }: Cluster): number {
   const callMs = ({ written, subQueries }: Call): number =>
     written * engine.stepMs(1) +
