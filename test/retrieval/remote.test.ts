@@ -98,40 +98,15 @@ describe('startRetrievalServer', () => {
     expect(performance.now() - start).toBeGreaterThanOrEqual(49);
   });
   it.each([
-    ['not JSON', '{', 400, 'Expected the body to be JSON.'],
+    ['not JSON', '{', 400, 'JSON'],
     ['queries of another type', { queries: 'a' }, 400, 'queries'],
     ['no queries', { queries: [] }, 400, 'queries'],
     ['topk below 1', { queries: ['a'], topk: 0 }, 400, 'topk'],
-    [
-      'topk above the limit',
-      { queries: ['a'], topk: 11 },
-      400,
-      'Expected topk to be at most 10, but got 11.',
-    ],
-    [
-      'too many queries',
-      { queries: ['a', 'b', 'c'] },
-      400,
-      'Expected the number of queries to be at most 2, but got 3.',
-    ],
-    [
-      'too many passages',
-      { queries: ['a', 'b'], topk: 8 },
-      400,
-      'Expected queries times topk to be at most 15, but got 16.',
-    ],
-    [
-      'a query that is too long',
-      { queries: ['a'.repeat(101)] },
-      400,
-      'Expected characters of a query to be at most 100, but got 101.',
-    ],
-    [
-      'too large a body',
-      { queries: ['a'.repeat(5000)] },
-      413,
-      'Expected a body of at most 1000 bytes.',
-    ],
+    ['topk above the limit', { queries: ['a'], topk: 11 }, 400, 'at most 10'],
+    ['too many queries', { queries: ['a', 'b', 'c'] }, 400, 'at most 2'],
+    ['too many passages', { queries: ['a', 'b'], topk: 8 }, 400, 'at most 15'],
+    ['a query that is too long', { queries: ['a'.repeat(101)] }, 400, 'at most 100'],
+    ['too large a body', { queries: ['a'.repeat(5000)] }, 413, 'at most 1000 bytes'],
   ])('rejects %s', async (_, body, status, message) => {
     const { url } = await serve(echoRetriever(), {
       maxTopK: 10,
@@ -212,7 +187,7 @@ describe('startRetrievalServer', () => {
     });
     for (const { status, json } of await Promise.all(late)) {
       expect(status).toBe(503);
-      expect(json.error.message).toBe(expect.stringContaining('100 ms'));
+      expect(json.error.message).toContain('100 ms');
     }
     expect((await post(url, { queries: ['c'] })).status).toBe(429);
     release();
@@ -263,19 +238,14 @@ describe('createRemoteRetriever', () => {
     createRemoteRetriever({ url, maxResponseBytes: 1000, backOffMs: 1 }).retrieve(['a'], { topK });
 
   it.each([
-    ['another status', 503, 'busy', 'Expected status 200 from'],
-    ['no JSON', 200, '<html>', 'Expected JSON from'],
-    ['another protocol', 200, '{"results": []}', "Expected Search-R1's retrieval protocol from"],
-    ['too few results', 200, '{"result": []}', 'Expected 1 results from'],
-    ['too many results', 200, '{"result": [[], []]}', 'Expected 1 results from'],
-    [
-      'too many passages',
-      200,
-      answerOf(1, 1, 1, 1),
-      'Expected at most 3 passages for query 0 from',
-    ],
+    ['another status', 503, 'busy', 'status'],
+    ['no JSON', 200, '<html>', 'JSON'],
+    ['another protocol', 200, '{"results": []}', 'protocol'],
+    ['too few results', 200, '{"result": []}', 'got 0'],
+    ['too many results', 200, '{"result": [[], []]}', 'got 2'],
+    ['too many passages', 200, answerOf(1, 1, 1, 1), 'query 0'],
     ['passages in the wrong order', 200, answerOf(3, 1, 2), 'score 2 comes after 1'],
-    ['too much', 200, ' '.repeat(1001), 'Expected an answer of at most 1000 bytes from'],
+    ['too much', 200, ' '.repeat(1001), '1000 bytes'],
   ])('rejects an answer with %s', async (_, status, text, message) => {
     await expect(ask(await fixedServer(status, text))).rejects.toThrow(message);
   });
