@@ -1,7 +1,7 @@
 /**
- * Remembers what a notebook's cells have shown, under a hash of all that this can
- * depend on: code (parameters are code by then), this library's build, tslab, Node, the
- * working folder, and the files that the notebook declares as inputs.
+ * Remembers what a notebook's cells have shown, under a hash of everything that it can
+ * depend on: the code with its parameters, this library's build, the versions of tslab
+ * and Node, the working folder and the declared inputs.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
@@ -9,24 +9,21 @@ import path from 'node:path';
 import { z } from 'zod';
 import { optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
-import { provenanceHere, configHash } from '../io/provenance.js';
+import { configHash, provenanceHere } from '../io/provenance.js';
 import { recordStore } from '../io/records.js';
 import { codeCells, textOf, type CodeCell, type Notebook } from './nbformat.js';
 
-/** How long a run took, and each of its code cells. */
 export interface Timing {
   elapsedMs: number;
+  /** By code cell. */
   cellMs: number[];
 }
 
-/**
- * The hash of a file, or of every file below a folder with its name; `absent` where there
- * is nothing.
- */
+/** The hash of a file, or of all files in a folder with their names; `absent` for none. */
 export async function hashPath(target: string): Promise<string> {
   if (!existsSync(target)) return 'absent';
   const hash = createHash('sha256');
-  for (const file of filesOf(target)) {
+  for (const file of listFiles(target)) {
     hash.update(`${path.relative(target, file).split(path.sep).join('/')}\0`);
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
     hash.update('\0');
@@ -34,23 +31,21 @@ export async function hashPath(target: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function filesOf(target: string): string[] {
+function listFiles(target: string): string[] {
   if (statSync(target).isFile()) return [target];
-  const files = readdirSync(target, { recursive: true, encoding: 'utf8' }).map((name) =>
-    path.join(target, name),
-  );
+  const names = readdirSync(target, { recursive: true, encoding: 'utf8' });
+  const files = names.map((name) => path.join(target, name));
   return files.filter((file) => statSync(file, { throwIfNoEntry: false })?.isFile()).sort();
 }
 
 const metadataSchema = z.looseObject({ inputs: z.array(z.string()).optional() }).optional();
 
 /**
- * The inputs that a notebook declares in its metadata, `"parallelsearch": { "inputs":
- * ["../data", "{folder}"] }`: files and folders relative to the working folder;
- * `{folder}` stands for the value of that text parameter. Null when it declares none:
- * nobody knows then what its outputs depend on (an empty list says that there is
- * nothing).
- * @throws Error naming a parameter that is not there, or what is wrong in the metadata
+ * The inputs in a notebook's metadata, `"parallelsearch": { "inputs": ["../data",
+ * "{folder}"] }`: files and folders relative to the working folder, where `{folder}` is
+ * the value of a text parameter. Null if it declares none, which differs from an empty
+ * list: its outputs may depend on anything.
+ * @throws Error for an unknown parameter or invalid metadata
  */
 export function declaredInputs(
   notebook: Notebook,
@@ -59,27 +54,21 @@ export function declaredInputs(
   const parsed = metadataSchema.safeParse(notebook.metadata.parallelsearch);
   if (!parsed.success)
     throw new Error(
-      `Expected the notebook's metadata "parallelsearch" to hold a list "inputs", but: ${z.prettifyError(parsed.error)}`,
+      `Expected the notebook's metadata "parallelsearch" to hold a list "inputs": ${z.prettifyError(parsed.error)}`,
     );
   const inputs = parsed.data?.inputs?.map((input) =>
     input.replace(/\{([^{}]+)\}/g, (_, name: string) => {
       const text = texts.get(name);
       if (text !== undefined) return text;
-      const known = [...texts.keys()].join(', ') || 'none';
-      throw new Error(
-        `Expected input ${input} to name a parameter that is a text; these are: ${known}.`,
-      );
+      const names = [...texts.keys()].join(', ') || 'none';
+      throw new Error(`Expected input ${input} to name a text parameter (${names}).`);
     }),
   );
   return inputs ?? null;
 }
 
-/**
- * Twelve hex digits that change with anything that a notebook's outputs can depend on;
- * `inputs` are the files and folders that cells read, relative to the kernel's working
- * folder.
- */
-export async function contentHash(
+/** Twelve hex digits that change with anything that a notebook's outputs depend on. */
+export async function hashNotebook(
   notebook: Notebook,
   { cwd, inputs }: { cwd: string; inputs: readonly string[] },
 ): Promise<string> {
@@ -95,22 +84,20 @@ export async function contentHash(
   });
 }
 
-/** What is remembered of a code cell. */
-type CellRecord = Pick<CodeCell, 'execution_count' | 'outputs'> & { ms: number };
-type NotebookRecord = { elapsedMs: number; cells: CellRecord[] };
+interface NotebookRecord {
+  elapsedMs: number;
+  cells: (Pick<CodeCell, 'execution_count' | 'outputs'> & { ms: number })[];
+}
 
-/**
- * Gives the code cells the outputs that were remembered under `hash`; null where there
- * are none, or unreadable ones.
- */
+/** Fills the code cells with remembered outputs; null if there are none. */
 export async function restoreOutputs(
   folder: string,
   hash: string,
   notebook: Notebook,
 ): Promise<Timing | null> {
-  const record = await recordStore(folder)
-    .read<NotebookRecord>(hash, hash)
-    .catch(() => null);
+  const store = recordStore(folder);
+  // An unreadable record is as good as none.
+  const record = await store.read<NotebookRecord>(hash, hash).catch(() => null);
   if (!record) return null;
   const { elapsedMs, cells } = record.value;
   codeCells(notebook).forEach((cell, i) => {
@@ -121,7 +108,7 @@ export async function restoreOutputs(
 }
 
 /** Remembers the outputs of a notebook that has passed. */
-export async function rememberOutputs(
+export async function saveOutputs(
   folder: string,
   hash: string,
   notebook: Notebook,

@@ -1,7 +1,4 @@
-/**
- * JupyterLab on this machine: which Python has it, which kernels it knows, and the
- * registration of ours.
- */
+/** Finds JupyterLab on this machine and registers the TypeScript kernel with it. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -9,23 +6,19 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { findProgram, packagePath } from '../io/paths.js';
-import { tslabScript } from './kernel.js';
+import { tslabScript } from './tslab.js';
 
 const PROBE_TIMEOUT_MS = 60_000;
-/** The name that the notebooks ask for. */
+/** The kernel's name in notebooks. */
 export const KERNEL_NAME = 'tslab';
 
-/**
- * The interpreter itself, whatever link it was called by, and the versions of Python and
- * of JupyterLab.
- */
 const pythonSchema = z.object({
   executable: z.string(),
   python: z.string(),
   jupyterlab: z.string(),
 });
 
-/** Fails where there is no JupyterLab. */
+/** Fails without JupyterLab. `sys.executable` resolves links. */
 const PROBE = `
 import json, sys
 from importlib.metadata import version
@@ -49,10 +42,7 @@ except OSError:
     print(KernelSpecManager().install_kernel_spec(folder, name, user=True))
 `;
 
-/**
- * Runs a script in a Python and returns its last line; rejects when the Python or the
- * script fails.
- */
+/** Runs a Python script and returns the last line of its output. */
 async function runPython(
   python: string,
   script: string,
@@ -65,20 +55,17 @@ async function runPython(
   return stdout.trim().split('\n').at(-1) ?? '';
 }
 
-/**
- * The interpreter that a script's first line names: how `jupyter` on the PATH leads to
- * its Python.
- */
-function interpreterOf(script: string | undefined): string | undefined {
+/** The Python in the first line of a script, such as `jupyter` on the PATH. */
+function readShebang(script: string | undefined): string | undefined {
   if (!script || process.platform === 'win32') return undefined;
   const [first] = readFileSync(script, 'latin1').split('\n', 1);
   return /^#!\s*(\S*python\S*)/.exec(first)?.[1];
 }
 
 /**
- * Pythons that may have JupyterLab, the likeliest first: the active environment, a
- * `.venv` here or beside this package, the one behind `jupyter` on the PATH, the plain
- * ones, and where pipx and uv keep tools.
+ * Pythons that may have JupyterLab, most likely first: active environments, `.venv` here
+ * and in this package, tools of pipx and uv, the one of `jupyter` on the PATH, and
+ * `python3`.
  */
 export function pythonCandidates(): string[] {
   const tools = ['.local/share/pipx/venvs', '.local/pipx/venvs', '.local/share/uv/tools'];
@@ -93,7 +80,7 @@ export function pythonCandidates(): string[] {
   ];
   const inside = process.platform === 'win32' ? ['Scripts', 'python.exe'] : ['bin', 'python'];
   const pythons = environments.flatMap((folder) => (folder ? path.join(folder, ...inside) : []));
-  const scripts = ['jupyter-lab', 'jupyter'].map((name) => interpreterOf(findProgram(name)));
+  const scripts = ['jupyter-lab', 'jupyter'].map((name) => readShebang(findProgram(name)));
   const files = [
     ...pythons.filter((file) => existsSync(file)),
     ...scripts,
@@ -104,14 +91,11 @@ export function pythonCandidates(): string[] {
 
 export interface LabSearch {
   found: z.infer<typeof pythonSchema> | null;
-  /** Where it was looked for, in order. */
+  /** Pythons that were tried, in order. */
   tried: string[];
 }
 
-/**
- * The first of `candidates` that has JupyterLab; a program that does not answer like
- * Python 3.8 or later has not.
- */
+/** The first of `candidates` that has JupyterLab. */
 export async function findJupyterLab(
   candidates: readonly string[] = pythonCandidates(),
 ): Promise<LabSearch> {
@@ -123,9 +107,9 @@ export async function findJupyterLab(
   return { found: null, tried: [...candidates] };
 }
 
-/** What to do where JupyterLab is not found. */
+/** Shown if JupyterLab is not found. */
 export const INSTALL_JUPYTERLAB =
-  'Install it with `python3 -m venv .venv && .venv/bin/pip install jupyterlab`, or name the Python that has it with --python. Without it, `npx parallelsearch notebook run` executes notebooks all the same.';
+  'Install it with `python3 -m venv .venv && .venv/bin/pip install jupyterlab`, or pass a Python that has it with --python. `npx parallelsearch notebook run` executes notebooks without it.';
 
 const kernelspecsSchema = z.record(
   z.string(),
@@ -136,40 +120,37 @@ const kernelspecsSchema = z.record(
 );
 export type Kernelspecs = z.infer<typeof kernelspecsSchema>;
 
-/** The kernels that a Python's Jupyter knows, by name. */
+/** The kernels of a Python's Jupyter, by name. */
 export async function readKernelspecs(python: string): Promise<Kernelspecs> {
   return kernelspecsSchema.parse(JSON.parse(await runPython(python, SPECS)));
 }
 
-/** The kernelspec that starts this package's own tslab with the Node that runs now. */
+/** The kernelspec of this package's tslab, run by the current Node. */
 export function kernelspec(): { argv: string[]; display_name: string; language: string } {
   const argv = [process.execPath, tslabScript(), 'kernel', '--config-path', '{connection_file}'];
   return { argv, display_name: 'TypeScript', language: 'typescript' };
 }
 
-/**
- * Whether the kernel that notebooks get under {@link KERNEL_NAME} is this package's own.
- */
+/** Whether {@link KERNEL_NAME} is this package's kernel. */
 export function isOurs(specs: Kernelspecs): boolean {
   return JSON.stringify(specs[KERNEL_NAME]?.spec.argv) === JSON.stringify(kernelspec().argv);
 }
 
 /**
- * Registers the kernel with a Python that has Jupyter: in its environment, or for the
- * user where that is read-only.
- * @returns where the kernelspec is, and whether it was not there already
- * @throws Error when another kernel of the same name takes precedence, naming its folder
- * and the remedy
+ * Registers the kernel with a Python's Jupyter: in its environment, or for the user if
+ * that is read-only.
+ * @returns the folder of the kernelspec, and whether it is new
+ * @throws Error if another kernel of the same name takes precedence
  */
 export async function registerKernel(python: string): Promise<{ folder: string; isNew: boolean }> {
-  const before = await readKernelspecs(python);
-  if (isOurs(before)) return { folder: before[KERNEL_NAME].resource_dir, isNew: false };
+  const specs = await readKernelspecs(python);
+  if (isOurs(specs)) return { folder: specs[KERNEL_NAME].resource_dir, isNew: false };
   const folder = await installKernelspec(python);
   const after = await readKernelspecs(python);
   if (isOurs(after)) return { folder, isNew: true };
   const other = after[KERNEL_NAME]?.resource_dir ?? 'none';
   throw new Error(
-    `Expected Jupyter to take the kernel in ${folder}, but it takes ${other}. Remove that one with \`${python} -m jupyter kernelspec remove ${KERNEL_NAME}\`.`,
+    `Expected Jupyter to use the kernel in ${folder}, but it uses ${other}. Remove that one with \`${python} -m jupyter kernelspec remove ${KERNEL_NAME}\`.`,
   );
 }
 

@@ -1,14 +1,14 @@
-/** Notebook files, nbformat 4.5: what the runner and the report read and write. */
+/** Reads, checks and writes notebook files in nbformat 4.5. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { writeFileSafely } from '../io/files.js';
 
-/** Long texts may be one string or a list of lines; {@link textOf} joins them. */
+/** A string or a list of lines; {@link textOf} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);
 const metadataSchema = z.record(z.string(), z.unknown());
 const executionCountSchema = z.number().int().nonnegative().nullable();
 
-/** Representations under these MIME types are JSON values, all others are texts. */
+/** Values under these MIME types are JSON, all others are texts. */
 export const isJsonMime = (mime: string): boolean => /^application\/(.*\+)?json$/.test(mime);
 
 const mimeBundleSchema = z
@@ -18,7 +18,7 @@ const mimeBundleSchema = z
       Object.entries(bundle).every(
         ([mime, v]) => isJsonMime(mime) || multilineSchema.safeParse(v).success,
       ),
-    'Expected texts under every MIME type that is not JSON.',
+    'Expected texts under MIME types other than JSON.',
   );
 
 const streamSchema = z.strictObject({
@@ -77,8 +77,8 @@ export type CodeCell = z.infer<typeof codeCellSchema>;
 const kernelspecSchema = z.looseObject({ name: z.string(), display_name: z.string() });
 
 /**
- * The rules of the official JSON schema of 4.5, but for cell ids, which older files
- * have not, and for metadata that nothing here reads.
+ * The official JSON schema of 4.5, except that older files lack cell ids and that unused
+ * metadata is not checked.
  */
 const notebookSchema = z.strictObject({
   nbformat: z.literal(4),
@@ -88,7 +88,7 @@ const notebookSchema = z.strictObject({
 });
 export type Notebook = z.infer<typeof notebookSchema>;
 
-/** What may be written: 4.5 or later, with cell ids. */
+/** Files are written in 4.5 or later, with cell ids. */
 const writtenSchema = notebookSchema
   .refine(({ nbformat_minor }) => nbformat_minor >= 5, 'Expected nbformat_minor to be at least 5.')
   .refine(
@@ -101,57 +101,41 @@ const writtenSchema = notebookSchema
 export const textOf = (text: string | string[]): string =>
   Array.isArray(text) ? text.join('') : text;
 
-/**
- * A text as the list of lines that Jupyter writes, so that files compare line by line.
- */
+/** A text as a list of lines, as Jupyter writes it. */
 export const linesOf = (text: string): string[] =>
   text.split(/(?<=\n)/).filter((line) => line !== '');
 
-/**
- * Reads and checks a notebook; every cell has an id afterwards (4.5 wants one, older
- * files have none).
- */
+/** Reads and checks a notebook; adds cell ids if it is older than 4.5. */
 export function readNotebook(file: string): Notebook {
-  const notebook = checked(
-    notebookSchema,
-    parseJson(file),
-    `${file} is not a notebook of nbformat 4`,
-  );
+  const complaint = `${file} is not a notebook of nbformat 4`;
+  const notebook = parse(jsonSchema.pipe(notebookSchema), readFileSync(file, 'utf8'), complaint);
   notebook.cells.forEach((cell, i) => (cell.id ??= `cell-${i + 1}`));
   notebook.nbformat_minor = Math.max(5, notebook.nbformat_minor);
-  return checked(writtenSchema, notebook, `${file} is not a notebook of nbformat 4`);
+  return parse(writtenSchema, notebook, complaint);
 }
 
-function parseJson(file: string): unknown {
+const jsonSchema = z.string().transform((text, context): unknown => {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(text);
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new Error(`${file} is not a notebook of nbformat 4: ${error.message}`, { cause: error });
+    context.addIssue((error as Error).message);
+    return z.NEVER;
   }
-}
+});
 
-function checked<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T {
+function parse<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new Error(`${complaint}: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 
-/**
- * Writes a notebook as Jupyter does.
- * @throws Error naming every field that nbformat 4.5 does not allow; nothing is written
- * then
- */
+/** Writes a notebook. @throws Error for fields that nbformat 4.5 does not allow */
 export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
-  const valid = checked(
-    writtenSchema,
-    notebook,
-    `Expected ${file} to become a notebook of nbformat 4.5`,
-  );
+  const valid = parse(writtenSchema, notebook, `Expected ${file} to follow nbformat 4.5`);
   await writeFileSafely(file, `${JSON.stringify(valid, null, 1)}\n`);
 }
 
-/** The code cells, in order; they are the notebook's own, not copies. */
+/** The code cells of a notebook, not copies of them. */
 export function codeCells(notebook: Notebook): CodeCell[] {
   return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
 }

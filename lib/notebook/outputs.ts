@@ -1,29 +1,26 @@
-/**
- * What a kernel sends becomes outputs of cells, as nbformat wants them, and text in a
- * terminal as it comes.
- */
+/** What a kernel sends, as outputs of cells in nbformat and as text in a terminal. */
 import { isJsonMime, linesOf, textOf, type CellOutput } from './nbformat.js';
-import type { KernelOutput } from './kernel.js';
+import type { KernelOutput } from './tslab.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 
 /**
- * A function that adds what a kernel sends to the outputs of its cell: streams are
- * joined, an updated display changes where it was first shown, also in an earlier cell.
+ * A function that adds what a kernel sends to the outputs of a cell. It joins streams; an
+ * update of a display changes all cells that show it.
  */
 export function outputCollector(): (outputs: CellOutput[], output: KernelOutput) => void {
   const displays = new Map<unknown, Display[]>();
   return (outputs, { type, content }) => {
     if (type === 'stream') return addStream(outputs, content);
-    const shown = displayOf(content);
+    const display = displayOutput(content);
     const id = (content.transient as { display_id?: unknown } | undefined)?.display_id;
-    const known = displays.get(id) ?? [];
+    const sameId = displays.get(id) ?? [];
     if (type === 'update_display_data') {
-      for (const earlier of known) Object.assign(earlier, shown);
+      for (const earlier of sameId) Object.assign(earlier, display);
       return;
     }
-    outputs.push(shown);
-    if (id !== undefined) displays.set(id, [...known, shown]);
+    outputs.push(display);
+    if (id !== undefined) displays.set(id, [...sameId, display]);
   };
 }
 
@@ -36,32 +33,35 @@ function addStream(outputs: CellOutput[], content: KernelOutput['content']): voi
   else outputs.push({ output_type: 'stream', name, text: linesOf(text) });
 }
 
-/**
- * JSON stays as it is, texts become lists of lines; nbformat allows nothing else under
- * other MIME types.
- */
-function displayOf({ data = {}, metadata = {} }: KernelOutput['content']): Display {
-  const lines = Object.entries(data as Display['data']).map(([mime, value]) => {
+/** nbformat allows JSON under JSON MIME types, and lists of lines under all others. */
+function displayOutput({ data = {}, metadata = {} }: KernelOutput['content']): Display {
+  const entries = Object.entries(data as Display['data']).map(([mime, value]) => {
     if (isJsonMime(mime)) return [mime, value];
     return [mime, linesOf(typeof value === 'string' ? value : JSON.stringify(value))];
   });
-  const shown = Object.fromEntries(lines) as Display['data'];
-  return { output_type: 'display_data', data: shown, metadata: metadata as Display['metadata'] };
+  return {
+    output_type: 'display_data',
+    data: Object.fromEntries(entries) as Display['data'],
+    metadata: metadata as Display['metadata'],
+  };
 }
 
-/**
- * Takes text as it comes; `stream` is where it belongs: progress and cells' errors to
- * stderr, their output to stdout.
- */
+/** Everything that a cell has written to standard error. */
+export const stderrText = (outputs: readonly CellOutput[]): string =>
+  outputs
+    .flatMap((output) =>
+      output.output_type === 'stream' && output.name === 'stderr' ? textOf(output.text) : [],
+    )
+    .join('')
+    .trim();
+
+/** Takes text as it comes: progress and errors for stderr, other output for stdout. */
 export type Log = (text: string, stream: 'stdout' | 'stderr') => void;
 
 export interface LiveLog {
-  /** A line of progress; it begins on a line of its own. */
+  /** Writes a line of progress, on a new line. */
   progress(line: string): void;
-  /**
-   * What a cell printed or shows, as far as a terminal can show it: indented below the
-   * progress.
-   */
+  /** Writes what a cell prints or shows as text, indented. */
   output(output: KernelOutput): void;
 }
 
@@ -74,21 +74,17 @@ export function createLiveLog(log: Log): LiveLog {
       log(`${isLineStart ? '' : '\n'}${line}\n`, 'stderr');
       isLineStart = true;
     },
-    output({ type, content }) {
-      const text = textOfOutput({ type, content });
+    output(output) {
+      const text = plainText(output);
       if (text === '') return;
-      const indented = text.replace(/\n(?=[^])/g, `\n${INDENT}`);
-      log(
-        `${isLineStart ? INDENT : ''}${indented}`,
-        content.name === 'stderr' ? 'stderr' : 'stdout',
-      );
+      const stream = output.content.name === 'stderr' ? 'stderr' : 'stdout';
+      log(`${isLineStart ? INDENT : ''}${text.replace(/\n(?=[^])/g, `\n${INDENT}`)}`, stream);
       isLineStart = text.endsWith('\n');
     },
   };
 }
 
-/** Streams as they are, displays as their plain text. */
-function textOfOutput({ type, content }: KernelOutput): string {
+function plainText({ type, content }: KernelOutput): string {
   if (type === 'stream') return String(content.text);
   const text = (content.data as Display['data'] | undefined)?.['text/plain'];
   return typeof text === 'string' ? text.replace(/\n?$/, '\n') : '';

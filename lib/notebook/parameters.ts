@@ -1,135 +1,119 @@
 /**
- * Parameters of a notebook: typed by the cell tagged `parameters`, injected as a cell
- * after it.
+ * Parameters as in papermill: the cell tagged `parameters` declares them with defaults, a
+ * cell tagged `injected-parameters` after it sets them.
  */
-import { createRequire } from 'node:module';
-import path from 'node:path';
-import type ts from 'typescript';
-import { optionalFolder } from '../io/optional.js';
-import { textOf, linesOf, type Cell, type CodeCell, type Notebook } from './nbformat.js';
+import { runInNewContext } from 'node:vm';
+import { linesOf, textOf, type Cell, type Notebook } from './nbformat.js';
+import { loadTypeScript } from './tslab.js';
 
 export type ParameterValue =
   string | number | boolean | null | ParameterValue[] | { [key: string]: ParameterValue };
 export type Parameters = Record<string, ParameterValue>;
 
-/**
- * `json`: a list or an object; `any`: what the declaration leaves open, such as `null` or
- * a computed default.
- */
-type ParameterKind = 'string' | 'number' | 'boolean' | 'json' | 'any';
-
 interface Declaration {
-  kind: ParameterKind;
-  /** The type as written, if any. */
-  annotation: string | undefined;
-  /** The default, where it is a plain text. */
-  text: string | undefined;
+  /** Type of a value; `object` is a list or an object, `undefined` is open. */
+  kind: 'string' | 'number' | 'boolean' | 'object' | 'undefined';
+  /** The type as written. */
+  annotation?: string;
+  /** The default if it is a literal. */
+  value: unknown;
 }
 
-type TypeScript = typeof ts;
-
-/**
- * The TypeScript that compiles the notebook's cells: tslab's own. It takes half a second
- * to load.
- */
-function loadTypeScript(): TypeScript {
-  return createRequire(path.join(optionalFolder('tslab'), 'package.json'))(
-    '@tslab/typescript-for-tslab',
-  ) as TypeScript;
-}
+const INJECTED = 'injected-parameters';
+const hasTag = ({ metadata }: Cell, tag: string): boolean => metadata.tags?.includes(tag) ?? false;
+const isDeclaring = (cell: Cell): boolean =>
+  cell.cell_type === 'code' && hasTag(cell, 'parameters');
 
 /** The variables that the cell tagged `parameters` declares. */
 function declarations(notebook: Notebook): Map<string, Declaration> {
-  const cell = notebook.cells.find(isParameterCell);
+  const cell = notebook.cells.find(isDeclaring);
   if (!cell) return new Map();
   const ts = loadTypeScript();
-  const { statements } = ts.createSourceFile(
-    'cell.ts',
-    textOf(cell.source),
-    ts.ScriptTarget.Latest,
-    true,
-  );
-  const declared = statements.flatMap((s) =>
-    ts.isVariableStatement(s) ? s.declarationList.declarations : [],
+  const source = ts.createSourceFile('cell.ts', textOf(cell.source), ts.ScriptTarget.Latest, true);
+  const declared = source.statements.flatMap((statement) =>
+    ts.isVariableStatement(statement) ? statement.declarationList.declarations : [],
   );
   return new Map(
-    declared.map(({ name, type, initializer }) => {
+    declared.map(({ name, type, initializer }): [string, Declaration] => {
       const annotation = type?.getText();
-      const text =
-        initializer && ts.isStringLiteralLike(initializer) ? initializer.text : undefined;
-      return [name.getText(), { kind: kindOf(ts, annotation, initializer), annotation, text }];
+      const value = literalValue(initializer?.getText());
+      const isPrimitive = ['string', 'number', 'boolean'].includes(annotation ?? '');
+      const kind = isPrimitive ? annotation : typeof (value ?? undefined);
+      return [name.getText(), { kind: kind as Declaration['kind'], annotation, value }];
     }),
   );
 }
 
-function kindOf(
-  ts: TypeScript,
-  annotation: string | undefined,
-  initializer: ts.Expression | undefined,
-): ParameterKind {
-  if (annotation === 'string' || annotation === 'number' || annotation === 'boolean')
-    return annotation;
-  const value =
-    initializer && ts.isAsExpression(initializer) ? initializer.expression : initializer;
-  if (!value) return 'any';
-  if (ts.isStringLiteralLike(value) || ts.isTemplateExpression(value)) return 'string';
-  if (value.kind === ts.SyntaxKind.TrueKeyword || value.kind === ts.SyntaxKind.FalseKeyword)
-    return 'boolean';
-  if (ts.isArrayLiteralExpression(value) || ts.isObjectLiteralExpression(value)) return 'json';
-  const isNegative = ts.isPrefixUnaryExpression(value) && ts.isNumericLiteral(value.operand);
-  return isNegative || ts.isNumericLiteral(value) ? 'number' : 'any';
+/** The value of a literal; undefined for an expression that needs anything around it. */
+function literalValue(expression = ''): unknown {
+  try {
+    return runInNewContext(`(${expression})`, Object.create(null) as object, { timeout: 100 });
+  } catch {
+    return undefined;
+  }
 }
 
 /**
- * A copy of the notebook with a cell of parameters after the one tagged `parameters`; an
- * earlier such cell is replaced.
- * @param given values by name, or `name=value` of a command line, read as the type that
- * the notebook declares for `name`:
- *   text as it is, numbers, `true` or `false`, JSON for lists and objects; where the type is open, JSON if it is that, else text
- * @returns the copy, and what parameters are in it that are texts: values given, and
- * defaults written as plain text
- * @throws Error for a name that the notebook does not declare, or a value of another type
+ * A copy of the notebook with a cell that sets parameters; it replaces an earlier one.
+ * @param given values by name, or `name=value` texts read as the declared type: numbers,
+ * `true` or `false`, JSON for lists and objects; if the type is open, JSON or else text
+ * @returns the copy, and the parameters with a text as value
+ * @throws Error for an undeclared name, or a value of another type
  */
 export function withParameters(
   notebook: Notebook,
   given: Parameters | readonly string[],
 ): { notebook: Notebook; texts: Map<string, string> } {
   const declared = declarations(notebook);
-  const isList = (value: typeof given): value is readonly string[] => Array.isArray(value);
-  const values = new Map(
-    isList(given) ? given.map((text) => parseAssignment(text, declared)) : Object.entries(given),
-  );
-  const cells = notebook.cells.filter(
-    (cell) => !cell.metadata.tags?.includes('injected-parameters'),
-  );
-  if (values.size > 0) {
-    const lines = [...values].map(([name, value]) => assignment(name, value, declared));
-    cells.splice(cells.findIndex(isParameterCell) + 1, 0, injectedCell(lines));
-  }
-  const texts = [...declared].flatMap(([name, { text }]): [string, string][] => {
-    const value = values.get(name) ?? text;
+  const values = new Map(isList(given) ? given.map(readAssignment) : Object.entries(given));
+  const lines = [...values].map(([name, value]) => {
+    const { kind, annotation } = declaration(name);
+    if (!isOfKind(value, kind)) throw kindError(name, kind, JSON.stringify(value));
+    const type = annotation ?? (['object', 'undefined'].includes(kind) ? undefined : kind);
+    return `let ${name}${type ? `: ${type}` : ''} = ${JSON.stringify(value)};`;
+  });
+  const cells = notebook.cells.filter((cell) => !hasTag(cell, INJECTED));
+  if (lines.length > 0) cells.splice(cells.findIndex(isDeclaring) + 1, 0, injectedCell(lines));
+  const texts = [...declared].flatMap(([name, { value: byDefault }]): [string, string][] => {
+    const value = values.get(name) ?? byDefault;
     return typeof value === 'string' ? [[name, value]] : [];
   });
   return { notebook: { ...notebook, cells }, texts: new Map(texts) };
+
+  function declaration(name: string): Declaration {
+    const found = declared.get(name);
+    if (found) return found;
+    const names = [...declared.keys()].join(', ') || 'none';
+    throw new Error(
+      `Expected ${name} to be declared in the cell tagged "parameters", which declares ${names}.`,
+    );
+  }
+
+  function readAssignment(assignment: string): [name: string, value: ParameterValue] {
+    const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
+    if (name === undefined)
+      throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
+    const { kind } = declaration(name);
+    if (kind === 'string') return [name, text];
+    const value = kind === 'number' && text.trim() ? Number(text) : parseJson(text);
+    if (kind === 'undefined') return [name, value ?? (text === 'null' ? null : text)];
+    if (!isOfKind(value, kind)) throw kindError(name, kind, text);
+    return [name, value];
+  }
 }
 
-function parseAssignment(
-  assignment: string,
-  declared: ReadonlyMap<string, Declaration>,
-): [name: string, value: ParameterValue] {
-  const [, name, text] = /^([^=]+)=(.*)$/s.exec(assignment) ?? [];
-  if (name === undefined)
-    throw new Error(`Expected a parameter as name=value, but got ${assignment}.`);
-  const kind = declared.get(name)?.kind ?? 'any';
-  if (kind === 'string') return [name, text];
-  const isNumber = kind === 'number' && text.trim() !== '' && Number.isFinite(Number(text));
-  const value = isNumber ? Number(text) : parseJson(text);
-  if (kind === 'any') return [name, value === undefined ? text : value];
-  if (value !== undefined && isOfKind(value, kind)) return [name, value];
-  throw new Error(`Expected ${name} to be ${describeKind(kind)}, but got ${text}.`);
+const isList = (given: Parameters | readonly string[]): given is readonly string[] =>
+  Array.isArray(given);
+
+const isOfKind = (value: unknown, kind: Declaration['kind']): value is ParameterValue =>
+  kind === 'undefined' || (typeof value === kind && value !== null && !Number.isNaN(value));
+
+function kindError(name: string, kind: Declaration['kind'], value: string): Error {
+  const expected = kind === 'object' ? 'a list or an object in JSON' : `a ${kind}`;
+  return new Error(`Expected ${name} to be ${expected}, but got ${value}.`);
 }
 
-/** The value of a JSON text, or undefined where it is none. */
+/** The value of a JSON text, or undefined. */
 function parseJson(text: string): ParameterValue | undefined {
   try {
     return JSON.parse(text) as ParameterValue;
@@ -138,46 +122,11 @@ function parseJson(text: string): ParameterValue | undefined {
   }
 }
 
-function isOfKind(value: ParameterValue, kind: ParameterKind): boolean {
-  if (kind === 'any') return true;
-  return kind === 'json' ? typeof value === 'object' && value !== null : typeof value === kind;
-}
-
-const describeKind = (kind: ParameterKind): string =>
-  kind === 'json' ? 'a list or an object in JSON, such as [1, 2] or {"a": 1}' : `a ${kind}`;
-
-/** The line that gives a parameter its value, with the type that its declaration has. */
-function assignment(
-  name: string,
-  value: ParameterValue,
-  declared: ReadonlyMap<string, Declaration>,
-): string {
-  const declaration = declared.get(name);
-  if (!declaration) {
-    const known = [...declared.keys()].join(', ') || 'none';
-    throw new Error(
-      `Expected ${name} to be declared in the cell tagged "parameters", which declares ${known}.`,
-    );
-  }
-  const { kind, annotation } = declaration;
-  if (!isOfKind(value, kind))
-    throw new Error(
-      `Expected ${name} to be ${describeKind(kind)}, but got ${JSON.stringify(value)}.`,
-    );
-  const type = annotation ?? (kind === 'json' || kind === 'any' ? undefined : kind);
-  return `let ${name}${type ? `: ${type}` : ''} = ${JSON.stringify(value)};`;
-}
-
-const isParameterCell = (cell: Cell): boolean =>
-  cell.cell_type === 'code' && (cell.metadata.tags?.includes('parameters') ?? false);
-
-function injectedCell(lines: readonly string[]): CodeCell {
-  return {
-    cell_type: 'code',
-    id: 'injected-parameters',
-    metadata: { tags: ['injected-parameters'] },
-    source: linesOf(lines.join('\n')),
-    execution_count: null,
-    outputs: [],
-  };
-}
+const injectedCell = (lines: readonly string[]): Cell => ({
+  cell_type: 'code',
+  id: INJECTED,
+  metadata: { tags: [INJECTED] },
+  source: linesOf(lines.join('\n')),
+  execution_count: null,
+  outputs: [],
+});

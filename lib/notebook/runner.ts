@@ -1,25 +1,9 @@
-/**
- * Executes notebooks headlessly through tslab's real kernel and fails where the kernel
- * itself would keep silent.
- */
+/** Executes notebooks headlessly through tslab's kernel, and reports what it hides. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  contentHash,
-  declaredInputs,
-  rememberOutputs,
-  restoreOutputs,
-  type Timing,
-} from './cache.js';
-import {
-  errorOutput,
-  hasUnhandled,
-  NotebookError,
-  stderrOf,
-  type FailureReason,
-} from './failure.js';
-import { KernelError, startKernel, type KernelOutput } from './kernel.js';
+import { declaredInputs, hashNotebook, restoreOutputs, saveOutputs, type Timing } from './cache.js';
+import { errorOutput, NotebookError, type FailureReason } from './failure.js';
 import {
   codeCells,
   readNotebook,
@@ -28,54 +12,41 @@ import {
   type CodeCell,
   type Notebook,
 } from './nbformat.js';
-import { createLiveLog, outputCollector, type LiveLog, type Log } from './outputs.js';
+import { createLiveLog, outputCollector, stderrText, type LiveLog, type Log } from './outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
+import { hasUnhandled, KernelError, startKernel, type KernelOutput } from './tslab.js';
 
 export { NotebookError } from './failure.js';
 
 export interface RunOptions {
-  /**
-   * Values for the cell tagged `parameters`; a list of `name=value` is read by the types
-   * declared there.
-   */
+  /** Values for the cell tagged `parameters`, or `name=value` texts. */
   parameters?: Parameters | readonly string[];
-  /**
-   * Where the executed notebook goes; absent: it is only returned. Written when every
-   * cell has passed, with `keepGoing` in any case.
-   */
+  /** Where to write the notebook once every cell has passed; with `keepGoing` always. */
   output?: string;
-  /** The kernel's working folder; default: the notebook's, as in Jupyter. */
+  /** The kernel's working folder; default the notebook's, as in Jupyter. */
   cwd?: string;
   /** Longest time for one cell; default 10 minutes. */
   cellTimeoutMs?: number;
-  /**
-   * Goes on after a cell that fails; the result names the failures. A kernel that died or
-   * hangs ends the run all the same.
-   */
+  /** Continues after failed cells, unless the kernel is gone, and lists them in the result. */
   keepGoing?: boolean;
   /**
-   * Where outputs are remembered and taken from; absent: every run is a real one. So it
-   * is for a notebook of which neither its metadata nor `inputs` say what it reads.
+   * Folder of remembered outputs; by default every run is real. So is a run of a notebook
+   * that declares no inputs, in its metadata or in `inputs`.
    */
   cache?: string;
-  /** Runs in any case, and remembers the new outputs. */
+  /** Runs even if outputs are remembered. */
   force?: boolean;
-  /**
-   * Files and folders that cells read, relative to `cwd`, beside those that the notebook
-   * declares in its metadata.
-   */
+  /** Files and folders that cells read, relative to `cwd`, besides declared ones. */
   inputs?: readonly string[];
-  /** Progress and live output; default: standard error and standard output. */
+  /** Progress and live output; default stderr and stdout. */
   log?: Log;
 }
 
 export interface RunResult extends Timing {
   notebook: Notebook;
-  /** Cells that failed, in order; always empty without `keepGoing`. */
+  /** Failed cells, in order; only with `keepGoing`. */
   failures: NotebookError[];
-  /**
-   * Whether the outputs (and the times) are those of an earlier run of the same content.
-   */
+  /** Whether outputs and times are remembered from an earlier run. */
   cached: boolean;
 }
 
@@ -85,64 +56,59 @@ const SETTLE_MS = 200;
 const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /**
- * Runs all code cells of a notebook in order. Rejects with a {@link NotebookError} when
- * a cell throws, does not compile, leaves a rejection unhandled, takes too long or kills
- * the kernel. tslab reports none of these by name: the reply to a failed cell carries no
- * text, which is on standard error, and unhandled rejections are only logged.
+ * Runs all code cells of a notebook in order.
+ * @throws NotebookError if a cell throws, does not compile, leaves a rejection unhandled,
+ * takes too long or ends the kernel
  */
 export async function runNotebook(file: string, options: RunOptions = {}): Promise<RunResult> {
-  const { force, output, inputs: given } = options;
+  const { force, output, inputs = [] } = options;
   const live = createLiveLog(options.log ?? toTerminal);
   const { notebook, texts } = withParameters(readNotebook(file), options.parameters ?? {});
   for (const cell of codeCells(notebook))
     Object.assign(cell, { outputs: [], execution_count: null });
   const cwd = path.resolve(options.cwd ?? path.dirname(file));
   const declared = declaredInputs(notebook, texts);
-  const missing = given?.find((input) => !existsSync(path.resolve(cwd, input)));
+  const missing = inputs.find((input) => !existsSync(path.resolve(cwd, input)));
   if (missing !== undefined)
     throw new Error(`Expected input ${missing} to be a file or folder in ${cwd}.`);
-  const cache = declared || given ? options.cache : undefined;
-  const inputs = [...(declared ?? []), ...(given ?? [])];
-  const hash = cache ? await contentHash(notebook, { cwd, inputs }) : '';
+  const cache = declared || options.inputs ? options.cache : undefined;
+  const hash = cache
+    ? await hashNotebook(notebook, { cwd, inputs: [...(declared ?? []), ...inputs] })
+    : '';
   const remembered = cache && !force ? await restoreOutputs(cache, hash, notebook) : null;
   if (remembered) live.progress(`${file}: unchanged, outputs of the run ${hash}`);
   const run = remembered
     ? { ...remembered, failures: [] }
     : await execute(notebook, { file, cwd, live, options });
   if (cache && !remembered && run.failures.length === 0)
-    await rememberOutputs(cache, hash, notebook, run);
+    await saveOutputs(cache, hash, notebook, run);
   if (output) await writeNotebook(output, notebook);
   return { notebook, ...run, cached: remembered !== null };
 }
 
-type Run = Timing & Pick<RunResult, 'failures'>;
-
-/**
- * Runs the cells in a kernel of their own; without `keepGoing` it throws the first
- * failure.
- */
+/** Runs the cells in a new kernel. @throws NotebookError without `keepGoing` */
 async function execute(
   notebook: Notebook,
   { file, cwd, live, options }: { file: string; cwd: string; live: LiveLog; options: RunOptions },
-): Promise<Run> {
+): Promise<Timing & Pick<RunResult, 'failures'>> {
   const { cellTimeoutMs: timeoutMs = 600_000, keepGoing = false } = options;
   const started = performance.now();
   const cells = codeCells(notebook);
   const collect = outputCollector();
   const failures = new Map<CodeCell, NotebookError>();
-  const fail = (cell: CodeCell, reason: FailureReason, said: string): void => {
-    const what = { number: cells.indexOf(cell) + 1, id: cell.id!, source: textOf(cell.source) };
-    const failure = new NotebookError(file, what, reason, said);
+  const fail = (cell: CodeCell, reason: FailureReason, stderr: string): void => {
+    const place = { number: cells.indexOf(cell) + 1, id: cell.id!, source: textOf(cell.source) };
+    const failure = new NotebookError(file, place, reason, stderr);
     if (!keepGoing) throw failure;
     failures.set(cell, failure);
   };
-  /** A cell that left a rejection or an exception to nobody has failed. */
-  const failUnhandled = (cell: CodeCell): void => {
-    if (hasUnhandled(cell.outputs)) fail(cell, 'unhandled', stderrOf(cell.outputs));
+  const failIfUnhandled = (cell: CodeCell): void => {
+    const stderr = stderrText(cell.outputs);
+    if (hasUnhandled(stderr)) fail(cell, 'unhandled', stderr);
   };
   live.progress(`${file}: starting the TypeScript kernel`);
   const kernel = await startKernel(cwd);
-  /** Runs one cell; false when the kernel can run no other. */
+  /** Runs a cell; returns whether the kernel can run another one. */
   const runCell = async (cell: CodeCell): Promise<boolean> => {
     const onOutput = (output: KernelOutput): void => {
       collect(cell.outputs, output);
@@ -151,13 +117,14 @@ async function execute(
     try {
       const { ok, count } = await kernel.execute(textOf(cell.source), { timeoutMs, onOutput });
       cell.execution_count = count;
-      if (ok) failUnhandled(cell);
-      else fail(cell, 'error', stderrOf(cell.outputs) || 'The kernel gave no reason.');
+      // The reply to a failed cell has no text: the error is on standard error.
+      if (ok) failIfUnhandled(cell);
+      else fail(cell, 'error', stderrText(cell.outputs) || 'The kernel gave no reason.');
       return true;
     } catch (error) {
       if (!(error instanceof KernelError) || error.reason === 'start') throw error;
-      const said = [error.message, stderrOf(cell.outputs)].filter(Boolean).join('\n');
-      fail(cell, error.reason === 'died' ? 'died' : 'timeout', said);
+      const texts = [error.message, stderrText(cell.outputs)].filter(Boolean);
+      fail(cell, error.reason === 'died' ? 'died' : 'timeout', texts.join('\n'));
       return error.reason === 'interrupted';
     }
   };
@@ -166,21 +133,19 @@ async function execute(
     for (const [i, cell] of cells.entries()) {
       const source = textOf(cell.source);
       live.progress(`[${i + 1}/${cells.length}] ${source.split('\n')[0]}`);
-      const begun = performance.now();
-      const goesOn = source.trim() === '' || (await runCell(cell));
-      cellMs.push(performance.now() - begun);
+      const cellStarted = performance.now();
+      const canContinue = source.trim() === '' || (await runCell(cell));
+      cellMs.push(performance.now() - cellStarted);
       const failure = failures.get(cell);
       live.progress(
         `        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs[i])}`,
       );
-      if (goesOn) continue;
-      live.progress(
-        `${file}: the kernel is gone; ${numCells(cells.length - i - 1)} after it not run`,
-      );
+      if (canContinue) continue;
+      live.progress(`${file}: the kernel is gone; ${numCells(cells.length - i - 1)} not run`);
       break;
     }
     await sleep(SETTLE_MS);
-    for (const cell of cells) if (!failures.has(cell)) failUnhandled(cell);
+    for (const cell of cells) if (!failures.has(cell)) failIfUnhandled(cell);
     for (const [cell, failure] of failures) cell.outputs.push(errorOutput(failure));
     const elapsedMs = performance.now() - started;
     live.progress(`${file}: ${numCells(cellMs.length)} in ${seconds(elapsedMs)}`);

@@ -2,7 +2,7 @@
  * One function that shows charts, tables, results and findings wherever a notebook is
  * read.
  */
-import { createRequire } from 'node:module';
+import { findDisplayWriter } from '../notebook/tslab.js';
 import type { TidyTable } from '../evaluation/table.js';
 import { tableHtml, tableText } from '../html/table.js';
 import { escapeHtml, markup, markupHtml } from '../html/markup.js';
@@ -117,30 +117,9 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
  */
 export async function display(item: Displayable): Promise<void> {
   const data = await mimeBundle(item);
-  const write = kernelWriter();
+  const write = findDisplayWriter();
   if (write) write({ data, metadata: {}, transient: {} }, false);
   else console.log(String(data[MIME.text]));
-}
-
-type WriteDisplayData = (
-  content: { data: MimeBundle; metadata: object; transient: object },
-  update: boolean,
-) => void;
-
-/**
- * The function with which tslab writes a display, or undefined outside of a notebook.
- * tslab's own `display` writes one MIME type only, so the kernel's module is used; it is
- * found among the loaded modules, never loaded.
- */
-function kernelWriter(): WriteDisplayData | undefined {
-  const { cache } = createRequire(import.meta.url);
-  for (const [file, module] of Object.entries(cache)) {
-    if (!/[\\/]tslab[\\/]dist[\\/]jupyter\.js$/.test(file)) continue;
-    const write = (module?.exports as { lastWriteDisplayData?: WriteDisplayData | null })
-      .lastWriteDisplayData;
-    if (write) return write;
-  }
-  return undefined;
 }
 
 /** What `display` shows of a trajectory. */

@@ -2,11 +2,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
-  contentHash,
   declaredInputs,
+  hashNotebook,
   hashPath,
-  rememberOutputs,
   restoreOutputs,
+  saveOutputs,
 } from '../../lib/notebook/cache.js';
 import { codeCells, type Notebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
@@ -17,7 +17,7 @@ mkdirSync(path.join(folder, 'data', 'deep'), { recursive: true });
 const write = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
 
 describe('hashPath', () => {
-  it('changes with the text and with the name of any file below a folder', async () => {
+  it('changes with the content and the name of any file in a folder', async () => {
     write('data/deep/a.txt', 'one');
     const data = path.join(folder, 'data');
     const hashes = [await hashPath(data), await hashPath(data)];
@@ -32,11 +32,11 @@ describe('hashPath', () => {
   });
 });
 
-describe('contentHash', () => {
+describe('hashNotebook', () => {
   const hashOf = (notebook: Notebook, inputs: string[] = [], cwd = folder): Promise<string> =>
-    contentHash(notebook, { cwd, inputs });
+    hashNotebook(notebook, { cwd, inputs });
 
-  it('changes with code, inputs and working folder, not with words, ids or old outputs', async () => {
+  it('changes with code, inputs and working folder, not with text cells, ids or outputs', async () => {
     write('input.txt', 'one');
     const cell = code('let a = 1;');
     const first = await hashOf(notebookOf(cell), ['input.txt']);
@@ -61,30 +61,26 @@ describe('declaredInputs', () => {
   });
   const texts = new Map([['folder', '../runs']]);
 
-  it('are those of the metadata, with parameters put in', () => {
+  it('come from the metadata, with parameters filled in', () => {
     expect(declaredInputs(notebookOf(code('1')), texts)).toBeNull();
     expect(declaredInputs(withInputs({ inputs: [] }), texts)).toEqual([]);
     const inputs = ['data', '{folder}/a.json'];
     expect(declaredInputs(withInputs({ inputs }), texts)).toEqual(['data', '../runs/a.json']);
   });
 
-  it('names a parameter that is not there and metadata of another form', () => {
-    expect(() => declaredInputs(withInputs({ inputs: ['{file}'] }), texts)).toThrow(
-      'these are: folder.',
-    );
-    expect(() => declaredInputs(withInputs({ inputs: 'data' }), texts)).toThrow(
-      'to hold a list "inputs"',
-    );
+  it('rejects unknown parameters and invalid metadata', () => {
+    expect(() => declaredInputs(withInputs({ inputs: ['{file}'] }), texts)).toThrow(/file.*folder/);
+    expect(() => declaredInputs(withInputs({ inputs: 'data' }), texts)).toThrow(/list "inputs"/);
   });
 });
 
 describe('remembered outputs', () => {
   const timing = { elapsedMs: 10, cellMs: [4] };
 
-  it('come back into the cells, under their hash only, and not from a broken file', async () => {
+  it('are restored under their hash, and never from a broken file', async () => {
     const notebook = notebookOf(markdown('# A'), code('1'));
     codeCells(notebook)[0].outputs = [{ output_type: 'stream', name: 'stdout', text: '1\n' }];
-    await rememberOutputs(folder, 'abc', notebook, timing);
+    await saveOutputs(folder, 'abc', notebook, timing);
     const empty = notebookOf(code('1'));
     write('half.json.gz', '{"cells": [');
     for (const hash of ['abd', 'half'])

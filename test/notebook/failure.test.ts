@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorOutput, hasUnhandled, NotebookError } from '../../lib/notebook/failure.js';
+import { errorOutput, NotebookError } from '../../lib/notebook/failure.js';
+import { hasUnhandled } from '../../lib/notebook/tslab.js';
 
 const failure = (...how: [reason: NotebookError['reason'], text: string]): NotebookError =>
   new NotebookError('a.ipynb', { number: 3, id: 'one', source: 'f();' }, ...how);
@@ -12,7 +13,7 @@ RangeError: too far
     at Script.runInThisContext (node:vm:135:14)
     at Object.execute (/a/node_modules/tslab/dist/executor.js:160:38)`;
 
-it('a failure names file, cell and source, and leaves the kernel out of the stack', () => {
+it('a failure names file, cell and source, and hides the kernel in the stack trace', () => {
   const { message, errorText } = failure('error', THROWN);
   expect(message).toMatch(/^a\.ipynb, code cell 3 \(one\) failed:\n\n {4}f\(\);\n\nevalmachine/);
   expect(errorText.split('\n').at(-1)).toBe('    at f (evalmachine.<anonymous>:2:7)');
@@ -32,7 +33,7 @@ describe('errorOutput', () => {
       'UnhandledRejection',
       'UnhandledPromiseRejection: x',
     ],
-  ] as const)('names what ended a cell: %s, %s', (reason, text, ename, evalue) => {
+  ] as const)('names the error of a cell: %s, %s', (reason, text, ename, evalue) => {
     expect(errorOutput(failure(reason, text))).toMatchObject({
       output_type: 'error',
       ename,
@@ -42,12 +43,8 @@ describe('errorOutput', () => {
 });
 
 it.each([
-  ['stderr', 'a\nUnhandledPromiseRejection: b', true],
-  ['stdout', 'UnhandledPromiseRejection: b', false],
-  ['stderr', 'no UnhandledPromiseRejection: b', false],
-] as const)(
-  'a rejection that nobody handled begins a line of standard error: %s, %j',
-  (name, text, holds) => {
-    expect(hasUnhandled([{ output_type: 'stream', name, text }])).toBe(holds);
-  },
-);
+  ['a\nUnhandledPromiseRejection: b', true],
+  ['no UnhandledPromiseRejection: b', false],
+])('an unhandled rejection starts a line of standard error: %j', (stderr, expected) => {
+  expect(hasUnhandled(stderr)).toBe(expected);
+});

@@ -18,7 +18,7 @@ afterEach(() => vi.unstubAllEnvs());
 const isWindows = process.platform === 'win32';
 
 describe('kernelspec', () => {
-  it('starts the tslab of this package with the Node that runs', () => {
+  it('starts the tslab of this package with the current Node', () => {
     const [node, script, ...rest] = kernelspec().argv;
     expect(node).toBe(process.execPath);
     expect(existsSync(script)).toBe(true);
@@ -28,7 +28,7 @@ describe('kernelspec', () => {
 });
 
 describe.skipIf(isWindows)('findJupyterLab', () => {
-  it('takes the first Python that has it, and says where it looked', async () => {
+  it('returns the first Python with JupyterLab and the ones it tried', async () => {
     const without = writeFakePython(path.join(folder, 'without'), { jupyterlab: null });
     const having = writeFakePython(path.join(folder, 'with'), { jupyterlab: '4.5.0' });
     const { found, tried } = await findJupyterLab([
@@ -42,13 +42,13 @@ describe.skipIf(isWindows)('findJupyterLab', () => {
     expect(await findJupyterLab([without])).toEqual({ found: null, tried: [without] });
   });
 
-  it('does not take a program for Python that does not answer like one', async () => {
+  it('ignores programs that are not Python', async () => {
     expect((await findJupyterLab([process.execPath])).found).toBeNull();
   });
 });
 
 describe.skipIf(isWindows)('pythonCandidates', () => {
-  it('begins with the active environment, and follows `jupyter` on the PATH to its Python', () => {
+  it('starts with the active environment and ends with the Python of `jupyter` on the PATH', () => {
     const environment = path.join(folder, 'environment');
     const python = writeFakePython(path.join(environment, 'bin'), { jupyterlab: null });
     const scripts = mkdtempSync(path.join(folder, 'scripts-'));
@@ -62,7 +62,7 @@ describe.skipIf(isWindows)('pythonCandidates', () => {
 });
 
 describe.skipIf(isWindows)('registerKernel', () => {
-  it('registers once, and leaves a right registration alone', async () => {
+  it('registers once and keeps a valid registration', async () => {
     const python = writeFakePython(path.join(folder, 'fresh'), { jupyterlab: '4.5.0' });
     expect(isOurs(await readKernelspecs(python))).toBe(false);
     const target = path.join(folder, 'fresh', 'kernels', 'tslab');
@@ -71,7 +71,7 @@ describe.skipIf(isWindows)('registerKernel', () => {
     expect(await registerKernel(python)).toEqual({ folder: target, isNew: false });
   });
 
-  it('replaces a kernel of that name, and names folder and remedy where it still takes precedence', async () => {
+  it('replaces a kernel of the same name, or names the one that takes precedence', async () => {
     const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
     const fake = {
       jupyterlab: '4.5.0',
@@ -81,7 +81,7 @@ describe.skipIf(isWindows)('registerKernel', () => {
     expect((await registerKernel(python)).isNew).toBe(true);
     const shadowed = writeFakePython(path.join(folder, 'shadowed'), { ...fake, isShadowed: true });
     await expect(registerKernel(shadowed)).rejects.toThrow(
-      /it takes \/elsewhere\/tslab\. Remove that one with `.*kernelspec remove tslab`/,
+      /uses \/elsewhere\/tslab\. Remove that one with `.*kernelspec remove tslab`/,
     );
   });
 });

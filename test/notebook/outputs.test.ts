@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { CellOutput } from '../../lib/notebook/nbformat.js';
 import { createLiveLog, outputCollector } from '../../lib/notebook/outputs.js';
-import type { KernelOutput } from '../../lib/notebook/kernel.js';
+import type { KernelOutput } from '../../lib/notebook/tslab.js';
 
 const message = (type: KernelOutput['type'], content: KernelOutput['content']): KernelOutput => ({
   type,
   content,
 });
 
-it('an updated display changes in the cell that has shown it, and no other display does', () => {
+it('an update changes the display with its id in the cell that shows it', () => {
   const collect = outputCollector();
   const [first, second]: CellOutput[][] = [[], []];
   const display = (text: string, id?: string) => ({
@@ -27,7 +27,7 @@ it('an updated display changes in the cell that has shown it, and no other displ
 });
 
 describe('live log', () => {
-  it('indents the output of cells, also when a line comes in pieces, and begins progress on a new line', () => {
+  it('indents output, also of partial lines, and starts progress on a new line', () => {
     const written: [string, string][] = [];
     const live = createLiveLog((text, stream) => void written.push([stream, text]));
     live.progress('[1/1] cell');
@@ -42,7 +42,7 @@ describe('live log', () => {
     ]);
   });
 
-  it('shows of a display its text, and nothing of one that has none', () => {
+  it('shows the plain text of a display, if any', () => {
     let text = '';
     const live = createLiveLog((part) => (text += part));
     live.output(message('display_data', { data: { 'text/plain': 'table', 'text/html': '<b>' } }));

@@ -26,30 +26,29 @@ describe('parameters', () => {
     ['budget=.5', 'let budget: number = 0.5;'],
     ['quick=true', 'let quick: boolean = true;'],
     ['sizes=[1, 2]', 'let sizes: number[] = [1,2];'],
-    // JSON or else text where the declaration leaves the type open
+    // JSON or else text if the type is open
     ['limit=5', 'let limit: number | null = 5;'],
     ['limit=null', 'let limit: number | null = null;'],
     ['limit=five', 'let limit: number | null = "five";'],
     ['limit=', 'let limit: number | null = "";'],
-  ])('are read from a command line by the type of their defaults: %s', (text, line) => {
+  ])('are read by the type of their default: %s', (text, line) => {
     expect(injected([text])).toBe(line);
   });
 
   it.each([
-    ['quick=1', 'Expected quick to be a boolean, but got 1.'],
-    ['budget=', 'Expected budget to be a number, but got .'],
-    ['budget=true', 'Expected budget to be a number, but got true.'],
-    ['seed=many', 'Expected seed to be a number, but got many.'],
-    ['seed', 'Expected a parameter as name=value, but got seed.'],
-    ...['1, 2', '3', 'null'].map((text) => [
-      `sizes=${text}`,
-      `Expected sizes to be a list or an object in JSON, such as [1, 2] or {"a": 1}, but got ${text}.`,
-    ]),
-  ])('of another type are refused: %s', (text, message) => {
+    ['quick=1', /quick.*boolean/],
+    ['budget=', /budget.*number/],
+    ['budget=true', /budget.*number/],
+    ['seed=many', /seed.*number/],
+    ['seed', /name=value/],
+    ['sizes=1, 2', /sizes.*JSON/],
+    ['sizes=3', /sizes.*JSON/],
+    ['sizes=null', /sizes.*JSON/],
+  ])('of another type are rejected: %s', (text, message) => {
     expect(() => injected([text])).toThrow(message);
   });
 
-  it('are injected as one typed cell after the tagged one, replacing an earlier one', () => {
+  it('are injected as a typed cell after the tagged one, replacing an earlier one', () => {
     const once = withParameters(notebook, { seed: 1 }).notebook;
     const { cells } = withParameters(once, { folder: 'a"b', quick: true, limit: 5 }).notebook;
     expect(cells).toHaveLength(4);
@@ -63,15 +62,13 @@ describe('parameters', () => {
     expect(withParameters(once, {}).notebook.cells).toEqual(notebook.cells);
   });
 
-  it('that are texts have the given value or the default', () => {
+  it('with texts have the given value or the default', () => {
     const { texts } = withParameters(notebook, { page: 'x' });
     expect(Object.fromEntries(texts)).toEqual({ folder: '../runs', page: 'x' });
   });
 
   it('must be declared, and of the declared type', () => {
-    expect(() => injected({ sed: 1 })).toThrow(
-      'declares folder, seed, quick, sizes, limit, page, budget',
-    );
-    expect(() => injected({ seed: 'one' })).toThrow('Expected seed to be a number, but got "one".');
+    expect(() => injected({ sed: 1 })).toThrow(/folder, seed, quick, sizes, limit, page, budget/);
+    expect(() => injected({ seed: 'one' })).toThrow(/seed.*number/);
   });
 });

@@ -1,19 +1,17 @@
 /**
- * Runs tslab's kernel without Jupyter: a process of its own, spoken to over Node's
- * channel to it where Jupyter has sockets. What tslab leaves out is made up for here: a
- * kernel that dies, never starts or never ends rejects with a {@link KernelError}, and it
- * never outlives this process.
+ * The only module that knows tslab's internals: it runs the kernel without Jupyter, in a
+ * process that takes cells over Node's channel instead of ZeroMQ, reads its errors, and
+ * finds its display function from within a cell.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type ts from 'typescript';
 import { optionalFolder } from '../io/optional.js';
 import { parentEnvironment, WATCH_PARENT } from '../io/processes.js';
 
-/**
- * Why a kernel gave no reply. `interrupted`: too late, but it has stopped the cell and
- * takes the next one.
- */
+/** Why a kernel gave no reply; after `interrupted` it can run the next cell. */
 export class KernelError extends Error {
   constructor(
     readonly reason: 'start' | 'timeout' | 'interrupted' | 'died',
@@ -24,9 +22,7 @@ export class KernelError extends Error {
   }
 }
 
-/**
- * What a cell prints or shows, with the content that Jupyter's message of this type has.
- */
+/** What a cell prints or shows, with the content of Jupyter's message of this type. */
 export interface KernelOutput {
   type: 'stream' | 'display_data' | 'update_display_data';
   content: Record<string, unknown>;
@@ -39,12 +35,12 @@ interface Reply {
 }
 
 export interface Kernel {
-  /** Sends a cell and waits for its reply and for all that it printed. */
+  /** Runs a cell; resolves once all of its output has come. @throws KernelError */
   execute(
     code: string,
     options: { timeoutMs: number; onOutput: (output: KernelOutput) => void },
   ): Promise<{ ok: boolean; count: number | null }>;
-  /** Ends the kernel: politely first, for certain after two seconds. */
+  /** Asks the kernel to end, and kills it after two seconds. */
   shutdown(): Promise<void>;
 }
 
@@ -52,9 +48,8 @@ export interface Kernel {
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * What the process runs: the kernel of the tslab that is installed where cells import
- * from, else of this package's, but with a server that takes cells from the parent
- * process in place of ZeroMQ's. It ends with its parent, even by SIGKILL.
+ * The program of the process: the tslab next to the notebook, else this package's, with
+ * its ZeroMQ server replaced. It ends with its parent, even after SIGKILL.
  */
 const PROGRAM = `
 new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }).unref();
@@ -76,45 +71,39 @@ load('jupyter').ZmqServer = class {
       send({ type: isUpdate ? 'update_display_data' : 'display_data', content });
     const attempt = () => this.handler.handleExecute({ code }, stream, display);
     let reply = await attempt();
-    // For 200 ms after a cell that failed, tslab turns every request down without running
-    // it.
+    // tslab rejects every request in the 200 ms after a failed cell.
     while (reply.status === 'abort') {
       await new Promise((resolve) => setTimeout(resolve, 50));
       reply = await attempt();
     }
-    // A rejection that nobody handles is printed before the reply.
+    // Unhandled rejections are printed before the reply.
     setImmediate(() => send({ type: 'reply', ...reply }));
   }
 };
 load('main').startKernel({ enableFindLocal: false });
 `;
 
-/** The script of the tslab that belongs to this package, wherever npm has put it. */
-export function tslabScript(): string {
-  return path.join(optionalFolder('tslab'), 'bin', 'tslab');
-}
+/** The script of this package's tslab. @throws Error if it is not installed */
+export const tslabScript = (): string => path.join(optionalFolder('tslab'), 'bin', 'tslab');
 
-/**
- * Starts a kernel in a working folder, to which imports and paths of cells are relative,
- * and waits until it answers.
- */
+/** The TypeScript that compiles cells; it takes half a second to load. */
+export const loadTypeScript = (): typeof ts =>
+  createRequire(tslabScript())('@tslab/typescript-for-tslab') as typeof ts;
+
+/** Starts a kernel; imports and paths of cells are relative to `cwd`. @throws KernelError */
 export async function startKernel(cwd: string): Promise<Kernel> {
   const child = spawnKernel(cwd);
-  const died = deathOf(child);
+  const death = rejectOnExit(child);
   let onOutput = (_: KernelOutput): void => undefined;
   let onReply = (_: Reply): void => undefined;
   child.on('message', (message: KernelOutput | Reply) =>
     message.type === 'reply' ? onReply(message) : onOutput(message),
   );
   const nextReply = (): Promise<Reply> =>
-    Promise.race([died, new Promise<Reply>((resolve) => (onReply = resolve))]);
+    Promise.race([death, new Promise<Reply>((resolve) => (onReply = resolve))]);
   if (!(await within(START_TIMEOUT_MS, nextReply()))) {
     child.kill('SIGKILL');
-    const limit = `${START_TIMEOUT_MS / 1000} s`;
-    throw new KernelError(
-      'start',
-      `Expected tslab's kernel to answer within ${limit}, but it did not.`,
-    );
+    throw new KernelError('start', `tslab did not start within ${START_TIMEOUT_MS / 1000} s.`);
   }
   return {
     async execute(code, options) {
@@ -126,18 +115,15 @@ export async function startKernel(cwd: string): Promise<Kernel> {
     },
     async shutdown() {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = new Promise((resolve) => child.once('exit', () => resolve(true)));
+      const exit = new Promise((resolve) => child.once('exit', () => resolve(true)));
       if (child.connected) child.disconnect();
-      if (!(await within(2000, gone))) child.kill('SIGKILL');
-      await gone;
+      if (!(await within(2000, exit))) child.kill('SIGKILL');
+      await exit;
     },
   };
 }
 
-/**
- * Starts the process; Ctrl-C and SIGTERM end it too, then this process as they would
- * have.
- */
+/** Ctrl-C and SIGTERM end the kernel, then this process as usual. */
 function spawnKernel(cwd: string): ChildProcess {
   const child = spawn(process.execPath, ['-e', PROGRAM, path.dirname(tslabScript())], {
     cwd,
@@ -155,16 +141,13 @@ function spawnKernel(cwd: string): ChildProcess {
   return child;
 }
 
-/**
- * Rejects when the kernel's process ends, with the last of what it wrote outside of
- * cells.
- */
-function deathOf(child: ChildProcess): Promise<never> {
+/** Rejects when the process ends, with the end of what it wrote outside of cells. */
+function rejectOnExit(child: ChildProcess): Promise<never> {
   let tail = '';
   const keep = (chunk: Buffer): void => void (tail = (tail + chunk.toString()).slice(-4000));
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
-  const died = new Promise<never>((_, reject) => {
+  const death = new Promise<never>((_, reject) => {
     child.once('error', (error) =>
       reject(new KernelError('start', `The kernel cannot start: ${error.message}`)),
     );
@@ -173,17 +156,15 @@ function deathOf(child: ChildProcess): Promise<never> {
       reject(new KernelError('died', `The kernel ended ${how}.${tail ? `\n${tail.trim()}` : ''}`));
     });
   });
-  died.catch(() => undefined);
-  return died;
+  death.catch(() => undefined);
+  return death;
 }
 
-/** What is promised, or null where it takes longer. */
+/** The result of a promise, or null if it takes longer. */
 const within = <T>(timeoutMs: number, promise: Promise<T>): Promise<T | null> =>
   Promise.race([promise, sleep(timeoutMs, null, { ref: false })]);
 
-/**
- * Interrupts what takes too long, gives it two seconds to stop, and rejects in any case.
- */
+/** On timeout, interrupts the cell, waits two seconds for it to stop, and rejects. */
 async function withTimeout(
   reply: Promise<Reply>,
   timeoutMs: number,
@@ -194,7 +175,40 @@ async function withTimeout(
   child.kill('SIGINT');
   const stopped = await within(2000, reply).catch(() => null);
   const limit = `The cell did not end within ${timeoutMs / 1000} s`;
-  if (stopped)
-    throw new KernelError('interrupted', `${limit}. Allow it more time, if it needs that.`);
+  if (stopped) throw new KernelError('interrupted', `${limit}. Raise the limit if it needs more.`);
   throw new KernelError('timeout', `${limit} and could not be interrupted.`);
+}
+
+/** Lines of a stack trace in tslab, and in Node below it. */
+const KERNEL_FRAME = /^ +at .*(?:[\\/]tslab[\\/]dist[\\/]|\(node:vm:).*(?:\n|$)/gm;
+
+/** An error as tslab prints it, without the kernel's part of the stack trace. */
+export const cellError = (stderr: string): string => stderr.replace(KERNEL_FRAME, '').trimEnd();
+
+/** Whether tslab has logged a rejection or exception that nothing handled. */
+export const hasUnhandled = (stderr: string): boolean =>
+  /^(UnhandledPromiseRejection|UncaughtException):/m.test(stderr);
+
+type DisplayWriter = (
+  content: { data: Record<string, unknown>; metadata: object; transient: object },
+  update: boolean,
+) => void;
+
+/**
+ * The function with which the running kernel shows several MIME types at once (its own
+ * `display` takes one), or undefined outside of a notebook. It is looked up among the
+ * loaded modules.
+ */
+export function findDisplayWriter(): DisplayWriter | undefined {
+  const { cache } = createRequire(import.meta.url);
+  const kernel = Object.keys(cache).filter((file) =>
+    /[\\/]tslab[\\/]dist[\\/]jupyter\.js$/.test(file),
+  );
+  const exports = kernel.map(
+    (file) => cache[file]?.exports as { lastWriteDisplayData?: DisplayWriter | null },
+  );
+  return (
+    exports.find(({ lastWriteDisplayData }) => lastWriteDisplayData)?.lastWriteDisplayData ??
+    undefined
+  );
 }
