@@ -1,7 +1,7 @@
 /**
- * A method of one's own: least-to-most prompting (Zhou et al. 2022, arXiv 2205.10625)
- * with search. The easiest part of a question is asked first, one search a part; what it
- * is trained with are Search-R1's rewards.
+ * Your own method: least-to-most prompting (Zhou et al. 2022, arXiv 2205.10625) with
+ * search. It searches for one part of a question at a time, the easiest first, and trains
+ * with Search-R1's rewards.
  */
 import { METHODS, type Method } from '../lib/index.js';
 
@@ -24,6 +24,5 @@ export const leastToMost: Method = {
   training: { trainer: 'grpo', rewards: 'search-r1' },
 };
 
-// The one line of registration. In this repository: the method's name in the list of
-// lib/methods/index.ts.
+// Registration. In this repository, add the method to the list in lib/methods/index.ts.
 METHODS.add(leastToMost);

@@ -1,12 +1,11 @@
 /**
- * A model family of one's own: Phi-3's architecture as Phi-4 uses it. It is computed as
- * a Llama is, but its checkpoints hold the query, key and value products in one tensor,
- * and gate and up as well.
+ * Your own model family: Phi-3's architecture as used by Phi-4. It computes as Llama does,
+ * but its checkpoints fuse query, key and value into one tensor, and gate and up too.
  */
 import { FAMILIES, type ModelFamily } from '../lib/index.js';
 
 const llama = FAMILIES.get('llama');
-/** Tensors of a layer that a checkpoint holds in one. */
+/** Fused tensors of a layer. */
 const FUSED: Record<string, string> = { qkv: 'self_attn.qkv_proj', gateUp: 'mlp.gate_up_proj' };
 
 export const phi3: ModelFamily = {
@@ -37,6 +36,5 @@ export const phi3: ModelFamily = {
     }),
 };
 
-// The one line of registration. In this repository: the family's name in the list of
-// lib/policy/families.ts.
+// Registration. In this repository, add the family to the list in lib/policy/families.ts.
 FAMILIES.add(phi3);

@@ -1,7 +1,7 @@
 /**
- * A policy over an API: a server that continues token ids. `GET /model` answers with
- * `maxLength` and a `tokenizer` (the JSON of a tokenizer.json), `POST /generate` with
- * `generations`, whose token ids are the server's own and never encoded again.
+ * Your own remote policy: a server that continues token ids. `GET /model` returns
+ * `maxLength` and `tokenizer` (the JSON of a tokenizer.json), `POST /generate` returns
+ * `generations` with the server's token ids, which are never re-encoded.
  */
 import { createTokenizer, POLICY_KINDS, type Generation, type Policy } from '../lib/index.js';
 
@@ -29,6 +29,5 @@ export async function openToyPolicy(address: string): Promise<Policy> {
   };
 }
 
-// The one line of registration. In this repository: an entry in the list of
-// lib/policy/remote.ts.
+// Registration. In this repository, add the kind to the list in lib/policy/remote.ts.
 POLICY_KINDS.add({ name: 'toy', open: openToyPolicy });

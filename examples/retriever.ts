@@ -1,19 +1,16 @@
-/**
- * A retriever of one's own: passages whose title stands in the query word for word, those
- * with the longest title first.
- */
+/** Your own retriever: passages whose title is part of the query, longest title first. */
 import { RETRIEVERS, type Passage, type Retriever } from '../lib/index.js';
 
-const wordsOf = (text: string): string =>
+const paddedWords = (text: string): string =>
   ` ${(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(' ')} `;
 
 export function createTitleRetriever(passages: readonly Passage[]): Retriever {
-  const titles = passages.map(({ title }) => wordsOf(title));
+  const titles = passages.map(({ title }) => paddedWords(title));
   return {
     name: 'titles',
     retrieve: async (queries, { topK }) =>
       queries.map((query) => {
-        const words = wordsOf(query);
+        const words = paddedWords(query);
         return titles
           .flatMap((title, i) =>
             words.includes(title) ? [{ passage: passages[i], score: title.length }] : [],
@@ -24,6 +21,5 @@ export function createTitleRetriever(passages: readonly Passage[]): Retriever {
   };
 }
 
-// The one line of registration. In this repository: an entry in the list of
-// lib/retrieval/retrievers.ts.
+// Registration. In this repository, add it to the list in lib/retrieval/retrievers.ts.
 RETRIEVERS.add({ name: 'titles', create: createTitleRetriever });

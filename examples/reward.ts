@@ -1,7 +1,6 @@
 /**
- * A reward of one's own: the tool reward of OTC (Wang et al. 2025, arXiv 2504.14870,
- * Eq. 6), which is highest for right answers with as few searches as any right answer in
- * the group needed.
+ * Your own reward: the tool reward of OTC (Wang et al. 2025, arXiv 2504.14870, Eq. 6). It is
+ * highest for a right answer with the fewest searches of all right answers in the group.
  */
 import type { Reward, ScoringInput } from '../lib/index.js';
 import { exactMatch } from '../lib/text/normalize.js';
@@ -15,12 +14,11 @@ const fewSearches: Reward = {
   weight: 0.5,
   score: (rollout, group) => {
     if (!isRight(rollout)) return 0;
-    const own = numSearches(rollout);
+    const n = numSearches(rollout);
     const fewest = Math.min(...group.filter(isRight).map(numSearches));
-    return fewest === 0 ? Number(own === 0) : Math.sin((own * Math.PI) / (own + fewest));
+    return fewest === 0 ? Number(n === 0) : Math.sin((n * Math.PI) / (n + fewest));
   },
 };
 
-// The one line of registration. A file's default export is used without a list: train
-// --reward examples/reward.ts
+// No registration: `train --reward examples/reward.ts` uses the default export.
 export default fewSearches;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { plainQuestions, plainQuestionsTable } from '../../examples/experiment/experiment.js';
+import { plainQuestions, plainQuestionsTable } from '../../examples/experiment.js';
 import { runJobs } from '../../lib/experiments/jobs.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import type { JobWorker } from '../../lib/experiments/worker.js';
