@@ -2,13 +2,13 @@
  * Trajectories to read: a fixed sample of questions answered greedily by both methods, by
  * Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
  */
-import { type Question, graphQuestionType, type QuestionType } from '../data/question.js';
+import { type Question, graphQuestionType } from '../data/question.js';
 import { type Provenance, configHash } from '../io/provenance.js';
 import { methodTitle } from '../methods/index.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
-import { printTrajectory, type Trajectory, type RewardComponents } from '../rollout/trajectory.js';
+import { printTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
 import {
   answerSample,
@@ -36,17 +36,8 @@ export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 /** Per run on one core; for the estimate only. */
 const ROUGH_SECONDS = 40;
 
-/**
- * A line of training's `trajectories.jsonl`, without an advantage: there are no groups.
- */
-export interface TrajectoryLine extends Trajectory {
-  /** Method and model, as the viewer shows them. */
-  method: string;
-  run: PolicyRun;
-  shape: QuestionType;
-  coverage: number;
-  rewards: RewardComponents;
-}
+/** A line of training's `trajectories.jsonl`, without advantage: there are no groups. */
+export type TrajectoryLine = With<'method' | 'rewards'> & { run: PolicyRun };
 
 /** Lines in the order of the sample. */
 type Recorded = { lines: TrajectoryLine[] };
@@ -64,8 +55,8 @@ export const scoredLine = (
   method: policyTitle(run),
   run,
   ...trajectory,
-  shape: graphQuestionType(question.metadata.graph ?? []),
-  coverage: subQuestionRecall(question, executedSearches(trajectory.segments)),
+  questionType: graphQuestionType(question.metadata.graph ?? []),
+  subQuestionRecall: subQuestionRecall(question, executedSearches(trajectory.segments)),
   rewards: scoreRollout(presetRewards(TRAJECTORY_REWARDS), scoringInput(trajectory, question))
     .components,
 });

@@ -46,8 +46,8 @@ describe('scoredLine', () => {
     expect([wrong, right].map(({ questionId }) => questionId)).toEqual([chain.id, comparison.id]);
     expect(right).toMatchObject({
       run: RUN,
-      shape: 'parallelizable',
-      coverage: 1,
+      questionType: 'parallelizable',
+      subQuestionRecall: 1,
       finish: 'answer',
     });
     expect(right.searchTurns[0].results).toMatchObject([
