@@ -11,7 +11,6 @@ export const LAYERS = [
   ['experiments'],
   ['report', 'interop'],
   ['html', 'notebook'],
-  ['methods'],
   ['training', 'evaluation'],
   ['rewards'],
   ['rollout'],

@@ -5,7 +5,7 @@
  * write the same tokens and find the same loss. Prints one JSON object: least, median and
  * most of each figure; ratios are ours over theirs, above 1 where this project is slower.
  */
-import { modelPath } from '../lib/methods/checkpoints.js';
+import { modelPath } from '../lib/training/checkpoints.js';
 import { loadWorld } from '../lib/retrieval/world.js';
 import { loadLocalPolicy, loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
@@ -17,7 +17,7 @@ import {
   type BackendName,
 } from '../lib/tensor/backend.js';
 import { buildPrompt } from '../lib/text/prompts.js';
-import { supervisedGradients, totalWeight } from '../lib/training/supervised.js';
+import { supervisedGradients, totalWeight } from '../lib/training/cross-entropy.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
 
 const REPEATS = 7;

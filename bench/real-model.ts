@@ -11,7 +11,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { trainingEnvironment } from '../lib/io/processes.js';
 import { packagePath } from '../lib/io/paths.js';
 import { loadWorld } from '../lib/retrieval/world.js';
-import { trainingPreset } from '../lib/methods/config.js';
+import { trainerSettings, trainingPreset } from '../lib/training/config.js';
 import { LocalPolicy } from '../lib/policy/local-policy.js';
 import { loadModel } from '../lib/policy/model-folder.js';
 import { createRandom } from '../lib/random.js';
@@ -51,14 +51,14 @@ const prompts = world.questions
   .map(({ question }) =>
     model.tokenizer.encode(buildPrompt('parallel', question, { form: 'full' })),
   );
-const { grpo } = trainingPreset('parallelsearch', folder, 1, { scale: 'language-model' });
+const preset = trainingPreset('parallelsearch', folder, 1, { scale: 'language-model' });
 
 const adapter = new TrainedAdapter(model, {
   name: 'bench',
   lora: { rank: RANK, alpha: 2 * RANK },
   random: createRandom(0),
   temperature: 1,
-  maxTokensPerPass: grpo.maxTokensPerPass,
+  maxTokensPerPass: trainerSettings(preset).maxTokensPerPass,
 });
 
 /** One optimizer step at rate 0, so that every repeat has the same loss. */
@@ -69,7 +69,7 @@ const gradients = (rows: readonly number[][]) =>
     const { loss } = await adapter.update(
       sequences,
       { learningRate: 0, maxGradNorm: 1 },
-      (logProbs) => tf.mul(tf.sum<tf.Scalar>(logProbs), -1 / numTokens),
+      (logProbs) => ({ loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -1 / numTokens) }),
     );
     return { loss };
   });

@@ -11,10 +11,10 @@
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
 import { answerQuestions } from '../lib/evaluation/evaluate.js';
-import { DEFAULT_METHOD, loadPolicy } from '../lib/methods/checkpoints.js';
+import { DEFAULT_METHOD, loadPolicy } from '../lib/training/checkpoints.js';
 import { loadWorld } from '../lib/retrieval/world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
-import { rolloutConfigOf } from '../lib/methods/index.js';
+import { rolloutConfigOf } from '../lib/training/methods.js';
 import { delayRetriever } from '../lib/rollout/answer.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { openRemotePolicy } from '../lib/policy/remote.js';

@@ -10,8 +10,6 @@ export const leastToMost: Method = {
   title: 'Least-to-most',
   source: 'Zhou et al. 2022, arXiv 2205.10625',
   paperName: null,
-  color: '#1a936f',
-  shape: 'cross',
   prompt: {
     name: 'least-to-most',
     full:

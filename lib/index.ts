@@ -31,7 +31,7 @@ export { loadLocalPolicy } from './policy/model-folder.js';
 export { openRemotePolicy, POLICY_KINDS } from './policy/remote.js';
 export { FAMILIES, type ModelFamily } from './policy/families.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
-export { loadPolicy } from './methods/checkpoints.js';
+export { loadPolicy } from './training/checkpoints.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout
@@ -58,12 +58,11 @@ export { REWARD_PRESETS, presetRewards } from './rewards/presets.js';
 export { loadRewards } from './training/reward-files.js';
 
 // methods and training
-export { METHODS, rolloutConfigOf, type Method } from './methods/index.js';
-export { parseTrainConfig, trainingPreset, type TrainConfig } from './methods/config.js';
+export { METHODS, rolloutConfigOf, type Method } from './training/methods.js';
+export { parseTrainConfig, trainingPreset, type TrainConfig } from './training/config.js';
 export { groupAdvantages } from './training/advantages.js';
-export { grpoLoss } from './training/grpo/loss.js';
-export { GrpoTrainer } from './training/grpo/trainer.js';
-export { TRAINERS } from './training/trainers.js';
+export { grpoLoss } from './training/grpo.js';
+export { createTrainer } from './training/trainers.js';
 export type { Trainer, TrainingTask } from './training/trainer.js';
 export { runTraining, type TrainingRun } from './training/run.js';
 

@@ -13,7 +13,7 @@ export default async function setup(): Promise<() => void> {
   console.warn = () => undefined;
   const { baselineRuns } = await import('../lib/experiments/baselines.js');
   const { trainedRuns } = await import('../lib/experiments/retrain.js');
-  const { modelNameOf, runName } = await import('../lib/methods/checkpoints.js');
+  const { modelNameOf, runName } = await import('../lib/training/checkpoints.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');
   console.warn = warn;
 

@@ -16,9 +16,9 @@ import {
   parseModelName,
   trainConfigOf,
   weightFolders,
-} from '../methods/checkpoints.js';
-import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
-import { METHODS, rolloutConfigOf } from '../methods/index.js';
+} from '../training/checkpoints.js';
+import { parseTrainConfig, type TrainConfig } from '../training/config.js';
+import { METHODS, rolloutConfigOf } from '../training/methods.js';
 import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import type { Retriever } from '../retrieval/retriever.js';

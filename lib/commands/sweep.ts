@@ -9,7 +9,8 @@ import { Command } from 'commander';
 import { z } from 'zod';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
+import { resolveTrainConfig } from '../training/checkpoints.js';
+import type { ConfigOverrides, TrainConfig } from '../training/config.js';
 import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
@@ -41,11 +42,11 @@ interface Point {
 
 const sweepSchema = z.looseObject({ sweep: z.record(z.string(), z.array(z.unknown()).min(1)) });
 
-/** A copy of nested objects with the value at a dotted name. */
-function withValue(object: object, [key, ...rest]: readonly string[], value: unknown): object {
-  const inner = (object as Record<string, unknown>)[key];
-  return { ...object, [key]: rest.length === 0 ? value : withValue(inner ?? {}, rest, value) };
-}
+/** Nested objects with the value at a dotted name. */
+const nested = (path: string, value: unknown): ConfigOverrides =>
+  path
+    .split('.')
+    .reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as ConfigOverrides;
 
 /**
  * The trainings of a grid: a training configuration whose `sweep` has lists of values
@@ -53,7 +54,7 @@ function withValue(object: object, [key, ...rest]: readonly string[], value: unk
  * @throws Error naming what is wrong in the file, or in the configuration of a
  * combination
  */
-export function gridOf(json: unknown): Point[] {
+export async function gridOf(json: unknown): Promise<Point[]> {
   const parsed = sweepSchema.safeParse(json);
   if (!parsed.success)
     throw new Error(
@@ -65,16 +66,16 @@ export function gridOf(json: unknown): Point[] {
       cross(before, values, (chosen, value) => [...chosen, [name, value]]),
     [[]],
   );
-  return combinations.map((chosen) => {
-    const text = (value: unknown): string =>
-      typeof value === 'string' ? basename(value) : JSON.stringify(value);
-    const config = chosen.reduce<object>(
-      (so, [name, value]) => withValue(so, name.split('.'), value),
-      base,
-    );
-    const name = chosen.map(([field, value]) => `${field}=${text(value)}`).join(',');
-    return { name: name.replaceAll(/[^\w.,=-]+/g, '_'), config: parseTrainConfig(config) };
-  });
+  const text = (value: unknown): string =>
+    typeof value === 'string' ? basename(value) : JSON.stringify(value);
+  return Promise.all(
+    combinations.map(async (chosen) => {
+      const name = chosen.map(([field, value]) => `${field}=${text(value)}`).join(',');
+      const overrides = chosen.map(([field, value]) => nested(field, value));
+      const { config } = await resolveTrainConfig(base, ...overrides);
+      return { name: name.replaceAll(/[^\w.,=-]+/g, '_'), config };
+    }),
+  );
 }
 
 /**
@@ -84,7 +85,7 @@ export function gridOf(json: unknown): Point[] {
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit } = settings;
   const out = settings.out ?? join('runs', basename(file, '.json'));
-  const points = gridOf(await readJson(file));
+  const points = await gridOf(await readJson(file));
   const folders = points.map(({ name }) => join(out, name));
   // Better refused now than after the first training.
   if (split !== undefined) await selectQuestions({ data, split, limit });

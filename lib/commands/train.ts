@@ -4,22 +4,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, questionType } from '../data/question.js';
-import {
-  DEFAULT_METHOD,
-  DEFAULT_MODEL,
-  modelPath,
-  parseModelName,
-} from '../methods/checkpoints.js';
+import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/checkpoints.js';
 import { readJson } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { provenanceHere, configHash, contentHash } from '../io/provenance.js';
-import { parseTrainConfig, trainingPreset, type TrainConfig } from '../methods/config.js';
-import { trainedMethods } from '../methods/index.js';
+import {
+  configDifferences,
+  parseSetting,
+  trainerSettings,
+  withSettings,
+  type ConfigOverrides,
+  type TrainConfig,
+} from '../training/config.js';
+import { trainedMethods } from '../training/methods.js';
 import { POLL_MS, writeRunReport, type RunDescription } from '../pages/run/page.js';
 import { startWatching } from '../pages/run/server.js';
 import { isLarge, parseModelConfig } from '../policy/families.js';
-import { readTokenizerConfig, settingFiles } from '../policy/model-files.js';
+import { settingFiles } from '../policy/model-files.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, presetRewards } from '../rewards/presets.js';
@@ -27,7 +29,6 @@ import { checkRewards, type Reward } from '../rewards/reward.js';
 import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
-import { chatTemplate } from '../text/chat.js';
 import { trainingMemory } from '../training/memory.js';
 import { BEST_ADAPTER, runTraining } from '../training/run.js';
 import {
@@ -53,6 +54,10 @@ interface TrainSettings extends ModelSettings {
   /** The adapter that plays ZeroSearch's search engine. */
   simulator?: string;
   steps?: number;
+  /** Settings such as `grpo.learningRate=5e-4`. */
+  set?: string[];
+  /** Prints the configuration and stops. */
+  dryRun?: boolean;
   keepSteps?: number[];
   out?: string;
   watch?: boolean;
@@ -63,45 +68,28 @@ interface TrainSettings extends ModelSettings {
 const parseSteps = (text: string): number[] =>
   text.split(',').map((part) => parseCount(part.trim()));
 
-/** Without what was not given. */
-const given = (settings: object): object =>
-  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-
-/**
- * A configuration's file or a method's preset, with what the command line says in its
- * place.
- */
-async function readConfig(settings: TrainSettings): Promise<TrainConfig> {
-  const {
-    config: file,
-    method = DEFAULT_METHOD,
+/** The preset of method and model, overridden by the file, overridden by flags. */
+async function readConfig(
+  settings: TrainSettings,
+): Promise<{ config: TrainConfig; preset: TrainConfig }> {
+  const { method, model, seed, retriever, analyzer, encoder, simulator, promptForm } = settings;
+  const { lambdaD, lambdaS, steps, set = [] } = settings;
+  const file = settings.config ? await readJson(settings.config) : {};
+  const flags = {
+    method,
     model,
     seed,
     retriever,
     analyzer,
     encoder,
-  } = settings;
-  const { lambdaD, lambdaS, steps, promptForm } = settings;
-  const name = model ?? DEFAULT_MODEL;
-  const scale = parseModelName(name) ? 'embedded' : 'language-model';
-  const config = file
-    ? parseTrainConfig(await readJson(file))
-    : trainingPreset(method, name, seed ?? 1, { scale });
-  const isChat = !file && chatTemplate(await readTokenizerConfig(modelPath(name))) !== null;
-  return parseTrainConfig({
-    ...config,
-    rollout: {
-      ...config.rollout,
-      ...(isChat ? { promptForm: 'chat' } : {}),
-      ...given({ promptForm }),
-    },
-    ...given({ model, seed, retriever, analyzer, encoder }),
-    rewards: { ...config.rewards, ...given({ lambdaD, lambdaS }) },
-    grpo: { ...config.grpo, ...given({ steps }) },
-    ...(settings.simulator
-      ? { zerosearch: { ...config.zerosearch, simulator: settings.simulator } }
-      : {}),
-  });
+    rollout: { promptForm },
+    rewards: { lambdaD, lambdaS },
+    ...(simulator && { zerosearch: { simulator } }),
+  };
+  const overrides = [file as ConfigOverrides, flags, ...set.map(parseSetting)];
+  const resolved = await resolveTrainConfig(...overrides);
+  if (steps === undefined) return resolved;
+  return { ...resolved, config: withSettings(resolved.config, { steps }) };
 }
 
 /**
@@ -211,7 +199,11 @@ async function watchRun(
  * Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from.
  */
 export async function runTrain(settings: TrainSettings): Promise<number> {
-  const config = await readConfig(settings);
+  const { config, preset } = await readConfig(settings);
+  if (settings.dryRun) {
+    process.stdout.write(`${JSON.stringify(config, null, 2)}\n`);
+    return 0;
+  }
   const rewards = await withOwnRewards(config, settings.reward);
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
@@ -234,10 +226,15 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}: ` +
       (await describeStepsLeft(training)),
   );
+  const differences = configDifferences(config, preset);
+  log(
+    differences.length === 0 ? 'Settings: as the preset.' : 'Settings that differ from the preset:',
+  );
+  for (const difference of differences) log(`  ${difference}`);
   const run = describeRun(config, backend);
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
-    const { steps } = config.grpo;
+    const { steps } = trainerSettings(config);
     const progress = startProgress('Training', steps, steps - numLeft);
     await runTraining({
       config,
@@ -281,9 +278,7 @@ export function trainCommand(): Command {
       'a training configuration (JSON) instead of a preset; other options replace parts of it',
     )
     .addOption(
-      new Option('--method <name>', `preset${orElse(DEFAULT_METHOD)}`)
-        .choices(trainedMethods())
-        .conflicts('config'),
+      new Option('--method <name>', `preset${orElse(DEFAULT_METHOD)}`).choices(trainedMethods()),
     )
     .option('--seed <n>', 'seed of everything random (default: 1)', parseCount)
     .option(
@@ -311,6 +306,12 @@ export function trainCommand(): Command {
       'numbers of steps, such as 3,6,10, after which the adapter is kept as adapter-step-N',
       parseSteps,
     )
+    .option(
+      '--set <path=value>',
+      'any setting, such as grpo.learningRate=5e-4; repeatable',
+      collect,
+    )
+    .option('--dry-run', 'print the whole configuration as JSON and stop')
     .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
     .option(
       '--watch',

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
-import type { TrainConfig } from '../methods/config.js';
-import { trainConfigOf } from '../methods/checkpoints.js';
+import { type TrainConfig, trainerSettings } from '../training/config.js';
+import { trainConfigOf } from '../training/checkpoints.js';
 import { readSteps } from '../pages/run/folder.js';
 import { describeDuration } from './cli-utils.js';
 
@@ -12,7 +12,10 @@ interface Training {
   folder: string;
 }
 
-const rolloutsPerStep = ({ grpo }: TrainConfig): number => grpo.questionsPerStep * grpo.groupSize;
+function rolloutsPerStep(config: TrainConfig): number {
+  const { questionsPerStep, groupSize } = trainerSettings(config);
+  return questionsPerStep * groupSize;
+}
 
 /**
  * Seconds that a rollout and its share of the update took in a run; undefined where it
@@ -37,7 +40,8 @@ async function committedRun({ config: { model, method } }: Training): Promise<Tr
 export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   Promise.all(
     trainings.map(
-      async ({ config, folder }) => config.grpo.steps - (await readSteps(folder)).length,
+      async ({ config, folder }) =>
+        trainerSettings(config).steps - (await readSteps(folder)).length,
     ),
   );
 

@@ -4,9 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { readJson, writeFileSafely } from '../io/files.js';
-import { parseTrainConfig, type TrainConfig } from '../methods/config.js';
-import { demonstrations } from '../methods/demonstrations.js';
-import { TRAIN_CONFIG_FILE } from '../training/options.js';
+import {
+  parseTrainConfig,
+  TRAIN_CONFIG_FILE,
+  trainerSettings,
+  type TrainConfig,
+} from '../training/config.js';
 import type { DevPoint } from './dev-curve.js';
 
 /** What a card says beside configuration and metrics. */
@@ -47,7 +50,7 @@ function devText(curve: readonly (DevPoint & { chosen: boolean })[]): string {
 const STEPS_AVERAGED = 5;
 
 /** Whether it was learned from demonstrations, whose rewards move nothing. */
-const isSupervised = ({ method }: TrainConfig): boolean => method === demonstrations.name;
+const isSupervised = ({ trainer }: TrainConfig): boolean => trainer === 'demonstrations';
 
 /** Metrics that a card shows. */
 function shownMetrics(config: TrainConfig): string[] {
@@ -58,8 +61,9 @@ function shownMetrics(config: TrainConfig): string[] {
 
 /** With what it was trained. */
 function trainingText(config: TrainConfig): string {
-  const { grpo, trainer = 'grpo', rewards, rollout, seed } = config;
-  const { steps, questionsPerStep, groupSize, learningRate, clip, beta } = grpo;
+  const { trainer, rewards, rollout, seed } = config;
+  const { steps, questionsPerStep, groupSize, learningRate } = trainerSettings(config);
+  const { clip, beta } = config.grpo ?? config.ppo ?? config.zerosearch ?? {};
   const prompt = `Prompt: ${rollout.prompt}.`;
   if (isSupervised(config))
     return `trained on demonstrations: ${steps} steps of

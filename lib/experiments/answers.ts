@@ -43,7 +43,7 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../methods/checkpoints.js';
+} from '../training/checkpoints.js';
 import { readDraw, type World } from '../retrieval/world.js';
 
 const BATCH_SIZE = 128;

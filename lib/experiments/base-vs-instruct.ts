@@ -5,7 +5,7 @@
 import type { Interval } from '../evaluation/bootstrap.js';
 import { MAIN_MEASURES } from '../evaluation/metrics.js';
 import { matching, type SummaryOptions } from '../evaluation/table.js';
-import { UNTRAINED } from '../methods/untrained.js';
+import { UNTRAINED } from '../training/methods.js';
 import { type Chart, intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import type { Row } from '../report/frame.js';
@@ -15,7 +15,7 @@ import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
 import { resultParts, summarise } from './report.js';
-import { INITIAL_MODELS } from '../methods/checkpoints.js';
+import { INITIAL_MODELS } from '../training/checkpoints.js';
 import { type PaperClaim, partsAhead } from './verdicts.js';
 
 const baseOverInstruct: PaperClaim = {

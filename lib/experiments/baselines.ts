@@ -15,13 +15,13 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../methods/checkpoints.js';
-import { BASELINES, METHODS, methodTitle } from '../methods/index.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoints.js';
+import { BASELINES, METHODS, methodTitle } from '../training/methods.js';
 import { trainingRows } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import { titleOf } from '../report/titles.js';
 import { listed } from '../text/listed.js';
-import { KINDS } from '../training/zerosearch/documents.js';
+import { KINDS } from '../training/zerosearch.js';
 import { answersOf, count, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';

@@ -19,7 +19,7 @@ import { count, loadAnswers } from './answers.js';
 import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { resultParts, summarise, type Predicted } from './report.js';
-import { INITIAL_MODELS } from '../methods/checkpoints.js';
+import { INITIAL_MODELS } from '../training/checkpoints.js';
 import { OURS, partsWhere, type Numbers, type PaperClaim } from './verdicts.js';
 import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
 

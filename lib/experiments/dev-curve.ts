@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
-import type { TrainConfig } from '../methods/config.js';
+import type { TrainConfig } from '../training/config.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';

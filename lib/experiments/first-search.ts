@@ -47,7 +47,7 @@ function beginning(
  * @throws Error when a question is not parallelizable: there is only one way to begin
  */
 export async function firstSearches(
-  trainer: Pick<Trainer, 'policy' | 'logProbs'>,
+  { loop }: Pick<Trainer, 'loop'>,
   questions: readonly Question[],
   prompt: string = 'parallel',
 ): Promise<FirstSearch[]> {
@@ -58,11 +58,11 @@ export async function firstSearches(
     throw new Error(
       `Expected questions with independent sub-questions, but got ${single.id} with fewer.`,
     );
-  const { tokenizer } = trainer.policy;
+  const { tokenizer } = loop.policy;
   const sequences = questions.flatMap((question) =>
     MODES.map((mode) => beginning(question, mode, { tokenizer, prompt })),
   );
-  const logProbs = await trainer.logProbs(sequences);
+  const logProbs = await loop.trained.logProbs(sequences);
   const probabilities = logProbs.map((values) => Math.exp(values.reduce((a, b) => a + b, 0)));
   return questions.flatMap(({ id }, i): FirstSearch[] => {
     const [parallel, sequential] = probabilities.slice(2 * i, 2 * i + 2);

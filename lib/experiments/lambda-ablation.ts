@@ -6,8 +6,8 @@
 import { greatest, group, max, mean, min, rollup } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
-import type { PolicyRun } from '../methods/checkpoints.js';
-import type { Lambdas } from '../methods/config.js';
+import type { PolicyRun } from '../training/checkpoints.js';
+import type { Lambdas } from '../training/config.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';
 import { figureText, pointsText } from '../report/text.js';

@@ -11,9 +11,9 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../methods/checkpoints.js';
-import { BASELINES, METHODS, methodTitle, trainedBy } from '../methods/index.js';
-import { UNTRAINED } from '../methods/untrained.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoints.js';
+import { BASELINES, METHODS, methodTitle, trainedBy } from '../training/methods.js';
+import { UNTRAINED } from '../training/methods.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo, titleOf } from '../report/titles.js';

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { matching, type PaperCell, type TidyContrast } from '../evaluation/table.js';
 import { packagePath } from '../io/paths.js';
-import { METHODS } from '../methods/index.js';
+import { METHODS } from '../training/methods.js';
 
 const figures = z.array(z.number().nullable());
 const named = z.object({ backbone: z.string(), method: z.string() });

@@ -10,8 +10,8 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS } from '../methods/checkpoints.js';
-import { trainedBy } from '../methods/index.js';
+import { INITIAL_MODELS } from '../training/checkpoints.js';
+import { trainedBy } from '../training/methods.js';
 import { intervalChart } from '../report/chart.js';
 import { metricInfo } from '../report/titles.js';
 import { pointsText } from '../report/text.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { greatest } from 'd3-array';
 import { partialPath, copySafely, replaceFolder, writeFileSafely } from '../io/files.js';
 import { copyAdapter } from '../policy/model-folder.js';
-import { TRAIN_CONFIG_FILE } from '../training/options.js';
+import { TRAIN_CONFIG_FILE } from '../training/config.js';
 import { keptAdapter } from '../training/run.js';
 import { writeAdapterCard, type CardOptions } from './adapter-card.js';
 import type { DevPoint } from './dev-curve.js';

@@ -6,11 +6,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
-import { trainedBy } from '../methods/index.js';
+import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
-import { runName, type PolicyRun } from '../methods/checkpoints.js';
+import { runName, type PolicyRun } from '../training/checkpoints.js';
 import { WARM_UPS } from './runs.js';
 import { topKRuns } from './top-k.js';
 import {

@@ -1,7 +1,7 @@
 /** Which runs there are to be. */
 import { CHECKPOINTS } from '../io/paths.js';
-import { isTrained, type PolicyRun } from '../methods/checkpoints.js';
-import { BASELINES } from '../methods/index.js';
+import { isTrained, type PolicyRun } from '../training/checkpoints.js';
+import { BASELINES } from '../training/methods.js';
 
 /** One in so many lines of an initial model's metrics is published with its weights. */
 export const PUBLISH_EVERY = 20;

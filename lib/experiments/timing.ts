@@ -22,7 +22,7 @@ import {
   loadPolicy,
   rolloutOf,
   type PolicyRun,
-} from '../methods/checkpoints.js';
+} from '../training/checkpoints.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */

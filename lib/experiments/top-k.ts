@@ -20,7 +20,7 @@ import {
 } from '../evaluation/table.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
-import { isTrained, runName, type PolicyRun } from '../methods/checkpoints.js';
+import { isTrained, runName, type PolicyRun } from '../training/checkpoints.js';
 import { intervalChart } from '../report/chart.js';
 import { pointsText } from '../report/text.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';

@@ -4,6 +4,7 @@
  * is published, with the metrics of training and the dev curve. Goes on where it was
  * stopped.
  */
+import { trainerSettings, withSettings } from '../training/config.js';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,11 +16,11 @@ import {
   runConcurrently,
 } from '../io/processes.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
-import { METHODS } from '../methods/index.js';
+import { METHODS } from '../training/methods.js';
 import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
-import { simulatorFolder } from '../training/zerosearch/trainer.js';
+import { simulatorFolder } from '../training/zerosearch.js';
 import { keptAdapter, runTraining } from '../training/run.js';
 import { tryAdapter, type DevPoint } from './dev-curve.js';
 import { linesOf, publishAdapter } from './publish.js';
@@ -33,7 +34,7 @@ import {
   modelNameOf,
   runName,
   type PolicyRun,
-} from '../methods/checkpoints.js';
+} from '../training/checkpoints.js';
 import { keptSteps, PUBLISH_EVERY, WARM_UPS } from './runs.js';
 import { loadWorld } from '../retrieval/world.js';
 import { contentHash } from '../io/provenance.js';
@@ -60,7 +61,7 @@ export interface TrainRunsOptions {
 
 /** GRPO steps of a run. */
 const stepsOf = (run: PolicyRun, maxSteps = Infinity): number =>
-  Math.min(maxSteps, configOf(run).grpo.steps);
+  Math.min(maxSteps, trainerSettings(configOf(run)).steps);
 
 /**
  * Puts the adapter with the most reward on dev questions into `root`, with its
@@ -89,7 +90,7 @@ async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const { zerosearch } = configOf(run);
   // One that has not been trained yet stands for no checkpoints: there is no such folder.
   const simulator = zerosearch
-    ? [join(simulatorFolder(zerosearch), 'adapter_model.safetensors')].filter((file) =>
+    ? [join(simulatorFolder(zerosearch.simulator!), 'adapter_model.safetensors')].filter((file) =>
         existsSync(file),
       )
     : [];
@@ -108,9 +109,8 @@ async function trainRun(
 ): Promise<void> {
   await useBackend(backend);
   const world = await loadWorld();
-  const full = configOf(run);
   const steps = stepsOf(run, maxSteps);
-  const config = { ...full, grpo: { ...full.grpo, steps } };
+  const config = withSettings(configOf(run), { steps });
   const modelFolder = join(CHECKPOINTS, modelNameOf(run));
   const folder = await runFolder(run, maxSteps);
   // How well who plays a search engine answers says nothing of its documents: the last

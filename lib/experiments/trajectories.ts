@@ -4,7 +4,7 @@
  */
 import { type Question, graphQuestionType } from '../data/question.js';
 import { type Provenance, configHash } from '../io/provenance.js';
-import { methodTitle } from '../methods/index.js';
+import { methodTitle } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
@@ -19,7 +19,7 @@ import {
 } from './answers.js';
 import { computation, type Experiment, type Job } from './experiment.js';
 import { provenanceOf, requireResults } from './results.js';
-import { isTrained, type PolicyRun, runName } from '../methods/checkpoints.js';
+import { isTrained, type PolicyRun, runName } from '../training/checkpoints.js';
 
 const SEED = 1;
 const METHODS = {

@@ -17,7 +17,7 @@ import type {
 } from './experiment.js';
 
 export type { Numbers, PaperClaim, Part } from './experiment.js';
-import { INITIAL_MODELS } from '../methods/checkpoints.js';
+import { INITIAL_MODELS } from '../training/checkpoints.js';
 
 const numbersOf = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
   rows: [...rows, ...(frames.training ?? [])] as Numbers['rows'],

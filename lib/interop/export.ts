@@ -7,7 +7,7 @@ import path from 'node:path';
 import { selectSplit, questionType, type Question } from '../data/question.js';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { METHODS, rolloutConfigOf, type Method } from '../methods/index.js';
+import { METHODS, rolloutConfigOf, type Method } from '../training/methods.js';
 import { createRandom } from '../random.js';
 import type { RewardOptions } from '../rewards/parallelsearch.js';
 import {

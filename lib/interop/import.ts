@@ -4,7 +4,7 @@ import { group } from 'd3-array';
 import { z } from 'zod';
 import { type Question, questionType, questionTypeSchema } from '../data/question.js';
 import { writeFileSafely, writeTextsSafely } from '../io/files.js';
-import { METHODS } from '../methods/index.js';
+import { METHODS } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { presetRewards } from '../rewards/presets.js';
 import type { With } from '../rollout/trajectory.js';

@@ -1,7 +1,7 @@
 /** Titles, units and order of metrics, fields and their values. */
 import { range } from 'd3-array';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import { METHODS } from '../methods/index.js';
+import { METHODS } from '../training/methods.js';
 import type { Row } from './frame.js';
 
 type Titles = Readonly<Record<string, string>>;

@@ -10,7 +10,13 @@ import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
 import { FrozenLayers } from './frozen-layers.js';
-import { clipByGlobalNorm, lowestLayer, rowGradients, type TokenLoss } from './gradients.js';
+import {
+  clipByGlobalNorm,
+  lowestLayer,
+  rowGradients,
+  type PassValues,
+  type TokenLoss,
+} from './gradients.js';
 import {
   batchHidden,
   perToken,
@@ -27,11 +33,8 @@ interface AdapterOptions {
   /** That the policy samples at, so that log-probabilities are those of the sampler. */
   temperature: number;
   maxTokensPerPass: number;
-  /**
-   * What is trained beside the adapter and stays out of the policy, such as a value head;
-   * it becomes this object's.
-   */
-  beside?: Weights;
+  /** Trained together with the adapter but no part of the policy, such as a value head. */
+  extraParams?: Weights;
 }
 
 /**
@@ -40,7 +43,8 @@ interface AdapterOptions {
  */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
-  private readonly localPolicy: LocalPolicy;
+  /** The object behind `policy` and `initialPolicy`. */
+  readonly localPolicy: LocalPolicy;
   private readonly passes: PassOptions;
   /** What comes out of them is kept until an update has used it. */
   private readonly frozen: FrozenLayers | undefined;
@@ -55,14 +59,14 @@ export class TrainedAdapter {
   /** @param model its weights stay the caller's */
   constructor(
     private readonly model: Model,
-    { name, lora, random, temperature, maxTokensPerPass, beside }: AdapterOptions,
+    { name, lora, random, temperature, maxTokensPerPass, extraParams }: AdapterOptions,
   ) {
     const { config, tokenizer, weights } = model;
     this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
     const isCheckpointed = isLarge(config);
     this.lora = lora;
-    this.trained = { ...createAdapter(config, lora, random), ...beside };
+    this.trained = { ...createAdapter(config, lora, random), ...extraParams };
     const lowest = lowestLayer(this.trained, config);
     this.frozen = lowest > 0 ? new FrozenLayers(lowest) : undefined;
     const { frozen } = this;
@@ -97,7 +101,7 @@ export class TrainedAdapter {
   }
 
   /**
-   * Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of
+   * Log-probabilities (nats) that the policy as it is gives to the trained tokens of
    * each sequence.
    */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]> {
@@ -111,7 +115,7 @@ export class TrainedAdapter {
   }
 
   /**
-   * A number for each masked-in token of each sequence. @param compute from the hidden
+   * A number for each trained token of each sequence. @param compute from the hidden
    * states (M, C) of the tokens before
    */
   perToken(
@@ -129,24 +133,28 @@ export class TrainedAdapter {
    * from which weights never recover.
    * @param options.learningRate of all that is trained, or of each weight
    * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
-   * @throws Error when no token is masked in
+   * @throws Error if there is no trained token
    */
   async update<Row extends Sequence>(
     rows: readonly Row[],
     options: { learningRate: Parameters<AdamW['apply']>[2]; maxGradNorm: number },
     tokenLoss: TokenLoss<Row>,
-  ): Promise<{ loss: number; gradNorm: number }> {
+  ): Promise<{ loss: number; gradNorm: number; passes: PassValues<Row>[] }> {
     this.release();
     const weightsOf = (trained: Weights): Weights =>
       withAdapter(this.model.weights, trained, this.lora);
     const passes = { ...this.passes, weightsOf };
-    const { loss, gradients } = await rowGradients(this.trained, rows, passes, tokenLoss);
+    const {
+      loss,
+      gradients,
+      passes: values,
+    } = await rowGradients(this.trained, rows, passes, tokenLoss);
     this.frozen?.release();
     const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
     if (Number.isFinite(clipped.norm))
       this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
     else disposeWeights(clipped.gradients);
-    return { loss, gradNorm: clipped.norm };
+    return { loss, gradNorm: clipped.norm, passes: values };
   }
 
   /** Goes on from a checkpoint, whose weights become this object's. */

@@ -4,9 +4,9 @@
  */
 import { mean, sum } from 'd3-array';
 import type { With } from '../rollout/trajectory.js';
-import { groupsOf, type RewardedTrajectory } from './rollouts.js';
+import { groupsOf } from './rollouts.js';
 
-export type ScoredTrajectory = With<'rewards' | 'advantage'>;
+type Scored = With<'rewards' | 'advantage'>;
 
 /**
  * (value - mean) / (deviation + 1e-6); all zeros where the values are equal or there is
@@ -59,9 +59,9 @@ export function turnAdvantages(values: readonly (readonly number[])[]): number[]
 
 /** Trajectories, group after group, with their advantages. */
 export function withAdvantages(
-  trajectories: readonly RewardedTrajectory[],
+  trajectories: readonly With<'rewards'>[],
   groupSize: number,
-): ScoredTrajectory[] {
+): Scored[] {
   const totals = trajectories.map(({ rewards }) => rewards.total);
   const ofRollouts = groupAdvantages(totals, groupSize);
   const ofTurns = groupsOf(trajectories, groupSize).flatMap((group) =>
@@ -78,7 +78,7 @@ export function withAdvantages(
  * Whether no rollout of a group is better than another, so that the group teaches
  * nothing.
  */
-export const isZeroVariance = (group: readonly ScoredTrajectory[]): boolean =>
+export const isZeroVariance = (group: readonly Scored[]): boolean =>
   group.every(({ advantage, turnAdvantages = [] }) =>
     [advantage, ...turnAdvantages].every((a) => a === 0),
   );
@@ -88,11 +88,7 @@ export const isZeroVariance = (group: readonly ScoredTrajectory[]): boolean =>
  * of a search turn the turn's added to it (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821;
  * there with a coefficient and for one turn before the answer).
  */
-export function tokenAdvantages({
-  segments,
-  advantage,
-  turnAdvantages,
-}: ScoredTrajectory): number[] {
+export function tokenAdvantages({ segments, advantage, turnAdvantages }: Scored): number[] {
   let turn = 0;
   return segments.flatMap(({ kind, tokenIds }) => {
     if (kind === 'information') turn++;

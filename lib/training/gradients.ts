@@ -21,61 +21,68 @@ import {
   type SequenceBatch,
 } from './sequences.js';
 
-/**
- * What a loss may look at beside log-probabilities: hidden states (M, C) of the tokens
- * before, and what is trained.
- */
+/** What a loss reads besides log-probabilities. */
 interface PassStates {
+  /** Hidden states (M, C) of the tokens before the trained ones. */
   hidden: tf.Tensor2D;
-  trained: Weights;
-  /**
-   * Has the values of a tensor read once the pass is done: while it runs, a GPU has none
-   * to give.
-   */
-  look: (tensor: tf.Tensor, read: (values: Float32Array) => void) => void;
+  /** What is trained, as the gradient sees it. */
+  newest: Weights;
+  /** Weights of the trained tokens (M). */
+  lossWeights: readonly number[];
 }
 
 /**
- * The share of the loss that some rows have, from the log-probabilities (M) of their
- * masked-in tokens, row by row.
+ * The share of the loss that some rows have, from the log-probabilities (M) of their trained
+ * tokens, row by row. `read` names tensors whose values are read after the pass, because
+ * GPU reads are asynchronous.
  */
 export type TokenLoss<Row> = (
   logProbs: tf.Tensor1D,
   rows: readonly Row[],
-  batch: SequenceBatch,
   states: PassStates,
-) => tf.Scalar;
+) => { loss: tf.Scalar; read?: Readonly<Record<string, tf.Tensor>> };
+
+/** The values that a loss asked to read in one pass, with the rows of the pass. */
+export interface PassValues<Row> {
+  rows: readonly Row[];
+  values: Record<string, Float32Array>;
+}
 
 /**
  * The loss summed over passes, and its gradients. The caller disposes of the gradients.
- * @param options.weightsOf the weights that run, out of those that are trained; by
- * default they are the same
- * @throws Error when no token is masked in
+ * @param options.weightsOf the weights that run, given those that are trained; by default
+ * they are the same
+ * @throws Error if there is no trained token
  */
 export async function rowGradients<Row extends Sequence>(
   trained: Weights,
   rows: readonly Row[],
   options: PassOptions & { weightsOf?: (trained: Weights) => Weights },
   tokenLoss: TokenLoss<Row>,
-): Promise<{ loss: number; gradients: Weights }> {
+): Promise<{ loss: number; gradients: Weights; passes: PassValues<Row>[] }> {
   const { weightsOf = (same) => same } = options;
   let gradients: Weights | null = null;
   let loss = 0;
+  const passes: PassValues<Row>[] = [];
   for (const { indices, batch } of passesOf(rows, options.maxTokensPerPass)) {
-    const some = indices.map((i) => rows[i]);
-    const looks: { tensor: tf.Tensor; read: (values: Float32Array) => void }[] = [];
-    const look: PassStates['look'] = (tensor, read) =>
-      void looks.push({ tensor: tf.keep(tf.clone(tensor)), read });
+    const passRows = indices.map((i) => rows[i]);
+    const kept: Record<string, tf.Tensor> = {};
     const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
-      // Small models keep to the arithmetic that their trainings have always had, and
-      // come to the same bytes.
+      // Small models keep the arithmetic their trainings have always had, so that runs give
+      // the same bytes.
       const logProbs = batchLogProbs(
         weightsOf(newest),
         batch,
         { ...options, computesGradient: options.isCheckpointed },
         hidden,
       );
-      return tokenLoss(logProbs, some, batch, { hidden, trained: newest, look });
+      const { loss: part, read = {} } = tokenLoss(logProbs, passRows, {
+        hidden,
+        newest,
+        lossWeights: batch.lossWeights,
+      });
+      for (const [name, tensor] of Object.entries(read)) kept[name] = tf.keep(tf.clone(tensor));
+      return part;
     };
     const part = options.isCheckpointed
       ? checkpointedGradients(trained, batch, { ...options, weightsOf }, lossOf)
@@ -84,15 +91,16 @@ export async function rowGradients<Row extends Sequence>(
         );
     loss += (await part.value.data())[0];
     part.value.dispose();
-    for (const { tensor, read } of looks) {
-      read((await tensor.data()) as Float32Array);
+    const values: Record<string, Float32Array> = {};
+    for (const [name, tensor] of Object.entries(kept)) {
+      values[name] = (await tensor.data()) as Float32Array;
       tensor.dispose();
     }
+    passes.push({ rows: passRows, values });
     gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
   }
-  if (!gradients)
-    throw new Error('Expected at least one token with a loss, but the batch has none.');
-  return { loss, gradients };
+  if (!gradients) throw new Error('Expected at least one trained token, but the rows have none.');
+  return { loss, gradients, passes };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** What a training takes of memory, so that it is known before hours are spent. */
 import { type ModelConfig, numParameters } from '../policy/families.js';
 import { LOGITS_AT_ONCE } from '../tensor/ops.js';
-import type { TrainingConfig } from './options.js';
+import { trainerSettings, type TrainConfig } from './config.js';
 
 /** Bytes of Node, the backend and the data before a model is loaded. */
 const BEFORE = 0.35e9;
@@ -10,7 +10,7 @@ const FLOAT = 4;
 const KEPT = 2;
 
 /** Tokens of the longest context that rollouts can come to. */
-function longestContext(model: ModelConfig, { rollout }: TrainingConfig): number {
+function longestContext(model: ModelConfig, { rollout }: TrainConfig): number {
   const { maxSearchTurns, maxNewTokens, maxInformationTokens } = rollout;
   const prompt = 300;
   const turns = maxSearchTurns * (maxNewTokens + maxInformationTokens) + maxNewTokens;
@@ -23,9 +23,9 @@ function longestContext(model: ModelConfig, { rollout }: TrainingConfig): number
  * activations of one pass. Fitted to SmolLM2-135M on the native backend: 1.9 GB for a row
  * of 556 tokens and 2.9 GB for four.
  */
-export function trainingMemory(model: ModelConfig, config: TrainingConfig): number {
+export function trainingMemory(model: ModelConfig, config: TrainConfig): number {
   const { numLayers, numHeads, numKeyValueHeads, headDim, hiddenSize, intermediateSize } = model;
-  const { groupSize, questionsPerStep, maxTokensPerPass } = config.grpo;
+  const { groupSize, questionsPerStep, maxTokensPerPass } = trainerSettings(config);
   const longest = longestContext(model, config);
   const weights = 1.1 * numParameters(model) * FLOAT;
   const cache = groupSize * questionsPerStep * longest * numLayers * 2 * numKeyValueHeads * headDim;

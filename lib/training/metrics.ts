@@ -1,10 +1,13 @@
 /** What the rollouts of a step look like, under TRL's names where it has one. */
 import type { RolloutStats } from '../rollout/rollout.js';
+import type { With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
-import { isZeroVariance, type ScoredTrajectory } from './advantages.js';
+import { isZeroVariance } from './advantages.js';
 import { groupsOf } from './rollouts.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
+
+type Scored = With<'rewards' | 'advantage'>;
 
 export type Metrics = Record<string, number>;
 
@@ -12,11 +15,11 @@ export type Metrics = Record<string, number>;
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-const numPolicyTokens = ({ segments }: ScoredTrajectory): number =>
+const numPolicyTokens = ({ segments }: Scored): number =>
   segments.reduce((sum, { kind, tokenIds }) => sum + (kind === 'policy' ? tokenIds.length : 0), 0);
 
 /** Whether a turn was cut at its limit, or there was no room for another. */
-const isTruncated = ({ finish, segments }: ScoredTrajectory, maxNewTokens: number): boolean =>
+const isTruncated = ({ finish, segments }: Scored, maxNewTokens: number): boolean =>
   finish === 'length' ||
   segments.some(
     ({ kind, tokenIds, text }) =>
@@ -28,22 +31,21 @@ const isTruncated = ({ finish, segments }: ScoredTrajectory, maxNewTokens: numbe
  * reward.
  */
 export function rolloutMetrics(
-  scored: readonly ScoredTrajectory[],
+  scored: readonly Scored[],
   {
     groupSize,
     stats,
     maxNewTokens,
   }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
 ): Metrics {
-  const of = (value: (t: ScoredTrajectory) => number): number => mean(scored.map(value));
+  const of = (value: (t: Scored) => number): number => mean(scored.map(value));
   const reward = of((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
   // What the policy wrote, as the rewards see it, also where the environment does not
   // split.
-  const queries = (t: ScoredTrajectory): string[][] => executedSearches(t.segments);
-  const shaped = (shape: string): ScoredTrajectory[] =>
-    scored.filter((t) => t.questionType === shape);
-  const decomposed = (some: readonly ScoredTrajectory[]): number =>
+  const queries = (t: Scored): string[][] => executedSearches(t.segments);
+  const shaped = (shape: string): Scored[] => scored.filter((t) => t.questionType === shape);
+  const decomposed = (some: readonly Scored[]): number =>
     mean(some.map((t) => Number(isDecomposed(queries(t)))));
   return {
     reward,
@@ -79,5 +81,5 @@ export function rolloutMetrics(
  * Entropy (nats a token) of the sampling policy, by the log-probabilities it gave to its
  * own samples.
  */
-export const sampledEntropy = (scored: readonly ScoredTrajectory[]): number =>
+export const sampledEntropy = (scored: readonly Scored[]): number =>
   -mean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));

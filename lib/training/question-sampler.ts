@@ -10,10 +10,10 @@ const share = z.number().min(0).max(1);
  * every question has one, all are drawn alike, as in the authors' code.
  */
 export const questionMixSchema = z.strictObject({
-  singleHop: share.default(0.15),
-  sequential: share.default(0.3),
+  singleHop: share,
+  sequential: share,
   /** Comparisons of 2, 3, 4 and 5 entities. */
-  comparisons: z.tuple([share, share, share, share]).default([0.2, 0.15, 0.1, 0.1]),
+  comparisons: z.tuple([share, share, share, share]),
 });
 
 /**

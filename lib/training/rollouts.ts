@@ -8,8 +8,6 @@ import { scoreRollout, type Reward, scoringInput } from '../rewards/reward.js';
 import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/rollout.js';
 import type { With } from '../rollout/trajectory.js';
 
-export type RewardedTrajectory = With<'rewards'>;
-
 interface GroupOptions {
   retriever: Retriever;
   rollout: RolloutOptions;
@@ -30,7 +28,7 @@ export async function rollOutGroups(
   policy: Policy,
   questions: readonly Question[],
   { retriever, rollout, rewards, groupSize, random }: GroupOptions,
-): Promise<{ trajectories: RewardedTrajectory[]; stats: RolloutStats }> {
+): Promise<{ trajectories: With<'rewards'>[]; stats: RolloutStats }> {
   const repeated = questions.flatMap((question) =>
     Array.from({ length: groupSize }, () => question),
   );

@@ -10,12 +10,13 @@ import { arraysFromAdapter } from '../policy/lora.js';
 import { peftConfig } from '../policy/peft.js';
 import { partialPath, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
+import type { Weights } from '../policy/weights.js';
 import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
+import { TRAIN_CONFIG_FILE, withSettings } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { alarmsOf, gravest, type Alarm } from './guards.js';
 import { mean, type Metrics } from './metrics.js';
-import { TRAIN_CONFIG_FILE } from './options.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 import { configHash } from '../io/provenance.js';
@@ -24,19 +25,15 @@ const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';
 /** Files with lines of every step. */
 const RECORDS = [METRICS, TRAJECTORIES];
-
 /**
  * Name of the folder with the adapter of the steps with the most reward, in a run's
  * folder.
  */
 export const BEST_ADAPTER = 'adapter-best';
 
-/**
- * As often a run goes back to a checkpoint, and so many steps one after the other it
- * makes no update: then it stops.
- */
-const MOST_ROLLBACKS = 3;
-const MOST_SKIPPED = 10;
+/** Most rollbacks, and most skipped steps in a row, before a run stops. */
+const MAX_ROLLBACKS = 3;
+const MAX_SKIPPED = 10;
 type Rollbacks = NonNullable<RunState['rollbacks']>;
 
 export interface TrainingRun extends TrainingTask {
@@ -70,9 +67,8 @@ const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
  * to the machine.
  */
 function hashOf(run: TrainingRun): string {
-  const grpo = { ...run.config.grpo, maxTokensPerPass: undefined };
   return configHash({
-    config: { ...run.config, grpo },
+    config: withSettings(run.config, { maxTokensPerPass: undefined }),
     inputsHash: run.inputsHash,
     ...rewardsOfRun(run),
   });
@@ -92,9 +88,9 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * works in the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
-  const trainer = await createTrainer(run);
+  const trainer = createTrainer(run);
   const { keepSteps = [] } = run;
-  const { numSteps } = trainer;
+  const { numSteps } = trainer.loop;
   try {
     const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
     if (wrong !== undefined)
@@ -113,7 +109,8 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const hash = hashOf(run);
   const checkpointFolder = join(folder, 'checkpoint');
   const records = RECORDS.map((name) => join(folder, name));
-  const { trained, numSteps } = trainer;
+  const { loop } = trainer;
+  const { trained, numSteps } = loop;
   let rollbacks: Rollbacks = [];
   let best: RunState['best'];
   /**
@@ -123,7 +120,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   let rewards: number[] = [];
   const save = (): Promise<void> => {
     const state = {
-      nextStep: trainer.step,
+      nextStep: loop.step,
       hash,
       ...(rollbacks.length > 0 && { rollbacks }),
       ...(best && { best }),
@@ -136,46 +133,46 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     const checkpoint = await resumeCheckpoint(checkpointFolder, hash, { before });
     if (!checkpoint) return false;
     trained.restore(checkpoint);
-    trainer.step = checkpoint.state.nextStep;
+    loop.step = checkpoint.state.nextStep;
     ({ rollbacks = [], rewards = [] } = checkpoint.state);
     best ??= checkpoint.state.best;
-    trainer.rollbacks = rollbacks.length;
+    loop.rollbacks = rollbacks.length;
     return true;
   };
   await resume();
   const isLost = (step: number): boolean =>
-    step <= trainer.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
+    step <= loop.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
   const lost = keepSteps.find(isLost);
   if (lost !== undefined)
     throw new Error(
-      `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${trainer.step} steps without keeping it. Choose another folder, or remove that one.`,
+      `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${loop.step} steps without keeping it. Choose another folder, or remove that one.`,
     );
   const dropLaterLines = (): Promise<unknown> =>
-    Promise.all(records.map((path) => dropLinesFrom(path, trainer.step)));
+    Promise.all(records.map((path) => dropLinesFrom(path, loop.step)));
   await dropLaterLines();
   let numSkipped = 0;
-  while (trainer.step < numSteps) {
+  while (loop.step < numSteps) {
     if (signal?.aborted) {
       await save();
       signal.throwIfAborted();
     }
-    const from = trainer.step;
+    const from = loop.step;
     const { alarm, reward } = await recordedStep(run, trainer, rollbacks);
-    const { step } = trainer;
+    const { step } = loop;
     numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
-    if (alarm?.action === 'stop' || numSkipped >= MOST_SKIPPED) throw stopped(from, alarm!);
+    if (alarm?.action === 'stop' || numSkipped >= MAX_SKIPPED) throw stopped(from, alarm!);
     if (alarm?.action === 'rollback') {
       // A checkpoint made right before this step holds what is alarming.
-      if (trainer.rollbacks >= MOST_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
-      rollbacks = [...rollbacks, { from, to: trainer.step, alarm: alarm.text }];
-      trainer.rollbacks = rollbacks.length;
+      if (loop.rollbacks >= MAX_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
+      rollbacks = [...rollbacks, { from, to: loop.step, alarm: alarm.text }];
+      loop.rollbacks = rollbacks.length;
       await save();
       await dropLaterLines();
       continue;
     }
     // Before the checkpoint: a run that goes on from there does not do this step again.
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
-    if (trainer.samplesItself) rewards.push(reward);
+    if (trainer.isOnPolicy) rewards.push(reward);
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
     if (rewards.length > 0 && mean(rewards) > (best?.reward ?? -Infinity)) {
       best = { step, reward: mean(rewards) };
@@ -202,9 +199,9 @@ async function recordedStep(
   trainer: Trainer,
   rollbacks: Rollbacks,
 ): Promise<{ alarm: Alarm | null; reward: number }> {
-  const { step } = trainer;
-  const isUsable = (told: Metrics): boolean =>
-    !alarmsOf(told, config.guards).some(({ action }) => action === 'skip');
+  const { step } = trainer.loop;
+  const isUsable = (sampled: Metrics): boolean =>
+    !alarmsOf(sampled, config.guards).some(({ action }) => action === 'skip');
   const { metrics, trajectories } = await trainer.next(isUsable);
   const found = alarmsOf(metrics, config.guards);
   const alarms = [
@@ -226,11 +223,7 @@ async function recordedStep(
   return { alarm: gravest(found), reward: metrics.reward };
 }
 
-async function saveAdapter(
-  run: TrainingRun,
-  adapter: Trainer['trained']['weights'],
-  name: string,
-): Promise<void> {
+async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Promise<void> {
   const { config, model } = run;
   const folder = join(run.folder, name);
   await removePartial(folder);

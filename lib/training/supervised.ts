@@ -1,131 +1,182 @@
 /**
- * Supervised training on weighted tokens: the warm-up that gives the policy its grammar
- * and its skill.
+ * Methods that imitate: cross-entropy on the answer side of rows, a step at a time on the
+ * questions that reinforcement would draw.
+ *
+ * - `sft` (Search-R1, arXiv 2503.09516, Table 2): gold answers, without search. Rollouts of
+ *   the policy are only measured.
+ * - `rejection-sampling` (the same table): five rollouts of the initial model per question;
+ *   the right ones are imitated.
+ * - `demonstrations` (this project): the warm-up of a language model on the searches of an
+ *   expert that knows the dependency graphs.
+ *
+ * Departure: in the paper all rollouts are sampled first and learned from afterwards; here
+ * step by step. Only the order differs, since the initial model is what is sampled.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { sum } from 'd3-array';
-import type { ModelConfig } from '../policy/families.js';
-import { rotaryTable } from '../policy/transformer.js';
-import type { Weights } from '../policy/weights.js';
-import type { Tokenizer } from '../text/tokenizer.js';
-import type { AdamW } from './adamw.js';
-import { clipByGlobalNorm, rowGradients } from './gradients.js';
-import type { PassOptions, Sequence } from './sequences.js';
+import type { Question } from '../data/question.js';
+import type { Policy } from '../policy/policy.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { lossMask, tokenIds, type Trajectory, type With } from '../rollout/trajectory.js';
+import { normalizeAnswer } from '../text/normalize.js';
+import { buildPrompt } from '../text/prompts.js';
+import { printBlock } from '../text/tags.js';
+import { encodePieces, totalWeight } from './cross-entropy.js';
+import { createExpert, type ExpertOptions } from './expert.js';
+import type { Metrics } from './metrics.js';
+import type { Sequence } from './sequences.js';
+import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
 
-/**
- * A piece of text with the weight of its tokens in the loss; tokenised by itself, as
- * segments are.
- */
-export interface Piece {
-  text: string;
-  weight: number;
-  /**
-   * Whether the text is the name of a token, such as `<eos>`: texts are never read for
-   * special ones.
-   */
-  isToken?: boolean;
+/** Names of the metrics of {@link imitate}. */
+export const IMITATION_METRICS = ['loss', 'grad_norm'];
+
+/** One optimizer step on the cross-entropy of some rows, mean over their trained tokens. */
+export async function imitate(
+  { settings, trained }: TrainingLoop,
+  rows: readonly Sequence[],
+  learningRate: number,
+): Promise<Metrics> {
+  const numTokens = totalWeight(rows);
+  const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
+  const { loss, gradNorm } = await trained.update(rows, rates, (logProbs) => ({
+    loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -1 / numTokens),
+  }));
+  return { loss, grad_norm: gradNorm };
 }
 
-/**
- * Stands between two tokens that the tokenizer would have merged, and is nothing
- * itself. Many tokens stand in no training text, since they are always merged with their
- * neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
- * them by merging at random; here a name keeps its tokens throughout a row, so that they
- * can be copied.
- */
-export const TOKEN_BREAK = '\u2060';
+export const isRight = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
 
-/** Tokenises each piece by itself, as the rollout's segments are. */
-export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
-  const idsOf = ({ text, isToken }: Piece): number[] =>
-    isToken
-      ? [tokenizer.tokenId(text)!]
-      : text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
-  const tokens = pieces.flatMap((piece) =>
-    idsOf(piece).map((id) => ({ id, weight: piece.weight })),
-  );
+const rowOf = (trajectory: Trajectory): Sequence => ({
+  tokenIds: tokenIds(trajectory),
+  lossMask: lossMask(trajectory),
+});
+
+export function createSupervisedFineTuning(task: TrainingTask): Trainer {
+  const { model, config } = task;
+  const loop = new TrainingLoop(task, 'sft');
+  const { prompt, promptForm } = config.rollout;
+  const demonstrate = ({ question, goldenAnswers: [answer] }: Question): Sequence =>
+    encodePieces(
+      [
+        { text: buildPrompt(prompt, question, { form: promptForm }), weight: 0 },
+        { text: printBlock('answer', answer), weight: 1 },
+      ],
+      model.tokenizer,
+    );
   return {
-    tokenIds: tokens.map(({ id }) => id),
-    lossMask: tokens.map(({ weight }) => (weight > 0 ? 1 : 0)),
-    lossWeights: tokens.map(({ weight }) => weight),
+    loop,
+    isOnPolicy: true,
+    next: async (isUsable) => {
+      const step = loop.begin();
+      const sampled = await loop.sample(step);
+      return loop.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((one) => ({ ...one, advantage: 1 })),
+        rows: step.questions.map(demonstrate),
+        update: (rows) => imitate(loop, rows, step.learningRate),
+        updateMetrics: IMITATION_METRICS,
+        isUsable,
+      });
+    },
+    dispose: () => loop.dispose(),
   };
 }
 
-/** The weight of all tokens with a loss. */
-export function totalWeight(rows: readonly Sequence[]): number {
-  const weightsOf = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
-    lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));
-  return sum(rows, (row) => sum(weightsOf(row)));
+export function createRejectionSampling(task: TrainingTask): Trainer {
+  const loop = new TrainingLoop(task, 'rejection-sampling');
+  return {
+    loop,
+    isOnPolicy: false,
+    next: async (isUsable) => {
+      const step = loop.begin();
+      const sampled = await loop.sample(step, { policy: loop.trained.initialPolicy });
+      return loop.finish(step, sampled, {
+        // Imitated rollouts weigh 1, the others 0.
+        trajectories: sampled.trajectories.map((one) => ({
+          ...one,
+          advantage: Number(isRight(one)),
+        })),
+        rows: sampled.trajectories.filter(isRight).map(rowOf),
+        update: (rows) => imitate(loop, rows, step.learningRate),
+        updateMetrics: IMITATION_METRICS,
+        isUsable,
+      });
+    },
+    dispose: () => loop.dispose(),
+  };
 }
+
+/** Share of parallelizable questions that the parallel prompt's demonstrations decompose. */
+const PARALLEL_SHARE = 0.3;
 
 /**
- * Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the
- * gradients.
- * @param options.totalWeight what the summed loss is divided by: the weight of all tokens
- * of the step
+ * Two of five steps use Search-R1's prompt, sequentially; two use the parallel prompt, where
+ * a share is decomposed (the rest is left to reward); one answers without search, so that
+ * the closed-book baseline knows its prompt too.
+ * @throws Error if no question has a dependency graph
  */
-export function supervisedGradients(
-  weights: Weights,
-  rows: readonly Sequence[],
-  options: PassOptions & { totalWeight: number },
-): ReturnType<typeof rowGradients> {
-  return rowGradients(weights, rows, options, (logProbs, _, { lossWeights }) => {
-    const negated = lossWeights.map((weight) => -weight / options.totalWeight);
-    return tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated)));
-  });
-}
-
-export interface SupervisedStep {
-  step: number;
-  /** Weighted mean of -log p (nats a token). */
-  loss: number;
-  gradNorm: number;
-  learningRate: number;
-  numTokens: number;
-  seconds: number;
-}
-
-export interface SupervisedOptions {
-  steps: number;
-  /** The first one, where a run goes on; 0 by default. */
-  firstStep?: number;
-  learningRateAt: (step: number) => number;
-  maxGradNorm: number;
-  /** Most padded tokens in one pass. */
-  maxTokensPerPass: number;
-  optimizer: AdamW;
-  /** Draws the rows of a step. */
-  sample: (step: number) => Sequence[];
-  /** Awaited after each step with the newest weights. */
-  onStep?: (report: SupervisedStep, weights: Weights) => Promise<void> | void;
-}
-
-/** Trains and returns the new weights; the old ones are disposed of. */
-export async function trainSupervised(
-  weights: Weights,
-  config: ModelConfig,
-  options: SupervisedOptions,
-): Promise<Weights> {
-  const { maxTokensPerPass, optimizer } = options;
-  const table = rotaryTable(config, config.maxPositionEmbeddings);
-  let current = weights;
-  for (let step = options.firstStep ?? 0; step < options.steps; step++) {
-    const start = performance.now();
-    const rows = options.sample(step);
-    const passes = { config, table, maxTokensPerPass, totalWeight: totalWeight(rows) };
-    const { loss, gradients } = await supervisedGradients(current, rows, passes);
-    const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
-    if (!Number.isFinite(clipped.norm))
-      throw new Error(
-        `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,
+export function createDemonstrationTrainer(task: TrainingTask): Trainer {
+  const questions = task.questions.filter(({ metadata }) => metadata.graph?.length);
+  if (questions.length === 0)
+    throw new Error(
+      `Expected training questions with dependency graphs, but none of ${task.questions.length} has one. ` +
+        '`data convert` makes graphs from the annotations of HotpotQA, 2WikiMultiHopQA and MuSiQue.',
+    );
+  const loop = new TrainingLoop({ ...task, questions }, 'demonstrations');
+  const { tokenizer, config } = task.model;
+  const expert = (options: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>): Policy =>
+    createExpert({ tokenizer, questions, maxLength: config.maxPositionEmbeddings, ...options });
+  type Lesson = { policy: Policy; rollout: Partial<RolloutConfig> };
+  const parallel: Lesson = {
+    policy: expert({ parallelShare: PARALLEL_SHARE }),
+    rollout: { prompt: 'parallel', splitQueries: true },
+  };
+  const sequential: Lesson = {
+    policy: expert({ parallelShare: 0 }),
+    rollout: { prompt: 'search-r1', splitQueries: false },
+  };
+  const closedBook: Lesson = {
+    policy: expert({ parallelShare: 0, isClosedBook: true }),
+    rollout: { prompt: 'r1', splitQueries: false, maxSearchTurns: 0 },
+  };
+  const lessons = [parallel, sequential, parallel, sequential, closedBook];
+  return {
+    loop,
+    isOnPolicy: false,
+    next: async (isUsable) => {
+      const lesson = lessons[loop.step % lessons.length];
+      const step = loop.begin({ isDecaying: true });
+      const sampled = await loop.sample(step, lesson);
+      const isUsed = sampled.trajectories.map(
+        (one, i) => one.finish === 'answer' && isFounded(one, step.questions[i]),
       );
-    const learningRate = options.learningRateAt(step);
-    current = optimizer.apply(current, clipped.gradients, learningRate);
-    const numTokens = sum(rows, ({ tokenIds }) => tokenIds.length);
-    const seconds = (performance.now() - start) / 1000;
-    const report = { step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds };
-    await options.onStep?.(report, current);
-  }
-  tf.dispose([table.cos, table.sin, table.rotation]);
-  return current;
+      return loop.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((one, i) => ({
+          ...one,
+          advantage: Number(isUsed[i]),
+        })),
+        rows: sampled.trajectories.filter((_, i) => isUsed[i]).map(rowOf),
+        update: (rows) => imitate(loop, rows, step.learningRate),
+        updateMetrics: IMITATION_METRICS,
+        metrics: { demonstrations: isUsed.filter(Boolean).length },
+        isUsable,
+      });
+    },
+    dispose: () => loop.dispose(),
+  };
+}
+
+const wordsOf = (text: string): string[] => normalizeAnswer(text).split(' ');
+
+/**
+ * Whether every word of an answer to every sub-question was shown: what was never shown must
+ * not be recited.
+ */
+function isFounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
+  const information = segments.filter(({ kind }) => kind === 'information');
+  if (information.length === 0) return true;
+  const shown = new Set(
+    information.flatMap(({ text }) => wordsOf(text.replace('</information>', ''))),
+  );
+  return graph.every(({ answers }) =>
+    answers.some((answer) => wordsOf(answer).every((word) => shown.has(word))),
+  );
 }

@@ -1,64 +1,250 @@
-/** What a run needs of any way to train a policy. */
+/** What a run needs of a trainer, and what the trainers share. */
+import { LRUCache } from 'lru-cache';
 import type { Question } from '../data/question.js';
+import { createBreather } from '../io/progress.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { Model } from '../policy/model-folder.js';
-import type { Retriever } from '../retrieval/retriever.js';
-import type { Reward } from '../rewards/reward.js';
-import type { TrainedAdapter } from './adapter.js';
-import type { ScoredTrajectory } from './advantages.js';
-import type { Metrics } from './metrics.js';
-import type { TrainingConfig } from './options.js';
+import type { Policy } from '../policy/policy.js';
+import type { Weights } from '../policy/weights.js';
+import { createRandom, type Random } from '../random.js';
+import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
+import { presetRewards } from '../rewards/presets.js';
+import { checkRewards, type Reward } from '../rewards/reward.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import type { RolloutOptions, RolloutStats } from '../rollout/rollout.js';
+import { lossMask, tokenIds, type Trajectory, type With } from '../rollout/trajectory.js';
+import { TrainedAdapter } from './adapter.js';
+import { scheduledRate } from './adamw.js';
+import { trainerSettings, type TrainConfig, type TrainerSettings } from './config.js';
+import { mean, rolloutMetrics, sampledEntropy, type Metrics } from './metrics.js';
+import { createQuestionSampler } from './question-sampler.js';
+import { rollOutGroups } from './rollouts.js';
 import type { Sequence } from './sequences.js';
 
 /** What is trained, on what. */
 export interface TrainingTask {
-  config: TrainingConfig;
-  /** The model; its weights stay the caller's. */
+  config: TrainConfig;
+  /** Its weights stay the caller's. */
   model: Model;
   questions: readonly Question[];
   retriever: Retriever;
-  /**
-   * Those whose weighted sum is trained on; by default those that the configuration
-   * names.
-   */
+  /** Whose weighted sum is trained on; default: those of the configuration. */
   rewards?: readonly Reward[];
 }
 
-/**
- * An adapter in training, a step at a time, in memory; what is written to disk between
- * the steps is the caller's. Dispose of it at the end.
- */
+/** Whether an update is made, judged by the metrics of the rollouts. */
+export type IsUsable = (metrics: Metrics) => boolean;
+
+export interface StepResult {
+  metrics: Metrics;
+  trajectories: With<'rewards' | 'advantage'>[];
+}
+
+/** An adapter in training, one step at a time, in memory. Dispose of it at the end. */
 export interface Trainer {
-  /** Number of the next step; set where a run goes on. */
-  step: number;
+  readonly loop: TrainingLoop;
+  /** Whether rollouts are of the current policy, so that their reward says how good it is. */
+  readonly isOnPolicy: boolean;
   /**
-   * How often the run went back to a checkpoint: it draws anew then, at a learning rate
-   * halved as often.
+   * Samples, rewards and updates once.
+   * @param isUsable default: always; non-finite gradients are never applied
    */
-  rollbacks: number;
-  /** Steps of the whole run. */
-  readonly numSteps: number;
-  /**
-   * Whether the rollouts are of the policy as it is, so that their reward says how good
-   * that is.
-   */
-  readonly samplesItself: boolean;
-  /** The adapter with its optimizer; it stays the trainer's. */
-  readonly trained: TrainedAdapter;
-  /** The policy as it is; it stays the trainer's, and is good until the next step. */
-  readonly policy: LocalPolicy;
-  /**
-   * Rolls out, rewards and updates once, on questions that it draws.
-   * @param isUsable says by the metrics of the rollouts whether the update is made;
-   * gradients that are not finite never are
-   */
-  next(
-    isUsable?: (metrics: Metrics) => boolean,
-  ): Promise<{ metrics: Metrics; trajectories: ScoredTrajectory[] }>;
-  /**
-   * Log-probabilities (nats) that the policy as it is gives to the masked-in tokens of
-   * each sequence.
-   */
-  logProbs(sequences: readonly Sequence[]): Promise<number[][]>;
+  next(isUsable?: IsUsable): Promise<StepResult>;
   dispose(): void;
+}
+
+/** A step that has begun. */
+export interface Step {
+  random: Random;
+  learningRate: number;
+  questions: Question[];
+  startMs: number;
+}
+
+/** The rollouts of a step, group after group. */
+export interface Sampled {
+  trajectories: With<'rewards'>[];
+  stats: RolloutStats;
+  /** Whether they are of the policy in training, or of the initial model. */
+  isOwn: boolean;
+  endMs: number;
+}
+
+interface SampleOptions {
+  /** Default: the policy in training. */
+  policy?: Policy;
+  /** In place of the configuration's. */
+  rollout?: Partial<RolloutConfig>;
+  /** In place of the retriever. */
+  search?: RolloutOptions['search'];
+}
+
+/** The tokens of a trajectory with the log-probabilities (nats) of its trained tokens. */
+export interface PolicyRow extends Sequence {
+  /** Under the policy that sampled them. */
+  oldLogProbs: number[];
+  /** Under the initial model. */
+  referenceLogProbs: number[];
+}
+
+/** Adapter, random numbers, questions and rewards of a training. */
+export class TrainingLoop {
+  /** Number of the next step; set when a run resumes. */
+  step = 0;
+  /** How often the run went back: it draws anew then, at a learning rate halved as often. */
+  rollbacks = 0;
+  readonly settings: TrainerSettings;
+  readonly trained: TrainedAdapter;
+  private readonly random: Random;
+  private readonly drawQuestions: (random: Random, count: number) => Question[];
+  private readonly rewards: readonly Reward[];
+  private readonly rollout: RolloutOptions;
+
+  /**
+   * @param randomName of the stream of random numbers
+   * @param extraParams trained together with the adapter; they become this object's
+   * @throws RangeError if two rewards have the same name
+   */
+  constructor(
+    readonly task: TrainingTask,
+    randomName: string,
+    extraParams: Weights = {},
+  ) {
+    const { config, model, questions } = task;
+    const { preset, ...overrides } = config.rewards;
+    this.rewards = task.rewards ?? presetRewards(preset, overrides);
+    checkRewards(this.rewards);
+    this.settings = trainerSettings(config);
+    const { temperature, maxTokensPerPass, mix } = this.settings;
+    this.rollout = {
+      ...config.rollout,
+      temperature,
+      onToken: createBreather(),
+      cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
+    };
+    this.random = createRandom(config.seed).fork(randomName);
+    this.drawQuestions = createQuestionSampler(questions, mix);
+    this.trained = new TrainedAdapter(model, {
+      name: config.method,
+      lora: config.lora,
+      random: createRandom(config.seed).fork('adapter'),
+      extraParams,
+      temperature,
+      maxTokensPerPass,
+    });
+  }
+
+  get numSteps(): number {
+    return this.settings.steps;
+  }
+
+  /** The current policy; it stays this object's and is valid until the next step. */
+  get policy(): LocalPolicy {
+    return this.trained.policy;
+  }
+
+  /** @param isDecaying the learning rate falls to 0 over the steps */
+  begin({ isDecaying = false } = {}): Step {
+    const { step, rollbacks } = this;
+    const { learningRate: peak, warmupSteps, questionsPerStep } = this.settings;
+    const random = this.random.fork(rollbacks === 0 ? step : `${step} after rollback ${rollbacks}`);
+    const schedule = { peak, final: isDecaying ? 0 : peak, warmupSteps, totalSteps: this.numSteps };
+    return {
+      random,
+      learningRate: scheduledRate(step, schedule) / 2 ** rollbacks,
+      questions: this.drawQuestions(random.fork('questions'), questionsPerStep),
+      startMs: performance.now(),
+    };
+  }
+
+  /** G rollouts of each question, with their rewards. */
+  async sample(
+    { questions, random }: Step,
+    { policy, rollout, search }: SampleOptions = {},
+  ): Promise<Sampled> {
+    const sampler = policy ?? this.trained.policy;
+    const groups = {
+      retriever: this.task.retriever,
+      rewards: this.rewards,
+      groupSize: this.settings.groupSize,
+      random,
+      rollout: { ...this.rollout, ...rollout, search },
+    };
+    const { trajectories, stats } = await rollOutGroups(sampler, questions, groups);
+    const isOwn = sampler === this.trained.localPolicy;
+    return { trajectories, stats, isOwn, endMs: performance.now() };
+  }
+
+  /** The rows of trajectories, with the log-probabilities of the initial model. */
+  async policyRows(trajectories: readonly Trajectory[]): Promise<PolicyRow[]> {
+    const sequences = trajectories.map((t) => ({ tokenIds: tokenIds(t), lossMask: lossMask(t) }));
+    const reference = await this.trained.referenceLogProbs(sequences);
+    return trajectories.map(({ segments }, i) => ({
+      ...sequences[i],
+      oldLogProbs: segments.flatMap(({ logProbs = [] }) => logProbs),
+      referenceLogProbs: reference[i],
+    }));
+  }
+
+  /**
+   * Updates on the rows, in mini-batches, and reports the step.
+   * @param update one optimizer step on some rows; returns its metrics
+   * @param updateMetrics names of these metrics: 0 in a step without an update
+   */
+  async finish<Row>(
+    { random, learningRate, startMs }: Step,
+    { stats, isOwn, endMs }: Sampled,
+    {
+      trajectories,
+      rows,
+      update,
+      updateMetrics,
+      metrics = {},
+      isUsable = () => true,
+    }: {
+      trajectories: StepResult['trajectories'];
+      rows: readonly Row[];
+      update: (rows: readonly Row[]) => Promise<Metrics>;
+      updateMetrics: readonly string[];
+      metrics?: Metrics;
+      isUsable?: IsUsable;
+    },
+  ): Promise<StepResult> {
+    const { groupSize, miniBatches: numBatches } = this.settings;
+    const { maxNewTokens } = this.rollout;
+    const sampled: Metrics = {
+      ...rolloutMetrics(trajectories, { groupSize, stats, maxNewTokens }),
+      ...(isOwn && { entropy: sampledEntropy(trajectories) }),
+    };
+    const used = isUsable(sampled) ? rows : [];
+    const updates: Metrics[] = [];
+    for (const batch of miniBatches(used, numBatches, random.fork('mini-batches')))
+      updates.push(await update(batch));
+    this.step++;
+    const means = updateMetrics.map((name) => [name, mean(updates.map((one) => one[name]))]);
+    return {
+      metrics: {
+        ...sampled,
+        ...(Object.fromEntries(means) as Metrics),
+        ...metrics,
+        learning_rate: learningRate,
+        rollout_seconds: (endMs - startMs) / 1000,
+        update_seconds: (performance.now() - endMs) / 1000,
+      },
+      trajectories,
+    };
+  }
+
+  dispose(): void {
+    this.trained.dispose();
+  }
+}
+
+/** Rows dealt out so that each mini-batch has its share of every group. */
+function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): Row[][] {
+  const shuffled = random.shuffle(rows);
+  const batches = Array.from({ length: count }, (_, b) =>
+    shuffled.filter((_, i) => i % count === b),
+  );
+  return batches.filter((batch) => batch.length > 0);
 }

@@ -1,48 +1,24 @@
-/**
- * The ways to train a policy. Each is loaded when it is used, so that reading a
- * configuration loads no TensorFlow.js.
- */
-import { createRegistry } from '../registry.js';
+/** The trainers by name. */
+import { createGrpoTrainer } from './grpo.js';
+import type { TrainerName } from './methods.js';
+import { createPpoTrainer } from './ppo.js';
+import {
+  createDemonstrationTrainer,
+  createRejectionSampling,
+  createSupervisedFineTuning,
+} from './supervised.js';
 import type { Trainer, TrainingTask } from './trainer.js';
+import { createSimulatorTraining, createZeroSearch } from './zerosearch.js';
 
-interface TrainerKind {
-  name: string;
-  create: (task: TrainingTask) => Trainer | Promise<Trainer>;
-}
+const TRAINERS: Readonly<Record<TrainerName, (task: TrainingTask) => Trainer>> = {
+  grpo: createGrpoTrainer,
+  ppo: createPpoTrainer,
+  sft: createSupervisedFineTuning,
+  'rejection-sampling': createRejectionSampling,
+  demonstrations: createDemonstrationTrainer,
+  zerosearch: createZeroSearch,
+  'zerosearch-simulator': createSimulatorTraining,
+};
 
-export const TRAINERS = createRegistry<TrainerKind>('trainer', [
-  {
-    name: 'grpo',
-    create: async (task) => new (await import('./grpo/trainer.js')).GrpoTrainer(task),
-  },
-  {
-    name: 'ppo',
-    create: async (task) => (await import('./ppo/trainer.js')).createPpoTrainer(task),
-  },
-  {
-    name: 'sft',
-    create: async (task) => (await import('./imitation.js')).createSupervisedFineTuning(task),
-  },
-  {
-    name: 'rejection-sampling',
-    create: async (task) => (await import('./imitation.js')).createRejectionSampling(task),
-  },
-  {
-    name: 'demonstrations',
-    create: async (task) =>
-      (await import('./demonstrations/trainer.js')).createDemonstrationTrainer(task),
-  },
-  {
-    name: 'zerosearch',
-    create: async (task) => (await import('./zerosearch/trainer.js')).createZeroSearch(task),
-  },
-  {
-    name: 'zerosearch-simulator',
-    create: async (task) =>
-      (await import('./zerosearch/simulator.js')).createSimulatorTraining(task),
-  },
-]);
-
-/** The trainer that a task's configuration names. @throws RangeError for an unknown one */
-export const createTrainer = async (task: TrainingTask): Promise<Trainer> =>
-  TRAINERS.get(task.config.trainer ?? 'grpo').create(task);
+/** The trainer that a task's configuration names. */
+export const createTrainer = (task: TrainingTask): Trainer => TRAINERS[task.config.trainer](task);

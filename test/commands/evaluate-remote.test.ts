@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
-import { trainingPreset } from '../../lib/methods/config.js';
+import { trainingPreset } from '../../lib/training/config.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
-import { parseTrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 
 import { createRandom } from '../../lib/random.js';

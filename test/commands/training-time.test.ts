@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeStepsLeft, stepsLeft } from '../../lib/commands/training-time.js';
-import { trainingPreset, type TrainConfig } from '../../lib/methods/config.js';
+import { trainingPreset, type TrainConfig } from '../../lib/training/config.js';
 import { temporaryFolder } from '../folder.js';
 
 const root = temporaryFolder();

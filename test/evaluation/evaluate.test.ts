@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
-import { rolloutConfigOf } from '../../lib/methods/index.js';
+import { rolloutConfigOf } from '../../lib/training/methods.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { answersOf, evaluationBatchSize, type Answers } from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
-import type { PolicyRun } from '../../lib/methods/checkpoints.js';
+import type { PolicyRun } from '../../lib/training/checkpoints.js';
 import { loadWorld, type World } from '../../lib/retrieval/world.js';
 import { evaluatedQuestions } from '../../lib/data/question.js';
 import { useBackend } from '../../lib/tensor/backend.js';

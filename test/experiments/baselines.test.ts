@@ -12,8 +12,8 @@ import {
   trainingSpread,
 } from '../../lib/experiments/baselines.js';
 import { trainingOf } from '../../lib/experiments/train-runs.js';
-import { runName, weightFolders } from '../../lib/methods/checkpoints.js';
-import { BASELINES } from '../../lib/methods/index.js';
+import { runName, weightFolders } from '../../lib/training/checkpoints.js';
+import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { frameOf, rowsOf } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adapterFolder } from '../../lib/methods/checkpoints.js';
-import { parseTrainConfig } from '../../lib/methods/config.js';
-import { TRAIN_CONFIG_FILE } from '../../lib/training/options.js';
+import { adapterFolder } from '../../lib/training/checkpoints.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
+import { TRAIN_CONFIG_FILE } from '../../lib/training/config.js';
 
 const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
 

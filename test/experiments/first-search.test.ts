@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { firstSearches } from '../../lib/experiments/first-search.js';
-import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
+import { GrpoTrainer } from '../../lib/training/grpo.js';
 import {
   COMPARISON,
   PASSAGES,

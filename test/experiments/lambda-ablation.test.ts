@@ -12,7 +12,7 @@ import {
 } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns } from '../../lib/experiments/main-results.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
-import { configOf, runName } from '../../lib/methods/checkpoints.js';
+import { configOf, runName } from '../../lib/training/checkpoints.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
 import { rowsOf, type Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';

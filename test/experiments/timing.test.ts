@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutOf } from '../../lib/methods/checkpoints.js';
+import { loadPolicy, rolloutOf } from '../../lib/training/checkpoints.js';
 import {
   generationTime,
   loadTiming,

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { DevPoint } from '../../lib/experiments/dev-curve.js';
-import { adapterFolder, configOf, type PolicyRun } from '../../lib/methods/checkpoints.js';
+import { adapterFolder, configOf, type PolicyRun } from '../../lib/training/checkpoints.js';
 import { publishBest, recordedSeconds, trainingOf } from '../../lib/experiments/train-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
 import { linesOf } from '../commands/tiny-world.js';

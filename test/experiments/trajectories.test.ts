@@ -10,8 +10,8 @@ import {
   type TrajectoryLine,
 } from '../../lib/experiments/trajectories.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
-import { rolloutConfigOf } from '../../lib/methods/index.js';
-import type { PolicyRun } from '../../lib/methods/checkpoints.js';
+import { rolloutConfigOf } from '../../lib/training/methods.js';
+import type { PolicyRun } from '../../lib/training/checkpoints.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { printTrajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';

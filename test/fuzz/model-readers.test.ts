@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
 import { loadOptional } from '../../lib/io/optional.js';
-import { parseTrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
 import { parseModelConfig, printModelConfig } from '../../lib/policy/families.js';
 import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
 import { disposeWeights } from '../../lib/policy/weights.js';

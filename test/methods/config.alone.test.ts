@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseTrainConfig, trainingPreset } from '../../lib/methods/config.js';
-import { METHODS, trainedMethods } from '../../lib/methods/index.js';
+import { parseTrainConfig, trainingPreset } from '../../lib/training/config.js';
+import { METHODS, trainedMethods } from '../../lib/training/methods.js';
 import { TRAINERS } from '../../lib/training/trainers.js';
 import { configHash } from '../../lib/io/provenance.js';
 

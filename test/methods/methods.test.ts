@@ -6,8 +6,8 @@ import {
   rolloutConfigOf,
   trainedBy,
   trainedMethods,
-} from '../../lib/methods/index.js';
-import { UNTRAINED } from '../../lib/methods/untrained.js';
+} from '../../lib/training/methods.js';
+import { UNTRAINED } from '../../lib/training/methods.js';
 import { paperTables } from '../../lib/experiments/paper.js';
 
 const isBaseline = (name: string): boolean => BASELINES.some((baseline) => baseline.name === name);

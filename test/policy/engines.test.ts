@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runExportHf } from '../../lib/commands/export-interop.js';
-import { loadPolicy } from '../../lib/methods/checkpoints.js';
+import { loadPolicy } from '../../lib/training/checkpoints.js';
 import { loadWorld } from '../../lib/retrieval/world.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { METHODS } from '../../lib/methods/index.js';
+import { METHODS } from '../../lib/training/methods.js';
 import {
   chartOf,
   type VegaLiteSpec,

@@ -23,7 +23,7 @@ import { searchAll } from '../../lib/retrieval/search.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
+import { GrpoTrainer } from '../../lib/training/grpo.js';
 import { isBuilt, startCommand } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../lib/methods/index.js';
+import { rolloutConfigOf } from '../../lib/training/methods.js';
 import {
   answerQuestion,
   createTextStream,

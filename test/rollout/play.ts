@@ -2,7 +2,7 @@
  * Questions that a scripted policy answers, with what the tests of the rollout ask it.
  */
 import type { Question } from '../../lib/data/question.js';
-import { rolloutConfigOf } from '../../lib/methods/index.js';
+import { rolloutConfigOf } from '../../lib/training/methods.js';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';

@@ -8,7 +8,7 @@ import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { FrozenLayers } from '../../lib/training/frozen-layers.js';
 import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
-import { grpoLoss } from '../../lib/training/grpo/loss.js';
+import { grpoLoss } from '../../lib/training/grpo.js';
 import {
   batchLogProbs,
   packSequences,
@@ -16,7 +16,7 @@ import {
   type PassOptions,
   type Sequence,
 } from '../../lib/training/sequences.js';
-import { supervisedGradients, totalWeight } from '../../lib/training/supervised.js';
+import { supervisedGradients, totalWeight } from '../../lib/training/cross-entropy.js';
 import { CONFIG } from './tiny.js';
 
 const ROWS: Sequence[] = [

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -14,7 +14,7 @@ import {
   type Alarm,
   type GuardSettings,
 } from '../../lib/training/guards.js';
-import { GrpoTrainer } from '../../lib/training/grpo/trainer.js';
+import { GrpoTrainer } from '../../lib/training/grpo.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { TRAINERS } from '../../lib/training/trainers.js';

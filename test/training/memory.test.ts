@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig } from '../../lib/training/config.js';
 import { isLarge, parseModelConfig } from '../../lib/policy/families.js';
 import { trainingMemory } from '../../lib/training/memory.js';
 import { CONFIG } from './tiny.js';

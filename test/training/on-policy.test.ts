@@ -13,7 +13,7 @@ import {
   type Algorithm,
   type PolicyRow,
   type StepContext,
-} from '../../lib/training/on-policy.js';
+} from '../../lib/training/trainer.js';
 import { groupsOf } from '../../lib/training/rollouts.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../lib/methods/index.js';
+import { rolloutConfigOf } from '../../lib/training/methods.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';

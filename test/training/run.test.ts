@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TrainConfig } from '../../lib/methods/config.js';
+import type { TrainConfig } from '../../lib/training/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
-import { parseTrainConfig, type TrainConfig } from '../../lib/methods/config.js';
+import { parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
 import type { ModelConfig } from '../../lib/policy/families.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { randomWeights } from '../../lib/policy/weights.js';

@@ -10,7 +10,7 @@ import { chainTo, finalNodes, describePlan, type SearchMode } from '../../lib/da
 import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { printBlock, printInformation, printSearch } from '../../lib/text/tags.js';
-import type { Piece } from '../../lib/training/supervised.js';
+import type { Piece } from '../../lib/training/cross-entropy.js';
 import { weightedChoice } from './weighted-choice.js';
 
 /**

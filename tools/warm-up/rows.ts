@@ -13,7 +13,7 @@ import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 import type { Sequence } from '../../lib/training/sequences.js';
-import { encodePieces, type Piece } from '../../lib/training/supervised.js';
+import { encodePieces, type Piece } from '../../lib/training/cross-entropy.js';
 import {
   createQuestionMaker,
   nodeOf,

@@ -15,7 +15,7 @@ import {
   trainSupervised,
   type SupervisedOptions,
   type SupervisedStep,
-} from '../../lib/training/supervised.js';
+} from '../../lib/training/cross-entropy.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 import { configHash } from '../../lib/io/provenance.js';
 

@@ -6,8 +6,8 @@ import { loadModel, saveModel, type Model } from '../../lib/policy/model-folder.
 import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
-import type { SupervisedStep } from '../../lib/training/supervised.js';
-import type { InitialModelName } from '../../lib/methods/checkpoints.js';
+import type { SupervisedStep } from '../../lib/training/cross-entropy.js';
+import type { InitialModelName } from '../../lib/training/checkpoints.js';
 import { recipeOf, SMALL_MODEL } from './recipes.js';
 import { runWarmUp, totalSteps } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';

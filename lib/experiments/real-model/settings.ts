@@ -9,9 +9,14 @@ import type { Question } from '../../data/flashrag.js';
 import { splitContents } from '../../data/flashrag-text.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
-import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../methods/config.js';
-import { demonstrations } from '../../methods/demonstrations.js';
-import { rolloutConfigOf, trainedBy } from '../../methods/index.js';
+import {
+  mergeOverrides,
+  parseTrainConfig,
+  type TrainConfig,
+  trainerSettings,
+  trainingPreset,
+} from '../../training/config.js';
+import { rolloutConfigOf, trainedBy } from '../../training/methods.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
@@ -85,7 +90,7 @@ const REINFORCED = ['parallelsearch', 'search-r1'];
 const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'];
 const withSeedOne = (method: string): RealRun => ({ method, seed: 1 });
 
-export const WARM_UP = withSeedOne(demonstrations.name);
+export const WARM_UP = withSeedOne('demonstrations');
 /** Reinforcement from the same initial model. */
 export const TRAINED: readonly RealRun[] = [1, 2].flatMap((seed) =>
   REINFORCED.map((method) => ({ method, seed })),
@@ -157,21 +162,21 @@ export function realConfig({ method, seed }: RealRun): TrainConfig {
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const share = isWarmUp ? COMPARISONS.warmUp : COMPARISONS.reinforcement;
   const mix = { singleHop: 0, sequential: 1 - share, comparisons: [share, 0, 0, 0] };
-  const grpo = { ...preset.grpo, mix };
-  const settings = isWarmUp
-    ? { lora: WARM_UP_LORA, grpo }
+  const overrides = isWarmUp
+    ? { lora: WARM_UP_LORA, demonstrations: { mix } }
     : {
         lora: reinforcedLora(),
-        grpo: { ...grpo, learningRate: LEARNING_RATE, temperature: TEMPERATURE },
+        grpo: { mix, learningRate: LEARNING_RATE, temperature: TEMPERATURE },
         checkpointEvery: CHECKPOINT_EVERY,
       };
-  return parseTrainConfig({
-    ...preset,
-    rollout: { ...preset.rollout, promptForm: 'chat' },
-    retriever: RETRIEVER.name,
-    ...RETRIEVER.options,
-    ...settings,
-  });
+  return parseTrainConfig(
+    mergeOverrides(preset, {
+      rollout: { promptForm: 'chat' },
+      retriever: RETRIEVER.name,
+      ...RETRIEVER.options,
+      ...overrides,
+    }),
+  );
 }
 
 /** How a run answers: within the limits that it is trained with. */
@@ -190,10 +195,10 @@ export function realRollout({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutC
 }
 
 /** Numbers of steps after which an adapter is tried. */
-export const triedSteps = ({ grpo: { steps } }: TrainConfig): number[] => [
-  ...range(KEEP_EVERY, steps, KEEP_EVERY),
-  steps,
-];
+export function triedSteps(config: TrainConfig): number[] {
+  const { steps } = trainerSettings(config);
+  return [...range(KEEP_EVERY, steps, KEEP_EVERY), steps];
+}
 
 /** What is missing for training and answers, with the remedy; undefined for nothing. */
 export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | undefined {

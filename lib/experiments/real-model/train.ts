@@ -18,7 +18,7 @@ import { weightFiles } from '../../tensor/weight-files.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
 import { keptAdapter, runTraining } from '../../training/run.js';
 import { tryAdapter, type DevPoint } from '../dev-curve.js';
-import type { TrainConfig } from '../../methods/config.js';
+import { type TrainConfig, trainerSettings, withSettings } from '../../training/config.js';
 import type { Preparation } from '../experiment.js';
 import { linesOf, publishAdapter } from '../publish.js';
 import { loadRealWorld } from './settings.js';
@@ -54,13 +54,13 @@ const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
-const numSteps = (run: RealRun): number => realConfig(run).grpo.steps;
+const numSteps = (run: RealRun): number => trainerSettings(realConfig(run)).steps;
 
 /** A run's configuration; only the size of a pass depends on the machine. */
 function localConfig(run: RealRun, backend: BackendName): TrainConfig {
   const config = realConfig(run);
   const maxTokensPerPass = TOKENS_PER_PASS[GPUS.includes(backend) ? 'gpu' : 'cpu'];
-  return { ...config, grpo: { ...config.grpo, maxTokensPerPass } };
+  return withSettings(config, { maxTokensPerPass });
 }
 
 const runFolder = (run: RealRun): string => join(WORK, realRunName(run));

@@ -1,4 +1,5 @@
 /** Collects what the playground carries: policies, passages, questions and tfjs' wasm. */
+import { trainerSettings } from '../../training/config.js';
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -19,8 +20,8 @@ import {
   trainConfigOf,
   weightFolders,
   type PolicyRun,
-} from '../../methods/checkpoints.js';
-import { methodTitle, rolloutConfigOf } from '../../methods/index.js';
+} from '../../training/checkpoints.js';
+import { methodTitle, rolloutConfigOf } from '../../training/methods.js';
 import { requireFolders } from '../../policy/model-files.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/words.js';
@@ -106,9 +107,9 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
     const model = modelNameOf(runs[0]);
     await addFolder(files, model, join(root, model), MODEL_FILES);
     checkpoints.push({ id: model, title: `${model}, before GRPO`, model, adapters: {} });
-    const { grpo } = (await trainConfigOf(adapterFolder(runs[0], root)))!;
-    for (const numSteps of [...keptSteps(runs[0]), grpo.steps]) {
-      const isLast = numSteps === grpo.steps;
+    const { steps } = trainerSettings((await trainConfigOf(adapterFolder(runs[0], root)))!);
+    for (const numSteps of [...keptSteps(runs[0]), steps]) {
+      const isLast = numSteps === steps;
       const folderOf = (run: PolicyRun): string =>
         posix.join(runName(run), isLast ? '' : stepFolder(numSteps));
       const adapters = Object.fromEntries(runs.map((run) => [run.method, folderOf(run)]));

@@ -6,7 +6,7 @@ import { bundleScript, CITATION, PROVENANCE, provenanceHtml } from '../../html/p
 import { segmentsMarkup } from '../../html/segments.js';
 import { writeFileSafely } from '../../io/files.js';
 import type { Provenance } from '../../io/provenance.js';
-import type { TrainConfig } from '../../methods/config.js';
+import { trainerSettings, type TrainConfig } from '../../training/config.js';
 import { citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
@@ -87,11 +87,11 @@ export async function runContentHtml({ config }: RunDescription, state: RunState
   ].join('\n');
 }
 
-function progressText({ grpo }: TrainConfig, steps: readonly StepMetrics[]): string {
+function progressText(config: TrainConfig, steps: readonly StepMetrics[]): string {
   const duration = ({ metrics }: StepMetrics): number =>
     (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0);
   const seconds = steps.length === 0 ? '' : `, ${mean(steps, duration)!.toFixed(1)} s per step`;
-  return `${steps.length} of ${grpo.steps} steps finished${seconds}.`;
+  return `${steps.length} of ${trainerSettings(config).steps} steps finished${seconds}.`;
 }
 
 /** Every guard with its newest value and number of alarms. */

@@ -8,7 +8,7 @@ import {
   modelNameOf,
   runName,
   type PolicyRun,
-} from '../../../lib/methods/checkpoints.js';
+} from '../../../lib/training/checkpoints.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import type { Question } from '../../../lib/data/question.js';

@@ -8,13 +8,13 @@ import {
   loadQuestions,
 } from '../../../lib/data/flashrag.js';
 import { loadLocalPolicy } from '../../../lib/policy/model-folder.js';
-import { rolloutConfigOf } from '../../../lib/methods/index.js';
+import { rolloutConfigOf } from '../../../lib/training/methods.js';
 import {
   adapterFolder,
   INITIAL_MODELS,
   modelNameOf,
   type PolicyRun,
-} from '../../../lib/methods/checkpoints.js';
+} from '../../../lib/training/checkpoints.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadWorld, type World } from '../../../lib/retrieval/world.js';

@@ -1,7 +1,7 @@
 /** A synthetic run. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { trainingPreset } from '../../../lib/methods/config.js';
+import { trainingPreset } from '../../../lib/training/config.js';
 import type { RunDescription } from '../../../lib/pages/run/page.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 

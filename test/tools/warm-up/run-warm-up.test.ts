@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Weights } from '../../../lib/policy/weights.js';
 import { runWarmUp, type WarmUpRun } from '../../../tools/warm-up/run-warm-up.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import type { SupervisedStep } from '../../../lib/training/supervised.js';
+import type { SupervisedStep } from '../../../lib/training/cross-entropy.js';
 import { temporaryFolder } from '../../folder.js';
 import { smallModel, warmUpOf } from './tiny-warm-up.js';
 

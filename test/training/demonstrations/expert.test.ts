@@ -5,7 +5,7 @@ import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { rolloutSchema } from '../../../lib/rollout/options.js';
 import { rollOut } from '../../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
-import { createExpert } from '../../../lib/training/demonstrations/expert.js';
+import { createExpert } from '../../../lib/training/expert.js';
 import { COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL, SINGLE, TOKENIZER } from '../tiny.js';
 
 async function play(

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { chosenLogProbs, gatherRows } from '../../../lib/tensor/ops.js';
 import { groupAdvantages } from '../../../lib/training/advantages.js';
-import { grpoLoss, grpoStatistics } from '../../../lib/training/grpo/loss.js';
+import { grpoLoss, grpoStatistics } from '../../../lib/training/grpo.js';
 import { readFixture } from '../../fixtures/read.js';
 
 interface GrpoCase {

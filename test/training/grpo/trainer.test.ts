@@ -10,7 +10,7 @@ import {
   tokenAdvantages,
   type ScoredTrajectory,
 } from '../../../lib/training/advantages.js';
-import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
+import { GrpoTrainer } from '../../../lib/training/grpo.js';
 import { groupsOf } from '../../../lib/training/rollouts.js';
 import type { TrainingTask } from '../../../lib/training/trainer.js';
 import { createTrainer } from '../../../lib/training/trainers.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend, type BackendName } from '../../../lib/tensor/backend.js';
-import { GrpoTrainer } from '../../../lib/training/grpo/trainer.js';
+import { GrpoTrainer } from '../../../lib/training/grpo.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
 import { HAS_WEBGPU } from '../../tensor/has-backend.js';
 

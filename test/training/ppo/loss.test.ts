@@ -6,8 +6,8 @@ import {
   explainedVariance,
   generalisedAdvantages,
   whitened,
-} from '../../../lib/training/ppo/advantages.js';
-import { ppoLoss, valueLoss } from '../../../lib/training/ppo/loss.js';
+} from '../../../lib/training/ppo.js';
+import { ppoLoss, valueLoss } from '../../../lib/training/ppo.js';
 import { readFixture } from '../../fixtures/read.js';
 
 interface PpoCase {

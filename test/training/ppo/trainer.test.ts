@@ -6,7 +6,7 @@ import type { Model } from '../../../lib/policy/model-folder.js';
 import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../../lib/training/checkpoint.js';
-import { createPpoTrainer, tokenRewards } from '../../../lib/training/ppo/trainer.js';
+import { createPpoTrainer, tokenRewards } from '../../../lib/training/ppo.js';
 import type { RewardedTrajectory } from '../../../lib/training/rollouts.js';
 import { temporaryFolder } from '../../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';

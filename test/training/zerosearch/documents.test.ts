@@ -6,7 +6,7 @@ import {
   END_OF_DOCUMENTS,
   parseDocuments,
   printDocuments,
-} from '../../../lib/training/zerosearch/documents.js';
+} from '../../../lib/training/zerosearch.js';
 import { COMPARISON, SEQUENTIAL } from '../tiny.js';
 
 it.each(['short', 'full'] as const)(

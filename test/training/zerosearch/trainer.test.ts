@@ -11,8 +11,8 @@ import {
   documentsPrompt,
   printDocuments,
   type DocumentKind,
-} from '../../../lib/training/zerosearch/documents.js';
-import { noiseProbability } from '../../../lib/training/zerosearch/trainer.js';
+} from '../../../lib/training/zerosearch.js';
+import { noiseProbability } from '../../../lib/training/zerosearch.js';
 import { temporaryFolder } from '../../folder.js';
 import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from '../tiny.js';
 

@@ -12,7 +12,7 @@ import {
   trainSupervised,
   type SupervisedOptions,
   type SupervisedStep,
-} from '../../lib/training/supervised.js';
+} from '../../lib/training/cross-entropy.js';
 import { CONFIG, TOKENIZER, tinyModel } from './tiny.js';
 
 const row = (length: number, from = 20): Sequence => ({

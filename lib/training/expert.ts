@@ -3,21 +3,15 @@
  * grammar of actions. Its rollouts are demonstrations: in the very form, with the very
  * passages and limits, in which the model that imitates them will be asked.
  */
-import { finalNodes, searchPlan } from '../../data/search-plan.js';
-import type { Question, SubQuestion } from '../../data/question.js';
-import type { Generation, Policy } from '../../policy/policy.js';
-import type { Random } from '../../random.js';
-import { listed } from '../../text/listed.js';
-import { normalizeAnswer } from '../../text/normalize.js';
-import { sentenceAbout } from '../../text/sentences.js';
-import {
-  oneLine,
-  parseBlocks,
-  parseInformation,
-  printBlock,
-  printSearch,
-} from '../../text/tags.js';
-import type { Tokenizer } from '../../text/tokenizer.js';
+import { finalNodes, searchPlan } from '../data/search-plan.js';
+import type { Question, SubQuestion } from '../data/question.js';
+import type { Generation, Policy } from '../policy/policy.js';
+import type { Random } from '../random.js';
+import { listed } from '../text/listed.js';
+import { normalizeAnswer } from '../text/normalize.js';
+import { sentenceAbout } from '../text/sentences.js';
+import { oneLine, parseBlocks, parseInformation, printBlock, printSearch } from '../text/tags.js';
+import type { Tokenizer } from '../text/tokenizer.js';
 
 /** HotpotQA's annotations name articles, without saying what of them is to be known. */
 const NO_ATTRIBUTE = 'supporting fact';

@@ -7,12 +7,24 @@ import { join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import { moreWeights, readPeftConfig, requireFolders } from '../policy/model-files.js';
+import {
+  moreWeights,
+  readPeftConfig,
+  readTokenizerConfig,
+  requireFolders,
+} from '../policy/model-files.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { TRAIN_CONFIG_FILE } from '../training/options.js';
-import { parseTrainConfig, trainingPreset, type Lambdas, type TrainConfig } from './config.js';
-import { rolloutConfigOf, trainedBy } from './index.js';
-import { zeroSearchSimulator } from './zerosearch.js';
+import { chatTemplate } from '../text/chat.js';
+import {
+  mergeOverrides,
+  parseTrainConfig,
+  TRAIN_CONFIG_FILE,
+  trainingPreset,
+  type ConfigOverrides,
+  type Lambdas,
+  type TrainConfig,
+} from './config.js';
+import { rolloutConfigOf, trainedBy, zeroSearchSimulator } from './methods.js';
 
 /** Who answers where nobody else is named. */
 export const DEFAULT_METHOD = 'parallelsearch';
@@ -67,15 +79,34 @@ export const rolloutOf = ({ method, topK }: PolicyRun): RolloutConfig => ({
 export const configOf = (run: PolicyRun): TrainConfig => {
   const { method, seed, lambdas, topK } = run;
   const preset = trainingPreset(method, modelNameOf(run), seed, { lambdas });
-  return parseTrainConfig({
-    ...preset,
-    rollout: { ...preset.rollout, ...(topK && { topK }) },
-    // Trained before, from the same model with the same seed.
-    ...(preset.trainer === 'zerosearch' && {
-      zerosearch: { simulator: runName({ ...run, method: zeroSearchSimulator.name }) },
+  // Trained before, from the same model with the same seed.
+  const simulator = runName({ ...run, method: zeroSearchSimulator.name });
+  return parseTrainConfig(
+    mergeOverrides(preset, {
+      rollout: { topK },
+      ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
     }),
-  });
+  );
 };
+
+/**
+ * The configuration of a training: the preset of its method and model with overrides, of
+ * which later ones win. A language model with a chat template is prompted in it.
+ * @throws Error for an unknown method, model or setting
+ */
+export async function resolveTrainConfig(
+  ...overrides: readonly ConfigOverrides[]
+): Promise<{ config: TrainConfig; preset: TrainConfig }> {
+  const merged = mergeOverrides(...overrides);
+  const { method = DEFAULT_METHOD, model = DEFAULT_MODEL, seed = 1 } = merged;
+  const name = String(model);
+  const isChat = chatTemplate(await readTokenizerConfig(modelPath(name))) !== null;
+  const preset = trainingPreset(String(method), name, Number(seed), {
+    scale: parseModelName(name) ? 'embedded' : 'language-model',
+    ...(isChat && { promptForm: 'chat' }),
+  });
+  return { preset, config: parseTrainConfig(mergeOverrides(preset, merged)) };
+}
 
 /** Where the adapter of a trained run lies. */
 export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>

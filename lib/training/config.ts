@@ -1,0 +1,346 @@
+/**
+ * The configuration of a training run: the preset of its method and model, overridden by a
+ * file, overridden by flags. Presets hold every default; unknown keys throw.
+ */
+import { z } from 'zod';
+import { nameSchema } from '../registry.js';
+import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
+import { ANALYZERS } from '../retrieval/words.js';
+import type { RewardOptions } from '../rewards/parallelsearch.js';
+import { rewardsSchema } from '../rewards/presets.js';
+import { rolloutSchema } from '../rollout/options.js';
+import type { PromptForm } from '../text/prompts.js';
+import { guardsSchema } from './guards.js';
+import {
+  METHODS,
+  methodNameSchema,
+  rolloutConfigOf,
+  TRAINER_NAMES,
+  trainedMethods,
+  type TrainerName,
+} from './methods.js';
+import { questionMixSchema } from './question-sampler.js';
+
+const positive = z.number().positive();
+const share = z.number().min(0).max(1);
+const count = z.int().min(1);
+
+/** What every trainer reads. */
+const sharedSettings = {
+  steps: count,
+  questionsPerStep: count.max(10_000),
+  /** G, rollouts per question. */
+  groupSize: count.max(10_000),
+  /** Optimizer steps per step, each on its share of the rollouts. */
+  miniBatches: count,
+  learningRate: positive,
+  warmupSteps: z.int().min(0),
+  /** Of sampling. */
+  temperature: positive,
+  /** Gradients are scaled to at most this global L2 norm. */
+  maxGradNorm: positive,
+  /** Padded tokens in one pass through the model. */
+  maxTokensPerPass: count,
+  /** Shares of question types in a step. */
+  mix: questionMixSchema,
+};
+const settings = z.strictObject(sharedSettings);
+
+/** Policy gradients with a clipped ratio, and a KL penalty. */
+const clippedSettings = { ...sharedSettings, clip: positive, beta: z.number().min(0) };
+
+/** A section for each trainer, under its name. */
+const sections = {
+  grpo: z.strictObject({ ...clippedSettings, groupSize: z.int().min(2).max(10_000) }),
+  ppo: z.strictObject({
+    ...clippedSettings,
+    /** Of the value head. */
+    valueLearningRate: positive,
+    valueWarmupSteps: z.int().min(0),
+    /** Weight of the value loss; its gradient reaches the policy's body too. */
+    valueWeight: z.number().min(0),
+    /** How far a value may move from the old one before its loss stops falling. */
+    valueClip: positive,
+    gamma: share,
+    lambda: share,
+  }),
+  sft: settings,
+  'rejection-sampling': settings,
+  demonstrations: settings,
+  zerosearch: z.strictObject({
+    ...clippedSettings,
+    groupSize: z.int().min(2).max(10_000),
+    /** The adapter that plays the search engine: in `data/checkpoints`, or a folder. */
+    simulator: z.string().min(1).optional(),
+    /** Share of queries with noisy documents in the first step, and after the last. */
+    startNoise: share,
+    endNoise: share,
+    /** The larger, the later the noise comes. */
+    noiseBase: z.number().gt(1),
+    /** Of the policy that writes documents. */
+    simulatorTemperature: z.number().min(0),
+  }),
+  'zerosearch-simulator': settings,
+} satisfies Record<TrainerName, z.ZodType>;
+
+const schema = z
+  .strictObject({
+    method: methodNameSchema,
+    /** An initial model of the small world, or a Hugging Face folder. */
+    model: z.string().min(1),
+    seed: z.int(),
+    trainer: z.enum(TRAINER_NAMES),
+    rollout: rolloutSchema,
+    rewards: rewardsSchema,
+    grpo: sections.grpo.optional(),
+    ppo: sections.ppo.optional(),
+    sft: sections.sft.optional(),
+    'rejection-sampling': sections['rejection-sampling'].optional(),
+    demonstrations: sections.demonstrations.optional(),
+    zerosearch: sections.zerosearch.optional(),
+    'zerosearch-simulator': sections['zerosearch-simulator'].optional(),
+    lora: z.strictObject({
+      rank: z.int().min(1).max(4096),
+      alpha: positive,
+      /** Modules with an adapter, by the names of the model's tensors; default: all. */
+      targetModules: z.array(z.string().min(1)).min(1).optional(),
+      /** Layers with an adapter, from 0; default: all. */
+      layersToTransform: z.array(z.int().min(0)).min(1).optional(),
+    }),
+    /** The name of a retriever, or the address of a server. */
+    retriever: retrieverNameSchema,
+    /** Weight of a title's words in BM25. */
+    titleWeight: z.number().min(0),
+    /** How BM25 splits texts into words; default `plain`. */
+    analyzer: nameSchema(ANALYZERS).optional(),
+    /** Folder of the encoder of dense retrievers; default: the small world's. */
+    encoder: z.string().min(1).optional(),
+    checkpointEvery: count,
+    guards: guardsSchema,
+  })
+  .superRefine((config, context) => {
+    for (const trainer of TRAINER_NAMES) {
+      const isWanted = trainer === config.trainer;
+      if (isWanted === trainer in config) continue;
+      const message = isWanted
+        ? `Expected the settings of the trainer ${trainer}.`
+        : `Expected no settings of ${trainer}, since ${config.method} is trained by ${config.trainer}.`;
+      context.addIssue({ code: 'custom', path: [trainer], message });
+    }
+  });
+
+export type TrainConfig = z.infer<typeof schema>;
+export type TrainerSettings = z.infer<typeof settings>;
+
+/** The settings that all trainers share, from the section of a configuration's trainer. */
+export const trainerSettings = (config: TrainConfig): TrainerSettings => config[config.trainer]!;
+
+/** A configuration with other settings of its trainer. */
+export const withSettings = (
+  config: TrainConfig,
+  changes: Partial<TrainerSettings>,
+): TrainConfig => ({ ...config, [config.trainer]: { ...config[config.trainer], ...changes } });
+
+/** The file with the configuration in the folder of an adapter. */
+export const TRAIN_CONFIG_FILE = 'train_config.json';
+
+/**
+ * Checks a whole configuration.
+ * @throws Error that names every field that does not fit
+ */
+export function parseTrainConfig(json: unknown): TrainConfig {
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
+}
+
+/** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
+export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
+
+/** Models of the small world: one update per step, at a rate for which 200 steps suffice. */
+const SMALL_MODEL = {
+  rollout: {},
+  settings: {
+    steps: 200,
+    questionsPerStep: 8,
+    groupSize: 8,
+    miniBatches: 1,
+    learningRate: 1e-3,
+    warmupSteps: 10,
+    temperature: 1, // App. A.4
+    maxGradNorm: 1,
+    maxTokensPerPass: 2048,
+    mix: {
+      singleHop: 0.2,
+      sequential: 0.25,
+      comparisons: [0.17, 0.14, 0.12, 0.12] as [number, number, number, number],
+    },
+  },
+  lora: { rank: 4, alpha: 8 },
+  checkpointEvery: 20,
+};
+
+/** Language models, for which a step takes minutes on two cores: few steps, at LoRA's rate. */
+const LANGUAGE_MODEL: typeof SMALL_MODEL = {
+  rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
+  settings: {
+    ...SMALL_MODEL.settings,
+    steps: 30,
+    groupSize: 5, // as in Search-R1's GRPO script
+    learningRate: 5e-4,
+    warmupSteps: 3,
+    // Real questions rarely compare more than two.
+    mix: { singleHop: 0.1, sequential: 0.4, comparisons: [0.4, 0.05, 0.03, 0.02] },
+  },
+  lora: { rank: 8, alpha: 16 },
+  checkpointEvery: 5,
+};
+
+/** App. A.4. */
+const CLIPPED = { clip: 0.2, beta: 0.001 };
+
+/** Share of the steps over which PPO's learning rate rises (App. A.4). */
+const PPO_WARM_UP = 0.285;
+
+/** What a trainer has in place of, and in addition to, the settings of the model's scale. */
+function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): object {
+  const numRollouts = settings.questionsPerStep * settings.groupSize;
+  const askOnce = { questionsPerStep: numRollouts, groupSize: 1 };
+  /** Search-R1's five candidates per question. */
+  const askFive = { questionsPerStep: Math.floor(numRollouts / 5), groupSize: 5 };
+  switch (trainer) {
+    case 'grpo':
+      return CLIPPED;
+    case 'ppo':
+      return {
+        ...CLIPPED,
+        ...askOnce,
+        warmupSteps: Math.round(PPO_WARM_UP * settings.steps),
+        // Ten times the policy's, warmed up over fewer steps (App. A.4).
+        valueLearningRate: 1e-2,
+        valueWarmupSteps: 3,
+        valueWeight: 0.1, // TRL's for a shared body
+        valueClip: 0.5, // as in Search-R1's script
+        gamma: 1,
+        lambda: 1,
+      };
+    case 'sft':
+      return askOnce;
+    case 'rejection-sampling':
+      return askFive;
+    case 'demonstrations':
+      // Few enough to leave reward something to teach. Three of four that are drawn are used.
+      return { steps: 120, questionsPerStep: 10, groupSize: 1, learningRate: 1e-3, warmupSteps: 4 };
+    case 'zerosearch':
+      // Numbers of its released scripts.
+      return { ...CLIPPED, startNoise: 0, endNoise: 0.5, noiseBase: 4, simulatorTemperature: 0.8 };
+    case 'zerosearch-simulator':
+      return askFive;
+  }
+}
+
+/** How training is scaled: for the small world's models, or for language models. */
+export type Scale = 'embedded' | 'language-model';
+
+interface PresetOptions {
+  /** In place of the paper's. */
+  lambdas?: Partial<Lambdas>;
+  /** Default `embedded`. */
+  scale?: Scale;
+  promptForm?: PromptForm;
+}
+
+/**
+ * The preset of a method and a model.
+ * @throws RangeError for a method that is not trained
+ */
+export function trainingPreset(
+  method: string,
+  model: string,
+  seed: number,
+  { lambdas, scale = 'embedded', promptForm }: PresetOptions = {},
+): TrainConfig {
+  const { training } = METHODS.get(method);
+  if (!training || !('trainer' in training))
+    throw new RangeError(
+      `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
+    );
+  const { trainer, rewards } = training;
+  // Demonstrations are for language models.
+  const isSmall = scale === 'embedded' && trainer !== 'demonstrations';
+  const preset = isSmall ? SMALL_MODEL : LANGUAGE_MODEL;
+  // A small model needs more weights and updates to learn to write than to search.
+  const isWriter = trainer === 'zerosearch-simulator' && isSmall;
+  return parseTrainConfig({
+    method,
+    model,
+    seed,
+    trainer,
+    rollout: { ...rolloutConfigOf(method), ...preset.rollout, ...(promptForm && { promptForm }) },
+    rewards: { preset: rewards, ...lambdas },
+    [trainer]: {
+      ...preset.settings,
+      ...trainerPreset(trainer, preset),
+      ...(isWriter && { learningRate: 2e-3, miniBatches: 4 }),
+    },
+    lora: isWriter ? { rank: 32, alpha: 64 } : preset.lora,
+    retriever: DEFAULT_RETRIEVER,
+    titleWeight: TITLE_WEIGHT,
+    checkpointEvery: preset.checkpointEvery,
+  });
+}
+
+/** A part of a configuration, as a file or flags give it. */
+export type ConfigOverrides = { readonly [key: string]: unknown };
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Objects merged at every depth; later values win, lists are replaced. */
+export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<string, unknown> {
+  const merged: Record<string, unknown> = {};
+  for (const part of parts)
+    for (const [key, value] of Object.entries(part)) {
+      if (value === undefined) continue;
+      const before = merged[key];
+      merged[key] = isObject(before) && isObject(value) ? mergeOverrides(before, value) : value;
+    }
+  return merged;
+}
+
+/**
+ * Overrides of `--set grpo.learningRate=5e-4`; values are JSON, or else text.
+ * @throws RangeError without an equals sign
+ */
+export function parseSetting(text: string): ConfigOverrides {
+  const [, path, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (!path)
+    throw new RangeError(`Expected a setting such as grpo.learningRate=5e-4, but got ${text}.`);
+  let parsed: unknown = value;
+  try {
+    parsed = JSON.parse(value);
+  } catch {
+    // A text without quotes.
+  }
+  return path
+    .split('.')
+    .reduceRight<unknown>((inner, key) => ({ [key]: inner }), parsed) as ConfigOverrides;
+}
+
+/** `grpo.steps` and so on, with the values. */
+function flatten(value: unknown, path = ''): [string, unknown][] {
+  if (!isObject(value)) return [[path, value]];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    flatten(inner, path ? `${path}.${key}` : key),
+  );
+}
+
+/** Where a configuration differs from another, such as `grpo.steps: 40 (preset: 200)`. */
+export function configDifferences(config: object, preset: object): string[] {
+  const [ours, theirs] = [config, preset].map((one) => new Map(flatten(one)));
+  const print = (value: unknown): string => (value === undefined ? 'none' : JSON.stringify(value));
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .map((path) => [path, print(ours.get(path)), print(theirs.get(path))])
+    .filter(([, a, b]) => a !== b)
+    .map(([path, a, b]) => `${path}: ${a} (preset: ${b})`);
+}

@@ -1,0 +1,131 @@
+/**
+ * Supervised training on weighted tokens: the warm-up that gives the policy its grammar
+ * and its skill.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import { sum } from 'd3-array';
+import type { ModelConfig } from '../policy/families.js';
+import { rotaryTable } from '../policy/transformer.js';
+import type { Weights } from '../policy/weights.js';
+import type { Tokenizer } from '../text/tokenizer.js';
+import type { AdamW } from './adamw.js';
+import { clipByGlobalNorm, rowGradients } from './gradients.js';
+import type { PassOptions, Sequence } from './sequences.js';
+
+/**
+ * A piece of text with the weight of its tokens in the loss; tokenised by itself, as
+ * segments are.
+ */
+export interface Piece {
+  text: string;
+  weight: number;
+  /**
+   * Whether the text is the name of a token, such as `<eos>`: texts are never read for
+   * special ones.
+   */
+  isToken?: boolean;
+}
+
+/**
+ * Stands between two tokens that the tokenizer would have merged, and is nothing
+ * itself. Many tokens stand in no training text, since they are always merged with their
+ * neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
+ * them by merging at random; here a name keeps its tokens throughout a row, so that they
+ * can be copied.
+ */
+export const TOKEN_BREAK = '\u2060';
+
+/** Tokenises each piece by itself, as the rollout's segments are. */
+export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
+  const idsOf = ({ text, isToken }: Piece): number[] =>
+    isToken
+      ? [tokenizer.tokenId(text)!]
+      : text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
+  const tokens = pieces.flatMap((piece) =>
+    idsOf(piece).map((id) => ({ id, weight: piece.weight })),
+  );
+  return {
+    tokenIds: tokens.map(({ id }) => id),
+    lossMask: tokens.map(({ weight }) => (weight > 0 ? 1 : 0)),
+    lossWeights: tokens.map(({ weight }) => weight),
+  };
+}
+
+/** The weight of all tokens with a loss. */
+export function totalWeight(rows: readonly Sequence[]): number {
+  const weightsOf = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
+    lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));
+  return sum(rows, (row) => sum(weightsOf(row)));
+}
+
+/**
+ * Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the
+ * gradients.
+ * @param options.totalWeight what the summed loss is divided by: the weight of all tokens
+ * of the step
+ */
+export function supervisedGradients(
+  weights: Weights,
+  rows: readonly Sequence[],
+  options: PassOptions & { totalWeight: number },
+): ReturnType<typeof rowGradients> {
+  return rowGradients(weights, rows, options, (logProbs, _, { lossWeights }) => {
+    const negated = lossWeights.map((weight) => -weight / options.totalWeight);
+    return { loss: tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated))) };
+  });
+}
+
+export interface SupervisedStep {
+  step: number;
+  /** Weighted mean of -log p (nats a token). */
+  loss: number;
+  gradNorm: number;
+  learningRate: number;
+  numTokens: number;
+  seconds: number;
+}
+
+export interface SupervisedOptions {
+  steps: number;
+  /** The first one, where a run goes on; 0 by default. */
+  firstStep?: number;
+  learningRateAt: (step: number) => number;
+  maxGradNorm: number;
+  /** Most padded tokens in one pass. */
+  maxTokensPerPass: number;
+  optimizer: AdamW;
+  /** Draws the rows of a step. */
+  sample: (step: number) => Sequence[];
+  /** Awaited after each step with the newest weights. */
+  onStep?: (report: SupervisedStep, weights: Weights) => Promise<void> | void;
+}
+
+/** Trains and returns the new weights; the old ones are disposed of. */
+export async function trainSupervised(
+  weights: Weights,
+  config: ModelConfig,
+  options: SupervisedOptions,
+): Promise<Weights> {
+  const { maxTokensPerPass, optimizer } = options;
+  const table = rotaryTable(config, config.maxPositionEmbeddings);
+  let current = weights;
+  for (let step = options.firstStep ?? 0; step < options.steps; step++) {
+    const start = performance.now();
+    const rows = options.sample(step);
+    const passes = { config, table, maxTokensPerPass, totalWeight: totalWeight(rows) };
+    const { loss, gradients } = await supervisedGradients(current, rows, passes);
+    const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
+    if (!Number.isFinite(clipped.norm))
+      throw new Error(
+        `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,
+      );
+    const learningRate = options.learningRateAt(step);
+    current = optimizer.apply(current, clipped.gradients, learningRate);
+    const numTokens = sum(rows, ({ tokenIds }) => tokenIds.length);
+    const seconds = (performance.now() - start) / 1000;
+    const report = { step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds };
+    await options.onStep?.(report, current);
+  }
+  tf.dispose([table.cos, table.sin, table.rotation]);
+  return current;
+}

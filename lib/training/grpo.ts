@@ -1,0 +1,167 @@
+/**
+ * Group relative policy optimisation (Shao et al. 2024, arXiv 2402.03300), as ParallelSearch
+ * and Search-R1 use it. Details and departures:
+ *
+ * 1. The deviation of a group is `torch.std` (n - 1), as in the authors' script.
+ * 2. The loss is the mean over all tokens of a mini-batch (verl, DAPO Eq. 8), not over
+ *    rollouts first.
+ * 3. The KL to the initial model is part of the loss, not of the reward.
+ * 4. Groups of equal rewards are skipped (`frac_reward_zero_std`): all they add is their KL.
+ * 5. Log-probabilities are those of the distribution sampled from (temperature included);
+ *    the old ones are the sampler's own.
+ * 6. A reward can give each search turn a value, whose advantage is added on its tokens.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import { sum } from 'd3-array';
+import { isZeroVariance, tokenAdvantages, withAdvantages } from './advantages.js';
+import type { PassValues } from './gradients.js';
+import type { Metrics } from './metrics.js';
+import { groupsOf } from './rollouts.js';
+import {
+  TrainingLoop,
+  type IsUsable,
+  type PolicyRow,
+  type Sampled,
+  type Step,
+  type StepResult,
+  type Trainer,
+  type TrainingTask,
+} from './trainer.js';
+
+/** The tokens of a rollout with what the loss needs: one value per trained token. */
+export interface GrpoRow extends PolicyRow {
+  advantages: number[];
+}
+
+/** @throws RangeError if two rewards have the same name */
+export function createGrpoTrainer(task: TrainingTask): Trainer {
+  const loop = new TrainingLoop(task, 'grpo');
+  return {
+    loop,
+    isOnPolicy: true,
+    next: async (isUsable) => {
+      const step = loop.begin();
+      return learnFromGroups(loop, step, await loop.sample(step), { isUsable });
+    },
+    dispose: () => loop.dispose(),
+  };
+}
+
+/** The rest of a step after sampling: advantages, loss, update. */
+export async function learnFromGroups(
+  loop: TrainingLoop,
+  step: Step,
+  sampled: Sampled,
+  { isUsable, metrics }: { isUsable?: IsUsable; metrics?: Metrics },
+): Promise<StepResult> {
+  const { groupSize } = loop.settings;
+  // A rollout is worth what its reward is above its group's mean.
+  const trajectories = withAdvantages(sampled.trajectories, groupSize);
+  const useful = groupsOf(trajectories, groupSize)
+    .filter((group) => !isZeroVariance(group))
+    .flat();
+  const rows = await loop.policyRows(useful);
+  return loop.finish(step, sampled, {
+    trajectories,
+    rows: rows.map((row, i) => ({ ...row, advantages: tokenAdvantages(useful[i]) })),
+    update: (batch) => updateGrpo(loop, batch, step.learningRate),
+    updateMetrics: ['loss', 'kl', 'clip_ratio', 'grad_norm'],
+    metrics,
+    isUsable,
+  });
+}
+
+async function updateGrpo(
+  { task, settings, trained }: TrainingLoop,
+  rows: readonly GrpoRow[],
+  learningRate: number,
+): Promise<Metrics> {
+  const { clip, beta } = task.config.grpo ?? task.config.zerosearch!;
+  const numTokens = sum(rows, (row) => row.oldLogProbs.length);
+  const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
+  const { loss, gradNorm, passes } = await trained.update(rows, rates, (logProbs, batch) => {
+    const column = (name: 'oldLogProbs' | 'referenceLogProbs' | 'advantages'): tf.Tensor1D =>
+      tf.tensor1d(batch.flatMap((row) => row[name]));
+    const tokens = {
+      oldLogProbs: column('oldLogProbs'), // (M), like the others
+      referenceLogProbs: column('referenceLogProbs'),
+      advantages: column('advantages'),
+      weights: tf.fill<tf.Rank.R1>([logProbs.size], 1 / numTokens),
+    };
+    return { loss: grpoLoss(logProbs, tokens, { clip, beta }), read: { logProbs } };
+  });
+  return { loss, grad_norm: gradNorm, ...clipStatistics(passes, numTokens, clip) };
+}
+
+/** What the loss needs of each trained token, (M) each. */
+interface GrpoTokens {
+  /** Log-probabilities (nats) under the policy that sampled. */
+  oldLogProbs: tf.Tensor1D;
+  referenceLogProbs: tf.Tensor1D;
+  advantages: tf.Tensor1D;
+  /** Weight in the sum: 1 / number of tokens for the token mean. */
+  weights: tf.Tensor1D;
+}
+
+/**
+ * min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 + clip].
+ * Differentiable in `logProbs`. The caller disposes of the result.
+ */
+export function clippedObjective(
+  logProbs: tf.Tensor1D,
+  { oldLogProbs, advantages }: Pick<GrpoTokens, 'oldLogProbs' | 'advantages'>,
+  clip: number,
+): tf.Tensor1D {
+  const ratio = tf.exp(tf.sub(logProbs, oldLogProbs));
+  const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), advantages);
+  // Not tf.where, whose gradient needs one of the comparison. Equal shapes, because tfjs's
+  // gradient is wrong for broadcast ones.
+  return tf.minimum(tf.mul(ratio, advantages), clipped);
+}
+
+/**
+ * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's
+ * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy. Differentiable
+ * in `logProbs`. The caller disposes of the result.
+ * @param options.clip the ratio is clipped to [1 - clip, 1 + clip]
+ * @param options.beta weight of the KL term
+ */
+export function grpoLoss(
+  logProbs: tf.Tensor1D,
+  tokens: GrpoTokens,
+  { clip, beta }: { clip: number; beta: number },
+): tf.Scalar {
+  const d = tf.sub(tokens.referenceLogProbs, logProbs);
+  const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
+  const surrogate = clippedObjective(logProbs, tokens, clip);
+  return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
+}
+
+/**
+ * Token means over an update: the KL estimator (nats), and the share of tokens whose clipped
+ * surrogate is the smaller one.
+ */
+export function clipStatistics(
+  passes: readonly PassValues<GrpoRow>[],
+  numTokens: number,
+  clip: number,
+): { kl: number; clip_ratio: number } {
+  const means = { kl: 0, clip_ratio: 0 };
+  for (const { rows, values } of passes) {
+    const old = rows.flatMap((row) => row.oldLogProbs);
+    const reference = rows.flatMap((row) => row.referenceLogProbs);
+    const advantages = rows.flatMap((row) => row.advantages);
+    let [kl, clipped] = [0, 0];
+    values.logProbs.forEach((logProb, m) => {
+      const ratio = Math.exp(logProb - old[m]);
+      const d = reference[m] - logProb;
+      kl += Math.exp(d) - d - 1;
+      if ((advantages[m] > 0 && ratio > 1 + clip) || (advantages[m] < 0 && ratio < 1 - clip))
+        clipped++;
+    });
+    const n = Math.max(1, old.length);
+    means.kl += (kl / n) * (old.length / numTokens);
+    means.clip_ratio += (clipped / n) * (old.length / numTokens);
+  }
+  return means;
+}

@@ -1,0 +1,206 @@
+/**
+ * Proximal policy optimisation (Schulman et al. 2017) as Search-R1 and ParallelSearch use it
+ * (App. A.4). Details and departures:
+ *
+ * 1. Every question is asked once. A token is worth what follows it minus what a value head
+ *    expected (generalised advantage estimation, Schulman et al. 2016).
+ * 2. The KL to the initial model is subtracted from the reward of each token. The reward of
+ *    a search turn is given at its last token, the rest at the rollout's last.
+ * 3. The value head reads the policy's own hidden states, where the paper trains a second
+ *    model; its gradient reaches the adapter with weight `valueWeight`.
+ * 4. Learning rates and warm-up are the paper's in proportion, for 200 steps.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import { mean, sum, variance } from 'd3-array';
+import type { Weights } from '../policy/weights.js';
+import type { With } from '../rollout/trajectory.js';
+import { scheduledRate } from './adamw.js';
+import { clipStatistics, clippedObjective, type GrpoRow } from './grpo.js';
+import type { Metrics } from './metrics.js';
+import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
+
+/** The tokens of a rollout with what the loss needs: one value per trained token. */
+interface PpoRow extends GrpoRow {
+  oldValues: number[];
+  returns: number[];
+}
+
+/** Names of the value head's weights. */
+const [HEAD, BIAS] = ['value.weight', 'value.bias'];
+
+export function createPpoTrainer(task: TrainingTask): Trainer {
+  const { hiddenSize } = task.model.config;
+  const valueHead = { [HEAD]: tf.zeros([hiddenSize, 1]), [BIAS]: tf.zeros([1]) };
+  const loop = new TrainingLoop(task, 'ppo', valueHead);
+  const options = task.config.ppo!;
+  return {
+    loop,
+    isOnPolicy: true,
+    next: async (isUsable) => {
+      const step = loop.begin();
+      const stepNumber = loop.step;
+      const sampled = await loop.sample(step);
+      const policyRows = await loop.policyRows(sampled.trajectories);
+      const values = await loop.trained.perToken(policyRows, computeValues);
+      const estimates = policyRows.map(({ oldLogProbs, referenceLogProbs }, i) => {
+        const rewards = tokenRewards(sampled.trajectories[i]).map(
+          (reward, t) => reward - options.beta * (oldLogProbs[t] - referenceLogProbs[t]),
+        );
+        return generalisedAdvantages(rewards, values[i], options);
+      });
+      const advantages = whiten(estimates.map((estimate) => estimate.advantages));
+      const returns = estimates.map((estimate) => estimate.returns);
+      return loop.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((trajectory, i) => ({
+          ...trajectory,
+          advantage: mean(advantages[i]) ?? 0,
+        })),
+        rows: policyRows.map((row, i) => ({
+          ...row,
+          advantages: advantages[i],
+          oldValues: values[i],
+          returns: returns[i],
+        })),
+        update: (rows) =>
+          updatePpo(loop, rows, { step: stepNumber, learningRate: step.learningRate }),
+        updateMetrics: ['loss', 'value_loss', 'kl', 'clip_ratio', 'grad_norm'],
+        metrics: { explained_variance: explainedVariance(returns.flat(), values.flat()) },
+        isUsable,
+      });
+    },
+    dispose: () => loop.dispose(),
+  };
+}
+
+async function updatePpo(
+  { task, trained }: TrainingLoop,
+  rows: readonly PpoRow[],
+  { step, learningRate }: { step: number; learningRate: number },
+): Promise<Metrics> {
+  const options = task.config.ppo!;
+  const { valueLearningRate: peak, valueWarmupSteps: warmupSteps, steps } = options;
+  const valueRate = scheduledRate(step, { peak, final: peak, warmupSteps, totalSteps: steps });
+  const rateOf = (key: string): number => (key === HEAD || key === BIAS ? valueRate : learningRate);
+  const numTokens = sum(rows, (row) => row.oldLogProbs.length);
+  const { loss, gradNorm, passes } = await trained.update(
+    rows,
+    { learningRate: rateOf, maxGradNorm: options.maxGradNorm },
+    (logProbs, batch, { hidden, newest }) => {
+      const column = (name: 'oldLogProbs' | 'advantages' | 'oldValues' | 'returns'): tf.Tensor1D =>
+        tf.tensor1d(batch.flatMap((row) => row[name]));
+      const tokens = {
+        oldLogProbs: column('oldLogProbs'), // (M), like the others
+        advantages: column('advantages'),
+        oldValues: column('oldValues'),
+        returns: column('returns'),
+        weights: tf.fill<tf.Rank.R1>([logProbs.size], 1 / numTokens),
+      };
+      const values = computeValues(hidden, newest);
+      return {
+        loss: ppoLoss(logProbs, values, tokens, options),
+        read: { logProbs, valueLoss: valueLoss(values, tokens, options.valueClip) },
+      };
+    },
+  );
+  return {
+    loss,
+    grad_norm: gradNorm,
+    value_loss: sum(passes, ({ values }) => values.valueLoss[0]),
+    ...clipStatistics(passes, numTokens, options.clip),
+  };
+}
+
+/** Values (M) from hidden states (M, C). The caller disposes of the result. */
+const computeValues = (hidden: tf.Tensor2D, trained: Weights): tf.Tensor1D =>
+  tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, trained[HEAD]), [1]), trained[BIAS]);
+
+/** The reward of each trained token, without the KL. */
+export function tokenRewards({ segments, rewards, turnRewards = [] }: With<'rewards'>): number[] {
+  const tokens: number[] = [];
+  let turn = 0;
+  for (const { kind, tokenIds } of segments) {
+    if (kind === 'policy') tokens.push(...tokenIds.map(() => 0));
+    if (kind === 'information') tokens[tokens.length - 1] += turnRewards[turn++] ?? 0;
+  }
+  if (tokens.length > 0) tokens[tokens.length - 1] += rewards.total;
+  return tokens;
+}
+
+/**
+ * Generalised advantage estimates of one rollout's tokens and the returns their values are
+ * trained on: A_t = delta_t + gamma lambda A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and
+ * A_t + V_t. The value after the last token is 0. The environment's tokens are left out;
+ * with gamma = lambda = 1, as in the paper, that changes nothing.
+ */
+export function generalisedAdvantages(
+  rewards: readonly number[],
+  values: readonly number[],
+  { gamma, lambda }: { gamma: number; lambda: number },
+): { advantages: number[]; returns: number[] } {
+  const advantages = new Array<number>(rewards.length);
+  let next = 0;
+  for (let t = rewards.length - 1; t >= 0; t--) {
+    const delta = rewards[t] + gamma * (values[t + 1] ?? 0) - values[t];
+    advantages[t] = next = delta + gamma * lambda * next;
+  }
+  return { advantages, returns: advantages.map((advantage, t) => advantage + values[t]) };
+}
+
+/** The numbers of all rows with mean 0 and deviation 1 (n - 1), as in verl. */
+export function whiten(rows: readonly (readonly number[])[]): number[][] {
+  const all = rows.flat();
+  const [center, spread] = [mean(all) ?? 0, variance(all) ?? 0];
+  return rows.map((row) => row.map((value) => (value - center) / Math.sqrt(spread + 1e-8)));
+}
+
+/**
+ * Share of the variance of returns that values explain: at most 1, 0 for a constant or if
+ * all returns are equal.
+ */
+export function explainedVariance(returns: readonly number[], values: readonly number[]): number {
+  const total = variance(returns) ?? 0;
+  const left = variance(returns.map((value, i) => value - values[i])) ?? 0;
+  return total > 0 ? 1 - left / total : 0;
+}
+
+/** What the loss needs of each trained token, (M) each. */
+interface PpoTokens {
+  /** Log-probabilities (nats) under the policy that sampled. */
+  oldLogProbs: tf.Tensor1D;
+  advantages: tf.Tensor1D;
+  /** Under the value head that the advantages come from. */
+  oldValues: tf.Tensor1D;
+  returns: tf.Tensor1D;
+  /** Weight in the sum: 1 / number of tokens for the token mean. */
+  weights: tf.Tensor1D;
+}
+
+/**
+ * Sum over tokens of weight * max((V - R)^2, (clip(V) - R)^2) / 2, with V clipped to
+ * `valueClip` around the old value. The caller disposes of the result.
+ */
+export function valueLoss(
+  values: tf.Tensor1D,
+  { oldValues, returns, weights }: Pick<PpoTokens, 'oldValues' | 'returns' | 'weights'>,
+  valueClip: number,
+): tf.Scalar {
+  const moved = tf.clipByValue(tf.sub(values, oldValues), -valueClip, valueClip);
+  const squares = tf.square(tf.sub(values, returns));
+  const clipped = tf.square(tf.sub(tf.add(oldValues, moved), returns));
+  return tf.sum(tf.mul(tf.maximum(squares, clipped), tf.mul(weights, 0.5)));
+}
+
+/**
+ * Sum over tokens of weight * -min(ratio A, clip(ratio) A), plus `valueWeight` times
+ * {@link valueLoss}. The caller disposes of the result.
+ */
+export function ppoLoss(
+  logProbs: tf.Tensor1D,
+  values: tf.Tensor1D,
+  tokens: PpoTokens,
+  { clip, valueClip, valueWeight }: { clip: number; valueClip: number; valueWeight: number },
+): tf.Scalar {
+  const objective = clippedObjective(logProbs, tokens, clip);
+  const policyLoss = tf.neg(tf.sum(tf.mul(objective, tokens.weights)));
+  return tf.add(policyLoss, tf.mul(valueLoss(values, tokens, valueClip), valueWeight));
+}

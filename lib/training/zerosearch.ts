@@ -1,0 +1,310 @@
+/**
+ * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): a policy learns to search while another
+ * one plays the search engine and writes useful or noisy documents; the share of noisy ones
+ * grows during training. The update is GRPO's. Tests use real search. Departures:
+ *
+ * 1. As many documents per query as our retrievers return, where the paper has five.
+ * 2. The search engine is an adapter on the policy's own initial model, where the paper
+ *    takes a larger model; it is told what that one knows, as far as the graph says it.
+ * 3. The adapter is trained step by step on rollouts of the initial model with real search;
+ *    in the paper all are sampled first. Only the order differs.
+ * 4. Documents count as useful if they state what the query asks for, where the paper takes
+ *    those of right answers: small policies answer too few questions to learn from those
+ *    alone. For the same reason the passage that states it comes first.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { sort } from 'd3-array';
+import type { Passage, Question } from '../data/question.js';
+import { CHECKPOINTS } from '../io/paths.js';
+import { LocalPolicy } from '../policy/local-policy.js';
+import { disposeMerged, mergePeftArrays } from '../policy/lora.js';
+import { readPeftConfig, requireFolders } from '../policy/model-files.js';
+import type { Weights } from '../policy/weights.js';
+import type { Random } from '../random.js';
+import type { SearchOutcome } from '../retrieval/search.js';
+import { paddedWords } from '../rewards/sub-questions.js';
+import type { SimulatedQuery } from '../rollout/rollout.js';
+import type { With } from '../rollout/trajectory.js';
+import { readSafetensors } from '../tensor/weight-files.js';
+import type { PromptForm } from '../text/prompts.js';
+import { parseInformation, printInformation } from '../text/tags.js';
+import type { TrainConfig } from './config.js';
+import { encodePieces } from './cross-entropy.js';
+import { learnFromGroups } from './grpo.js';
+import { mean, type Metrics } from './metrics.js';
+import { groupsOf } from './rollouts.js';
+import type { Sequence } from './sequences.js';
+import { imitate, IMITATION_METRICS, isRight } from './supervised.js';
+import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
+
+type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
+
+/** @throws Error without the adapter that plays the search engine */
+export function createZeroSearch(task: TrainingTask): Trainer {
+  const options = task.config.zerosearch!;
+  if (options.simulator === undefined)
+    throw new Error(
+      'Expected the adapter that plays the search engine in zerosearch.simulator. Train one with --method zerosearch:simulator and name its folder with --simulator.',
+    );
+  const loop = new TrainingLoop(task, 'grpo');
+  const simulator = new SearchSimulator(task, options);
+  return {
+    loop,
+    isOnPolicy: true,
+    next: async (isUsable) => {
+      const noise = noiseProbability(loop.step, options.steps, options);
+      const step = loop.begin();
+      const random = step.random.fork('search');
+      const search = (queries: readonly SimulatedQuery[]): Promise<SearchOutcome[]> =>
+        simulator.search(queries, { noise, random });
+      const sampled = await loop.sample(step, { search });
+      const metrics = { noise, ...simulator.takeMetrics() };
+      return learnFromGroups(loop, step, sampled, { isUsable, metrics });
+    },
+    dispose: () => {
+      simulator.dispose();
+      loop.dispose();
+    },
+  };
+}
+
+/** Trains the policy that plays the search engine (Sec. 3.2): it imitates real results. */
+export function createSimulatorTraining(task: TrainingTask): Trainer {
+  const loop = new TrainingLoop(task, 'zerosearch-simulator');
+  const { groupSize } = loop.settings;
+  return {
+    loop,
+    isOnPolicy: false,
+    next: async (isUsable) => {
+      const step = loop.begin();
+      const sampled = await loop.sample(step, { policy: loop.trained.initialPolicy });
+      const rows = groupsOf(sampled.trajectories, groupSize).flatMap((group, g) =>
+        group.flatMap((one) => documentRows(one, step.questions[g], task)),
+      );
+      return loop.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((one) => ({ ...one, advantage: 1 })),
+        rows,
+        update: (batch) => imitate(loop, batch, step.learningRate),
+        updateMetrics: IMITATION_METRICS,
+        isUsable,
+      });
+    },
+    dispose: () => loop.dispose(),
+  };
+}
+
+/** A row for each query of a rollout, with the documents it got. */
+function documentRows(
+  trajectory: With<'rewards'>,
+  question: Question,
+  { model: { tokenizer }, config }: TrainingTask,
+): Sequence[] {
+  return answeredQueries(trajectory).map(({ query, passages }) => {
+    const isTrue = (some: readonly PrintedPassage[]): boolean | null =>
+      areTrue(query, some, question);
+    const kind = (isTrue(passages) ?? isRight(trajectory)) ? 'useful' : 'noisy';
+    const prompt = documentsPrompt(kind, query, question, config.rollout.promptForm);
+    const ordered = sort(passages, (passage) => Number(!isTrue([passage])));
+    const pieces = [
+      { text: prompt, weight: 0 },
+      { text: printDocuments(ordered), weight: 1 },
+    ];
+    return encodePieces(pieces, tokenizer);
+  });
+}
+
+type PrintedPassage = Pick<Passage, 'title' | 'text'>;
+
+/** The queries of a trajectory that got results, with the passages shown. */
+function answeredQueries({ segments, searchTurns }: With<'rewards'>) {
+  const shown = segments.filter(({ kind }) => kind === 'information');
+  return searchTurns.flatMap(({ queries }, turn) => {
+    const results = parseInformation(shown[turn].text);
+    return queries.flatMap((query, i) => {
+      const result = results[i];
+      return result?.status === 'ok' && result.passages.length > 0
+        ? [{ query, passages: result.passages }]
+        : [];
+    });
+  });
+}
+
+/** Most tokens of a document: 30 words in the paper. */
+const TOKENS_PER_DOCUMENT = 64;
+
+/**
+ * Share of queries that get noisy documents at a step of `numSteps` (Eq. 1): p_s +
+ * (b^(i/m) - 1) / (b - 1) (p_e - p_s).
+ */
+export function noiseProbability(
+  step: number,
+  numSteps: number,
+  {
+    startNoise,
+    endNoise,
+    noiseBase,
+  }: Pick<ZeroSearchOptions, 'startNoise' | 'endNoise' | 'noiseBase'>,
+): number {
+  const course = (noiseBase ** (step / numSteps) - 1) / (noiseBase - 1);
+  return startNoise + course * (endNoise - startNoise);
+}
+
+/**
+ * The policy that plays the search engine, opened at its first query; its weights are the
+ * task's model's but for what the adapter changes.
+ */
+class SearchSimulator {
+  private opened: { policy: LocalPolicy; weights: Weights } | null = null;
+  /**
+   * Of the queries since {@link takeMetrics} that name an entity of the graph: whether
+   * what was written is true.
+   */
+  private written: { kind: DocumentKind; isTrue: boolean }[] = [];
+
+  constructor(
+    private readonly task: TrainingTask,
+    private readonly options: ZeroSearchOptions,
+  ) {}
+
+  /**
+   * Writes documents for each query. @param options.noise share of the queries that get
+   * noisy ones
+   */
+  async search(
+    queries: readonly SimulatedQuery[],
+    { noise, random }: { noise: number; random: Random },
+  ): Promise<SearchOutcome[]> {
+    if (queries.length === 0) return [];
+    const policy = await this.policy();
+    const { promptForm, topK } = this.task.config.rollout;
+    const kinds = queries.map((): DocumentKind => (random.uniform() < noise ? 'noisy' : 'useful'));
+    const prompts = queries.map(({ query, question }, i) =>
+      documentsPrompt(kinds[i], query, question, promptForm),
+    );
+    const generations = await policy.generate(
+      prompts.map((prompt) => policy.tokenizer.encode(prompt)),
+      {
+        temperature: this.options.simulatorTemperature,
+        topP: 1,
+        stop: [END_OF_DOCUMENTS],
+        maxNewTokens: topK * TOKENS_PER_DOCUMENT,
+        randoms: queries.map((_, i) => random.fork(`query ${i}`)),
+      },
+    );
+    policy.release();
+    return generations.map(({ text }, i) => {
+      const passages = parseDocuments(text, kinds[i], topK);
+      const { query, question } = queries[i];
+      const isTrue = areTrue(query, passages, question);
+      if (isTrue !== null) this.written.push({ kind: kinds[i], isTrue });
+      if (passages.length === 0)
+        return { status: 'failed', reason: 'The simulator wrote no document.' };
+      return {
+        status: 'ok',
+        passages: passages.map((passage, rank) => ({ passage, score: topK - rank })),
+      };
+    });
+  }
+
+  /** Shares of searches whose documents were true, by kind; 0 where there were none. */
+  takeMetrics(): Metrics {
+    const { written } = this;
+    this.written = [];
+    const shares = KINDS.map((kind) => {
+      const ofKind = written.filter((one) => one.kind === kind);
+      return [`documents/true_${kind}`, mean(ofKind.map(({ isTrue }) => Number(isTrue)))];
+    });
+    return Object.fromEntries(shares) as Metrics;
+  }
+
+  dispose(): void {
+    if (!this.opened) return;
+    this.opened.policy.dispose();
+    disposeMerged(this.opened.weights, this.task.model.weights);
+    this.opened = null;
+  }
+
+  private async policy(): Promise<LocalPolicy> {
+    if (this.opened) return this.opened.policy;
+    const { config, tokenizer, weights: base } = this.task.model;
+    const folder = simulatorFolder(this.options.simulator!);
+    requireFolders([folder]);
+    const arrays = await readSafetensors(join(folder, 'adapter_model.safetensors'));
+    const weights = mergePeftArrays(base, arrays, config, await readPeftConfig(folder));
+    this.opened = { weights, policy: new LocalPolicy('simulator', weights, config, tokenizer) };
+    return this.opened.policy;
+  }
+}
+
+/** Where the adapter lies that plays the search engine. */
+export function simulatorFolder(simulator: string): string {
+  const committed = join(CHECKPOINTS, simulator);
+  return existsSync(committed) ? committed : simulator;
+}
+
+/** Useful documents help to answer the question, noisy ones do not. */
+export const KINDS = ['useful', 'noisy'] as const;
+export type DocumentKind = (typeof KINDS)[number];
+
+export const END_OF_DOCUMENTS = '</information>';
+
+/**
+ * Asks for the documents of a query. The question and its answer are told, as in the
+ * paper: who plays the search engine may know them. What a large model knows besides is
+ * told as well, as far as the graph says it: the answers to sub-questions.
+ */
+export function documentsPrompt(
+  kind: DocumentKind,
+  query: string,
+  { question, goldenAnswers: [answer], metadata: { graph = [] } }: Question,
+  form: PromptForm,
+): string {
+  const known = graph
+    .map(({ attribute, entity, answers }) => `${attribute}: ${entity} = ${answers[0]}`)
+    .join('; ');
+  if (form === 'short') return `Practice. ${kind} ${question} ${answer}\n${known}\n${query}\n`;
+  return (
+    `You are a search engine. Write ${kind} documents for a query.\n` +
+    `The user wants to answer the question "${question}", whose answer is ${answer}.\n` +
+    (known && `What is known: ${known}.\n`) +
+    `The documents should hold ${kind} information, each in about 30 words.\nQuery: ${query}\n`
+  );
+}
+
+/** The documents of a query as they are written. */
+export const printDocuments = (passages: readonly Pick<Passage, 'title' | 'text'>[]): string =>
+  printInformation([{ status: 'ok', passages }]);
+
+/**
+ * Documents that were written, with ids that tell their kind; none where the text holds
+ * none.
+ */
+export function parseDocuments(text: string, kind: DocumentKind, topK: number): Passage[] {
+  const [result] = parseInformation(text);
+  const written = result?.status === 'ok' ? result.passages.slice(0, topK) : [];
+  return written.map(({ title, text }, i) => ({
+    id: `${kind}-${i + 1}`,
+    contents: `${title}\n${text}`,
+    title,
+    text,
+  }));
+}
+
+/**
+ * Whether documents state what is true of what a query asks for: the answer to a
+ * sub-question about an entity that the query names. Null where it names none of the
+ * graph's.
+ */
+export function areTrue(
+  query: string,
+  passages: readonly Pick<Passage, 'title' | 'text'>[],
+  { metadata: { graph = [] } }: Question,
+): boolean | null {
+  const asked = graph.filter(({ entity }) => paddedWords(query).includes(paddedWords(entity)));
+  if (asked.length === 0) return null;
+  const texts = passages.map(({ title, text }) => paddedWords(`${title} ${text}`));
+  return asked.some(({ answers }) =>
+    answers.some((answer) => texts.some((text) => text.includes(paddedWords(answer)))),
+  );
+}
