@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ScoredTrajectory } from '../../lib/training/advantages.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, startCommand } from './command-line.js';
@@ -110,8 +110,8 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
       join(root, out),
       ...more,
     ]);
-  const trajectoriesOf = (out: string): Partial<ScoredTrajectory>[] =>
-    linesOf<Partial<ScoredTrajectory>>(join(root, out, 'trajectories.jsonl'));
+  const trajectoriesOf = (out: string): Partial<Trajectory>[] =>
+    linesOf<Partial<Trajectory>>(join(root, out, 'trajectories.jsonl'));
   beforeAll(() => writeOwnData(typed, { type: 'comparison' }));
 
   it('names what the rewards of ParallelSearch need, before anything is computed', async () => {

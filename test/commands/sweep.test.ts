@@ -23,29 +23,30 @@ const BASE = {
 };
 
 describe('gridOf', () => {
-  it('makes every combination, named by what it has of the grid', () => {
-    const grid = gridOf({
+  it('makes every combination, named by its values', async () => {
+    const grid = await gridOf({
       ...BASE,
-      sweep: { 'rewards.lambdaD': [0.15, 0.5], seed: [1, 2], model: ['m/x y'] },
+      sweep: { 'rewards.lambdaD': [0.15, 0.5], seed: [1, 2], model: ['base-1'] },
     });
     expect(grid.map(({ name }) => name)).toEqual([
-      'rewards.lambdaD=0.15,seed=1,model=x_y',
-      'rewards.lambdaD=0.15,seed=2,model=x_y',
-      'rewards.lambdaD=0.5,seed=1,model=x_y',
-      'rewards.lambdaD=0.5,seed=2,model=x_y',
+      'rewards.lambdaD=0.15,seed=1,model=base-1',
+      'rewards.lambdaD=0.15,seed=2,model=base-1',
+      'rewards.lambdaD=0.5,seed=1,model=base-1',
+      'rewards.lambdaD=0.5,seed=2,model=base-1',
     ]);
     expect(grid[2].config).toMatchObject({
       seed: 1,
-      model: 'm/x y',
+      model: 'base-1',
       rewards: { preset: 'paper', lambdaD: 0.5 },
       grpo: { steps: 30, groupSize: 2 },
     });
   });
 
-  it('refuses a file without lists, and names that a configuration has not', () => {
-    expect(() => gridOf(BASE)).toThrow('"sweep": {"seed": [1, 2]}');
-    expect(() => gridOf({ ...BASE, sweep: { seed: 1 } })).toThrow('sweep.seed');
-    expect(() => gridOf({ ...BASE, sweep: { 'rewards.lamdaD': [1] } })).toThrow('lamdaD');
+  it('rejects a file without lists, and unknown settings', async () => {
+    await expect(gridOf(BASE)).rejects.toThrow(/sweep/);
+    await expect(gridOf({ ...BASE, sweep: { seed: 1 } })).rejects.toThrow(/sweep.seed/);
+    const misspelt = gridOf({ ...BASE, sweep: { 'rewards.lamdaD': [1] } });
+    await expect(misspelt).rejects.toThrow(/lamdaD/);
   });
 });
 

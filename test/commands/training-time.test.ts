@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeStepsLeft, stepsLeft } from '../../lib/commands/training-time.js';
-import { trainingPreset, type TrainConfig } from '../../lib/training/config.js';
+import { trainingPreset, withSettings } from '../../lib/training/config.js';
 import { temporaryFolder } from '../folder.js';
 
 const root = temporaryFolder();
@@ -10,8 +10,7 @@ const root = temporaryFolder();
 /** A training of ten steps of which some are done, with so many seconds each. */
 function training(name: string, seconds: readonly number[], model = 'instruct-1') {
   const preset = trainingPreset('parallelsearch', model, 1);
-  const grpo = { ...preset.grpo, steps: 10, questionsPerStep: 2, groupSize: 5 };
-  const config: TrainConfig = { ...preset, grpo };
+  const config = withSettings(preset, { steps: 10, questionsPerStep: 2, groupSize: 5 });
   mkdirSync(join(root, name));
   const lines = seconds.map((each, step) =>
     JSON.stringify({ step, rollout_seconds: each - 1, update_seconds: 1 }),

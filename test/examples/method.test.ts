@@ -36,7 +36,7 @@ describe('examples/method.ts', () => {
     const { model, data } = await writeTinyWorld(root);
     const out = join(root, 'run');
     const config = { ...trainingPreset(leastToMost.name, model, 1), lora: { rank: 2, alpha: 4 } };
-    config.grpo = { ...config.grpo, steps: 1, questionsPerStep: 1, groupSize: 2 };
+    config.grpo = { ...config.grpo!, steps: 1, questionsPerStep: 1, groupSize: 2 };
     config.rollout = { ...config.rollout, maxNewTokens: 8 };
     const file = join(root, 'config.json');
     writeFileSync(file, JSON.stringify(config));

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { adapterFolder } from '../../lib/training/checkpoints.js';
-import { parseTrainConfig } from '../../lib/training/config.js';
-import { TRAIN_CONFIG_FILE } from '../../lib/training/config.js';
+import { parseTrainConfig, TRAIN_CONFIG_FILE, trainerSettings } from '../../lib/training/config.js';
 
 const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
 
 /** GRPO steps of the weights in the data folder. */
-export const numTrainedSteps = parseTrainConfig(
-  JSON.parse(readFileSync(join(folder, TRAIN_CONFIG_FILE), 'utf8')),
-).grpo.steps;
+export const numTrainedSteps = trainerSettings(
+  parseTrainConfig(JSON.parse(readFileSync(join(folder, TRAIN_CONFIG_FILE), 'utf8'))),
+).steps;
 
 /**
  * Weights of a training that was cut short, as by `npm start -- --retrain --max-steps 1`,

@@ -4,7 +4,7 @@ import { parseTrainConfig } from '../../lib/training/config.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { firstSearches } from '../../lib/experiments/first-search.js';
-import { GrpoTrainer } from '../../lib/training/grpo.js';
+import { createGrpoTrainer } from '../../lib/training/grpo.js';
 import {
   COMPARISON,
   PASSAGES,
@@ -28,7 +28,7 @@ describe('firstSearches', () => {
   it('multiplies token probabilities of each beginning (3 decimals of the log)', async () => {
     const model = tinyModel();
     const before = tf.memory().numTensors;
-    const trainer = new GrpoTrainer({
+    const trainer = createGrpoTrainer({
       config,
       model,
       questions: QUESTIONS,
@@ -53,7 +53,7 @@ describe('firstSearches', () => {
         tokenIds: [...prompt, ...written],
         lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
       };
-      const [logProbs] = await trainer.trained.referenceLogProbs([sequence]);
+      const [logProbs] = await trainer.loop.trained.referenceLogProbs([sequence]);
       expect(Math.log(found[i].value)).toBeCloseTo(
         logProbs.reduce((a, b) => a + b, 0),
         3,
@@ -66,7 +66,7 @@ describe('firstSearches', () => {
 
   it('rejects a question with one way to begin', async () => {
     const model = tinyModel();
-    const trainer = new GrpoTrainer({
+    const trainer = createGrpoTrainer({
       config,
       model,
       questions: QUESTIONS,

@@ -298,7 +298,7 @@ if (isFull) {
   describe('a training whose disk fails', () => {
     const config = tinyTraining({
       checkpointEvery: 1,
-      grpo: { steps: 2, questionsPerStep: 1, groupSize: 2 },
+      settings: { steps: 2, questionsPerStep: 1, groupSize: 2 },
     });
     const results = (folder: string): unknown => [
       ...['adapter', BEST_ADAPTER].map((name) =>

@@ -23,7 +23,7 @@ import { searchAll } from '../../lib/retrieval/search.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { GrpoTrainer } from '../../lib/training/grpo.js';
+import { createGrpoTrainer } from '../../lib/training/grpo.js';
 import { isBuilt, startCommand } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
@@ -147,9 +147,9 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
 
   it(`does not grow over ${NUM_STEPS} steps`, async () => {
     const model = chattyModel();
-    const config = tinyTraining({ grpo: { steps: NUM_STEPS, questionsPerStep: 1, groupSize: 2 } });
+    const config = tinyTraining({ settings: { steps: NUM_STEPS, questionsPerStep: 1, groupSize: 2 } });
     const retriever = createBm25Retriever(PASSAGES);
-    const trainer = new GrpoTrainer({ config, model, questions: QUESTIONS, retriever });
+    const trainer = createGrpoTrainer({ config, model, questions: QUESTIONS, retriever });
     const measured: { heap: number; resident: number; tensors: number }[] = [];
     for (let step = 1; step <= NUM_STEPS; step++) {
       await trainer.next();

@@ -37,7 +37,9 @@ afterEach(() => {
 
 /** Makes the tokens of the row likelier, or less likely by a negative sign. */
 const step = (adapter: TrainedAdapter, sign = 1): ReturnType<TrainedAdapter['update']> =>
-  adapter.update([ROW], OPTIONS, (logProbs) => tf.mul(tf.sum(logProbs), -sign));
+  adapter.update([ROW], OPTIONS, (logProbs) => ({
+    loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -sign),
+  }));
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0);
 const valueOf = async (adapter: TrainedAdapter): Promise<number> =>
   sum((await adapter.logProbs([ROW]))[0]);
@@ -95,7 +97,9 @@ it('scales gradients down to the largest norm', async () => {
   for (const maxGradNorm of [1e6, 1e-6]) {
     const adapter = adapterOf();
     const options = { ...OPTIONS, maxGradNorm };
-    norms.push((await adapter.update([ROW], options, (logProbs) => tf.sum(logProbs))).gradNorm);
+    norms.push(
+      (await adapter.update([ROW], options, (logProbs) => ({ loss: tf.sum(logProbs) }))).gradNorm,
+    );
     adapter.dispose();
   }
   // What is told is the norm before.
@@ -105,9 +109,9 @@ it('scales gradients down to the largest norm', async () => {
 it.each([NaN, Infinity])('makes no step where the norm of the gradients is %d', async (factor) => {
   await step(trained);
   const before = await valueOf(trained);
-  const { gradNorm } = await trained.update([ROW], OPTIONS, (logProbs) =>
-    tf.mul(tf.sum(logProbs), factor),
-  );
+  const { gradNorm } = await trained.update([ROW], OPTIONS, (logProbs) => ({
+    loss: tf.mul<tf.Scalar>(tf.sum(logProbs), factor),
+  }));
   expect(Number.isFinite(gradNorm)).toBe(false);
   expect(await valueOf(trained)).toBe(before);
 });
@@ -126,11 +130,12 @@ it('goes on from a checkpoint as if it had never stopped', async () => {
   other.dispose();
 });
 
-it('trains what stands beside it, which the policy does not have', async () => {
-  const own = adapterOf({ beside: { scale: tf.scalar(2) } });
+it('trains extra parameters, which are no part of the policy', async () => {
+  const own = adapterOf({ extraParams: { scale: tf.scalar(2) } });
   expect(await valueOf(own)).toBeCloseTo(await valueOf(trained), 4);
-  const loss: Parameters<typeof own.update>[2] = (logProbs, _, __, { trained: newest }) =>
-    tf.add(tf.mul(tf.sum(logProbs), 0), tf.square(newest.scale));
+  const loss: Parameters<typeof own.update>[2] = (logProbs, _, { newest }) => ({
+    loss: tf.add<tf.Scalar>(tf.mul(tf.sum(logProbs), 0), tf.square(newest.scale)),
+  });
   expect((await own.update([ROW], OPTIONS, loss)).loss).toBeCloseTo(4, 5);
   expect(own.weights.scale.dataSync()[0]).toBeCloseTo(1.98, 3);
   const [numbers] = await own.perToken([ROW], (hidden, { scale }) =>
@@ -149,7 +154,9 @@ it('runs layers that are not trained once for the reference and an update, and k
   const before = tf.memory().numTensors;
   const [reference] = await upper.referenceLogProbs([row(7)]);
   expect(tf.memory().numTensors).toBe(before + 1);
-  const { loss } = await upper.update([row(7)], OPTIONS, (logProbs) => tf.sum(logProbs));
+  const { loss } = await upper.update([row(7)], OPTIONS, (logProbs) => ({
+    loss: tf.sum(logProbs),
+  }));
   expect(loss).toBeCloseTo(sum(reference), 4);
   const made = tf.memory().numTensors;
   // Another row is computed anew, and so is the same one after it.
@@ -158,7 +165,7 @@ it('runs layers that are not trained once for the reference and an update, and k
   expect(again).toEqual(reference);
   expect(other[0]).toBeCloseTo(reference[0], 5);
   expect(Math.abs(other[1] - reference[1])).toBeGreaterThan(1e-4);
-  await upper.update([row(7)], OPTIONS, (logProbs) => tf.sum(logProbs));
+  await upper.update([row(7)], OPTIONS, (logProbs) => ({ loss: tf.sum(logProbs) }));
   expect(tf.memory().numTensors).toBe(made);
   upper.dispose();
 });

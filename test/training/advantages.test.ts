@@ -5,9 +5,8 @@ import {
   tokenAdvantages,
   turnAdvantages,
   withAdvantages,
-  type ScoredTrajectory,
 } from '../../lib/training/advantages.js';
-import type { RewardedTrajectory } from '../../lib/training/rollouts.js';
+import type { With } from '../../lib/rollout/trajectory.js';
 import { readFixture } from '../fixtures/read.js';
 
 interface Fixture {
@@ -72,7 +71,7 @@ describe('tokenAdvantages', () => {
     text: '',
     tokenIds: new Array<number>(numTokens).fill(7),
   });
-  const rewarded = (total: number, turnRewards?: number[]): RewardedTrajectory => ({
+  const rewarded = (total: number, turnRewards?: number[]): With<'rewards'> => ({
     questionId: 'q',
     question: 'q',
     goldenAnswers: [],
@@ -123,7 +122,7 @@ describe('tokenAdvantages', () => {
 });
 
 it('isZeroVariance looks at all rollouts of a group: one at the mean does not make the others useless', () => {
-  const group = [1, 0, -1].map((advantage) => ({ advantage }) as ScoredTrajectory);
+  const group = [1, 0, -1].map((advantage) => ({ advantage }) as With<'rewards' | 'advantage'>);
   expect(isZeroVariance(group)).toBe(false);
   expect(isZeroVariance([group[1], group[1]])).toBe(true);
 });

@@ -21,7 +21,7 @@ describe.skipIf(!isBuilt)('a training on wasm (skipped without dist/: npm run bu
   const root = temporaryFolder();
   beforeAll(async () => {
     await writeTinyWorld(root);
-    const config = tinyTraining({ model: 'model', grpo: { steps: 2 } });
+    const config = tinyTraining({ model: 'model', settings: { steps: 2 } });
     writeFileSync(join(root, 'config.json'), JSON.stringify(config));
   });
 

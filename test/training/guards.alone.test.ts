@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parseTrainConfig } from '../../lib/training/config.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
@@ -14,12 +14,32 @@ import {
   type Alarm,
   type GuardSettings,
 } from '../../lib/training/guards.js';
-import { GrpoTrainer } from '../../lib/training/grpo.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
-import { TRAINERS } from '../../lib/training/trainers.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from './tiny.js';
+
+/** How often the KL runs away at step 2: until the run has gone back so many times. */
+const diverging = vi.hoisted(() => ({ times: 0 }));
+vi.mock('../../lib/training/trainers.js', async (load) => {
+  const { createTrainer } = await load<typeof import('../../lib/training/trainers.js')>();
+  return {
+    createTrainer: (
+      task: Parameters<typeof createTrainer>[0],
+    ): ReturnType<typeof createTrainer> => {
+      const trainer = createTrainer(task);
+      return {
+        ...trainer,
+        next: async (isUsable) => {
+          const { step, rollbacks } = trainer.loop;
+          const { metrics, trajectories } = await trainer.next(isUsable);
+          if (diverging.times === 0) return { metrics, trajectories };
+          const kl = step === 2 && rollbacks < diverging.times ? 9 : 0;
+          return { metrics: { ...metrics, kl }, trajectories };
+        },
+      };
+    },
+  };
+});
 
 const HEALTHY = {
   entropy: 0.4,
@@ -129,7 +149,7 @@ describe('a run made to fail', () => {
       .map((line) => JSON.parse(line) as Line);
 
   it('learns nothing from steps whose searches fail, and stops after ten', async () => {
-    const silent = { retriever: failing, more: { grpo: { steps: 3 } } };
+    const silent = { retriever: failing, more: { settings: { steps: 3 } } };
     await train('skipped', {}, silent);
     for (const { alarms, grad_norm } of await linesOf('skipped')) {
       expect(alarms.join()).toMatch(/frac_retrievals_failed 1.000: .*\(skip\)/);
@@ -138,7 +158,7 @@ describe('a run made to fail', () => {
     const file = join(root, 'skipped', 'adapter', 'adapter_model.safetensors');
     for (const [name, { values }] of parseSafetensors(await readFile(file)))
       if (name.includes('lora_B')) expect(values.every((value) => value === 0)).toBe(true);
-    const few = { more: { grpo: { steps: 11, questionsPerStep: 1, groupSize: 2 } } };
+    const few = { more: { settings: { steps: 11, questionsPerStep: 1, groupSize: 2 } } };
     const endless = train('endless', { search: { limit: 99, action: 'skip' } }, few);
     await expect(endless).rejects.toThrow(/at step 9 \(skip did not help\): turns/);
     expect(await linesOf('endless')).toHaveLength(10);
@@ -159,35 +179,18 @@ describe('a run made to fail', () => {
   });
 
   it('writes the same all the time, and the guard "entropy_collapse" stops it', async () => {
-    const cold = { more: { grpo: { temperature: 0.01 } } };
+    const cold = { more: { settings: { temperature: 0.01 } } };
     const stopped = train('cold', { entropy_collapse: { action: 'stop' } }, cold);
     await expect(stopped).rejects.toThrow('entropy collapse: all samples are alike');
   });
 
-  /** Its KL runs away at step 2, until the run has gone back so many times. */
-  class Diverging extends GrpoTrainer {
-    constructor(
-      task: TrainingTask,
-      private readonly numTimes: number,
-    ) {
-      super(task);
-    }
-    override async next(): ReturnType<Trainer['next']> {
-      const kl = this.step === 2 && this.rollbacks < this.numTimes ? 9 : 0;
-      const { metrics, trajectories } = await super.next();
-      return { metrics: { ...metrics, kl }, trajectories };
-    }
-  }
-  TRAINERS.add({ name: 'diverging once', create: (task) => new Diverging(task, 1) });
-  TRAINERS.add({ name: 'diverging', create: (task) => new Diverging(task, Infinity) });
   const back: GuardSettings = { kl: { action: 'rollback' } };
-  const diverging = (trainer: string) => ({
-    more: { trainer, checkpointEvery: 1, grpo: { steps: 3, warmupSteps: 0 } },
-  });
+  const more = { checkpointEvery: 1, settings: { steps: 3, warmupSteps: 0 } };
+  afterEach(() => void (diverging.times = 0));
 
   it('goes back where the KL runs away, with half the learning rate, says so, and goes on after a kill the same', async () => {
-    const once = diverging('diverging once');
-    await train('back', back, once);
+    diverging.times = 1;
+    await train('back', back, { more });
     const lines = await linesOf('back');
     expect(lines.map(({ alarms }) => alarms.filter((alarm) => alarm.startsWith('back')))).toEqual([
       [],
@@ -196,13 +199,13 @@ describe('a run made to fail', () => {
     ]);
     expect(lines.map(({ learning_rate }) => learning_rate)).toEqual([0.02, 0.01, 0.01]);
     const killed = train('killed', back, {
-      ...once,
+      more,
       onStep: (step, _, alarms) => {
         if (step === 1 && alarms.length > 0) throw new Error('killed');
       },
     });
     await expect(killed).rejects.toThrow('killed');
-    await train('killed', back, once);
+    await train('killed', back, { more });
     const timeless = (all: Line[]): object[] =>
       all.map((line) => ({ ...line, rollout_seconds: 0, update_seconds: 0 }));
     expect(timeless(await linesOf('killed'))).toEqual(timeless(lines));
@@ -215,14 +218,15 @@ describe('a run made to fail', () => {
   it('gives up after three ways back, and where there is no checkpoint', async () => {
     const always: GuardSettings = { kl: { limit: -1, action: 'rollback' } };
     await expect(train('no way', always)).rejects.toThrow(/at step 0 \(rollback did not help\)/);
-    const stopped = train('often', back, diverging('diverging'));
+    diverging.times = Infinity;
+    const stopped = train('often', back, { more });
     await expect(stopped).rejects.toThrow(/at step 2 \(rollback did not help\): kl 9.000/);
     const [, line] = await linesOf('often');
     expect(line.alarms.filter((alarm: string) => alarm.startsWith('back'))).toHaveLength(3);
   });
 
   it('applies no gradients that are no numbers: the adapter is that of before', async () => {
-    const huge = { grpo: { steps: 2, warmupSteps: 0, learningRate: 1e38 } };
+    const huge = { settings: { steps: 2, warmupSteps: 0, learningRate: 1e38 } };
     await expect(train('not finite', {}, { more: huge })).rejects.toThrow(
       /Training stopped at step \d: \S+ (NaN|-?Infinity): the update is no number/,
     );

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import type { TrainConfig } from '../../lib/training/config.js';
+import { withSettings, type TrainConfig } from '../../lib/training/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 const hashOf = (config: TrainConfig): string =>
   configHash({
-    config: { ...config, grpo: { ...config.grpo, maxTokensPerPass: undefined } },
+    config: withSettings(config, { maxTokensPerPass: undefined }),
     inputsHash: 'inputs',
   });
 
@@ -180,7 +180,10 @@ describe('runTraining', () => {
     /** By step: the mean of two is highest in the second pair. */
     const rewardAt = [0, 1, 3, 2, 2, 0];
     const keepSteps = [2, 4, 6];
-    const config = tinyTraining({ checkpointEvery: 2, grpo: { steps: 6, questionsPerStep: 2 } });
+    const config = tinyTraining({
+      checkpointEvery: 2,
+      settings: { steps: 6, questionsPerStep: 2 },
+    });
     let step = 0;
     const rewards: Reward[] = [
       { name: 'by_step', score: () => rewardAt[step] },
@@ -241,11 +244,8 @@ describe('runTraining', () => {
     });
 
     it('none where the rollouts are not its own', async () => {
-      const trainer = {
-        trainer: 'rejection-sampling',
-        grpo: { steps: 1, questionsPerStep: 1, groupSize: 5 },
-      };
-      await run('imitation', tinyTraining(trainer));
+      const settings = { steps: 1, questionsPerStep: 1, groupSize: 5 };
+      await run('imitation', tinyTraining({ trainer: 'rejection-sampling', settings }));
       expect(existsSync(join(root, 'imitation', 'adapter'))).toBe(true);
       expect(existsSync(join(root, 'imitation', BEST_ADAPTER))).toBe(false);
     });
@@ -273,7 +273,7 @@ describe('runTraining', () => {
   });
 
   it("rewards with a list of one's own, and goes on only with the one of the same names and weights", async () => {
-    const config = tinyTraining({ grpo: { steps: 1 } });
+    const config = tinyTraining({ settings: { steps: 1 } });
     const brief: Reward = { name: 'brief', score: ({ searchTurns }) => -searchTurns.length };
     const rewards = [...presetRewards('paper'), brief];
     await run('own', config, { rewards });
@@ -297,7 +297,7 @@ describe('runTraining', () => {
     'ends where a learning rate of %d makes the weights no numbers, without an adapter, with a checkpoint every %d steps',
     async (learningRate, checkpointEvery) => {
       const name = `infinite-${learningRate}-${checkpointEvery}`;
-      const config = tinyTraining({ checkpointEvery, grpo: { learningRate, warmupSteps: 0 } });
+      const config = tinyTraining({ checkpointEvery, settings: { learningRate, warmupSteps: 0 } });
       await expect(run(name, config)).rejects.toThrow(
         /: the update is no number: lower grpo.learningRate|Lower (its|the) learning rate/,
       );

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
-import { parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
+import { mergeOverrides, parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
+import type { TrainerName } from '../../lib/training/methods.js';
 import type { ModelConfig } from '../../lib/policy/families.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { randomWeights } from '../../lib/policy/weights.js';
@@ -161,24 +162,61 @@ export function chattyModel(): Model {
   return { config, tokenizer: TOKENIZER, tokenizerJson: TOKENIZER_JSON, weights };
 }
 
-/** A few small steps of training, with changes. */
-export const tinyTraining = (
-  more: { grpo?: object; rewards?: object; [key: string]: unknown } = {},
-): TrainConfig =>
-  parseTrainConfig({
-    method: 'parallelsearch',
-    model: 'tiny',
-    checkpointEvery: 100,
-    ...more,
-    rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 2, maxNewTokens: 10 },
-    rewards: { preset: 'paper', ...more.rewards },
-    lora: { rank: 2, alpha: 4 },
-    grpo: {
-      steps: 4,
-      questionsPerStep: 3,
-      groupSize: 4,
-      maxTokensPerPass: 512,
-      learningRate: 0.02,
-      ...more.grpo,
-    },
-  });
+const SETTINGS = {
+  steps: 4,
+  questionsPerStep: 3,
+  groupSize: 4,
+  miniBatches: 2,
+  learningRate: 0.02,
+  warmupSteps: 5,
+  temperature: 1,
+  maxGradNorm: 1,
+  maxTokensPerPass: 512,
+  mix: { singleHop: 0.15, sequential: 0.3, comparisons: [0.2, 0.15, 0.1, 0.1] },
+};
+const CLIPPED = { ...SETTINGS, clip: 0.2, beta: 0.001 };
+const ASK_ONCE = { questionsPerStep: 12, groupSize: 1 };
+const SECTIONS: Record<TrainerName, object> = {
+  grpo: CLIPPED,
+  ppo: {
+    ...CLIPPED,
+    ...ASK_ONCE,
+    valueLearningRate: 1e-2,
+    valueWarmupSteps: 3,
+    valueWeight: 0.1,
+    valueClip: 0.5,
+    gamma: 1,
+    lambda: 1,
+  },
+  sft: { ...SETTINGS, ...ASK_ONCE },
+  'rejection-sampling': { ...SETTINGS, questionsPerStep: 2, groupSize: 5 },
+  demonstrations: { ...SETTINGS, ...ASK_ONCE },
+  zerosearch: { ...CLIPPED, startNoise: 0, endNoise: 0.5, noiseBase: 4, simulatorTemperature: 0.8 },
+  'zerosearch-simulator': { ...SETTINGS, questionsPerStep: 2, groupSize: 5 },
+};
+
+/** A few small steps of training, with changes; `settings` are those of the trainer. */
+export const tinyTraining = ({
+  trainer = 'grpo',
+  settings = {},
+  ...overrides
+}: { trainer?: TrainerName; settings?: object; [key: string]: unknown } = {}): TrainConfig =>
+  parseTrainConfig(
+    mergeOverrides(
+      {
+        method: 'parallelsearch',
+        model: 'tiny',
+        seed: 1,
+        trainer,
+        rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 2, maxNewTokens: 10 },
+        rewards: { preset: 'paper' },
+        [trainer]: SECTIONS[trainer],
+        lora: { rank: 2, alpha: 4 },
+        retriever: 'bm25',
+        titleWeight: 5,
+        checkpointEvery: 100,
+      },
+      { [trainer]: settings },
+      overrides,
+    ),
+  );

@@ -1,13 +1,13 @@
 /** A synthetic run. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { trainingPreset } from '../../../lib/training/config.js';
+import { trainingPreset, withSettings } from '../../../lib/training/config.js';
 import type { RunDescription } from '../../../lib/pages/run/page.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
 const preset = trainingPreset('parallelsearch', 'instruct-1', 7);
 export const RUN: RunDescription = {
-  config: { ...preset, grpo: { ...preset.grpo, steps: 30 } },
+  config: withSettings(preset, { steps: 30 }),
   provenance: { seed: 7, commit: 'unknown', configHash: 'synthetic', backend: 'none' },
 };
 

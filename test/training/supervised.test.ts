@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
+import type { TrainerName } from '../../lib/training/methods.js';
 import type { Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
@@ -12,9 +13,9 @@ beforeAll(async () => {
   model = chattyModel();
 });
 
-const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}): Promise<Trainer> =>
+const trainerOf = (trainer: TrainerName, goldenAnswers: string[], settings: object = {}): Trainer =>
   createTrainer({
-    config: tinyTraining({ trainer, grpo, rewards: { preset: 'search-r1' } }),
+    config: tinyTraining({ trainer, settings, rewards: { preset: 'search-r1' } }),
     model,
     questions: [{ ...SINGLE, goldenAnswers }],
     retriever: createBm25Retriever(PASSAGES),
@@ -23,7 +24,7 @@ const trainerOf = (trainer: string, goldenAnswers: string[], grpo: object = {}):
 describe('rejection sampling', () => {
   it('imitates what is right of five rollouts a question, always of the initial model', async () => {
     // What the chatty model often says.
-    const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 20 });
+    const trainer = trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 16 });
     const first = await trainer.next();
     const { trajectories, metrics } = first;
     expect(trajectories).toHaveLength(80);
@@ -40,7 +41,7 @@ describe('rejection sampling', () => {
     const mask = later[0].segments.flatMap(({ kind, tokenIds }) =>
       tokenIds.map(() => Number(kind === 'policy')),
     );
-    const [reference] = await trainer.trained.referenceLogProbs([
+    const [reference] = await trainer.loop.trained.referenceLogProbs([
       { tokenIds: sequence, lossMask: mask },
     ]);
     const own = later[0].segments.flatMap(({ logProbs = [] }) => logProbs);
@@ -49,7 +50,7 @@ describe('rejection sampling', () => {
   });
 
   it('learns nothing in a step without a right rollout', async () => {
-    const trainer = await trainerOf('rejection-sampling', ['never written']);
+    const trainer = trainerOf('rejection-sampling', ['never written']);
     expect((await trainer.next()).metrics).toMatchObject({
       loss: 0,
       grad_norm: 0,
@@ -60,7 +61,7 @@ describe('rejection sampling', () => {
 });
 
 it('supervised fine-tuning makes gold answers likelier', async () => {
-  const trainer = await trainerOf('sft', ['1960'], { steps: 8 });
+  const trainer = trainerOf('sft', ['1960'], { steps: 8 });
   const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) =>
     TOKENIZER.encode(text),
   );
@@ -69,7 +70,7 @@ it('supervised fine-tuning makes gold answers likelier', async () => {
     lossMask: [...prompt.map(() => 0), ...answer.map(() => 1)],
   };
   const sumOf = async (): Promise<number> =>
-    (await trainer.logProbs([sequence]))[0].reduce((a, b) => a + b, 0);
+    (await trainer.loop.trained.logProbs([sequence]))[0].reduce((a, b) => a + b, 0);
   const before = await sumOf();
   const first = await trainer.next();
   let last = first;

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { useBackend, type BackendName } from '../../../lib/tensor/backend.js';
-import { GrpoTrainer } from '../../../lib/training/grpo.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
-import { HAS_WEBGPU } from '../../tensor/has-backend.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
+import { createGrpoTrainer } from '../../lib/training/grpo.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { HAS_WEBGPU } from '../tensor/has-backend.js';
 
 async function twoSteps(backend: BackendName) {
   await useBackend(backend);
-  const config = tinyTraining({ grpo: { groupSize: 4, miniBatches: 1, learningRate: 0.02 } });
+  const config = tinyTraining({ settings: { groupSize: 4, miniBatches: 1, learningRate: 0.02 } });
   const task = { config, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
-  const trainer = new GrpoTrainer({ ...task, model: chattyModel() });
+  const trainer = createGrpoTrainer({ ...task, model: chattyModel() });
   const steps = [await trainer.next(), await trainer.next()];
   trainer.dispose();
   return steps;

@@ -1,10 +1,10 @@
 import { beforeAll, expect, it } from 'vitest';
-import type { Model } from '../../../lib/policy/model-folder.js';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { lossMask, tokenIds } from '../../../lib/rollout/trajectory.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { createTrainer } from '../../../lib/training/trainers.js';
-import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, tinyTraining } from '../tiny.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { createTrainer } from '../../lib/training/trainers.js';
+import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, tinyTraining } from './tiny.js';
 
 let model: Model;
 beforeAll(async () => {
@@ -14,12 +14,12 @@ beforeAll(async () => {
 
 const trainerOf = (
   questions: typeof QUESTIONS,
-  { passages = PASSAGES, grpo = {}, maxPassageWords = 99 } = {},
+  { passages = PASSAGES, settings = {}, maxPassageWords = 99 } = {},
 ) => {
   const config = tinyTraining({
     trainer: 'demonstrations',
     rewards: { preset: 'search-r1' },
-    grpo,
+    settings,
   });
   const rollout = { ...config.rollout, maxSearchTurns: 4, maxPassageWords };
   return createTrainer({
@@ -31,7 +31,7 @@ const trainerOf = (
 };
 
 it('makes demonstrations likelier, under each prompt in turn', async () => {
-  const trainer = await trainerOf([COMPARISON, SEQUENTIAL]);
+  const trainer = trainerOf([COMPARISON, SEQUENTIAL]);
   const steps = [];
   for (let step = 0; step < 5; step++) steps.push(await trainer.next());
   const prompts = steps.map(
@@ -57,14 +57,14 @@ it('makes demonstrations likelier, under each prompt in turn', async () => {
   const [first] = steps[0].trajectories;
   const sequence = { tokenIds: tokenIds(first), lossMask: lossMask(first) };
   const sum = ([row]: number[][]): number => row.reduce((a, b) => a + b, 0);
-  expect(sum(await trainer.logProbs([sequence]))).toBeGreaterThan(
-    sum(await trainer.trained.referenceLogProbs([sequence])),
+  expect(sum(await trainer.loop.trained.logProbs([sequence]))).toBeGreaterThan(
+    sum(await trainer.loop.trained.referenceLogProbs([sequence])),
   );
   trainer.dispose();
 });
 
 it('leaves out what the passages did not show', async () => {
-  const trainer = await trainerOf([SEQUENTIAL], { passages: PASSAGES.slice(2, 4) });
+  const trainer = trainerOf([SEQUENTIAL], { passages: PASSAGES.slice(2, 4) });
   expect((await trainer.next()).metrics).toMatchObject({ demonstrations: 0, loss: 0 });
   trainer.dispose();
 });
@@ -77,7 +77,7 @@ it.each([
 ])('learns from what was shown alone: %s', async (_, answers, maxPassageWords, demonstrations) => {
   const [film, birth] = SEQUENTIAL.metadata.graph!;
   const metadata = { ...SEQUENTIAL.metadata, graph: [film, { ...birth, answers }] };
-  const trainer = await trainerOf([{ ...SEQUENTIAL, metadata }], { maxPassageWords });
+  const trainer = trainerOf([{ ...SEQUENTIAL, metadata }], { maxPassageWords });
   const { metrics } = await trainer.next();
   expect([metrics.demonstrations, metrics.loss > 0]).toEqual([demonstrations, demonstrations > 0]);
   trainer.dispose();
@@ -85,7 +85,7 @@ it.each([
 
 it('learns at a rate that falls to nothing', async () => {
   const grpo = { steps: 5, warmupSteps: 1, questionsPerStep: 1, groupSize: 2, learningRate: 0.02 };
-  const trainer = await trainerOf([SEQUENTIAL], { grpo });
+  const trainer = trainerOf([SEQUENTIAL], { settings });
   const rates: number[] = [];
   for (let step = 0; step < 5; step++) rates.push((await trainer.next()).metrics.learning_rate);
   expect(rates).toEqual(
@@ -94,8 +94,8 @@ it('learns at a rate that falls to nothing', async () => {
   trainer.dispose();
 });
 
-it('needs a question with a dependency graph', async () => {
-  await expect(trainerOf([{ ...SEQUENTIAL, metadata: {} }])).rejects.toThrow(
+it('needs a question with a dependency graph', () => {
+  expect(() => trainerOf([{ ...SEQUENTIAL, metadata: {} }])).toThrow(
     'Expected training questions with dependency graphs, which demonstrations are made from, but none of 1 has one.',
   );
 });

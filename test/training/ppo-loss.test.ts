@@ -1,14 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { chosenLogProbs } from '../../../lib/tensor/ops.js';
-import {
-  explainedVariance,
-  generalisedAdvantages,
-  whitened,
-} from '../../../lib/training/ppo.js';
-import { ppoLoss, valueLoss } from '../../../lib/training/ppo.js';
-import { readFixture } from '../../fixtures/read.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { chosenLogProbs } from '../../lib/tensor/ops.js';
+import { explainedVariance, generalisedAdvantages, whiten } from '../../lib/training/ppo.js';
+import { ppoLoss, valueLoss } from '../../lib/training/ppo.js';
+import { readFixture } from '../fixtures/read.js';
 
 interface PpoCase {
   name: string;
@@ -16,7 +12,7 @@ interface PpoCase {
   lambda: number;
   advantages: number[];
   returns: number[];
-  whitened: number[];
+  whiten: number[];
   values: number[];
   loss: number;
   value_loss: number;
@@ -58,7 +54,7 @@ describe.each(cases)(
     const estimates = rewards.map((row, b) =>
       generalisedAdvantages(row, oldValues[b], { gamma, lambda }),
     );
-    const advantages = whitened(estimates.map((estimate) => estimate.advantages)).flat();
+    const advantages = whiten(estimates.map((estimate) => estimate.advantages)).flat();
     const returns = estimates.flatMap((estimate) => estimate.returns);
 
     it('has the same advantages, returns and explained variance', () => {
@@ -67,7 +63,7 @@ describe.each(cases)(
         expected.advantages,
       );
       close(returns, expected.returns);
-      close(advantages, expected.whitened);
+      close(advantages, expected.whiten);
       expect(explainedVariance(returns, oldValues.flat())).toBeCloseTo(
         expected.explained_variance,
         6,
@@ -136,7 +132,7 @@ describe('generalisedAdvantages', () => {
       advantages: [],
       returns: [],
     });
-    expect(whitened([[2, 2], [2]])).toEqual([[0, 0], [0]]);
+    expect(whiten([[2, 2], [2]])).toEqual([[0, 0], [0]]);
     expect(explainedVariance([1, 1], [0, 2])).toBe(0);
   });
 });

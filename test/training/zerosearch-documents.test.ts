@@ -6,8 +6,8 @@ import {
   END_OF_DOCUMENTS,
   parseDocuments,
   printDocuments,
-} from '../../../lib/training/zerosearch.js';
-import { COMPARISON, SEQUENTIAL } from '../tiny.js';
+} from '../../lib/training/zerosearch.js';
+import { COMPARISON, SEQUENTIAL } from './tiny.js';
 
 it.each(['short', 'full'] as const)(
   'the prompt tells kind, query, question, answer and what is known besides (%s)',

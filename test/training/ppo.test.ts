@@ -2,14 +2,14 @@ import * as tf from '@tensorflow/tfjs-core';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../../lib/policy/model-folder.js';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { resumeCheckpoint, saveCheckpoint } from '../../../lib/training/checkpoint.js';
-import { createPpoTrainer, tokenRewards } from '../../../lib/training/ppo.js';
-import type { RewardedTrajectory } from '../../../lib/training/rollouts.js';
-import { temporaryFolder } from '../../folder.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../tiny.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
+import { createPpoTrainer, tokenRewards } from '../../lib/training/ppo.js';
+import type { With } from '../../lib/rollout/trajectory.js';
+import { temporaryFolder } from '../folder.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
 const folder = temporaryFolder();
 let model: Model;
@@ -25,8 +25,8 @@ const trainerOf = (more: object = {}): ReturnType<typeof createPpoTrainer> =>
     questions: QUESTIONS,
     retriever: createBm25Retriever(PASSAGES),
   });
-const headOf = ({ trained }: ReturnType<typeof trainerOf>): number[] => [
-  ...trained.weights['value.weight'].dataSync(),
+const headOf = ({ loop }: ReturnType<typeof trainerOf>): number[] => [
+  ...loop.trained.weights['value.weight'].dataSync(),
 ];
 
 describe('tokenRewards', () => {
@@ -48,13 +48,13 @@ describe('tokenRewards', () => {
       rewards: { total: 1 },
       turnRewards: [0.5],
     };
-    expect(tokenRewards(trajectory as unknown as RewardedTrajectory)).toEqual([0, 0, 0.5, 0, 0, 1]);
+    expect(tokenRewards(trajectory as unknown as With<'rewards'>)).toEqual([0, 0, 0.5, 0, 0, 1]);
   });
 });
 
 describe('PPO', () => {
   it('asks as many questions once as GRPO has rollouts, begins at values of 0 and learns them', async () => {
-    const trainer = trainerOf({ grpo: { miniBatches: 1 } });
+    const trainer = trainerOf({ settings: { miniBatches: 1 } });
     expect(headOf(trainer).every((weight) => weight === 0)).toBe(true);
     const { metrics, trajectories } = await trainer.next();
     expect(trajectories).toHaveLength(12);
@@ -70,7 +70,11 @@ describe('PPO', () => {
   it('learns nothing where nothing is rewarded, values are right and the KL costs nothing', async () => {
     const never = QUESTIONS.map((question) => ({ ...question, goldenAnswers: ['never written'] }));
     const equal = createPpoTrainer({
-      config: tinyTraining({ grpo: { beta: 0 }, rewards: { preset: 'search-r1' }, trainer: 'ppo' }),
+      config: tinyTraining({
+        settings: { beta: 0 },
+        rewards: { preset: 'search-r1' },
+        trainer: 'ppo',
+      }),
       model,
       questions: never,
       retriever: createBm25Retriever(PASSAGES),
@@ -84,14 +88,14 @@ describe('PPO', () => {
     const before = tf.memory().numTensors;
     const trainer = trainerOf();
     await trainer.next();
-    const { weights, optimizer } = trainer.trained;
+    const { weights, optimizer } = trainer.loop.trained;
     await rm(join(folder, 'ppo'), { recursive: true, force: true });
     await saveCheckpoint(join(folder, 'ppo'), weights, optimizer, { nextStep: 1, hash: 'h' });
     const saved = headOf(trainer);
     await trainer.next();
     expect(headOf(trainer)).not.toEqual(saved);
     const checkpoint = await resumeCheckpoint(join(folder, 'ppo'), 'h');
-    trainer.trained.restore(checkpoint!);
+    trainer.loop.trained.restore(checkpoint!);
     expect(headOf(trainer)).toEqual(saved);
     trainer.dispose();
     expect(tf.memory().numTensors).toBe(before);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Question, SubQuestion } from '../../../lib/data/question.js';
-import { createRandom } from '../../../lib/random.js';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { rolloutSchema } from '../../../lib/rollout/options.js';
-import { rollOut } from '../../../lib/rollout/rollout.js';
-import type { Trajectory } from '../../../lib/rollout/trajectory.js';
-import { createExpert } from '../../../lib/training/expert.js';
-import { COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL, SINGLE, TOKENIZER } from '../tiny.js';
+import type { Question, SubQuestion } from '../../lib/data/question.js';
+import { createRandom } from '../../lib/random.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { rolloutSchema } from '../../lib/rollout/options.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
+import { createExpert } from '../../lib/training/expert.js';
+import { COMPARISON, HYBRID, PASSAGES, QUESTIONS, SEQUENTIAL, SINGLE, TOKENIZER } from './tiny.js';
 
 async function play(
   questions: Question[],

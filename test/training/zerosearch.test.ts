@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LocalPolicy } from '../../../lib/policy/local-policy.js';
-import type { Question } from '../../../lib/data/question.js';
-import type { Model } from '../../../lib/policy/model-folder.js';
-import { createBm25Retriever } from '../../../lib/retrieval/bm25.js';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { runTraining } from '../../../lib/training/run.js';
-import { createTrainer } from '../../../lib/training/trainers.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import type { Question } from '../../lib/data/question.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { runTraining } from '../../lib/training/run.js';
+import { createTrainer } from '../../lib/training/trainers.js';
 import {
   documentsPrompt,
   printDocuments,
   type DocumentKind,
-} from '../../../lib/training/zerosearch.js';
-import { noiseProbability } from '../../../lib/training/zerosearch.js';
-import { temporaryFolder } from '../../folder.js';
-import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from '../tiny.js';
+} from '../../lib/training/zerosearch.js';
+import { noiseProbability } from '../../lib/training/zerosearch.js';
+import { temporaryFolder } from '../folder.js';
+import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
 
 let model: Model;
 beforeAll(async () => {
@@ -60,13 +60,8 @@ describe('the policy that plays the search engine', () => {
         ? `<answer> ${row % 2 ? 1960 : 1904} </answer>`
         : `<search> ${query} </search>`,
     );
-    const trainer = await createTrainer({
-      config: simulating,
-      model,
-      questions: [question],
-      retriever,
-    });
-    const update = vi.spyOn(trainer.trained, 'update');
+    const trainer = createTrainer({ config: simulating, model, questions: [question], retriever });
+    const update = vi.spyOn(trainer.loop.trained, 'update');
     const { trajectories, metrics } = await trainer.next();
     const rows = update.mock.calls.flatMap(([some]) => some);
     trainer.dispose();
@@ -152,7 +147,7 @@ describe('ZeroSearch', () => {
     const asked = letItWrite(
       printDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]),
     );
-    const trainer = await trainerOf({ simulator, startNoise: noise, endNoise: noise });
+    const trainer = trainerOf({ simulator, startNoise: noise, endNoise: noise });
     const { trajectories, metrics } = await trainer.next();
     const turns = trajectories.flatMap(({ searchTurns }) => searchTurns);
     expect(turns.length).toBeGreaterThan(0);
@@ -175,7 +170,7 @@ describe('ZeroSearch', () => {
 
   it('tells the policy so where no document was written', async () => {
     letItWrite('nothing of use');
-    const trainer = await trainerOf({ simulator });
+    const trainer = trainerOf({ simulator });
     const { trajectories, metrics } = await trainer.next();
     const results = trajectories.flatMap(({ searchTurns }) =>
       searchTurns.flatMap((turn) => turn.results),
@@ -186,8 +181,8 @@ describe('ZeroSearch', () => {
   });
 
   it('says what is missing', async () => {
-    await expect(trainerOf()).rejects.toThrow('Train one with --method zerosearch:simulator');
-    const trainer = await trainerOf({ simulator: join(folder, 'nowhere') });
+    expect(() => trainerOf()).toThrow('Train one with --method zerosearch:simulator');
+    const trainer = trainerOf({ simulator: join(folder, 'nowhere') });
     await expect(trainer.next()).rejects.toThrow('nowhere');
     trainer.dispose();
   });

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useBackend } from '../../../lib/tensor/backend.js';
-import { chosenLogProbs, gatherRows } from '../../../lib/tensor/ops.js';
-import { groupAdvantages } from '../../../lib/training/advantages.js';
-import { grpoLoss, grpoStatistics } from '../../../lib/training/grpo.js';
-import { readFixture } from '../../fixtures/read.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { chosenLogProbs, gatherRows } from '../../lib/tensor/ops.js';
+import { groupAdvantages } from '../../lib/training/advantages.js';
+import { clipStatistics, grpoLoss, type GrpoRow } from '../../lib/training/grpo.js';
+import { readFixture } from '../fixtures/read.js';
 
 interface GrpoCase {
   name: string;
@@ -83,10 +83,14 @@ describe.each(cases)('$name, beside the reference', ({ ddof, beta, aggregation, 
 
   it('has the same token means within 1e-6', () => {
     const logProbs = tf.tidy(() => logProbsOf(allLogits()).dataSync());
-    const [old, reference] = [inputs.old_log_probs, inputs.reference_log_probs].map(pick);
-    expect(grpoStatistics(logProbs, old, reference, advantages(), clip)).toEqual({
+    const [oldLogProbs, referenceLogProbs] = [inputs.old_log_probs, inputs.reference_log_probs].map(
+      pick,
+    );
+    const row = { oldLogProbs, referenceLogProbs, advantages: advantages() } as GrpoRow;
+    const pass = { rows: [row], values: { logProbs: Float32Array.from(logProbs) } };
+    expect(clipStatistics([pass], kept.length, clip)).toEqual({
       kl: expect.closeTo(expected.mean_kl, 6) as number,
-      clipFraction: expect.closeTo(expected.clip_ratio, 6) as number,
+      clip_ratio: expect.closeTo(expected.clip_ratio, 6) as number,
     });
   });
 });
@@ -108,6 +112,6 @@ it('grpoLoss gives no gradient where the clipped side is the smaller one, and a 
   [0, 0, 2, -0.5].forEach((g, i) => expect(gradient.dataSync()[i]).toBeCloseTo(g, 6));
 });
 
-it('grpoStatistics is all zeros for no tokens', () => {
-  expect(grpoStatistics([], [], [], [], clip)).toEqual({ kl: 0, clipFraction: 0 });
+it('clipStatistics is all zeros without passes', () => {
+  expect(clipStatistics([], 0, clip)).toEqual({ kl: 0, clip_ratio: 0 });
 });

@@ -1,0 +1,174 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { withAdvantages } from '../../lib/training/advantages.js';
+import {
+  TrainingLoop,
+  type IsUsable,
+  type PolicyRow,
+  type StepResult,
+} from '../../lib/training/trainer.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+const createLoop = (settings: object = {}, { seed = 0, name = 'observer' } = {}): TrainingLoop => {
+  const config = tinyTraining({
+    seed,
+    settings: { questionsPerStep: 2, groupSize: 2, miniBatches: 3, learningRate: 0.8, ...settings },
+  });
+  const retriever = createBm25Retriever(PASSAGES);
+  return new TrainingLoop({ config, model, questions: QUESTIONS, retriever }, name);
+};
+
+/** A step that updates nothing and keeps its mini-batches. */
+async function observe(
+  loop: TrainingLoop,
+  { isInitial = false, isUsable }: { isInitial?: boolean; isUsable?: IsUsable } = {},
+): Promise<StepResult & { batches: PolicyRow[][]; learningRate: number }> {
+  const step = loop.begin();
+  const policy = isInitial ? loop.trained.initialPolicy : undefined;
+  const sampled = await loop.sample(step, { policy });
+  const batches: PolicyRow[][] = [];
+  const result = await loop.finish(step, sampled, {
+    trajectories: withAdvantages(sampled.trajectories, loop.settings.groupSize),
+    rows: await loop.policyRows(sampled.trajectories),
+    update: (rows) => {
+      batches.push([...rows]);
+      return Promise.resolve({ loss: batches.length, constant: 0 });
+    },
+    updateMetrics: ['loss', 'constant'],
+    metrics: { extra: 7 },
+    isUsable,
+  });
+  return { ...result, batches, learningRate: step.learningRate };
+}
+
+describe('TrainingLoop', () => {
+  it('deals all rows out to mini-batches as evenly as possible, shuffled', async () => {
+    const loop = createLoop({ questionsPerStep: 4, groupSize: 4 });
+    const { trajectories, metrics, batches } = await observe(loop);
+    expect(batches.map((batch) => batch.length)).toEqual([6, 5, 5]);
+    const texts = (rows: readonly { tokenIds: readonly number[] }[]): string[] =>
+      rows.map((row) => row.tokenIds.join());
+    const all = trajectories.map((t) => ({ tokenIds: tokenIds(t) }));
+    expect(texts(batches.flat()).sort()).toEqual(texts(all).sort());
+    expect(texts(batches.flat())).not.toEqual(texts(all));
+    // The mean of the updates 1, 2 and 3.
+    expect(metrics).toMatchObject({ loss: 2, constant: 0, extra: 7 });
+    expect(loop.step).toBe(1);
+    loop.dispose();
+  });
+
+  it('makes no empty mini-batch, and no update if the rollouts are not usable', async () => {
+    const loop = createLoop({ questionsPerStep: 1, miniBatches: 5 });
+    const { batches } = await observe(loop);
+    expect(batches.map((batch) => batch.length)).toEqual([1, 1]);
+    const judged: object[] = [];
+    const isUsable: IsUsable = (metrics) => judged.push(metrics) === 0;
+    const skipped = await observe(loop, { isUsable });
+    expect(skipped.batches).toEqual([]);
+    expect(skipped.metrics).toMatchObject({ loss: 0, constant: 0, learning_rate: 0.32 });
+    expect(skipped.metrics).toMatchObject(judged[0]);
+    expect(judged[0]).toHaveProperty('entropy');
+    expect(judged[0]).not.toHaveProperty('loss');
+    expect(loop.step).toBe(2);
+    loop.dispose();
+  });
+
+  it('warms the learning rate up, then keeps it, and halves it at every rollback', async () => {
+    const loop = createLoop({ miniBatches: 1, warmupSteps: 2, steps: 9 });
+    expect(loop.numSteps).toBe(9);
+    const rates: number[] = [];
+    for (const [step, rollbacks] of [
+      [0, 0],
+      [1, 0],
+      [2, 0],
+      [8, 0],
+      [8, 1],
+      [8, 2],
+    ]) {
+      Object.assign(loop, { step, rollbacks });
+      rates.push(loop.begin().learningRate);
+    }
+    expect(rates).toEqual([0.4, 0.8, 0.8, 0.8, 0.4, 0.2]);
+    Object.assign(loop, { step: 9, rollbacks: 0 });
+    expect(loop.begin({ isDecaying: true }).learningRate).toBeCloseTo(0, 6);
+    loop.dispose();
+  });
+
+  it('draws by the seed, the step, the rollback and the name of the stream', async () => {
+    const first = async (
+      options: { seed?: number; name?: string } = {},
+      at: { step?: number; rollbacks?: number } = {},
+    ): Promise<string> => {
+      const loop = Object.assign(createLoop({}, options), at);
+      const { trajectories } = await observe(loop).finally(() => loop.dispose());
+      return JSON.stringify(trajectories.map(({ segments }) => segments));
+    };
+    const runs = await Promise.all([
+      first(),
+      first({ seed: 1 }),
+      first({ name: 'other' }),
+      first({}, { step: 1 }),
+      first({}, { rollbacks: 1 }),
+      first({}, { rollbacks: 2 }),
+      first({}, { step: 1, rollbacks: 1 }),
+    ]);
+    expect(new Set(runs).size).toBe(runs.length);
+    expect(await first()).toBe(runs[0]);
+  });
+
+  it.each([false, true])(
+    'samples the current policy, or the initial one: %s',
+    async (isInitial) => {
+      const loop = createLoop({ miniBatches: 1 });
+      // Far from where it began.
+      await loop.trained.update(
+        [{ tokenIds: [5, 9, 31], lossMask: [0, 1, 1] }],
+        { learningRate: 1, maxGradNorm: 1 },
+        (logProbs) => ({ loss: tf.sum(logProbs) }),
+      );
+      const { batches } = await observe(loop, { isInitial });
+      const rows = batches.flat();
+      const distance = Math.max(
+        ...rows.flatMap(({ oldLogProbs, referenceLogProbs }) =>
+          oldLogProbs.map((old, i) => Math.abs(old - referenceLogProbs[i])),
+        ),
+      );
+      if (isInitial) expect(distance).toBeLessThan(1e-4);
+      else expect(distance).toBeGreaterThan(0.1);
+      const logProbs = await loop.trained.logProbs(rows);
+      const fromPolicy = logProbs.flatMap((row, r) =>
+        row.map((x, i) => Math.abs(x - rows[r].oldLogProbs[i])),
+      );
+      expect(Math.max(...fromPolicy) < 1e-4).toBe(!isInitial);
+      loop.dispose();
+    },
+  );
+
+  it('policyRows has the tokens, the mask and the log-probabilities under both policies', async () => {
+    const loop = createLoop({ miniBatches: 1, questionsPerStep: 1 });
+    const { trajectories } = await observe(loop);
+    const rows = await loop.policyRows(trajectories);
+    expect(rows).toHaveLength(2);
+    for (const [i, row] of rows.entries()) {
+      const trajectory = trajectories[i];
+      expect(row.tokenIds).toEqual(tokenIds(trajectory));
+      expect(row.lossMask).toEqual(lossMask(trajectory));
+      expect(row.oldLogProbs).toEqual(
+        trajectory.segments.flatMap((segment) => segment.logProbs ?? []),
+      );
+      // The adapter changes nothing yet.
+      row.oldLogProbs.forEach((old, k) => expect(row.referenceLogProbs[k]).toBeCloseTo(old, 4));
+    }
+    loop.dispose();
+  });
+});
