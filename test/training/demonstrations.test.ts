@@ -84,7 +84,7 @@ it.each([
 });
 
 it('learns at a rate that falls to nothing', async () => {
-  const grpo = { steps: 5, warmupSteps: 1, questionsPerStep: 1, groupSize: 2, learningRate: 0.02 };
+  const settings = { steps: 5, warmupSteps: 1, questionsPerStep: 2, learningRate: 0.02 };
   const trainer = trainerOf([SEQUENTIAL], { settings });
   const rates: number[] = [];
   for (let step = 0; step < 5; step++) rates.push((await trainer.next()).metrics.learning_rate);
