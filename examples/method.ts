@@ -22,5 +22,5 @@ export const leastToMost: Method = {
   training: { trainer: 'grpo', rewards: 'search-r1' },
 };
 
-// Registration. In this repository, add the method to the list in lib/methods/index.ts.
+// Registration. In this repository, add an entry in lib/training/methods.ts.
 METHODS.add(leastToMost);

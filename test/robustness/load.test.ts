@@ -147,7 +147,9 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
 
   it(`does not grow over ${NUM_STEPS} steps`, async () => {
     const model = chattyModel();
-    const config = tinyTraining({ settings: { steps: NUM_STEPS, questionsPerStep: 1, groupSize: 2 } });
+    const config = tinyTraining({
+      settings: { steps: NUM_STEPS, questionsPerStep: 1, groupSize: 2 },
+    });
     const retriever = createBm25Retriever(PASSAGES);
     const trainer = createGrpoTrainer({ config, model, questions: QUESTIONS, retriever });
     const measured: { heap: number; resident: number; tensors: number }[] = [];
