@@ -1,4 +1,4 @@
-/** `parallelsearch index build --to ADDRESS`: a corpus in a vector database. */
+/** `parallelsearch index build --to ADDRESS`: writes a corpus into a vector database. */
 import { Command } from 'commander';
 import { loadPassages } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
@@ -31,21 +31,23 @@ export async function runIndexBuild({
     await buildMilvusCollection(to, passages, loaded, { ...graph, token, signal, onRows }).finally(
       () => progress.stop(),
     );
-    log(`${passages.length} passages, encoded by ${loaded.name}: --retriever ${to}`);
+    log(`${passages.length} passages, encoded by ${loaded.name}. Use them with --retriever ${to}`);
   });
 }
 
 /** The `index` command. */
 export const indexCommand = (): Command =>
-  new Command('index').description('put a corpus into a vector database (index build)').addCommand(
-    new Command('build')
-      .description('encode all passages and write them; goes on where an earlier call stopped')
-      .requiredOption('--to <address>', 'milvus://HOST:PORT/COLLECTION')
-      .option('--data <folder>', 'a folder in the FlashRAG layout; by default the small world')
-      .option('--encoder <folder>', 'by default the small world’s', ENCODER)
-      .option('--m <n>', 'links of a node in each layer of the HNSW graph', parseCount, 16)
-      .option('--ef-construction <n>', 'candidates kept while building', parseCount, 200)
-      .action(async (settings: IndexSettings) => {
-        process.exitCode = await runIndexBuild(settings);
-      }),
-  );
+  new Command('index')
+    .description('write a corpus into a vector database (index build)')
+    .addCommand(
+      new Command('build')
+        .description('encode all passages and write them; resumes if interrupted')
+        .requiredOption('--to <address>', 'milvus://HOST:PORT/COLLECTION')
+        .option('--data <folder>', 'folder in the FlashRAG layout (default: the small world)')
+        .option('--encoder <folder>', 'folder of the encoder', ENCODER)
+        .option('--m <n>', 'links per node and layer of the HNSW graph', parseCount, 16)
+        .option('--ef-construction <n>', 'candidates kept while building', parseCount, 200)
+        .action(async (settings: IndexSettings) => {
+          process.exitCode = await runIndexBuild(settings);
+        }),
+    );

@@ -1,7 +1,4 @@
-/**
- * `parallelsearch serve-retriever`: a folder's passages behind Search-R1's retrieval
- * protocol.
- */
+/** `parallelsearch serve-retriever`: serves passages by Search-R1's retrieval protocol. */
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
@@ -21,15 +18,15 @@ interface ServeSettings extends RetrieverSettings {
   maxRequests: number;
 }
 
-/** What requests in flight are given to end when the server is stopped, milliseconds. */
+/** Time for requests in flight when the server stops, milliseconds. */
 const GRACE_MS = 5000;
 
-/** Serves until it is stopped; the exit code is then 130. */
+/** Serves until it is stopped; the exit code is 130. */
 async function runServe(settings: ServeSettings): Promise<number> {
   const { retriever: name = DEFAULT_RETRIEVER, analyzer, encoder, port, host } = settings;
   if (encoder) await announceBackend(settings.backend);
   return interruptible(
-    'Ending the requests in flight.',
+    'Finishing requests in flight.',
     async (signal) => {
       const { retriever } = await openRetriever(settings, { name, options: { analyzer, encoder } });
       const server = await startRetrievalServer(retriever, {
@@ -39,7 +36,7 @@ async function runServe(settings: ServeSettings): Promise<number> {
         defaultTopK: settings.topK,
         maxConcurrency: settings.maxRequests,
       });
-      log(`${retriever.name} is at ${server.url}; Ctrl-C stops it.`);
+      log(`Serving ${retriever.name} at ${server.url}; stop with Ctrl-C.`);
       if (!signal.aborted) await once(signal, 'abort');
       await server.close(GRACE_MS);
     },
@@ -51,18 +48,18 @@ async function runServe(settings: ServeSettings): Promise<number> {
 export function serveRetrieverCommand(): Command {
   const command = new Command('serve-retriever')
     .description(
-      'serve passages by Search-R1’s retrieval protocol, for --retriever http://... here, in Search-R1 or in verl; to this machine only, or to who brings the environment’s RETRIEVAL_TOKEN',
+      'serve passages by Search-R1’s retrieval protocol, for --retriever http://..., Search-R1 or verl; other machines need the token in RETRIEVAL_TOKEN',
     )
-    .option('--port <n>', 'port', parsePort, 8000)
+    .option('--port <n>', 'port to listen on', parsePort, 8000)
     .option(
       '--host <address>',
-      'address to listen at; any that others reach needs RETRIEVAL_TOKEN',
+      'address to listen on; one that others can reach needs RETRIEVAL_TOKEN',
       '127.0.0.1',
     )
-    .option('--top-k <n>', 'passages per query where a request does not say', parseCount, 3)
+    .option('--top-k <n>', 'passages per query for requests without topk', parseCount, 3)
     .option(
       '--max-requests <n>',
-      'most requests at a time; others are told to try again',
+      'most concurrent requests; further ones get status 429',
       parseCount,
       64,
     );

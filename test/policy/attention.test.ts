@@ -76,7 +76,7 @@ const expectClose = (x: tf.Tensor, y: number[][][]): void =>
 describe('attention', () => {
   beforeAll(() => useBackend('wasm'));
 
-  it('takes queries of long rows in blocks, each with the keys up to its last query', () => {
+  it('splits the queries of long rows into blocks, each with the keys up to its end', () => {
     expect(causalBlocks(512, c)).toHaveLength(1);
     const ends = causalBlocks(LONG, c, CACHED).map(({ start, end, bias }) => [
       start,
@@ -92,14 +92,14 @@ describe('attention', () => {
     ]);
   });
 
-  it('of a row sees the token itself and those before it, in one block and in several', () => {
+  it('sees a token itself and those before it, in one block and in several', () => {
     for (const tokens of [7, LONG]) {
       const x = queryKeyValue(tokens);
       expectClose(attendCausally(x, causalBlocks(tokens, c), c), expected(x));
     }
   });
 
-  it('sees what is cached besides, but no padding', () => {
+  it('sees cached tokens, but no padding', () => {
     const cached = cachedKeys();
     const long = queryKeyValue(LONG);
     expectClose(

@@ -29,7 +29,7 @@ const MINUTE = 60_000;
 const TOKENS = 60;
 
 describe.skipIf(vllm === undefined)(
-  'engines (skipped without vLLM: ENGINES names the bin folder of a Python environment with vllm, transformers and peft)',
+  'engines (needs vLLM: ENGINES names the bin folder of a Python environment with vllm, transformers and peft)',
   () => {
     const root = temporaryFolder();
     const folder = join(root, 'hf');

@@ -6,7 +6,7 @@ import { folderForEach } from '../folder.js';
 
 const folder = folderForEach();
 
-it('an adapter is rounded to so many significant bits, once and for all', async () => {
+it('roundAdapter rounds to significant bits and is idempotent', async () => {
   const file = folder('adapter_model.safetensors');
   const values = Float32Array.of(1.02, -0.7, 0, 100.4, 3e-4, 63.4);
   const metadata = { config_hash: 'abc' };

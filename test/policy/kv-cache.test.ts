@@ -121,7 +121,7 @@ function rowsAsPacked(
 }
 
 describe('the key-value cache', () => {
-  it('packs pieces of old rows into new ones, with padding at the ends only, and leaves the old ones', () => {
+  it('packs pieces of old rows into right-padded new ones and keeps the old', () => {
     fc.assert(
       fc.property(packing, fc.nat(3), ([old, rows], room) =>
         withoutLeak(() => {
@@ -136,7 +136,7 @@ describe('the key-value cache', () => {
     );
   });
 
-  it('moves rows into several blocks, each with its room, and gives the old ones back', () => {
+  it('moves rows into several blocks with room and frees the old ones', () => {
     fc.assert(
       fc.property(packing, fc.nat(3), ([old, rows], room) =>
         withoutLeak(() => {

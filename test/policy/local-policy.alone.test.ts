@@ -42,7 +42,7 @@ const contexts = [
 ];
 
 describe('LocalPolicy.generate', () => {
-  it('samples with log-probabilities that the training pass gives too, within 1e-4, over two turns', async () => {
+  it('gives the log-probs of the training pass within 1e-4, over two turns', async () => {
     const first = await policy.generate(contexts, options(3));
     const more = contexts.map((c, i) => [
       ...c,
@@ -67,7 +67,7 @@ describe('LocalPolicy.generate', () => {
     });
   });
 
-  it('runs equal contexts once and many in several passes, each row as if by itself', async () => {
+  it('runs equal contexts once and splits passes, with each row as if alone', async () => {
     // 24 rows of 100 tokens and more are two passes; four at a time are equal and part
     // when they are sampled.
     const rows = Array.from({ length: 24 }, (_, r) =>
@@ -91,7 +91,7 @@ describe('LocalPolicy.generate', () => {
     }
   });
 
-  it('runs what contexts of a large model begin with once, each row as if by itself', async () => {
+  it('runs the shared prefix of a large model once, with each row as if alone', async () => {
     const large = new LocalPolicy('large', weights, config, TOKENIZER);
     vi.mocked(isLarge).mockReturnValue(true);
     onTestFinished(() => void vi.mocked(isLarge).mockRestore());
@@ -122,7 +122,7 @@ describe('LocalPolicy.generate', () => {
     large.dispose();
   });
 
-  it('gives a row the same tokens alone, in company, and without the cache of the turn before', async () => {
+  it('gives a row the same tokens alone, in a batch and without the prefix cache', async () => {
     const together = await policy.generate(contexts, options(3, { temperature: 0 }));
     policy.release();
     for (const [i, context] of contexts.entries()) {
@@ -131,7 +131,7 @@ describe('LocalPolicy.generate', () => {
     }
   });
 
-  it('stops after a stop token, and goes on with a part of the rows', async () => {
+  it('stops after a stop token and continues the other rows', async () => {
     const stop = TOKENIZER.tokenId('</search>')!;
     const all = await policy.generate(contexts, options(3, { maxNewTokens: 60, temperature: 3 }));
     for (const { tokenIds, finish } of all) {
@@ -144,7 +144,7 @@ describe('LocalPolicy.generate', () => {
     expect(cached.map((g) => g.tokenIds)).toEqual(fresh.map((g) => g.tokenIds));
   });
 
-  it('tells every token as it is sampled and waits for whoever listens', async () => {
+  it('awaits onToken for every sampled token', async () => {
     const tokens: SampledToken[] = [];
     const generations = await policy.generate(
       contexts,
@@ -163,7 +163,7 @@ describe('LocalPolicy.generate', () => {
     expect(tokens.slice(0, 3).map(({ row }) => row)).toEqual([0, 1, 2]);
   });
 
-  it('leaves no tensors behind but its cache', async () => {
+  it('leaks no tensors besides its cache', async () => {
     await policy.generate(contexts, options(3));
     policy.release();
     const before = tf.memory().numTensors;
@@ -172,7 +172,7 @@ describe('LocalPolicy.generate', () => {
     expect(tf.memory().numTensors).toBe(before);
   });
 
-  it('goes on with new weights as a policy that never had others, and leaves nothing behind when disposed of', async () => {
+  it('behaves as a fresh policy after setWeights, and dispose frees everything', async () => {
     const others = { ...weights, embed: tf.tidy(() => tf.mul(weights.embed, 1.5)) };
     const before = tf.memory().numTensors;
     const changing = new LocalPolicy('changing', weights, config, TOKENIZER);
@@ -188,9 +188,9 @@ describe('LocalPolicy.generate', () => {
     others.embed.dispose();
   });
 
-  it('names the lengths when a context does not fit', async () => {
+  it('rejects a context that is too long', async () => {
     await expect(policy.generate([new Array<number>(128).fill(1)], options(1))).rejects.toThrow(
-      'Expected contexts of 1 to 127 tokens, but got lengths up to 128.',
+      /1 to 127.*128/,
     );
   });
 });

@@ -13,7 +13,7 @@ const inFolder = folderForEach();
 beforeAll(() => useBackend('wasm'));
 
 describe('saveModel and loadModel', () => {
-  it('keep config, tokenizer and weights, bit by bit in float32', async () => {
+  it('preserve config, tokenizer and weights, float32 exactly', async () => {
     const model = tinyModel();
     await saveModel(inFolder(), model, { storage: 'F32' });
     const loaded = await loadModel(inFolder());
@@ -28,7 +28,7 @@ describe('saveModel and loadModel', () => {
     }
   });
 
-  it('round to half precision when asked', async () => {
+  it('round to half precision on request', async () => {
     const model = tinyModel();
     await saveModel(inFolder(), model, { storage: 'F16' });
     const loaded = await loadModel(inFolder());
@@ -36,7 +36,7 @@ describe('saveModel and loadModel', () => {
     expect(loaded.weights.embed.dataSync()).toEqual(half);
   });
 
-  it("write transformers' files, names and layout", async () => {
+  it("use transformers' files, names and layout", async () => {
     await saveModel(inFolder(), tinyModel(), { storage: 'F32', metadata: { seed: '3' } });
     const files = ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'];
     expect(readdirSync(inFolder()).sort()).toEqual(files);
@@ -68,7 +68,7 @@ it.each<[name: string, fault: string, damage: (file: string) => void, message: s
   ['config.json', 'missing', rmSync, 'config.json'],
   ['tokenizer.json', 'missing', rmSync, 'tokenizer.json'],
   ['model.safetensors', 'missing', rmSync, 'model.safetensors'],
-  ['model.safetensors', 'cut off', cutOff, 'model.safetensors: Expected '],
+  ['model.safetensors', 'cut off', cutOff, 'model.safetensors: '],
 ])('names the file: %s %s', async (name, _, damage, message) => {
   const folder = inFolder('model');
   await saveModel(folder, tinyModel(), { storage: 'F16' });
@@ -76,7 +76,7 @@ it.each<[name: string, fault: string, damage: (file: string) => void, message: s
   await expect(loadModel(folder)).rejects.toThrow(message);
 });
 
-it('refuses token ids beyond the vocabulary, an added one too', async () => {
+it('rejects token ids beyond the vocabulary, added ones too', async () => {
   const folder = inFolder('model');
   const { added_tokens } = TOKENIZER_JSON as { added_tokens: object[] };
   const added = [...added_tokens, { ...added_tokens[0], content: '<new>', id: 300 }];

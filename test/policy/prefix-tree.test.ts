@@ -7,7 +7,7 @@ const row = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 1, maxLength: 
 const rows = fc.array(row, { minLength: 1, maxLength: 8 });
 
 describe('prefixTree', () => {
-  it('has the prompt of two rows once', () => {
+  it('stores a shared prompt once', () => {
     expect(prefixTree([[5, 9, 31], [7], [5, 9, 40, 2]])).toEqual({
       ids: [5, 9, 31, 7, 40, 2],
       places: [0, 1, 2, 0, 2, 3],
@@ -17,7 +17,7 @@ describe('prefixTree', () => {
     });
   });
 
-  it('holds every row in its cells, and a token for each distinct prefix', () => {
+  it('has one token for each distinct prefix, and a cell for each token of a row', () => {
     fc.assert(
       fc.property(rows, (given) => {
         const { ids, places, shape, cells, firsts } = prefixTree(given);
@@ -36,7 +36,7 @@ describe('prefixTree', () => {
   });
 });
 
-it('comparePrefixes brings rows together that begin alike', () => {
+it('comparePrefixes sorts rows with a common prefix together', () => {
   fc.assert(
     fc.property(rows, (given) => {
       const sorted = [...given].sort(comparePrefixes);

@@ -55,7 +55,7 @@ beforeAll(async () => {
   local = await loadLocalPolicy(folder);
 });
 
-describe('what vLLM answered once', () => {
+describe('a recorded answer of vLLM', () => {
   const exchanges = readFixture<Exchange[]>('completions/vllm.json');
   const completions = exchanges.flatMap(({ body, status, answer }) =>
     body && status === 200 ? [{ ...body, choice: answer.choices[0] }] : [],
@@ -82,7 +82,7 @@ describe('what vLLM answered once', () => {
     return openOpenAiPolicy(`${server.url}v1/`);
   }
 
-  it('is read as the tokens, texts and log-probabilities that the same weights give here', async () => {
+  it('matches the tokens, texts and log-probs of the same weights here', async () => {
     const policy = await openRecorded();
     expect(policy).toMatchObject({ name: 'instruct-1', maxLength: 1024, overlaps: true });
     expect(policy.note).toMatch(/^policy: instruct-1 at http:.*\/v1, by token ids$/);
@@ -96,7 +96,7 @@ describe('what vLLM answered once', () => {
     }
   });
 
-  it('ends where as many tokens as are allowed are there', async () => {
+  it('ends at the maximum number of tokens', async () => {
     const [first] = contexts;
     const [short] = await (
       await openRecorded()
@@ -107,7 +107,7 @@ describe('what vLLM answered once', () => {
     });
   });
 
-  it('was sampled with a seed of each row’s own', async () => {
+  it('was sampled with one seed per row', async () => {
     const two = contexts.slice(0, 2);
     const sampled = await (
       await openRecorded()
@@ -119,7 +119,7 @@ describe('what vLLM answered once', () => {
     expect(new Set(recorded.map(({ seed }) => seed)).size).toBe(2);
   });
 
-  it('says what the server refuses', async () => {
+  it("passes on the server's reason for an error", async () => {
     const policy = await openRecorded();
     const long = Array.from({ length: 1100 }, () => 2);
     await expect(policy.generate([long], sampling([long]))).rejects.toThrow(
@@ -127,7 +127,7 @@ describe('what vLLM answered once', () => {
     );
   });
 
-  it('is what the stand-in of other tests answers', async () => {
+  it('is what the stand-in returns', async () => {
     const server = keepOpen(await startVllmStandIn(local, { model: 'instruct-1', root: folder }));
     for (const { choice, ...body } of completions.filter(({ temperature }) => temperature === 0)) {
       const response = await fetch(`${server.api}/completions`, {
@@ -164,8 +164,8 @@ const saying = (text: string): Policy => ({
     }),
 });
 
-describe('a server that tells no ids', () => {
-  it.each(['keeps stop', 'cuts stop'] as const)('is asked in text, and %s', async (isTextOnly) => {
+describe('a server without token ids', () => {
+  it.each(['keeps stop', 'cuts stop'] as const)('gets text, and %s', async (isTextOnly) => {
     const { server, policy } = await openStandIn(
       saying(SAID),
       { isTextOnly },
@@ -192,7 +192,7 @@ describe('a server that tells no ids', () => {
     ]);
   });
 
-  it('sees the names of special tokens where such a token is, and none of a passage', async () => {
+  it('sees names of special tokens, but not those quoted in passages', async () => {
     const { server, policy } = await openStandIn(
       saying(SAID),
       { isTextOnly: 'keeps stop' },
@@ -205,7 +205,7 @@ describe('a server that tells no ids', () => {
     expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
   });
 
-  it('has no stop text added where none was cut', async () => {
+  it('gets no stop text added if none was cut', async () => {
     const text = '<think> a </think> I do not know';
     const { policy } = await openStandIn(
       saying(text),
@@ -217,7 +217,7 @@ describe('a server that tells no ids', () => {
   });
 });
 
-describe('a server in trouble', () => {
+describe('retries and limits', () => {
   /** Answers with a status so many times, once it is open. */
   const failing = (status: number, times: number, headers = {}) => {
     let [asked, left] = [0, times];
@@ -225,14 +225,14 @@ describe('a server in trouble', () => {
       asked++ > 0 && left-- > 0 ? new Response('busy', { status, headers }) : undefined;
   };
 
-  it.each([429, 503])('is asked again after status %d', async (status) => {
+  it.each([429, 503])('retries after status %d', async (status) => {
     const { server, policy } = await openStandIn(saying(SAID), { instead: failing(status, 2) });
     const [{ text }] = await policy.generate([contextOf('Who?')], sampling([0]));
     expect(text).toBe(SAID);
     expect(server.requests).toHaveLength(4);
   });
 
-  it('is not asked again for ever, nor after an error that stays', async () => {
+  it('gives up after the last retry and on permanent errors', async () => {
     const ask = async (status: number): Promise<number> => {
       const { server, policy } = await openStandIn(
         saying(SAID),
@@ -248,7 +248,7 @@ describe('a server in trouble', () => {
     expect(await ask(500)).toBe(1);
   });
 
-  it('is given up where it is late, and when the signal says so', async () => {
+  it('gives up on timeout and on abort', async () => {
     let isOpen = false;
     const never = () => (isOpen ? new Promise<never>(() => undefined) : void (isOpen = true));
     const { policy } = await openStandIn(
@@ -271,7 +271,7 @@ describe('a server in trouble', () => {
   });
 });
 
-it('asks for so many rows at a time and no more', async () => {
+it('limits concurrent requests', async () => {
   // A row is answered when three are there, so that the count does not hang on how fast
   // they come.
   const waiting: (() => void)[] = [];
@@ -288,9 +288,9 @@ it('asks for so many rows at a time and no more', async () => {
   expect(server.mostAtATime()).toBe(3);
 });
 
-it('says what is missing or does not fit', async () => {
+it('rejects missing or mismatched models and tokenizers', async () => {
   await expect(openOpenAiPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow(
-    'Is it running?',
+    /running/,
   );
   const open = (standIn: object, options: OpenAiOptions = {}) =>
     openStandIn(saying(SAID), standIn, options);

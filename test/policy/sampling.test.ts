@@ -51,7 +51,7 @@ function chiSquare(seen: number[], expected: number[]): number {
 const QUANTILE = 20.5;
 
 describe('sampleToken', () => {
-  it('takes the most probable when greedy, the first of equals, without drawing', () => {
+  it('is greedy without drawing, first of equals', () => {
     const random = createRandom('greedy');
     const before = random.state();
     const { tokenId, logProb } = sampleToken(softmax(1), GREEDY, random);
@@ -71,7 +71,7 @@ describe('sampleToken', () => {
     },
   );
 
-  it('keeps the smallest set that reaches topP, in proportion, with log-probabilities from before the cut', () => {
+  it('samples from the nucleus in proportion, with log-probs before the cut', () => {
     const p = softmax(1);
     // Tokens 2 and 4 hold 0.86 of the mass, 2, 4 and 0 hold 0.94.
     const set = [2, 4, 0];
@@ -85,7 +85,7 @@ describe('sampleToken', () => {
     expect(sampleToken(p, { ...SAMPLED, topP: 0.1 }, createRandom(1)).tokenId).toBe(2);
   });
 
-  it('never draws a token of probability 0, even when rounding leaves the sum below 1', () => {
+  it('never draws a token of probability 0, even if the sum is below 1', () => {
     const random = createRandom('rounding');
     for (let i = 0; i < 2000; i++) {
       const { tokenId, logProb } = sampleToken([0, 0.6, 0.3, 0], SAMPLED, random);
@@ -94,7 +94,7 @@ describe('sampleToken', () => {
     }
   });
 
-  it('draws what a walk over all of a large vocabulary would, and no token of probability 0 at either end', () => {
+  it('draws from a large vocabulary as a plain scan would', () => {
     const random = createRandom('large');
     const weights = Array.from({ length: 1000 }, (_, i) =>
       i < 300 || i > 600 || i % 3 === 0 ? 0 : 1 + (i % 5),
@@ -114,7 +114,7 @@ describe('sampleToken', () => {
     ).toBe(0);
   });
 
-  it('gives the same tokens for the same seed', () => {
+  it('is deterministic for a seed', () => {
     const draw = (): number[] => counts({ temperature: 1, topP: 0.95 }, 100, 'same');
     expect(draw()).toEqual(draw());
   });

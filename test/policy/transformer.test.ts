@@ -49,7 +49,7 @@ function crossEntropy(): tf.Scalar {
   return tf.neg(tf.mean(chosenLogProbs(computeLogits(weights, picked, config), next))) as tf.Scalar;
 }
 
-describe('the transformer beside transformers (Python)', () => {
+describe('the transformer compared with transformers (Python)', () => {
   it('gives the same logits within 5e-5', () => {
     const logits = tf.tidy(() => {
       const tree = prefixTree(expected.input_ids);
@@ -85,7 +85,7 @@ describe('the transformer beside transformers (Python)', () => {
     }
   });
 
-  it('keeps every weight through fusing, taking apart, writing and reading', async () => {
+  it('preserves every weight through fusing, splitting, writing and reading', async () => {
     const back = parseSafetensors(
       printSafetensors(await arraysFromWeights(weights, config), { storage: 'F32' }),
     );
@@ -99,8 +99,6 @@ describe('the transformer beside transformers (Python)', () => {
 
   it('names a tensor that is missing', () => {
     const without = new Map([...arrays].filter(([name]) => name !== 'model.norm.weight'));
-    expect(() => weightsFromArrays(without, config)).toThrow(
-      'Expected tensor model.norm.weight of shape [32], but got none.',
-    );
+    expect(() => weightsFromArrays(without, config)).toThrow('model.norm.weight');
   });
 });

@@ -97,7 +97,7 @@ const hasHnswlib = ((): boolean => {
 })();
 
 describe.skipIf(!hasHnswlib)(
-  'a retriever with an encoder in Hugging Face format (skipped without hnswlib-node)',
+  'a retriever with an encoder in Hugging Face format (needs hnswlib-node)',
   () => {
     beforeAll(() => useBackend('cpu'));
     const options = (): { encoder: string; index: string } => ({

@@ -40,7 +40,7 @@ const encoder = createHashedEncoder(
 );
 
 describe.skipIf(!isThere)(
-  'Python (skipped without faiss, fastapi, uvicorn and requests: ENGINES names the bin folder of their environment)',
+  'Python (needs faiss, fastapi, uvicorn and requests: ENGINES names the bin folder of their environment)',
   () => {
     let server: ChildProcess;
     let url: string;
@@ -66,7 +66,7 @@ describe.skipIf(!isThere)(
     }, 120_000);
     afterAll(() => void server?.kill());
 
-    it('serves with FAISS what an exact index finds, in one request or one for each query', async () => {
+    it('FAISS behind the protocol finds what an exact index finds', async () => {
       const expected = await exact.retrieve(queries, { topK: 5 });
       const remote = createRemoteRetriever({ url });
       for (const batchSize of [1, 16, 64]) {
@@ -82,7 +82,7 @@ describe.skipIf(!isThere)(
       }
     });
 
-    it("reads our server's answers as Search-R1's generation loop does", async () => {
+    it("Search-R1's generation loop reads our server's answers", async () => {
       const ours = await startRetrievalServer(exact);
       const asked = queries.slice(0, 4);
       const { stdout } = await promisify(execFile)(python!, [script, 'ask', ours.url, ...asked]);

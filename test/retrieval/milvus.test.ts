@@ -99,7 +99,7 @@ const root = temporaryFolder();
 
 describe.each([
   { name: 'in memory', isReal: false },
-  { name: 'in Milvus (skipped without milvus-server: ENGINES names its folder)', isReal: true },
+  { name: 'in Milvus (needs milvus-server: ENGINES names its folder)', isReal: true },
 ])('a collection $name', ({ isReal }) => {
   const options = isReal ? {} : { connect: inMemory };
   let process: ChildProcess | undefined;
@@ -124,7 +124,7 @@ describe.each([
   const at = (collection: string): string => `milvus://${address}/${collection}`;
 
   it.skipIf(isReal && !server)(
-    'is searched as an exact index of the same vectors is',
+    'gives the results of an exact index',
     async () => {
       const counts: number[] = [];
       const onRows = (numRows: number): void => void counts.push(numRows);
@@ -149,7 +149,7 @@ describe.each([
   );
 
   it.skipIf(isReal && !server)(
-    'that was begun goes on, and is no other corpus’s or encoder’s',
+    'resumes, and rejects another corpus or encoder',
     async () => {
       const passages = Array.from({ length: 2500 }, (_, i) =>
         makePassage(`p${i}`, `Number ${i}\nIs ${i}.`),

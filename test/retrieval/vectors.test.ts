@@ -60,7 +60,7 @@ describe('buildExactIndex', () => {
   });
 });
 
-describe.skipIf(!hnswlibInstalled)('buildHnswIndex', () => {
+describe.skipIf(!hnswlibInstalled)('buildHnswIndex (needs hnswlib-node)', () => {
   const folder = temporaryFolder();
   const vectors = randomVectors(1500, 24, 2);
   const queries = randomVectors(60, 24, 3);

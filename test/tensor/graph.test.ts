@@ -6,7 +6,7 @@ import { canCapture, captureGraph, graphInput, overwrite } from '../../lib/tenso
 import { writeColumns } from '../../lib/tensor/ops.js';
 import { HAS_NATIVE, HAS_WEBGPU } from './has-backend.js';
 
-it('nothing is captured on wasm', async () => {
+it('wasm cannot capture graphs', async () => {
   await useBackend('wasm');
   expect(canCapture()).toBe(false);
 });
@@ -14,7 +14,7 @@ it('nothing is captured on wasm', async () => {
 describe.each([
   { backend: 'native' as const, isThere: HAS_NATIVE },
   { backend: 'webgpu' as const, isThere: HAS_WEBGPU },
-])('a graph on the $backend backend, where there is one', ({ backend, isThere }) => {
+])('a graph on $backend (needs $backend)', ({ backend, isThere }) => {
   beforeAll(async () => {
     if (isThere) await useBackend(backend);
   });
@@ -29,27 +29,24 @@ describe.each([
       return tf.add(tf.mul(left, 3), tf.add(tf.tensor2d(range(4), [2, 2]), right));
     });
 
-  it.skipIf(!isThere)(
-    'gives what the computation gives with the numbers that its input has now',
-    async () => {
-      const weight = tf.tensor2d(range(12), [3, 4]);
-      const x = graphInput<tf.Rank.R2>([2, 3], 'float32');
-      const before = tf.memory().numTensors;
-      const graph = captureGraph(() => compute(x, weight));
-      expect(tf.memory().numTensors).toBe(before + 1);
-      for (const run of range(3)) {
-        const numbers = range(6).map((i) => i * (run + 1) - 2);
-        overwrite(x, numbers);
-        graph.run();
-        const expected = compute(tf.tensor2d(numbers, [2, 3]), weight);
-        expect(await tf.add(graph.result, 0).data()).toEqual(await expected.data());
-      }
-      graph.dispose();
-      tf.dispose([graph.result, x, weight]);
-    },
-  );
+  it.skipIf(!isThere)('repeats the computation with the current input', async () => {
+    const weight = tf.tensor2d(range(12), [3, 4]);
+    const x = graphInput<tf.Rank.R2>([2, 3], 'float32');
+    const before = tf.memory().numTensors;
+    const graph = captureGraph(() => compute(x, weight));
+    expect(tf.memory().numTensors).toBe(before + 1);
+    for (const run of range(3)) {
+      const numbers = range(6).map((i) => i * (run + 1) - 2);
+      overwrite(x, numbers);
+      graph.run();
+      const expected = compute(tf.tensor2d(numbers, [2, 3]), weight);
+      expect(await tf.add(graph.result, 0).data()).toEqual(await expected.data());
+    }
+    graph.dispose();
+    tf.dispose([graph.result, x, weight]);
+  });
 
-  it.skipIf(!isThere)('writes into the memory of what it was given, column by column', async () => {
+  it.skipIf(!isThere)('writes columns in place', async () => {
     const block = tf.fill<tf.Rank.R3>([2, 3, 2], 0);
     const x = graphInput<tf.Rank.R2>([4, 1], 'float32');
     const columns = graphInput<tf.Rank.R2>([2, 1], 'int32');
@@ -84,7 +81,7 @@ describe.each([
     graph.dispose();
   });
 
-  it.skipIf(!isThere)('that fails while it is captured leaves the backend as it was', async () => {
+  it.skipIf(!isThere)('leaves the backend unchanged if capturing fails', async () => {
     const x = graphInput<tf.Rank.R2>([2, 3], 'float32');
     const fail = (): tf.Tensor => {
       tf.tidy(() => void tf.mul(x, 2));

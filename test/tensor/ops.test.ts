@@ -157,7 +157,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
   });
   afterAll(() => tf.engine().endScope());
 
-  describe('beside the layers of transformers (Python), within 1e-5 of the largest value', () => {
+  describe('compared with layers of transformers (Python), within 1e-5 of the largest value', () => {
     it('rmsNorm', () => {
       const { settings, inputs, outputs, upstream, gradients } = layers.rms_norm;
       const [x, gain] = [matrix(inputs.x, 8), tf.tensor1d(inputs.weight as number[])];
@@ -195,7 +195,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       expectClose(dx, flat(gradients[name]), 1e-5);
     });
 
-    it('swiglu between products, with the gradients of all four', () => {
+    it('swiglu between products', () => {
       const { settings, inputs, outputs, upstream, gradients } = layers.swiglu;
       const { width, inner } = settings;
       // PyTorch stores output by input.
@@ -216,7 +216,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
     });
   });
 
-  describe('has the gradients of central differences, within 0.2 %', () => {
+  describe('gradients match central differences within 0.2 %', () => {
     it.each(OPERATIONS)('%s', (name, op, ...shapes) => {
       const inputs = shapes.map((shape, i) => randomTensor<tf.Rank.R2>(`${name} ${i}`, shape));
       expectGradients(op, inputs);
@@ -224,7 +224,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
   });
 
   describe('values', () => {
-    it('picks the rows that were asked for', () => {
+    it('gathers rows', () => {
       const table = tf.tensor2d([0, 1, 10, 11, 20, 21], [3, 2]);
       expectClose(gatherRows(table, indices(2, 0, 2)), [20, 21, 0, 1, 20, 21], 1e-9);
     });
@@ -237,7 +237,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
     });
 
-    it('leaves no tensor behind but the result', () => {
+    it('leaks no tensors', () => {
       const x = randomTensor<tf.Rank.R2>('leak', [20, 6]);
       const before = tf.memory().numTensors;
       const gradient = tf.grad((a) => tf.sum(swiglu(tf.matMul(a, tf.ones([6, 8])))))(x);

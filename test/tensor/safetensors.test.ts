@@ -23,7 +23,7 @@ const KNOWN: [number, number][] = [
 ];
 
 describe('half precision', () => {
-  it.each(KNOWN)('%d has the bits of IEEE 754, both ways', (value, bits) => {
+  it.each(KNOWN)('%d has the bits of IEEE 754', (value, bits) => {
     expect(floatToHalf(value)).toBe(bits);
     expect(halfToFloat(bits)).toBe(value);
   });
@@ -46,11 +46,11 @@ describe('half precision', () => {
     expect(floatToHalf(value)).toBe(bits);
   });
 
-  it('keeps a number that is none', () => {
+  it('preserves NaN', () => {
     expect(halfToFloat(floatToHalf(NaN))).toBeNaN();
   });
 
-  it('gives back all 63,488 finite halves', () => {
+  it('round-trips all 63,488 finite halves', () => {
     let wrong = 0;
     for (let bits = 0; bits < 0x10000; bits++) {
       if (((bits >> 10) & 31) !== 31 && floatToHalf(halfToFloat(bits)) !== bits) wrong++;
@@ -78,14 +78,14 @@ function fileOf(header: unknown, bytes: ArrayLike<number> = []): Uint8Array {
 }
 
 describe('printSafetensors and parseSafetensors', () => {
-  it('give back float32 bit by bit, in order', () => {
+  it('round-trip float32 exactly, in order', () => {
     const back = parseSafetensors(
       printSafetensors(tensors, { storage: 'F32', metadata: { note: 'x' } }),
     );
     expect([...back]).toEqual([...tensors]);
   });
 
-  it('give back halves rounded to 11 bits', () => {
+  it('round halves to 11 bits', () => {
     const back = parseSafetensors(printSafetensors(tensors, { storage: 'F16' }));
     expect([...back.get('a')!.values]).toEqual([
       1,
@@ -96,7 +96,7 @@ describe('printSafetensors and parseSafetensors', () => {
     expect([...back.get('b')!.values]).toEqual([3, 4, 65504]);
   });
 
-  it('write a header of a multiple of 8 bytes with the offsets and the metadata', () => {
+  it('write an aligned header with offsets and metadata', () => {
     const file = printSafetensors(new Map([['b', tensors.get('b')!]]), {
       storage: 'F16',
       metadata: { note: 'x' },
@@ -116,7 +116,7 @@ describe('printSafetensors and parseSafetensors', () => {
     expect([...parseSafetensors(file).get('x')!.values]).toEqual([1, -10, 3.140625]);
   });
 
-  it('read a part of a larger buffer', () => {
+  it('read a view of a larger buffer', () => {
     const file = printSafetensors(tensors, { storage: 'F32' });
     const shifted = new Uint8Array(file.length + 3);
     shifted.set(file, 3);
@@ -125,82 +125,58 @@ describe('printSafetensors and parseSafetensors', () => {
     );
   });
 
-  it('refuse what is no safetensors file', () => {
-    expect(() => parseSafetensors(new Uint8Array(4))).toThrow('Expected a safetensors file');
-    expect(() => parseSafetensors(new Uint8Array(100).fill(255))).toThrow(
-      'Expected a safetensors file',
-    );
+  it('reject other files', () => {
+    expect(() => parseSafetensors(new Uint8Array(4))).toThrow('safetensors');
+    expect(() => parseSafetensors(new Uint8Array(100).fill(255))).toThrow('safetensors');
     expect(() => parseSafetensors(fileOf('{"x": '))).toThrow('JSON');
   });
 
-  it('name the tensor of another type', () => {
+  it('reject unsupported types by tensor', () => {
     const integer = fileOf(
       { ids: { dtype: 'I64', shape: [1], data_offsets: [0, 8] } },
       new Uint8Array(8),
     );
-    expect(() => parseSafetensors(integer)).toThrow(
-      'Expected tensor ids to be F32, F16 or BF16, but got I64.',
-    );
+    expect(() => parseSafetensors(integer)).toThrow(/ids .*I64/);
   });
 
   const x = { dtype: 'F32', shape: [1], data_offsets: [0, 4] };
   const y = { ...x, data_offsets: [4, 8] };
   it.each<[string, Uint8Array, string]>([
-    [
-      'is cut off',
-      fileOf({ x, y }, new Uint8Array(7)),
-      'Expected a file of 123 bytes, but got 122',
-    ],
-    ['has bytes of no tensor', fileOf({ x, y }, new Uint8Array(9)), 'of 123 bytes, but got 124'],
-    [
-      'has a hole at the beginning',
-      fileOf({ y }, new Uint8Array(8)),
-      'Expected tensor y to begin at byte 0',
-    ],
-    [
-      'has a hole',
-      fileOf({ x, y: { ...x, data_offsets: [8, 12] } }, new Uint8Array(12)),
-      'Expected tensor y to begin at byte 4 of the data, but it begins at 8.',
-    ],
-    [
-      'has an overlap',
-      fileOf({ x, y: x }, new Uint8Array(4)),
-      'Expected tensor y to begin at byte 4',
-    ],
+    ['is truncated', fileOf({ x, y }, new Uint8Array(7)), '122'],
+    ['has extra bytes', fileOf({ x, y }, new Uint8Array(9)), '124'],
+    ['has a gap at the beginning', fileOf({ y }, new Uint8Array(8)), 'byte 0'],
+    ['has a gap', fileOf({ x, y: { ...x, data_offsets: [8, 12] } }, new Uint8Array(12)), 'byte 4'],
+    ['has an overlap', fileOf({ x, y: x }, new Uint8Array(4)), 'byte 4'],
     ['has a negative offset', fileOf({ x: { ...x, data_offsets: [-4, 0] } }), 'x.data_offsets[0]'],
     [
       'ends before it begins',
       fileOf({ x, y: { ...y, data_offsets: [4, 0] } }, new Uint8Array(8)),
-      'Expected 4 bytes for tensor y (F32, [1]), but got -4.',
+      '-4',
     ],
     [
       'has a shape of more values',
       fileOf({ x: { ...x, shape: [2, 3] } }, new Uint8Array(4)),
-      'Expected 24 bytes for tensor x (F32, [2, 3]), but got 4.',
+      '24 bytes',
     ],
     [
-      'has an endless shape',
+      'has a huge shape',
       fileOf({ x: { ...x, shape: [2 ** 53, 2] } }, new Uint8Array(4)),
       'x.shape[0]',
     ],
-    [
-      'has a type that there is not',
-      fileOf({ x: { ...x, dtype: 'F33' } }, new Uint8Array(4)),
-      'x.dtype',
-    ],
-    ['has no object for a header', fileOf('[1]'), 'its header begins with "["'],
+    ['has an unknown type', fileOf({ x: { ...x, dtype: 'F33' } }, new Uint8Array(4)), 'x.dtype'],
+    ['has a header that is not an object', fileOf('[1]'), 'header'],
     ['has metadata of another type', fileOf({ __metadata__: { a: 1 } }), '__metadata__.a'],
-  ])('refuse a file that %s', (_, file, message) => {
+  ])('reject a file that %s', (_, file, message) => {
     expect(() => parseSafetensors(file)).toThrow(message);
   });
 
-  it('refuse a header that is longer than any', () => {
+  it('reject an oversized header', () => {
     const file = new Uint8Array(100_000_100);
     new DataView(file.buffer).setBigUint64(0, 100_000_001n, true);
     expect(() => parseSafetensors(file)).toThrow('its header would be 100000001 bytes long');
   });
 
-  it('read tensors whatever their order in the header', () => {
+  it('read tensors in any header order', () => {
     const bytes = new Uint8Array(Float32Array.of(1, 2).buffer);
     expect(
       [...parseSafetensors(fileOf({ y, x }, bytes))].map(([name, { values }]) => [name, values[0]]),
@@ -215,19 +191,17 @@ describe('printSafetensors and parseSafetensors', () => {
     (dtype) => {
       const bytes = { F32: [0, 0, 0xc0, 0x7f], F16: [0, 0x7e], BF16: [0xc0, 0x7f] }[dtype]!;
       const file = fileOf({ x: { dtype, shape: [1], data_offsets: [0, bytes.length] } }, bytes);
-      expect(() => parseSafetensors(file)).toThrow(
-        'Expected tensor x to hold finite numbers, but value 0 is NaN',
-      );
+      expect(() => parseSafetensors(file)).toThrow(/tensor x .*NaN/);
     },
   );
 
-  it('write no value that is not finite or that half precision cannot hold, and name its tensor', () => {
+  it('reject values that are not finite or too large, by tensor', () => {
     const of = (value: number) =>
       new Map([['b', { shape: [2], values: Float32Array.of(1, value) }]]);
     for (const value of [NaN, Infinity, -Infinity])
       for (const storage of ['F32', 'F16'] as const)
         expect(() => printSafetensors(of(value), { storage })).toThrow(
-          `Expected tensor b to hold finite numbers, but value 1 is ${value}`,
+          new RegExp(`tensor b .*${value}`),
         );
     expect(() => printSafetensors(of(-65520), { storage: 'F16' })).toThrow(
       /tensor b .*65504.*-65520/,

@@ -17,7 +17,7 @@ const transposed = (m: Matrix): Matrix => m[0].map((_, j) => m.map((row) => row[
 const product = (a: Matrix, b: Matrix): Matrix =>
   a.map((row) => transposed(b).map((column) => row.reduce((sum, x, k) => sum + x * column[k], 0)));
 
-describe('the product on wasm', () => {
+describe('matMul on wasm', () => {
   const forms = [1, 7, 8, 20].flatMap((rows) =>
     [false, true].flatMap((tA) => [false, true].map((tB) => [rows, tA, tB] as const)),
   );
@@ -40,7 +40,7 @@ describe('the product on wasm', () => {
     },
   );
 
-  it('leaves its inputs as they were, and no memory behind over many calls', () => {
+  it('keeps its inputs and leaks no memory', () => {
     const [a, b] = [tensor(6, 16, 8), tensor(6, 12, 8)];
     const before = [a.dataSync().slice(), b.dataSync().slice()];
     const first = tf.matMul(a, b, false, true).dataSync();
@@ -57,7 +57,7 @@ describe('split on wasm', () => {
     [0, [1, 3]],
     [1, [2, 1, 2]],
     [2, [4, 2]],
-  ])('along axis %i gives pieces that join to the whole', (axis, sizes) => {
+  ])('along axis %i returns pieces of the whole', (axis, sizes) => {
     const x = tensor(4, 5, 6);
     const pieces = tf.split(x, sizes, axis);
     expect(pieces.map((p) => p.shape[axis])).toEqual(sizes);

@@ -82,8 +82,8 @@ const CASES: [string, () => tf.Tensor[]][] = [
   ['attention over what is cached, heads wider than a workgroup', () => [attended(80)]],
 ];
 
-describe.skipIf(!HAS_WEBGPU)('the webgpu backend, where there is one', () => {
-  it.each(CASES)('computes %s and its gradients as wasm does, within 1e-5', async (_, compute) => {
+describe.skipIf(!HAS_WEBGPU)('the webgpu backend (needs a GPU)', () => {
+  it.each(CASES)('computes %s and its gradients as wasm, within 1e-5', async (_, compute) => {
     await useBackend('wasm');
     const expected = await Promise.all(compute().map((tensor) => tensor.data()));
     await useBackend('webgpu');
@@ -94,7 +94,7 @@ describe.skipIf(!HAS_WEBGPU)('the webgpu backend, where there is one', () => {
     });
   });
 
-  it('keeps no more free memory than it may, with numbers that stay right', async () => {
+  it('limits free memory and stays correct', async () => {
     await useBackend('webgpu');
     const most = 2e5;
     boundFreeBuffers(tf.backend(), most);
