@@ -1,4 +1,6 @@
-/** `parallelsearch serve-retriever`: serves passages by Search-R1's retrieval protocol. */
+/**
+ * `parallelsearch serve-retriever`: serves passages by Search-R1's retrieval protocol.
+ */
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
