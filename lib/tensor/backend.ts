@@ -4,9 +4,6 @@ import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { BACKEND_NAMES, TRIED_BACKENDS, type BackendName } from './backend-names.js';
-import { installNativeKernels } from './native.js';
-import { installWasmKernels } from './wasm.js';
-import { boundFreeBuffers, installWebGpuKernels } from './webgpu.js';
 
 // Registers the gradients: tfjs-core has them only in files that Node cannot load, which
 // the build bundles.
@@ -56,7 +53,7 @@ async function loadNative(wantGpu: boolean): Promise<string> {
       await tf.setBackend('tensorflow');
       const backend = tf.backend() as unknown as NodeBinding;
       if (wantGpu && !backend.isUsingGpuDevice) throw new Error('finds no CUDA device');
-      installOnce(installNativeKernels);
+      installOnce((await import('./native.js')).installNativeKernels);
       return `${name}, libtensorflow ${backend.binding?.TF_Version ?? 'unknown'}`;
     } catch (error) {
       failures.push(`${name} ${firstLine(error)}`);
@@ -70,7 +67,7 @@ async function loadWasm(): Promise<string> {
   const entry = createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm');
   wasm.setWasmPaths(`${dirname(entry)}/`);
   if (!(await tf.setBackend('wasm'))) throw new Error('failed to initialise');
-  installOnce(installWasmKernels);
+  installOnce((await import('./wasm.js')).installWasmKernels);
   return `@tensorflow/tfjs-backend-wasm ${wasm.version_wasm}`;
 }
 
@@ -97,6 +94,7 @@ interface Dawn {
 
 /** The GPU's name, once it has been opened. */
 let gpuDevice: string | null = null;
+let isWebGpuSetUp = false;
 
 async function openGpu(): Promise<string> {
   const dawn = loadOptional<Dawn>('webgpu');
@@ -113,15 +111,15 @@ async function openGpu(): Promise<string> {
   return adapter.info.description || adapter.info.device;
 }
 
-function setUpWebGpu(): void {
-  installWebGpuKernels();
-  boundFreeBuffers(tf.backend(), FREE_BYTES);
-}
-
 async function loadWebGpu(): Promise<string> {
   gpuDevice ??= await openGpu();
   if (!(await tf.setBackend('webgpu'))) throw new Error('failed to initialise');
-  installOnce(setUpWebGpu);
+  if (!isWebGpuSetUp) {
+    const { boundFreeBuffers, installWebGpuKernels } = await import('./webgpu.js');
+    installWebGpuKernels();
+    boundFreeBuffers(tf.backend(), FREE_BYTES);
+    isWebGpuSetUp = true;
+  }
   return `@tensorflow/tfjs-backend-webgpu on ${gpuDevice}, Dawn ${optionalVersion('webgpu')}`;
 }
 

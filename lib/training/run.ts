@@ -88,7 +88,7 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * works in the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
-  const trainer = createTrainer(run);
+  const trainer = await createTrainer(run);
   const { keepSteps = [] } = run;
   const { numSteps } = trainer.loop;
   try {

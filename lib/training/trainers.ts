@@ -1,24 +1,19 @@
-/** The trainers by name. */
-import { createGrpoTrainer } from './grpo.js';
+/** The trainers by name, each loaded when it is used. */
 import type { TrainerName } from './methods.js';
-import { createPpoTrainer } from './ppo.js';
-import {
-  createDemonstrationTrainer,
-  createRejectionSampling,
-  createSupervisedFineTuning,
-} from './supervised.js';
 import type { Trainer, TrainingTask } from './trainer.js';
-import { createSimulatorTraining, createZeroSearch } from './zerosearch.js';
 
-const TRAINERS: Readonly<Record<TrainerName, (task: TrainingTask) => Trainer>> = {
-  grpo: createGrpoTrainer,
-  ppo: createPpoTrainer,
-  sft: createSupervisedFineTuning,
-  'rejection-sampling': createRejectionSampling,
-  demonstrations: createDemonstrationTrainer,
-  zerosearch: createZeroSearch,
-  'zerosearch-simulator': createSimulatorTraining,
+type Create = (task: TrainingTask) => Trainer;
+
+const TRAINERS: Readonly<Record<TrainerName, () => Promise<Create>>> = {
+  grpo: async () => (await import('./grpo.js')).createGrpoTrainer,
+  ppo: async () => (await import('./ppo.js')).createPpoTrainer,
+  sft: async () => (await import('./supervised.js')).createSupervisedFineTuning,
+  'rejection-sampling': async () => (await import('./supervised.js')).createRejectionSampling,
+  demonstrations: async () => (await import('./supervised.js')).createDemonstrationTrainer,
+  zerosearch: async () => (await import('./zerosearch.js')).createZeroSearch,
+  'zerosearch-simulator': async () => (await import('./zerosearch.js')).createSimulatorTraining,
 };
 
 /** The trainer that a task's configuration names. */
-export const createTrainer = (task: TrainingTask): Trainer => TRAINERS[task.config.trainer](task);
+export const createTrainer = async (task: TrainingTask): Promise<Trainer> =>
+  (await TRAINERS[task.config.trainer]())(task);

@@ -20,7 +20,7 @@ const ENTRIES = [
   ['parallelsearch/experiments', '../dist/experiments/index.js'],
 ];
 const MAX_NAMES = 90;
-const MAX_FILES = 108;
+const MAX_FILES = 90;
 const isBuilt = existsSync(packagePath('dist', 'index.js'));
 const folder = temporaryFolder();
 

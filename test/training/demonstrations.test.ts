@@ -31,7 +31,7 @@ const trainerOf = (
 };
 
 it('makes demonstrations likelier, under each prompt in turn', async () => {
-  const trainer = trainerOf([COMPARISON, SEQUENTIAL]);
+  const trainer = await trainerOf([COMPARISON, SEQUENTIAL]);
   const steps = [];
   for (let step = 0; step < 5; step++) steps.push(await trainer.next());
   const prompts = steps.map(
@@ -64,7 +64,7 @@ it('makes demonstrations likelier, under each prompt in turn', async () => {
 });
 
 it('leaves out what the passages did not show', async () => {
-  const trainer = trainerOf([SEQUENTIAL], { passages: PASSAGES.slice(2, 4) });
+  const trainer = await trainerOf([SEQUENTIAL], { passages: PASSAGES.slice(2, 4) });
   expect((await trainer.next()).metrics).toMatchObject({ demonstrations: 0, loss: 0 });
   trainer.dispose();
 });
@@ -77,7 +77,7 @@ it.each([
 ])('learns from what was shown alone: %s', async (_, answers, maxPassageWords, demonstrations) => {
   const [film, birth] = SEQUENTIAL.metadata.graph!;
   const metadata = { ...SEQUENTIAL.metadata, graph: [film, { ...birth, answers }] };
-  const trainer = trainerOf([{ ...SEQUENTIAL, metadata }], { maxPassageWords });
+  const trainer = await trainerOf([{ ...SEQUENTIAL, metadata }], { maxPassageWords });
   const { metrics } = await trainer.next();
   expect([metrics.demonstrations, metrics.loss > 0]).toEqual([demonstrations, demonstrations > 0]);
   trainer.dispose();
@@ -85,7 +85,7 @@ it.each([
 
 it('learns at a rate that falls to nothing', async () => {
   const settings = { steps: 5, warmupSteps: 1, questionsPerStep: 2, learningRate: 0.02 };
-  const trainer = trainerOf([SEQUENTIAL], { settings });
+  const trainer = await trainerOf([SEQUENTIAL], { settings });
   const rates: number[] = [];
   for (let step = 0; step < 5; step++) rates.push((await trainer.next()).metrics.learning_rate);
   expect(rates).toEqual(
@@ -94,8 +94,8 @@ it('learns at a rate that falls to nothing', async () => {
   trainer.dispose();
 });
 
-it('needs a question with a dependency graph', () => {
-  expect(() => trainerOf([{ ...SEQUENTIAL, metadata: {} }])).toThrow(
+it('needs a question with a dependency graph', async () => {
+  await expect(trainerOf([{ ...SEQUENTIAL, metadata: {} }])).rejects.toThrow(
     'Expected training questions with dependency graphs, which demonstrations are made from, but none of 1 has one.',
   );
 });

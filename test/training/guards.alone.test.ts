@@ -23,10 +23,10 @@ const diverging = vi.hoisted(() => ({ times: 0 }));
 vi.mock('../../lib/training/trainers.js', async (load) => {
   const { createTrainer } = await load<typeof import('../../lib/training/trainers.js')>();
   return {
-    createTrainer: (
+    createTrainer: async (
       task: Parameters<typeof createTrainer>[0],
     ): ReturnType<typeof createTrainer> => {
-      const trainer = createTrainer(task);
+      const trainer = await createTrainer(task);
       return {
         ...trainer,
         next: async (isUsable) => {

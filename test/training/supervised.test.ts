@@ -13,7 +13,11 @@ beforeAll(async () => {
   model = chattyModel();
 });
 
-const trainerOf = (trainer: TrainerName, goldenAnswers: string[], settings: object = {}): Trainer =>
+const trainerOf = (
+  trainer: TrainerName,
+  goldenAnswers: string[],
+  settings: object = {},
+): Promise<Trainer> =>
   createTrainer({
     config: tinyTraining({ trainer, settings, rewards: { preset: 'search-r1' } }),
     model,
@@ -24,7 +28,7 @@ const trainerOf = (trainer: TrainerName, goldenAnswers: string[], settings: obje
 describe('rejection sampling', () => {
   it('imitates what is right of five rollouts a question, always of the initial model', async () => {
     // What the chatty model often says.
-    const trainer = trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 16 });
+    const trainer = await trainerOf('rejection-sampling', ['Reed'], { questionsPerStep: 16 });
     const first = await trainer.next();
     const { trajectories, metrics } = first;
     expect(trajectories).toHaveLength(80);
@@ -50,7 +54,7 @@ describe('rejection sampling', () => {
   });
 
   it('learns nothing in a step without a right rollout', async () => {
-    const trainer = trainerOf('rejection-sampling', ['never written']);
+    const trainer = await trainerOf('rejection-sampling', ['never written']);
     expect((await trainer.next()).metrics).toMatchObject({
       loss: 0,
       grad_norm: 0,
@@ -61,7 +65,7 @@ describe('rejection sampling', () => {
 });
 
 it('supervised fine-tuning makes gold answers likelier', async () => {
-  const trainer = trainerOf('sft', ['1960'], { steps: 8 });
+  const trainer = await trainerOf('sft', ['1960'], { steps: 8 });
   const [prompt, answer] = ['When?', '<answer> 1960 </answer>'].map((text) =>
     TOKENIZER.encode(text),
   );

@@ -60,7 +60,12 @@ describe('the policy that plays the search engine', () => {
         ? `<answer> ${row % 2 ? 1960 : 1904} </answer>`
         : `<search> ${query} </search>`,
     );
-    const trainer = createTrainer({ config: simulating, model, questions: [question], retriever });
+    const trainer = await createTrainer({
+      config: simulating,
+      model,
+      questions: [question],
+      retriever,
+    });
     const update = vi.spyOn(trainer.loop.trained, 'update');
     const { trajectories, metrics } = await trainer.next();
     const rows = update.mock.calls.flatMap(([some]) => some);
@@ -147,7 +152,7 @@ describe('ZeroSearch', () => {
     const asked = letItWrite(
       printDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]),
     );
-    const trainer = trainerOf({ simulator, startNoise: noise, endNoise: noise });
+    const trainer = await trainerOf({ simulator, startNoise: noise, endNoise: noise });
     const { trajectories, metrics } = await trainer.next();
     const turns = trajectories.flatMap(({ searchTurns }) => searchTurns);
     expect(turns.length).toBeGreaterThan(0);
@@ -170,7 +175,7 @@ describe('ZeroSearch', () => {
 
   it('tells the policy so where no document was written', async () => {
     letItWrite('nothing of use');
-    const trainer = trainerOf({ simulator });
+    const trainer = await trainerOf({ simulator });
     const { trajectories, metrics } = await trainer.next();
     const results = trajectories.flatMap(({ searchTurns }) =>
       searchTurns.flatMap((turn) => turn.results),
@@ -181,8 +186,8 @@ describe('ZeroSearch', () => {
   });
 
   it('says what is missing', async () => {
-    expect(() => trainerOf()).toThrow('Train one with --method zerosearch:simulator');
-    const trainer = trainerOf({ simulator: join(folder, 'nowhere') });
+    await expect(trainerOf()).rejects.toThrow('Train one with --method zerosearch:simulator');
+    const trainer = await trainerOf({ simulator: join(folder, 'nowhere') });
     await expect(trainer.next()).rejects.toThrow('nowhere');
     trainer.dispose();
   });
