@@ -1,12 +1,11 @@
 /**
- * Whether two versions of the project behave alike: the JSON of every report, 300 answers
- * given anew, and two GRPO steps.
+ * Whether two versions of the project behave alike: the JSON of every report, 300 fresh
+ * answers and two GRPO steps.
  *
- *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER   # of a checkout in which `npm start` has run
- *   node scripts/compare-behaviour.mjs compare BEFORE AFTER       # of two such folders
+ *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER   # after `npm start` there
+ *   node scripts/compare-behaviour.mjs compare BEFORE AFTER       # two such folders
  *
- * It goes through the command line alone, so that it can look at versions whose modules
- * have other names.
+ * It only uses the command line, so it works for versions whose modules have other names.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,7 +14,7 @@ import { join } from 'node:path';
 
 const NUM_QUESTIONS = 300;
 const NUM_STEPS = 2;
-/** Differences in what a machine is, or how fast: nothing that a version decides. */
+/** Depends on the machine, not on the version. */
 const IGNORED = new Set([
   'commit',
   'durationSeconds',
@@ -59,7 +58,9 @@ function run(checkout, args) {
 /** Writes what a checkout does into a folder. */
 function snapshot(checkout, folder) {
   const reports = join(checkout, 'reports');
-  const names = readdirSync(reports).filter((name) => name.endsWith('.json'));
+  const names = readdirSync(reports).filter(
+    (name) => name.endsWith('.json') && !name.endsWith('.page.json'),
+  );
   if (names.length === 0)
     throw new Error(`Expected reports in ${reports}, but found none. Run "npm start" there.`);
   for (const name of names) cpSync(join(reports, name), join(folder, 'reports', name));
@@ -113,6 +114,16 @@ function report(what, before, after) {
   numDifferent += gone.length + added.length;
 }
 
+/**
+ * The rows, contrasts or claims of a report. Version 0.1.0 had rows of training among the
+ * others, and the paper's figures not in contrasts.
+ */
+function items(result, part) {
+  if (part === 'rows') return [...(result.rows ?? []), ...(result.frames?.training ?? [])];
+  if (part === 'contrasts') return (result.contrasts ?? []).map(({ paper: _, ...rest }) => rest);
+  return result.claims ?? [];
+}
+
 function compareReports(before, after) {
   const names = new Set([before, after].flatMap((folder) => readdirSync(join(folder, 'reports'))));
   for (const name of [...names].sort()) {
@@ -121,7 +132,8 @@ function compareReports(before, after) {
       return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
     });
     for (const part of ['rows', 'contrasts', 'claims'])
-      if (a[part] || b[part]) report(`${name} ${part}`, asSet(a[part] ?? []), asSet(b[part] ?? []));
+      if (a[part] || b[part])
+        report(`${name} ${part}`, asSet(items(a, part)), asSet(items(b, part)));
   }
 }
 
