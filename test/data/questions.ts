@@ -1,4 +1,4 @@
-/** Small questions for tests that are about one or two of their fields. */
+/** Minimal questions for tests. */
 import type { Question, QuestionGraph, SubQuestion } from '../../lib/data/question.js';
 
 export const subQuestion = (id: string, fields: Partial<SubQuestion> = {}): SubQuestion => ({

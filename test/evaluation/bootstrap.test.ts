@@ -17,7 +17,7 @@ import { createRandom } from '../../lib/random.js';
 import { result, syntheticResults } from '../experiments/synthetic.js';
 
 const everything = { benchmark: 'all', subset: 'all' };
-/** Of the resamples, as a population. */
+/** Population deviation of the resamples. */
 const deviation = ({ samples }: Estimate): number =>
   sampleDeviation(samples)! * Math.sqrt((samples.length - 1) / samples.length);
 
@@ -47,7 +47,7 @@ function bootstrapOf(
   return (method: string) => bootstrap.estimate({ method, model: 'base' }, 'em', weights);
 }
 
-/** `share` of `n` questions right, deterministic. */
+/** The first `share` of `n` questions is right. */
 const shareRight = (n: number, share: number): (0 | 1)[] =>
   Array.from({ length: n }, (_, i) => (i < n * share ? 1 : 0));
 
@@ -137,7 +137,7 @@ describe('seed resampling', () => {
 });
 
 describe('resampling of initial models', () => {
-  /** Two runs of each of two warm-ups, all of whose questions a warm-up decides. */
+  /** Two runs of each of two initial models, which decide all answers. */
   const twoLevels = (method: string, perRun: readonly (readonly number[])[]): QuestionResult[] =>
     perRun.flatMap((seeds, w) =>
       answers(
@@ -147,8 +147,7 @@ describe('resampling of initial models', () => {
     );
 
   it('adds the variance between initial models and that between their runs', () => {
-    // Within a stratum of equal answers questions add nothing; here runs are all right or
-    // all wrong.
+    // Runs are all right or all wrong, so questions add no variance.
     const deviationOf = (perRun: number[][]): number =>
       deviation(bootstrapOf(twoLevels('a', perRun))('a'));
     expect(

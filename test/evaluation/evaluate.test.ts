@@ -13,7 +13,7 @@ const search = (...queries: string[]): string =>
   `<think> a </think><search> ${queries.join(' ## ')} </search>`;
 const answer = (text: string): string => `<think> b </think><answer> ${text} </answer>`;
 
-/** A trajectory in which every text but the last is a search that was executed. */
+/** A trajectory in which every text but the last is an executed search. */
 function trajectoryOf(
   { id, question, goldenAnswers }: typeof SINGLE,
   ...texts: string[]
@@ -173,7 +173,7 @@ describe('a policy whose calls may overlap', () => {
   };
   const questions = [SINGLE, SEQUENTIAL, COMPARISON];
   const rollout = rolloutConfigOf('parallelsearch');
-  /** The scripted policy, each call of which is let go by `until`. */
+  /** A scripted policy whose calls wait for `until`. */
   const overlapping = (until: (context: string) => Promise<unknown>): Policy => {
     const policy = scriptedPolicy(scripts);
     return {

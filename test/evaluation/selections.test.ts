@@ -7,7 +7,7 @@ import {
 } from '../../lib/evaluation/selections.js';
 import { result } from '../experiments/synthetic.js';
 
-/** The subsets of all questions that one belongs to. */
+/** The subsets that contain a question. */
 const subsetsOf = (fields: Parameters<typeof result>[0]): string[] =>
   listSelections([result(fields)])
     .filter(({ benchmark }) => benchmark === 'all')

@@ -1,7 +1,4 @@
-/**
- * Rollouts that other trainers recorded: read, scored, and written as those of a run of
- * this project.
- */
+/** Other trainers' rollouts are read, scored and written as a run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -21,10 +18,7 @@ const SEARCH = '<think> both </think>\n<search> Ada Stone ## Bo Reed ## Cy Hill 
 const FOUND = '<information>Doc 1(Title: Bo Reed) Bo Reed is a singer born in 1904.</information>';
 const RIGHT = `${SEARCH}${FOUND}<think> t </think>\n<answer> Bo Reed </answer>`;
 const WRONG = '<think> t </think>\n<answer> Cy Hill </answer>';
-/**
- * Of the comparison: right and decomposed in one turn; wrong in the right format, without
- * a search.
- */
+/** Right and decomposed in one turn; wrong, well-formed and without a search. */
 const SCORES = [1 + 3 * 0.15, 0 - 0.35 + 0.1].map(Math.fround);
 const PROMPT = `user\nAnswer. Question: ${COMPARISON.question}\nassistant\n`;
 const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };
@@ -108,7 +102,7 @@ describe('rollouts of verl', () => {
   });
 
   it('report text that does not tell who wrote what', async () => {
-    // A passage that ends its block of information.
+    // A passage that contains a closing tag.
     writeStep(1, [line(RIGHT.replace('1904.', '1904.</information>'), 0), line(RIGHT, SCORES[0])]);
     const { numAmbiguous } = await importRollouts(readVerlRollouts(recorded), options);
     expect(numAmbiguous).toBe(1);
@@ -171,7 +165,7 @@ describe('rollouts of TRL', () => {
       segments: JSON.stringify(segments),
       ground_truth: JSON.stringify(TRUTH),
     };
-    // The numbers of these columns are the writer's of TRL: see trl.test.ts.
+    // trl.test.ts checks TRL's own numbers.
     const rows = [{ ...row, reward: 1, advantage: 0 }];
     await writeParquet(join(recorded, 'completions_00002.parquet'), rows, columns);
     const read = readTrlRollouts(recorded);

@@ -25,7 +25,7 @@ export async function runPython(
     TOKENIZERS_PARALLELISM: 'false',
     PYTHONDONTWRITEBYTECODE: '1',
   };
-  // verl's launch script asks for it.
+  // For verl's launch script.
   const launched = { PYTHON: verlPython };
   const env = {
     ...process.env,

@@ -20,7 +20,7 @@ describe('crc32c', () => {
   });
 
   it('is masked within 32 bits', () => {
-    // Nothing has the checksum 0.
+    // Empty input has the checksum 0.
     expect(maskedCrc(new Uint8Array())).toBe(0xa282ead8);
     expect(maskedCrc(bytesOf('123456789'))).toBe(0xc78ab0e5);
   });

@@ -1,6 +1,6 @@
 /**
- * Two steps of TRL's GRPOTrainer on an export: PARALLELSEARCH_TRL_PYTHON names a Python
- * that has it.
+ * Two steps of TRL's GRPOTrainer on an export, with the Python of
+ * PARALLELSEARCH_TRL_PYTHON.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -22,7 +22,7 @@ import { PATIENCE_MS, runPython, trlPython } from './python.js';
 const root = temporaryFolder();
 const folder = path.join(root, 'trl');
 const GROUP_SIZE = 4;
-/** What the paper's settings are replaced by, for a small model on a CPU. */
+/** Overrides for a small model on a CPU. */
 const SMALL = {
   max_steps: 2,
   num_generations: GROUP_SIZE,
@@ -39,12 +39,11 @@ const SMALL = {
 };
 
 describe.skipIf(!trlPython)(
-  'TRL (skipped without PARALLELSEARCH_TRL_PYTHON, a Python with TRL)',
+  'TRL (needs PARALLELSEARCH_TRL_PYTHON)',
   { timeout: PATIENCE_MS },
   () => {
     const steps: { step: number; rollouts: RecordedRollout[] }[] = [];
     beforeAll(async () => {
-      // A model that has learnt to search in the small world.
       const questions = (await loadQuestions()).filter((_, i) => i % 50 === 0);
       const server = await startRetrievalServer(createBm25Retriever(await loadPassages()));
       await writeTrl(folder, trainingExport({ questions, retriever: server.url }));
@@ -61,7 +60,7 @@ describe.skipIf(!trlPython)(
         steps.push(step);
     }, PATIENCE_MS);
 
-    it('makes two steps, in which the policy searches', () => {
+    it('trains two steps with searches', () => {
       expect(steps.map(({ step, rollouts }) => [step, rollouts.length])).toEqual([
         [1, 2 * GROUP_SIZE],
         [2, 2 * GROUP_SIZE],
@@ -73,7 +72,7 @@ describe.skipIf(!trlPython)(
       expect(found.length).toBeGreaterThan(4);
     });
 
-    it('gives the rewards that this library gives', () => {
+    it('computes the same rewards', () => {
       for (const { segments, truth, score } of steps.flatMap(({ rollouts }) => rollouts)) {
         const rollout = scoringInputFromSegments(segments, {
           goldenAnswers: truth.target,
@@ -85,7 +84,7 @@ describe.skipIf(!trlPython)(
       }
     });
 
-    it('gives the advantages that this library gives, but for 1e-4 beside the deviation where it has 1e-6', () => {
+    it('computes the same advantages, except for an epsilon of 1e-4', () => {
       for (const { rollouts } of steps)
         for (const group of groupsOf(rollouts, GROUP_SIZE)) {
           const scores = group.map(({ score }) => score);
@@ -103,7 +102,7 @@ describe.skipIf(!trlPython)(
       expect(advantages.some((advantage) => advantage !== 0)).toBe(true);
     });
 
-    it('leaves rollouts and weights that come back', async () => {
+    it('writes rollouts and weights that can be imported', async () => {
       const questions = await loadQuestions();
       const options = {
         folder: path.join(root, 'run'),

@@ -1,6 +1,5 @@
 /**
- * An export against the installed verl: what a GPU is not needed for.
- * PARALLELSEARCH_VERL_PYTHON names a Python that has it.
+ * An export against verl, without a GPU, with the Python of PARALLELSEARCH_VERL_PYTHON.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +14,7 @@ import { trainingExport, MODEL } from './exports.js';
 import { PATIENCE_MS, runPython, verlPython } from './python.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
-const skipped = '(skipped without PARALLELSEARCH_VERL_PYTHON, a Python with verl)';
+const skipped = '(needs PARALLELSEARCH_VERL_PYTHON)';
 const root = temporaryFolder();
 const ALGORITHMS = [
   ['parallelsearch', 'grpo, 14 settings'],
@@ -32,32 +31,32 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
       const { questions } = trainingExport();
       const numbers = await writeVerl(folder, trainingExport({ method }));
       expect(numbers).toEqual({ train: questions.length / 2, val: questions.length / 2 });
-      const told = await runPython(verlPython!, ['check.py'], folder);
-      expect(told).toContain(`configuration: ${settings} of the paper, accepted by verl\n`);
+      const output = await runPython(verlPython!, ['check.py'], folder);
+      expect(output).toContain(`configuration: ${settings} of the paper, accepted by verl\n`);
       for (const split of ['train', 'val'])
-        expect(told).toContain(`dataset: ${questions.length / 2} rows of ${split}\n`);
-      expect(told).toContain(
+        expect(output).toContain(`dataset: ${questions.length / 2} rows of ${split}\n`);
+      expect(output).toContain(
         "calls the reward, components ['decomposition', 'format', 'outcome', 'score', 'search_count']",
       );
-      expect(told).toContain(
+      expect(output).toContain(
         'agent loop: 4 rollouts of policy information policy notice policy; mask, log-probs and rewards',
       );
-      expect(told).toContain('All of it fits the installed verl.');
+      expect(output).toContain('All of it fits the installed verl.');
       expect(existsSync(path.join(folder, 'agent_loops.check.yaml'))).toBe(false);
     },
   );
 
-  it('reads the configuration by the launch script, with settings of one’s own', async () => {
+  it('reads the configuration and overrides from the launch script', async () => {
     const folder = path.join(root, 'launch');
     await writeVerl(folder, trainingExport());
-    const told = await runPython('sh', ['launch.sh', '--cfg', 'job', 'trainer.nnodes=3'], folder);
-    expect(told).toContain(`root: ${folder}\n`);
-    expect(told).toContain('  nnodes: 3\n');
-    expect(told).toMatch(/reward_kwargs:\n +lambda_d: 0\.15\n/);
+    const output = await runPython('sh', ['launch.sh', '--cfg', 'job', 'trainer.nnodes=3'], folder);
+    expect(output).toContain(`root: ${folder}\n`);
+    expect(output).toContain('  nnodes: 3\n');
+    expect(output).toMatch(/reward_kwargs:\n +lambda_d: 0\.15\n/);
   });
 });
 
-describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_MS }, () => {
+describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS }, () => {
   const folder = path.join(root, 'trained');
   const questions = trainingExport().questions;
   beforeAll(async () => {
@@ -69,7 +68,7 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
     );
   }, PATIENCE_MS);
 
-  it('comes back as rollouts with the rewards that they have here', async () => {
+  it('is imported as rollouts with equal rewards', async () => {
     const run = path.join(root, 'run');
     const options = { folder: run, questions, method: 'parallelsearch', trainer: 'verl' };
     const imported = await importRollouts(readVerlRollouts(path.join(folder, 'rollouts')), options);
@@ -85,7 +84,7 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
         'policy',
       ]);
       expect(finish).toBe('answer');
-      // A notice spoils the format of a right answer.
+      // A notice breaks the format.
       expect(rewards).toMatchObject({
         outcome: 1,
         format: -0.1,
@@ -94,7 +93,7 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
     }
   });
 
-  it('comes back as weights, once they are merged', async () => {
+  it('is imported as merged weights', async () => {
     expect(() => findCheckpoint(path.join(folder, 'checkpoints'))).toThrow(
       'verl.model_merger merge',
     );
@@ -105,7 +104,7 @@ describe.skipIf(!verlPython)(`what verl writes ${skipped}`, { timeout: PATIENCE_
       [MODEL, model].map((one) => readSafetensors(path.join(one, 'model.safetensors'))),
     );
     expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
-    // verl saves bfloat16, of eight bits of precision.
+    // verl saves bfloat16, with 8 bits of precision.
     const name = 'model.layers.0.mlp.up_proj.weight';
     for (const [i, value] of before.get(name)!.values.entries())
       if (i % 97 === 0)

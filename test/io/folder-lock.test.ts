@@ -16,8 +16,7 @@ import { folderForEach } from '../folder.js';
 const inFolder = folderForEach();
 
 /**
- * A lock as a process has left it that gave its last sign so many seconds ago; without a
- * holder, killed before it named itself.
+ * Leaves a lock last updated `age` seconds ago; without a holder as after an early kill.
  */
 function leaveLock(age: number, holder?: { pid: number; host?: string; started?: string }): void {
   mkdirSync(inFolder('run.lock'));

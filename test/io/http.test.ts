@@ -12,10 +12,7 @@ const REQUEST: JsonRequest = {
 let server: LocalServer | undefined;
 afterEach(() => server?.close());
 
-/**
- * What a server is asked for that gives one answer after the other, the last one again
- * and again.
- */
+/** Requests to a server that gives these answers in order, then repeats the last. */
 async function serveAnswers(...answers: (() => Response)[]): Promise<ServedRequest[]> {
   const asked: ServedRequest[] = [];
   server = await serveLocally(0, async (request) => {

@@ -14,7 +14,7 @@ it('keeps lists, named fields, nulls and Unicode text', async () => {
   const rows = [
     { name: 'naïve 北京 😀', words: ['a', ''], inner: { n: -7, list: [{ a: 'x' }, { a: null }] } },
     { name: null, words: [], inner: { n: null, list: [] } },
-    // More rows than go into the first group.
+    // More rows than one row group.
     ...Array.from({ length: 1500 }, (_, i) => ({
       name: `${i}`,
       words: [`${i}`],

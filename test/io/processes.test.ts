@@ -85,7 +85,7 @@ it('serve does nothing outside a worker', () => {
 
 const isPosix = process.platform !== 'win32';
 
-/** Process ids that there are, with those of their parents. */
+/** The ids of all processes and of their parents. */
 const processes = (): number[][] =>
   execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
     .trim()
@@ -144,7 +144,7 @@ describe('runConcurrently', () => {
 
 const inFolder = folderForEach();
 
-/** The address of a module that a process runs. */
+/** Writes a module. Returns its URL. */
 function moduleOf(script: string): string {
   writeFileSync(inFolder('module.mjs'), script);
   return pathToFileURL(inFolder('module.mjs')).href;

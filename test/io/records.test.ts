@@ -53,7 +53,7 @@ describe('writeArchives', () => {
     );
     expect((await readdir(folder)).sort()).toEqual(['a.x.jsonl.br', 'b.x.jsonl.br']);
     expect(await valueIn(folder, 'a/2')).toBe('line\nof\ttwo');
-    // What an archive has stays in it, whoever writes; what is new does not touch it.
+    // Existing records stay in their archive; new ones do not touch it.
     const a = await readFile(join(folder, 'a.x.jsonl.br'));
     await writeArchives(folder, 'y', new Map([['a/3', record('other')]]));
     expect(await readFile(join(folder, 'a.x.jsonl.br'))).toEqual(a);

@@ -12,7 +12,7 @@ import { rolloutLike } from './rollouts.js';
 import { decomposition, isDecomposed, outcomeReward } from '../../lib/rewards/parallelsearch.js';
 import type { RewardComponents } from '../../lib/rollout/trajectory.js';
 
-/** Hand-worked figures are sums of a few decimals: equal to 12 places. */
+/** Tolerance for sums of decimals. */
 const PLACES = 12;
 
 const turnsArbitrary = fc.array(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), {

@@ -1,6 +1,6 @@
 import type { ScoringInput } from '../../lib/rewards/reward.js';
 
-/** A right answer to a comparison, searched for at once; with changes. */
+/** A right answer to a comparison, searched in parallel. */
 export const rolloutLike = (change: Partial<ScoringInput> = {}): ScoringInput => ({
   answer: 'right',
   goldenAnswers: ['right'],

@@ -50,7 +50,7 @@ describe('key words', () => {
   });
 });
 
-/** A rollout of the sequential question whose searches brought the passages given. */
+/** A rollout of the sequential question with these passages per search. */
 function searched(
   turns: readonly (readonly [query: string, ids: string[]])[],
   answer: string,

@@ -1,4 +1,4 @@
-/** Rows side by side: a turn at a time, as each would go alone. */
+/** Rows that run together give the same results as alone. */
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';

@@ -1,4 +1,4 @@
-/** Contexts and turns that are too short for all that was found. */
+/** Contexts and turns too short for all passages. */
 import { describe, expect, it } from 'vitest';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
@@ -26,7 +26,7 @@ describe('passages that do not fit', () => {
   });
   const two = printInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
   const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
-  // Three turns may follow, and the next text of the policy.
+  // Three more turns, and the policy's next text.
   const enoughForTwo =
     prompt.length + SEARCH.length + two.length + 3 * 10 + OPTIONS.maxNewTokens + 1;
   const search = async (maxLength: number, reservePerTurn?: number) => {
@@ -70,7 +70,7 @@ describe('passages that do not fit', () => {
     expect(whole.segments[2].text).toBe(printed((title) => `All about ${title}.`));
     expect(wide.segments).toEqual(whole.segments);
     const short = printed(() => 'All');
-    // What is cut off takes no room either.
+    // Cut words take no room.
     const cut = await show({ maxPassageWords: 1, maxInformationTokens: short.length });
     expect(cut.segments[2].text).toBe(short);
     expect(cut.searchTurns).toEqual(whole.searchTurns);

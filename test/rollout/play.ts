@@ -1,6 +1,4 @@
-/**
- * Questions that a scripted policy answers, with what the tests of the rollout ask it.
- */
+/** Plays rollouts with a scripted policy. */
 import type { Question } from '../../lib/data/question.js';
 import { rolloutConfigOf } from '../../lib/training/methods.js';
 import { createRandom } from '../../lib/random.js';
@@ -27,7 +25,7 @@ export const ask = (text: string): Question => ({
   metadata: {},
 });
 
-/** Query "x" finds the passage "x", whose text says so. */
+/** Query "x" finds the passage "x". */
 export function library(): Retriever & { calls: string[][] } {
   const calls: string[][] = [];
   return {

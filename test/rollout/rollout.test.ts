@@ -1,4 +1,3 @@
-/** A question's way through Algorithm 1, and what can stop it. */
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
@@ -44,8 +43,7 @@ describe('Algorithm 1', () => {
   });
 
   it('marks searches without a similar passage', async () => {
-    // The best passage of each query scores 2: less than a tenth of 21, and not less than
-    // that of 20.
+    // The best score is 2: below a tenth of 21, but not of 20.
     const fullScore = (query: string): number => (query === 'X' ? 21 : 20);
     const { trajectories } = await play(
       { 'who?': [SEARCH, ANSWER] },

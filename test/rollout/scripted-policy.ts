@@ -1,10 +1,8 @@
-/** A policy that says what a script says, for tests of what surrounds it. */
+/** A policy that follows a script. */
 import type { Generation, Policy, SamplingOptions } from '../../lib/policy/policy.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
 
-/**
- * One token a character, as no subword tokenizer would cut it: ids that drift would show.
- */
+/** One token per character, so that re-encoded ids would show. */
 export const CHARACTERS: Tokenizer = {
   encode: (text) => Array.from(text, (c) => c.codePointAt(0)!),
   decode: (ids) => String.fromCodePoint(...ids),
@@ -19,10 +17,7 @@ export interface ScriptedPolicy extends Policy {
   options: SamplingOptions[];
 }
 
-/**
- * @param scripts what it says, turn by turn, to the question that its context's prompt
- * asks; a script that is at its end says its last line again
- */
+/** @param scripts texts by question, turn by turn; the last one repeats */
 export function scriptedPolicy(
   scripts: Record<string, readonly string[]>,
   maxLength = 100_000,

@@ -1,7 +1,4 @@
-/**
- * Texts of megabytes, made to be slow: what reads a transcript takes a time that grows
- * with its length alone.
- */
+/** Adversarial texts of megabytes: readers take linear time. */
 import { expect, it } from 'vitest';
 import {
   ambiguity,

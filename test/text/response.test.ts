@@ -103,7 +103,7 @@ describe('segments', () => {
   });
 });
 
-/** The same by patterns, which take a time that grows with the square of the length. */
+/** A simple implementation with regular expressions, in quadratic time. */
 function splitByPattern(response: string): TextSegment[] {
   const escaped = (text: string): string => text.trim().replace(/[.]/g, '\\.');
   const pattern = new RegExp(
@@ -127,10 +127,7 @@ function splitByPattern(response: string): TextSegment[] {
   return [...segments, policy(response.slice(position))].filter(({ text }) => text !== '');
 }
 
-/**
- * Blocks and messages of the environment, whole and in parts, with what comes between
- * them.
- */
+/** Complete and partial blocks and notices, and text between them. */
 const soup = fc
   .array(
     fc.constantFrom(

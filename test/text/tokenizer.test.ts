@@ -28,8 +28,7 @@ const words = Object.fromEntries(['<unk>', 'a', '<', '<eos>', '[SEP]'].map((word
 const { model } = TOKENIZER_JSON as { model: object };
 
 /**
- * Tokenizers of each kind, whose special tokens stand in the vocabulary, too, or come of
- * normalising only.
+ * Each kind of tokenizer, with special tokens in the vocabulary or from normalisation.
  */
 const KINDS: [string, object][] = [
   [
@@ -172,7 +171,7 @@ describe('createTokenizer', () => {
     const id = createTokenizer(ordinary).tokenId('</s>')!;
     expect(createTokenizer(ordinary).encode('a</s>')).toContain(id);
     expect(createTokenizer(ordinary, config).encode('a</s>')).not.toContain(id);
-    // A single character has no name that could be told from a text.
+    // A single character cannot be told from text.
     expect(createTokenizer(ordinary, { pad_token: 'a' }).encode('a')).toEqual(
       createTokenizer(ordinary).encode('a'),
     );

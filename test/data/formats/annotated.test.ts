@@ -7,7 +7,7 @@ import {
 } from '../../../lib/data/question.js';
 import { withAnnotatedGraph } from '../../../lib/data/formats/read.js';
 
-/** A corpus about invented things. */
+/** An invented corpus. */
 function corpus(): PassageCollector {
   const passages = new PassageCollector();
   const texts = [

@@ -17,7 +17,7 @@ function read(format: DataFormat, row: object, passages = new PassageCollector()
   return format.read(row, passages)!;
 }
 const graphOf = (question: Question) => question.metadata.graph!;
-/** Titles of the passages that a graph's nodes name. */
+/** Titles of the evidence of each node. */
 const evidenceOf = (question: Question, passages: PassageCollector): (string | undefined)[][] =>
   graphOf(question).map(({ evidence }) => evidence.map((id) => passages.get(id)?.title));
 
@@ -187,8 +187,7 @@ it.each([
   const passages = new PassageCollector();
   const question = read(format, row, passages);
   const again = read(format, format.print(question, passages), passages);
-  // A paragraph is one sentence there, and so the sentence that a comparison is answered
-  // by is all of it.
+  // Written paragraphs are one sentence.
   const withoutSentences = ({ metadata: { graph, ...metadata }, ...rest }: Question) => ({
     ...rest,
     metadata,

@@ -1,4 +1,4 @@
-/** Rows in the layouts that the benchmarks' authors publish, about invented things. */
+/** Invented rows in the published formats. */
 export const HOTPOT_COMPARISON = {
   _id: 'h1',
   answer: 'Bo Reed',
@@ -16,7 +16,7 @@ export const HOTPOT_COMPARISON = {
   level: 'hard',
 };
 
-/** The second article is named by the first. */
+/** The first article names the second. */
 export const HOTPOT_BRIDGE = {
   _id: 'h2',
   answer: '1904',
@@ -34,7 +34,7 @@ export const HOTPOT_BRIDGE = {
   level: 'easy',
 };
 
-/** Neither article names the other, and both hold the answer. */
+/** Neither article names the other, and both contain the answer. */
 export const HOTPOT_OPEN = {
   ...HOTPOT_BRIDGE,
   _id: 'h3',
