@@ -8,12 +8,8 @@ import { readPassages, readQuestions } from '../lib/data/flashrag.js';
 import { createRandom } from '../lib/random.js';
 import { createBm25Retriever } from '../lib/retrieval/bm25.js';
 import { createDenseRetriever, encodePassages } from '../lib/retrieval/dense.js';
-import {
-  type Encoder,
-  createHashedEncoder,
-  loadEncoder,
-  randomWeights,
-} from '../lib/retrieval/encoder.js';
+import { type Encoder, createHashedEncoder, loadEncoder } from '../lib/retrieval/encoder.js';
+import { randomWeights } from '../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../lib/retrieval/exact.js';
 import { buildHnswIndex } from '../lib/retrieval/hnsw.js';
 import {

@@ -5,15 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Random } from '../random.js';
-import {
-  parseStored,
-  printStored,
-  requireFinite,
-  type StoredTensor,
-} from '../tensor/safetensors.js';
+import { parseStored, requireFinite } from '../tensor/safetensors.js';
 import { normalise } from './exact.js';
-import { requireInteger } from './retriever.js';
 import { splitTitle, splitWords } from './words.js';
 
 export type TextKind = 'query' | 'passage';
@@ -54,10 +47,6 @@ export interface HashedEncoder extends Encoder {
   readonly weights: HashedWeights;
 }
 
-export interface HashedOptions extends Partial<FeatureOptions> {
-  dimensions?: number;
-}
-
 /** An encoder with these weights; a text without features becomes the zero vector. */
 export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
   const { dimensions, features, projection, queryGain, passageGain } = weights;
@@ -93,47 +82,6 @@ function projectFeatures(
     for (let d = 0; d < dimensions; d++) sum[d] += weight * projection[row + d];
   });
   return sum;
-}
-
-/** N-grams start with less weight than the words that they overlap. */
-const GRAM_GAIN = 0.4;
-
-/**
- * A random projection with idf gains: a lexical encoder without training, and the start
- * of training. It keeps inner products of weighted features up to noise of about 1 /
- * sqrt(dimensions).
- * @param passageTexts the corpus, for document frequencies
- */
-export function randomWeights(
-  passageTexts: readonly string[],
-  random: Random,
-  options: HashedOptions = {},
-): HashedWeights {
-  const {
-    dimensions = 128,
-    wordBuckets = 5120,
-    gramBuckets = 2048,
-    gramLengths = [4],
-    titleWeight = 2,
-  } = options;
-  requireInteger('dimensions', dimensions);
-  requireInteger('wordBuckets', wordBuckets);
-  requireInteger('gramBuckets', gramBuckets, 0);
-  const features = { wordBuckets, gramBuckets, gramLengths, titleWeight };
-  const numBuckets = wordBuckets + gramBuckets;
-  const scale = 1 / Math.sqrt(dimensions);
-  const projection = Float32Array.from(
-    { length: numBuckets * dimensions },
-    () => random.normal() * scale,
-  );
-  const counts = new Float64Array(numBuckets);
-  for (const text of passageTexts)
-    for (const bucket of hashFeatures(text, 'passage', features).buckets) counts[bucket]++;
-  const gains = Float32Array.from(counts, (df, bucket) => {
-    const idf = Math.log(1 + (passageTexts.length - df + 0.5) / (df + 0.5));
-    return bucket < wordBuckets ? idf : GRAM_GAIN * idf;
-  });
-  return { dimensions, features, projection, queryGain: gains, passageGain: gains.slice() };
 }
 
 /** Sparse features: distinct buckets and their values. */
@@ -184,8 +132,7 @@ function hashText(text: string, start: number, end: number): number {
  * `__metadata__`. A row's scale (largest magnitude / 127) is folded into the gains, so
  * 8-bit rows are used as they are.
  */
-const FORMAT = 'parallelsearch-hashed-encoder-1';
-const LARGEST = 127;
+export const ENCODER_FORMAT = 'parallelsearch-hashed-encoder-1';
 export const ENCODER_FILE = 'encoder.safetensors';
 
 const optionsSchema = z.strictObject({
@@ -198,51 +145,15 @@ const optionsSchema = z.strictObject({
   }),
 });
 
-/** The encoder as a file's bytes, the projection rounded to 8 bits. */
-export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
-  const { projection, queryGain, passageGain } = quantise(weights);
-  const { dimensions, features } = weights;
-  const stored = (
-    dtype: string,
-    { buffer, length }: Int8Array | Float32Array,
-    shape = [length],
-  ): StoredTensor => ({ dtype, shape, bytes: new Uint8Array(buffer) });
-  return printStored({
-    metadata: { format: FORMAT, options: JSON.stringify({ dimensions, features }) },
-    tensors: new Map([
-      ['projection', stored('I8', projection, [queryGain.length, dimensions])],
-      ['query_gain', stored('F32', queryGain)],
-      ['passage_gain', stored('F32', passageGain)],
-    ]),
-  });
-}
-
-function quantise({ dimensions, projection, queryGain, passageGain }: HashedWeights) {
-  const rows = new Int8Array(projection.length);
-  const scales = queryGain.map((_, bucket) => {
-    const [start, end] = [bucket * dimensions, (bucket + 1) * dimensions];
-    let largest = 0;
-    for (let at = start; at < end; at++) largest = Math.max(largest, Math.abs(projection[at]));
-    const scale = largest / LARGEST;
-    for (let at = start; scale > 0 && at < end; at++) rows[at] = Math.round(projection[at] / scale);
-    return scale;
-  });
-  return {
-    projection: rows,
-    queryGain: queryGain.map((gain, bucket) => gain * scales[bucket]),
-    passageGain: passageGain.map((gain, bucket) => gain * scales[bucket]),
-  };
-}
-
 /**
- * The reverse of {@link encoderToBytes}.
+ * Reads an encoder's file.
  * @throws Error for another format, a truncated file, or a gain that is not finite
  */
 export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   const { metadata, tensors } = parseStored(bytes);
-  if (metadata.format !== FORMAT)
+  if (metadata.format !== ENCODER_FORMAT)
     throw new Error(
-      `Expected an encoder file (${FORMAT}), but its format is ${metadata.format ?? 'missing'}.`,
+      `Expected an encoder file (${ENCODER_FORMAT}), but its format is ${metadata.format ?? 'missing'}.`,
     );
   // Copies the bytes, which may not be aligned.
   const data = (name: string, dtype: string): ArrayBuffer => {

@@ -230,11 +230,7 @@ function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArra
 }
 
 /** A tensor in storage precision. @throws Error as {@link printSafetensors} */
-export function toStored(
-  name: string,
-  { shape, values }: NamedArray,
-  storage: StorageType,
-): StoredTensor {
+function toStored(name: string, { shape, values }: NamedArray, storage: StorageType): StoredTensor {
   requireFinite(name, values);
   const view = new DataView(new ArrayBuffer(values.length * WIDTHS[storage]));
   values.forEach((value, i) => {

@@ -16,12 +16,8 @@ import { disposeWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { bertWeights, loadBertEncoder, parseBertConfig } from '../../lib/retrieval/bert.js';
 import { embedCorpus } from '../../lib/retrieval/dense.js';
-import {
-  createHashedEncoder,
-  encoderFromBytes,
-  encoderToBytes,
-  randomWeights,
-} from '../../lib/retrieval/encoder.js';
+import { createHashedEncoder, encoderFromBytes } from '../../lib/retrieval/encoder.js';
+import { encoderToBytes, randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { buildHnswIndex, loadHnswIndex } from '../../lib/retrieval/hnsw.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';

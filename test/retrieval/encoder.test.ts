@@ -5,10 +5,9 @@ import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.
 import {
   createHashedEncoder,
   encoderFromBytes,
-  encoderToBytes,
   hashFeatures,
-  randomWeights,
 } from '../../lib/retrieval/encoder.js';
+import { encoderToBytes, randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import { FILMS } from './passages.js';
 

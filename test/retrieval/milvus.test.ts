@@ -10,7 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { createRandom } from '../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
-import { createHashedEncoder, randomWeights } from '../../lib/retrieval/encoder.js';
+import { createHashedEncoder } from '../../lib/retrieval/encoder.js';
+import { randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import {
   buildMilvusCollection,

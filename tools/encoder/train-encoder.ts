@@ -7,13 +7,11 @@ import { trainEncoder, type TrainingOptions, type TrainingPair } from './contras
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import {
   createHashedEncoder,
-  randomWeights,
   type HashedEncoder,
-  type HashedOptions,
   ENCODER_FILE,
   encoderFromBytes,
-  encoderToBytes,
 } from '../../lib/retrieval/encoder.js';
+import { randomWeights, type HashedOptions, encoderToBytes } from './hashed-weights.js';
 import { buildExactIndex } from '../../lib/retrieval/exact.js';
 import {
   queriesWithEvidence,

@@ -4,10 +4,10 @@ import { createRandom } from '../../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../../lib/retrieval/dense.js';
 import {
   createHashedEncoder,
-  randomWeights,
   type HashedEncoder,
   type HashedWeights,
 } from '../../../lib/retrieval/encoder.js';
+import { randomWeights } from '../../../tools/encoder/hashed-weights.js';
 import { buildExactIndex } from '../../../lib/retrieval/exact.js';
 import { retrievalRecall } from '../../../lib/retrieval/recall.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
