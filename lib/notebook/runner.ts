@@ -27,7 +27,10 @@ export interface RunOptions {
   cwd?: string;
   /** Longest time for one cell; default 10 minutes. */
   cellTimeoutMs?: number;
-  /** Continues after failed cells, unless the kernel is gone, and lists them in the result. */
+  /**
+   * Continues after failed cells, unless the kernel is gone, and lists them in the
+   * result.
+   */
   keepGoing?: boolean;
   /**
    * Folder of remembered outputs; by default every run is real. So is a run of a notebook

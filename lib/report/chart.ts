@@ -5,7 +5,9 @@ import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
 import { figureText } from './text.js';
 import { decimalsOf, fieldTitle, isShare, metricInfo, titleOf, valuesOf } from './titles.js';
 
-/** A Vega-Lite specification as JSON, within what versions 5 (JupyterLab 4) and 6 share. */
+/**
+ * A Vega-Lite specification as JSON, within what versions 5 (JupyterLab 4) and 6 share.
+ */
 export type VegaLiteSpec = Record<string, unknown>;
 
 export interface Chart {

@@ -1,19 +1,19 @@
-/** Results as data frames (danfo.js), which notebooks filter, group and pivot. */
+/** Data frames of danfo.js, for notebooks. */
 import { loadOptional } from '../io/optional.js';
 
 /** @ts-ignore Optional package: without it, a frame has the type `any`. */
 import type { DataFrame, Series } from 'danfojs-node';
 
-/** One row of a data frame by the names of its columns. */
+/** A row of a data frame, by column. */
 export type Row = Record<string, string | number | boolean | null>;
 
-/** Rows to draw and to tabulate: plain ones, or any data frame of danfo.js. */
+/** Rows for charts and tables: objects, or any data frame of danfo.js. */
 export type Rows = readonly object[] | { readonly columns: string[]; readonly values: unknown };
 
 /**
- * A danfo.js data frame whose filters can follow each other: danfo 1.2 takes the labels
- * of the index for places when it filters by a condition, so that a second `query`, or
- * one after `sortValues`, returns other rows or throws.
+ * A danfo.js data frame without three bugs of danfo 1.2: filters after `query` or
+ * `sortValues` take the wrong rows, `loc` returns another class, and missing numbers
+ * count as 0 in the statistics of groups.
  */
 export type Frame = {
   query(condition: Series | boolean[]): Frame;
@@ -22,7 +22,7 @@ export type Frame = {
 } & DataFrame;
 type FrameClass = new (values: unknown, options: { columns: string[]; dtypes?: string[] }) => Frame;
 
-/** danfo.js is loaded with the first frame. */
+/** Loads danfo.js with the first frame. */
 function loadFrameClass(): FrameClass {
   const danfo = loadOptional<typeof import('danfojs-node')>('danfojs-node');
   return class extends danfo.DataFrame {
@@ -34,24 +34,54 @@ function loadFrameClass(): FrameClass {
       return renumbered(super.sortValues(by, options));
     }
 
-    /** A frame of this kind, where danfo returns one of another class. */
     override loc(part: Parameters<DataFrame['loc']>[0]): Frame {
       return renumbered(super.loc(part));
+    }
+
+    override groupby(columns: string[]): ReturnType<DataFrame['groupby']> {
+      const groups = super.groupby(columns);
+      skipMissing(groups as unknown as Groups);
+      return groups;
     }
   };
 }
 
+/** Parts of danfo's class of groups, which its types hide. */
+interface Groups {
+  col(columns?: string[]): Groups;
+  groupMathLog(values: readonly unknown[], statistic: string): unknown[];
+  toDataFrame(columns: object): DataFrame;
+}
+
+/** Leaves missing values out of the statistics of groups; null if all are missing. */
+function skipMissing(groups: Groups): Groups {
+  const { col, groupMathLog, toDataFrame } = groups;
+  groups.col = (columns) => skipMissing(col.call(groups, columns));
+  groups.toDataFrame = (columns) => renumbered(toDataFrame.call(groups, columns));
+  groups.groupMathLog = (values, statistic) => {
+    // Cumulative statistics need a value per row.
+    if (statistic.startsWith('cum')) return groupMathLog.call(groups, values, statistic);
+    const present = values.filter((value) => !isMissing(value));
+    if (statistic === 'count') return [present.length];
+    return present.length > 0 ? groupMathLog.call(groups, present, statistic) : [null];
+  };
+  return groups;
+}
+
+const isMissing = (value: unknown): value is null | undefined =>
+  value === null || value === undefined || Number.isNaN(value);
+
 let frameClass: FrameClass | undefined;
-const newFrame = (...given: ConstructorParameters<FrameClass>): Frame =>
-  new (frameClass ??= loadFrameClass())(...given);
+const newFrame = (...args: ConstructorParameters<FrameClass>): Frame =>
+  new (frameClass ??= loadFrameClass())(...args);
 
 /** The same rows and columns with an index from 0. */
 const renumbered = (frame: DataFrame): Frame =>
   newFrame(frame.values, { columns: [...frame.columns], dtypes: [...frame.dtypes] });
 
 /**
- * A data frame of records; a field that a record lacks is null there. @throws Error that
- * asks for danfojs-node where it is missing
+ * A data frame of records; missing fields are null.
+ * @throws Error if danfojs-node is not installed
  */
 export function frameOf(records: readonly object[]): Frame {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
@@ -61,19 +91,17 @@ export function frameOf(records: readonly object[]): Frame {
 
 const isPlain = (rows: Rows): rows is readonly object[] => Array.isArray(rows);
 
-/** The columns of a data frame, or of rows that may lack some of them. */
+/** The columns of a data frame, or all fields of plain rows. */
 export const columnsOf = (rows: Rows): string[] =>
   isPlain(rows) ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : [...rows.columns];
 
-/** The rows of a data frame, which hold no undefined and no NaN. */
+/** The rows of a data frame; undefined and NaN become null. */
 export function rowsOf(frame: Rows): Row[] {
   const columns = columnsOf(frame);
-  const cell = (value: unknown): Row[string] =>
-    value === undefined || Number.isNaN(value) ? null : (value as Row[string]);
   const values = isPlain(frame)
     ? frame.map((row) => columns.map((column) => (row as Row)[column]))
-    : frame.values;
-  return (values as unknown[][]).map((row) =>
-    Object.fromEntries(columns.map((column, i) => [column, cell(row[i])])),
+    : (frame.values as Row[string][][]);
+  return values.map((row) =>
+    Object.fromEntries(columns.map((name, i) => [name, isMissing(row[i]) ? null : row[i]])),
   );
 }

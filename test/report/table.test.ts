@@ -123,7 +123,7 @@ describe('table', () => {
 });
 
 describe('a data frame', () => {
-  it('can be filtered again and again, and after sorting', () => {
+  it('can be filtered repeatedly and after sorting', () => {
     const frame = frameOf(ROWS);
     const base = where(frame, ({ model }) => model === 'instruct');
     const ours = where(base, ({ method }) => method === 'parallelsearch');
@@ -134,6 +134,26 @@ describe('a data frame', () => {
     expect(rowsOf(where(low, ({ model }) => model === 'nowhere'))).toEqual([]);
   });
 
+  it('leaves missing numbers out of the statistics of groups', () => {
+    const rows = [
+      { group: 'a', value: 1 },
+      { group: 'a', value: null },
+      { group: 'a', value: 2 },
+      { group: 'b', value: null },
+      { group: 'b' },
+    ];
+    const groups = frameOf(rows).groupby(['group']);
+    const statistics = groups.agg({ value: ['mean', 'min', 'count'] });
+    expect(rowsOf(statistics)).toEqual([
+      { group: 'a', value_mean: 1.5, value_min: 1, value_count: 2 },
+      { group: 'b', value_mean: null, value_min: null, value_count: 0 },
+    ]);
+    expect(rowsOf(groups.col(['value']).mean())).toMatchObject([
+      { value_mean: 1.5 },
+      { value_mean: null },
+    ]);
+  });
+
   it('has a null where a record lacks a field', () => {
     expect(rowsOf(frameOf([{ a: 1 }, { b: 'x' }]))).toEqual([
       { a: 1, b: null },
@@ -141,7 +161,7 @@ describe('a data frame', () => {
     ]);
   });
 
-  it('is shown as a table, with everything escaped', async () => {
+  it('is displayed as an escaped table', async () => {
     const bundle = await mimeBundle(new DataFrame([{ '<a>': 1.23456, b: '<script>' }]));
     expect(Object.keys(bundle)).toEqual([
       'text/html',
