@@ -1,11 +1,8 @@
-/** Training curves: fewer points, with a band over the seeds, as rows of a tidy table. */
+/** Training curves as rows of a data frame: smoothed, with a band over seeds. */
 import { flatGroup, mean, rollup } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 
-/**
- * Every number that training wrote at one step, under its own name (`reward`,
- * `rewards/outcome`, `turns`, ...).
- */
+/** The metrics of one training step by name: `reward`, `rewards/outcome`, `turns`, ... */
 export interface CurvePoint {
   method: string;
   model: string;
@@ -16,18 +13,15 @@ export interface CurvePoint {
   [metric: string]: string | number | null | undefined;
 }
 
-/**
- * A window of a training curve; `low` and `high` are the lowest and the highest run, not
- * a 95 % interval.
- */
+/** A window of steps; `low` and `high` are the lowest and highest seed, not an interval. */
 export interface TrainingRow extends Interval {
   method: string;
   model: string;
   benchmark: 'training';
-  /** The kind of question that the metric is about. */
+  /** The question type of the metric. */
   subset: string;
   metric: string;
-  /** The middle of the window of steps that was averaged. */
+  /** The middle of the window. */
   step: number;
   seeds: number;
   band: 'range of seeds';
@@ -36,36 +30,35 @@ export interface TrainingRow extends Interval {
 const SUBSETS = ['parallelizable', 'sequential'];
 
 /**
- * A row for each metric, run and window of steps: each seed's curve is averaged over
- * windows of equal numbers of steps, at most `maxPoints` of them, then come the mean and
- * the range over seeds. Points where a metric is missing or null are left out. A metric
- * such as `coverage/parallelizable` becomes a metric and its subset.
+ * Averages each seed's curve over at most `maxPoints` windows of equal size, then takes
+ * mean and range over seeds. Missing and null values are left out. A metric such as
+ * `coverage/parallelizable` becomes a metric and its subset.
  */
 export function trainingRows(
   curves: readonly CurvePoint[],
   metrics: readonly string[],
   maxPoints = 60,
 ): TrainingRow[] {
-  const order = curves.toSorted((a, b) => runOf(a).localeCompare(runOf(b)) || a.step - b.step);
-  const numSeeds = rollup(order, (own) => new Set(own.map(seedOf)).size, runOf);
+  const sorted = curves.toSorted((a, b) => runKey(a).localeCompare(runKey(b)) || a.step - b.step);
+  const numSeeds = rollup(sorted, (points) => new Set(points.map(seedKey)).size, runKey);
   return metrics.flatMap((name) => {
-    const points = order.filter((point) => typeof point[name] === 'number');
+    const points = sorted.filter((point) => typeof point[name] === 'number');
     const lastStep = points.reduce((last, { step }) => Math.max(last, step), 0);
     const width = Math.max(1, Math.ceil((lastStep + 1) / maxPoints));
-    const [stem, suffix] = name.split('/');
+    const [metric, suffix] = name.split('/');
     const isSubset = SUBSETS.includes(suffix);
-    const windows = flatGroup(points, runOf, ({ step }) => Math.floor(step / width));
-    return windows.map(([run, window, own]): TrainingRow => {
-      const { method, model } = own[0];
+    const windows = flatGroup(points, runKey, ({ step }) => Math.floor(step / width));
+    return windows.map(([run, window, inWindow]): TrainingRow => {
+      const { method, model } = inWindow[0];
       const seedMean = (seed: CurvePoint[]): number =>
         mean(seed, (point) => point[name] as number)!;
-      const means = [...rollup(own, seedMean, seedOf).values()];
+      const means = [...rollup(inWindow, seedMean, seedKey).values()];
       return {
         method,
         model,
         benchmark: 'training',
         subset: isSubset ? suffix : 'all',
-        metric: isSubset ? stem : name,
+        metric: isSubset ? metric : name,
         step: Math.min(window * width + (width - 1) / 2, lastStep),
         value: mean(means)!,
         low: Math.min(...means),
@@ -77,5 +70,5 @@ export function trainingRows(
   });
 }
 
-const seedOf = ({ warmUp = 1, seed }: CurvePoint): string => `${warmUp}/${seed}`;
-const runOf = ({ method, model }: CurvePoint): string => `${method}/${model}`;
+const seedKey = ({ warmUp = 1, seed }: CurvePoint): string => `${warmUp}/${seed}`;
+const runKey = ({ method, model }: CurvePoint): string => `${method}/${model}`;

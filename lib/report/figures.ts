@@ -1,26 +1,21 @@
-import { tableHtml, type TableCells, TABLE_FORMATS, type TableFormat } from '../html/table.js';
+/** Charts and tables as figures of a page, with their data and files to download. */
 import { escapeHtml } from '../html/markup.js';
-import { chartData, type VegaLiteSpec } from './chart.js';
 import { inlineJson } from '../html/page.js';
+import { TABLE_FORMATS, tableHtml, type TableCells, type TableFormat } from '../html/table.js';
+import { chartData, type VegaLiteSpec } from './chart.js';
 
-/**
- * Charts and tables in a page: what one sees, the data behind it, files to take along.
- */
-
-/**
- * What a page's chart is made of: an id of its own, the name of exported files without
- * ending, the picture.
- */
 interface ChartFigure {
+  /** Unique in the page. */
   id: string;
+  /** Name of downloads, without ending. */
   name: string;
   spec: VegaLiteSpec;
   svg: string;
 }
 
 /**
- * A picture, folded behind it its text alternative, its data as table and CSV, and the
- * specification that makes it interactive. A wide picture scrolls, also by keyboard.
+ * A chart as a picture, followed by its text alternative, its data as table and CSV
+ * (folded), and the specification that makes it interactive.
  */
 export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   const alt = typeof spec.description === 'string' ? spec.description : '';
@@ -30,7 +25,7 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   return [
     `<figure class="chart" id="${id}" aria-label="${escapeHtml(title)}">`,
     `<div class="drawing" role="img" tabindex="0" aria-label="${escapeHtml(alt)}">${withUniqueIds(svg, id)}</div>`,
-    `<details class="data"><summary>Figures and files</summary><p>${escapeHtml(alt)}</p>`,
+    `<details class="data"><summary>Data and files</summary><p>${escapeHtml(alt)}</p>`,
     downloadsHtml({ ...data, caption: title }, name, ['csv']),
     `${scrolling(data.caption, tableHtml(data, 'data'))}</details>`,
     `<script type="application/json" data-chart="${id}" data-name="${escapeHtml(name)}">${inlineJson(spec)}</script>`,
@@ -38,13 +33,10 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
   ].join('\n');
 }
 
-/**
- * A table, files of it, and its cells for exports; `isFolded` behind its caption. A wide
- * table scrolls, also by keyboard.
- */
+/** A table with its downloads, folded behind its caption if `isFolded`. */
 export function tableFigureHtml(cells: TableCells, name: string, isFolded = false): string {
   const caption = cells.caption || 'Table';
-  // Behind a chart that says so, the caption need not.
+  // The chart before it says so.
   const summary = `<summary>Table: ${escapeHtml(caption.replace(/^Small world\. /, ''))}</summary>`;
   const html = [
     scrolling(caption, tableHtml(cells)),
@@ -54,11 +46,12 @@ export function tableFigureHtml(cells: TableCells, name: string, isFolded = fals
   return isFolded ? `<details class="data">${summary}${html}</details>` : html;
 }
 
+/** Wide content scrolls, also by keyboard. */
 function scrolling(label: string, html: string): string {
   return `<div class="scroll" role="group" aria-label="${escapeHtml(label)}" tabindex="0">${html}</div>`;
 }
 
-/** Links whose files are inside them, so that they work without scripts. */
+/** Links that contain their files, so that they work without scripts. */
 function downloadsHtml(cells: TableCells, name: string, formats: readonly TableFormat[]): string {
   const links = formats.map((format) => {
     const { title: label, mime, print } = TABLE_FORMATS[format];
@@ -70,7 +63,7 @@ function downloadsHtml(cells: TableCells, name: string, formats: readonly TableF
   return `<p class="downloads">Download: ${links.join(' ')}</p>`;
 }
 
-/** Pictures of one page must not share the ids of their clip paths and gradients. */
+/** Prefixes the ids of clip paths and gradients, which must be unique in a page. */
 export function withUniqueIds(svg: string, prefix: string): string {
   return svg
     .replace(/\bid="([^"]+)"/g, `id="${prefix}-$1"`)

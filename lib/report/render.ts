@@ -12,8 +12,9 @@ import { promisify } from 'node:util';
 import { findProgram } from '../io/paths.js';
 
 /**
- * Draws a chart as SVG. Throws when Vega-Lite warns of anything: a warning is a chart
- * that shows less than meant.
+ * Draws a chart as SVG. Vega is imported on demand because its top-level await would
+ * keep notebooks from importing this library (tslab uses `require`).
+ * @throws Error if Vega-Lite warns, since the chart then shows less than intended
  */
 export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>): Promise<string> {
   const [vega, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
@@ -21,36 +22,29 @@ export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>):
   const logger = vega.logger(vega.Warn, undefined, (_method, _level, args) =>
     warnings.push(args.join(' ')),
   );
-  // a copy, for Vega marks the rows that it draws
+  // A copy, because Vega marks rows.
   const { spec: vegaSpec } = compile(structuredClone(spec) as unknown as TopLevelSpec, { logger });
   const loader = { ...vega.loader(), load: refuse, sanitize: refuse, http: refuse, file: refuse };
   const view = new vega.View(vega.parse(vegaSpec), { renderer: 'none', loader, logger });
   try {
     const svg = await view.toSVG();
     if (warnings.length > 0)
-      throw new Error(`The chart "${title}" is not drawn as specified: ${warnings.join('; ')}`);
+      throw new Error(`The chart "${title}" cannot be drawn as specified: ${warnings.join('; ')}`);
     return svg;
   } finally {
     view.finalize();
   }
 }
 
-/**
- * In place of every way to load something: the data of a chart is inside its
- * specification.
- */
+/** Replaces all ways to load something: a chart contains its data. */
 function refuse(uri: string): never {
-  throw new Error(`Expected the data of a chart inside it, but it refers to ${uri}.`);
+  throw new Error(`Expected the chart to contain its data, but it refers to ${uri}.`);
 }
 
-/** Pixels. */
-const [WIDTH, HEIGHT] = [330, 110];
+const THUMBNAIL = { widthPx: 330, heightPx: 110 };
 
-/**
- * Small letters; the title of the vertical axis stands above it, and the legend in two
- * columns.
- */
-const CONFIG = {
+/** Small text, the title of the vertical axis above it, the legend in two columns. */
+const THUMBNAIL_CONFIG = {
   axis: { labelFontSize: 10, titleFontSize: 10, titleFontWeight: 'normal', gridOpacity: 0.6 },
   axisY: { titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleX: -20, titleY: -10 },
   legend: {
@@ -68,19 +62,16 @@ interface Facet {
   sort?: unknown[];
 }
 
-const drawn = new Map<string, Promise<string>>();
+const thumbnails = new Map<string, Promise<string>>();
 
-/**
- * The picture as SVG, whose ids begin with `id`; a chart is drawn once in the life of a
- * process.
- */
+/** The last panel of a chart as a small SVG without title; cached. `id` prefixes its ids. */
 export function thumbnailSvg(spec: VegaLiteSpec, id: string): Promise<string> {
   const key = JSON.stringify([id, spec]);
-  if (!drawn.has(key)) drawn.set(key, draw(spec, id));
-  return drawn.get(key)!;
+  if (!thumbnails.has(key)) thumbnails.set(key, drawThumbnail(spec, id));
+  return thumbnails.get(key)!;
 }
 
-async function draw(
+async function drawThumbnail(
   { data, facet = {}, spec, config, title: _, ...chart }: VegaLiteSpec,
   id: string,
 ) {
@@ -90,35 +81,46 @@ async function draw(
   ) as Facet[];
   const isLast = (row: VegaLiteSpec): boolean =>
     facets.every(({ field, sort }) => !sort || row[field] === sort.at(-1));
-  const view = { ...(spec ?? chart), data: { values: values.filter(isLast) }, height: HEIGHT };
-  const small = narrowed({ ...view, config: { ...(config as object), ...CONFIG } }, WIDTH);
+  const view = {
+    ...(spec ?? chart),
+    data: { values: values.filter(isLast) },
+    height: THUMBNAIL.heightPx,
+  };
+  const small = narrowed(
+    { ...view, config: { ...(config as object), ...THUMBNAIL_CONFIG } },
+    THUMBNAIL.widthPx,
+  );
   const svg = await renderSvg({ title: id, spec: { ...small, title: undefined } });
   return withUniqueIds(svg, id);
 }
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
-/** Where it is when it is not on the PATH. */
-const PLACES = [
+const CHROMIUM_NAMES = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+  'chrome',
+];
+/** Locations outside of PATH. */
+const CHROMIUM_FILES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ];
 
-/** Pixels of a PNG for each unit of the drawing: sharp in print. */
+/** Pixels of a PNG per unit of the drawing; sharp in print. */
 const PNG_SCALE = 3;
 const TIMEOUT_MS = 60_000;
 
-/**
- * Where a Chromium is, or undefined; `CHROMIUM` in the environment names another place.
- */
+/** The file of Chromium: `CHROMIUM` of the environment, on the PATH or in usual places. */
 export function findChromium(): string | undefined {
-  const files = [process.env.CHROMIUM, ...NAMES.map(findProgram), ...PLACES];
+  const files = [process.env.CHROMIUM, ...CHROMIUM_NAMES.map(findProgram), ...CHROMIUM_FILES];
   return files.find((file) => file && existsSync(file));
 }
 
 /**
- * Writes an SVG as PDF (one page of its size) or PNG (transparent background), by the
- * ending of `file`.
- * @throws Error where there is no Chromium, naming the remedy
+ * Writes an SVG as PDF (one page of its size) or PNG (transparent), by the ending of
+ * `file`.
+ * @throws Error without Chromium
  */
 export async function writePicture(svg: string, file: string): Promise<void> {
   const chromium = findChromium();
@@ -137,7 +139,7 @@ export async function writePicture(svg: string, file: string): Promise<void> {
   try {
     const page = path.join(folder, 'page.html');
     writeFileSync(page, `<!doctype html><meta charset="utf-8"><style>${style}</style>${svg}`);
-    const task = file.endsWith('.pdf')
+    const output = file.endsWith('.pdf')
       ? ['--no-pdf-header-footer', `--print-to-pdf=${file}`]
       : [
           `--screenshot=${file}`,
@@ -151,8 +153,8 @@ export async function writePicture(svg: string, file: string): Promise<void> {
       '--hide-scrollbars',
       `--user-data-dir=${folder}/profile`,
     ];
-    if (process.getuid?.() === 0) flags.push('--no-sandbox'); // Chromium's sandbox refuses to work for root
-    await promisify(execFile)(chromium, [...flags, ...task, pathToFileURL(page).href], {
+    if (process.getuid?.() === 0) flags.push('--no-sandbox'); // The sandbox refuses root.
+    await promisify(execFile)(chromium, [...flags, ...output, pathToFileURL(page).href], {
       timeout: TIMEOUT_MS,
     });
     if (!existsSync(file)) throw new Error(`Expected Chromium to write ${file}, but it did not.`);
