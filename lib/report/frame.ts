@@ -48,22 +48,22 @@ function loadFrameClass(): FrameClass {
 
 /** Parts of danfo's class of groups, which its types hide. */
 interface Groups {
-  col(columns?: string[]): Groups;
-  groupMathLog(values: readonly unknown[], statistic: string): unknown[];
-  toDataFrame(columns: object): DataFrame;
+  col(this: Groups, columns?: string[]): Groups;
+  groupMathLog(this: Groups, values: readonly unknown[], statistic: string): unknown[];
+  toDataFrame(this: Groups, columns: object): DataFrame;
 }
 
 /** Leaves missing values out of the statistics of groups; null if all are missing. */
 function skipMissing(groups: Groups): Groups {
-  const { col, groupMathLog, toDataFrame } = groups;
-  groups.col = (columns) => skipMissing(col.call(groups, columns));
-  groups.toDataFrame = (columns) => renumbered(toDataFrame.call(groups, columns));
+  const danfo = Object.getPrototypeOf(groups) as Groups;
+  groups.col = (columns) => skipMissing(danfo.col.call(groups, columns));
+  groups.toDataFrame = (columns) => renumbered(danfo.toDataFrame.call(groups, columns));
   groups.groupMathLog = (values, statistic) => {
     // Cumulative statistics need a value per row.
-    if (statistic.startsWith('cum')) return groupMathLog.call(groups, values, statistic);
+    if (statistic.startsWith('cum')) return danfo.groupMathLog.call(groups, values, statistic);
     const present = values.filter((value) => !isMissing(value));
     if (statistic === 'count') return [present.length];
-    return present.length > 0 ? groupMathLog.call(groups, present, statistic) : [null];
+    return present.length > 0 ? danfo.groupMathLog.call(groups, present, statistic) : [null];
   };
   return groups;
 }

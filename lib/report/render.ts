@@ -64,7 +64,9 @@ interface Facet {
 
 const thumbnails = new Map<string, Promise<string>>();
 
-/** The last panel of a chart as a small SVG without title; cached. `id` prefixes its ids. */
+/**
+ * The last panel of a chart as a small SVG without title; cached. `id` prefixes its ids.
+ */
 export function thumbnailSvg(spec: VegaLiteSpec, id: string): Promise<string> {
   const key = JSON.stringify([id, spec]);
   if (!thumbnails.has(key)) thumbnails.set(key, drawThumbnail(spec, id));
@@ -111,7 +113,9 @@ const CHROMIUM_FILES = [
 const PNG_SCALE = 3;
 const TIMEOUT_MS = 60_000;
 
-/** The file of Chromium: `CHROMIUM` of the environment, on the PATH or in usual places. */
+/**
+ * The file of Chromium: `CHROMIUM` of the environment, on the PATH or in usual places.
+ */
 export function findChromium(): string | undefined {
   const files = [process.env.CHROMIUM, ...CHROMIUM_NAMES.map(findProgram), ...CHROMIUM_FILES];
   return files.find((file) => file && existsSync(file));

@@ -1,4 +1,6 @@
-/** Tables, declared by the fields of their rows and columns and the format of their cells. */
+/**
+ * Tables, declared by the fields of their rows and columns and the format of their cells.
+ */
 import { sort } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { TableCells } from '../html/table.js';

@@ -18,8 +18,8 @@ const FIELD_TITLES: Titles = {
   kind: 'Kind',
   setting: '(lambda_d, lambda_s)',
   against_setting: 'minus',
-  weight: 'Weight that is varied',
-  rewards: 'Which of the two rewards',
+  weight: 'Varied weight',
+  rewards: 'Rewards used',
   curve: 'Curve',
   asked: 'Asked',
   sub_queries: 'Sub-queries',
@@ -28,19 +28,19 @@ const FIELD_TITLES: Titles = {
   step: 'GRPO steps',
   part: 'Component',
   engine: 'Engine',
-  rows: 'Questions at a time',
+  rows: 'Batch size (questions)',
   schedule: 'Schedule',
   search: 'Search',
   questions: 'Questions',
   size: 'Passages',
-  delay_ms: 'A search takes, ms',
+  delay_ms: 'Search latency (ms)',
   assumption: 'Assumption',
-  factor: 'Times',
+  factor: 'Factor (×)',
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both, pooled' };
 
-/** Titles by field, in the order in which values stand. */
+/** Titles of values by field, in the order of tables and charts. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   model: MODEL_TITLES,
   against_model: MODEL_TITLES,
@@ -58,9 +58,9 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     sequential: 'sequential',
     hybrid: 'hybrid',
     ...Object.fromEntries(range(2, 9).map((count) => [`entities_${count}`, `compares ${count}`])),
-    hops_3: 'of three hops and more',
-    wording_seen: 'worded as in training',
-    wording_unseen: 'worded as never before',
+    hops_3: 'three or more hops',
+    wording_seen: 'wording of training',
+    wording_unseen: 'new wording',
     yes_no: 'yes or no',
   },
   kind: { difference: 'difference of', ratio: 'ratio of', gain: 'gain in' },
@@ -77,23 +77,23 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   },
   engine: { hnsw: 'HNSW, in memory', exact: 'exact, in memory', milvus: 'Milvus' },
   search: { hnsw: 'HNSW, in memory', milvus: 'Milvus' },
-  questions: { training: 'as trained on', parallelizable: 'parallelizable' },
+  questions: { training: 'training mix', parallelizable: 'parallelizable' },
   assumption: {
-    gpuSpeed: 'speed of a GPU',
-    written: 'tokens written a call',
-    found: 'tokens found a sub-query',
-    cut: 'tokens that a turn is cut at',
-    searchTime: 'time of a search',
+    gpuSpeed: 'GPU speed',
+    written: 'tokens written per call',
+    found: 'tokens retrieved per sub-query',
+    cut: 'token limit of a turn',
+    searchTime: 'search latency',
   },
-  rewards: { neither: 'neither', one: 'one', both: 'both', paper: 'both, the paper’s' },
+  rewards: { neither: 'neither', one: 'one', both: 'both', paper: 'both, as in the paper' },
 };
 
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
 
-/** What a field is called. */
+/** The title of a field. */
 export const fieldTitle = (field: string): string => FIELD_TITLES[field] ?? field;
 
-/** What a value of a field is called. */
+/** The title of a field's value. */
 export function titleOf(field: string, value: unknown): string {
   const text = String(value);
   if (field === 'metric') return metricInfo(text).title;
@@ -102,24 +102,21 @@ export function titleOf(field: string, value: unknown): string {
   return VALUE_TITLES[field]?.[text] ?? text;
 }
 
-/**
- * The different values of a field in the rows of a table: as titles are listed, then as
- * they come.
- */
+/** The distinct values of a field: those with titles in their order, then the others. */
 export function valuesOf(field: string, rows: readonly Row[]): Row[string][] {
-  const known = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
+  const order = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
   const rank = (value: Row[string]): number =>
-    (known.indexOf(String(value)) + known.length + 1) % (known.length + 1);
+    (order.indexOf(String(value)) + order.length + 1) % (order.length + 1);
   return [...new Set(rows.map((row) => row[field]))].sort((a, b) => rank(a) - rank(b));
 }
 
 export interface MetricInfo {
   title: string;
-  /** What it is counted in, as an axis says it. */
+  /** Shown in parentheses after the title of an axis. */
   unit: string;
-  /** Decimals that it deserves; default 3. */
+  /** Default 3. */
   decimals?: number;
-  /** A share of which less is better: nobody is ahead in it. */
+  /** Lower is better. */
   isCost?: boolean;
 }
 
@@ -130,7 +127,7 @@ const SUB_QUESTIONS = 'share of sub-questions';
 const OMISSIONS = 'share of sub-questions left out';
 
 const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
-  // of evaluation
+  // Evaluation.
   em: { title: 'Exact match', unit: 'share of questions' },
   f1: { title: 'F1', unit: 'mean per question' },
   well_formed: { title: 'Well formed', unit: 'share of questions' },
@@ -144,21 +141,21 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   critical_path_ratio: { title: 'Calls / shortest path', unit: 'ratio', decimals: 2 },
   tokens_written: { title: 'Tokens written', unit: 'tokens', decimals: 1 },
   seconds: { title: 'Seconds', unit: QUESTION },
-  parallelizing_precision: { title: 'Precision of parallelizing', unit: 'share of decomposed' },
+  parallelizing_precision: { title: 'Precision of parallelization', unit: 'share of decomposed' },
   parallelizing_recall: {
-    title: 'Recall of parallelizing',
+    title: 'Recall of parallelization',
     unit: 'share of parallelizable questions',
   },
-  parallelizing_f1: { title: 'F1 of parallelizing', unit: 'harmonic mean' },
+  parallelizing_f1: { title: 'F1 of parallelization', unit: 'harmonic mean' },
   decomposition_ratio_if_right: { title: 'Decomposed, if right', unit: 'share of right answers' },
   decomposition_ratio_if_wrong: { title: 'Decomposed, if wrong', unit: 'share of wrong answers' },
   coverage_if_right: { title: 'Coverage, if right', unit: SUB_QUESTIONS },
   coverage_if_wrong: { title: 'Coverage, if wrong', unit: SUB_QUESTIONS },
   em_if_decomposed: { title: 'Exact match, if decomposed', unit: 'share of decomposed' },
-  em_if_not_decomposed: { title: 'Exact match, if not decomposed', unit: 'share of the others' },
-  omitted_misnamed: { title: 'Under a name not in the question', unit: OMISSIONS },
-  omitted_repeated: { title: 'Another repeated in its place', unit: OMISSIONS },
-  omitted_no_search: { title: 'No search at all', unit: OMISSIONS },
+  em_if_not_decomposed: { title: 'Exact match, if not decomposed', unit: 'share of the rest' },
+  omitted_misnamed: { title: 'Name not in the question', unit: OMISSIONS },
+  omitted_repeated: { title: 'Another one repeated', unit: OMISSIONS },
+  omitted_no_search: { title: 'No search', unit: OMISSIONS },
   omitted_overlooked: { title: 'Overlooked', unit: OMISSIONS },
   failure_over_parallelized: {
     title: 'Over-parallelized',
@@ -186,72 +183,63 @@ const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
   asked_at_once: { title: 'Asked at once', unit: SUB_QUESTIONS },
   complete_at_once: { title: 'All at once', unit: 'share of questions' },
   passages_shown: { title: 'Passages seen', unit: 'mean per query' },
-  passages_left_out: { title: 'Left out', unit: 'share of passages found' },
+  passages_left_out: { title: 'Passages left out', unit: 'share of retrieved' },
   context_full: { title: 'Context full', unit: 'share of questions' },
   recall_at_k: { title: 'Recall@k', unit: SUB_QUESTIONS },
-  wall_ms: { title: 'Wall clock of the set', unit: 'ms' },
-  question_ms: { title: 'A whole question', unit: 'ms' },
-  speed_up: { title: 'One turn is faster', unit: 'times', decimals: 2 },
-  rollout_seconds: { title: 'Rollouts', unit: 'seconds a step', decimals: 2 },
-  step_seconds: { title: 'The whole step', unit: 'seconds a step', decimals: 1 },
-  alone_seconds: { title: 'The longest rollout alone', unit: 'seconds', decimals: 2 },
-  questions_per_second: { title: 'Questions', unit: 'a second', decimals: 2 },
-  tokens_per_second: { title: 'Tokens written', unit: 'a second', decimals: 0 },
-  first_search: { title: 'Probability of the first thought', unit: 'mean of the questions' },
-  // of training
+  wall_ms: { title: 'Wall-clock time per set', unit: 'ms' },
+  question_ms: { title: 'Time per question', unit: 'ms' },
+  speed_up: { title: 'Speed-up', unit: '×', decimals: 2 },
+  rollout_seconds: { title: 'Rollouts', unit: 'seconds per step', decimals: 2 },
+  step_seconds: { title: 'Whole step', unit: 'seconds per step', decimals: 1 },
+  alone_seconds: { title: 'Longest rollout alone', unit: 'seconds', decimals: 2 },
+  questions_per_second: { title: 'Questions', unit: 'per second', decimals: 2 },
+  tokens_per_second: { title: 'Tokens written', unit: 'per second', decimals: 0 },
+  first_search: { title: 'Probability of the first thought', unit: 'mean over questions' },
+  // Training, with TRL's names.
   reward: { title: 'Reward', unit: ROLLOUT },
   'rewards/outcome': { title: 'Outcome reward', unit: ROLLOUT },
   'rewards/decomposition': { title: 'Decomposition reward', unit: ROLLOUT },
   'rewards/search_count': { title: 'Search-count reward', unit: ROLLOUT },
   'rewards/format': { title: 'Format reward', unit: ROLLOUT },
   'completions/mean_length': { title: 'Response length', unit: 'tokens', decimals: 1 },
-  'completions/clipped_ratio': { title: 'Cut short', unit: ROLLOUTS },
+  'completions/clipped_ratio': { title: 'Truncated', unit: ROLLOUTS },
   'decomposition_ratio/parallelizable': {
-    title: 'Decomposed, of parallelizable questions',
+    title: 'Decomposed, parallelizable questions',
     unit: ROLLOUTS,
   },
-  'decomposition_ratio/sequential': {
-    title: 'Decomposed, of sequential questions',
-    unit: ROLLOUTS,
-  },
-  'coverage/parallelizable': { title: 'Coverage of parallelizable questions', unit: SUB_QUESTIONS },
-  steps_to_decompose: { title: 'Steps until 0.9 are decomposed', unit: 'GRPO steps', decimals: 1 },
+  'decomposition_ratio/sequential': { title: 'Decomposed, sequential questions', unit: ROLLOUTS },
+  'coverage/parallelizable': { title: 'Coverage, parallelizable questions', unit: SUB_QUESTIONS },
+  steps_to_decompose: { title: 'Steps until 90 % are decomposed', unit: 'GRPO steps', decimals: 1 },
   decomposed_at_end: { title: 'Decomposed, last 20 steps', unit: ROLLOUTS },
   turns_over_training: { title: 'Search turns, all of training', unit: ROLLOUT },
   outcome_over_training: { title: 'Outcome reward, all of training', unit: ROLLOUT },
   kl: { title: 'KL to the reference', unit: 'nats per token' },
   entropy: { title: 'Entropy', unit: 'nats per token' },
-  value_loss: { title: 'Value loss', unit: 'squared error, halved' },
-  explained_variance: { title: 'Explained variance', unit: 'share of the variance of returns' },
-  noise: { title: 'Noisy documents wanted', unit: 'share of queries' },
-  'documents/true_useful': { title: 'Useful documents that are true', unit: 'share of queries' },
-  'documents/true_noisy': { title: 'Noisy documents that are true', unit: 'share of queries' },
+  value_loss: { title: 'Value loss', unit: 'half squared error' },
+  explained_variance: { title: 'Explained variance', unit: 'share of return variance' },
+  noise: { title: 'Noisy documents requested', unit: 'share of queries' },
+  'documents/true_useful': { title: 'Useful documents, correct', unit: 'share of queries' },
+  'documents/true_noisy': { title: 'Noisy documents, correct', unit: 'share of queries' },
   clip_ratio: { title: 'Clipped', unit: 'share of tokens' },
   grad_norm: { title: 'Gradient norm', unit: 'before clipping' },
 };
 
-/**
- * Of a metric that is not listed, such as a reward of one's own (`rewards/NAME`), its
- * name.
- */
+/** Title and unit of a metric; an unlisted one, such as `rewards/NAME`, has its name. */
 export function metricInfo(metric: string): MetricInfo {
-  const [, ofAll] = /^(.+)_multi_hop$/.exec(metric) ?? [];
-  if (ofAll)
-    return { ...metricInfo(ofAll), title: `${metricInfo(ofAll).title}, HotpotQA and 2Wiki` };
+  const [, base] = /^(.+)_multi_hop$/.exec(metric) ?? [];
+  if (base) return { ...metricInfo(base), title: `${metricInfo(base).title}, HotpotQA and 2Wiki` };
   return (
     METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' }
   );
 }
 
-/**
- * Decimals that a value of a metric deserves; milliseconds have three digits that count.
- */
+/** Decimals of a metric's value; milliseconds have three significant digits. */
 export function decimalsOf(metric: string, value: unknown): number {
   const { unit, decimals = 3 } = metricInfo(metric);
   if (unit !== 'ms' || typeof value !== 'number' || value < 1) return decimals;
   return Math.max(0, 2 - Math.floor(Math.log10(value)));
 }
 
-/** Whether a metric is a share, from 0 to 1, whose differences are told in points. */
+/** Whether a metric is a share from 0 to 1; its differences are in points. */
 export const isShare = (metric: string): boolean =>
   /^f1(_multi_hop)?$/.test(metric) || metricInfo(metric).unit.startsWith('share');

@@ -29,9 +29,9 @@ describe('chartOf', () => {
       spec: { layer: [{ encoding: { x, y } }, { encoding: { y: { field: 'c' } } }] },
     },
     { encoding: { x: { datum: 0, type: 'quantitative' }, y } },
-    // Not misled by fields of the data that are called like channels.
+    // Fields of the data may have the names of channels.
     { data: { values: [{ encoding: { x: { field: 1 } } }] }, encoding: { x, y } },
-  ])('takes named axes with units, also of layers and panels: %j', (spec) => {
+  ])('accepts axes with titles and units, also in layers and panels: %j', (spec) => {
     expect(made(spec).spec).toMatchObject(spec);
   });
 
@@ -75,7 +75,7 @@ const curves = MODELS.flatMap((model) =>
 );
 const spec = { title: 'A title', color: 'method' };
 
-describe('declared charts', () => {
+describe('charts', () => {
   const training = frameOf(trainingRows(curves, ['reward']));
   const charts = {
     intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
@@ -90,7 +90,7 @@ describe('declared charts', () => {
     expect(await renderSvg(chart)).toMatch(/^<svg/);
   });
 
-  it('name methods and benchmarks, say values in words, and show the paper’s as hollow points', () => {
+  it('have titles of methods, values in words, and hollow points for the paper', () => {
     const { spec: drawn, alt } = charts.intervals;
     const text = JSON.stringify(drawn);
     expect(text).toContain('"Search-R1 + parallel prompt"');
@@ -104,7 +104,7 @@ describe('declared charts', () => {
     );
   });
 
-  it('say of long series how they begin and end', () => {
+  it('shorten long series in words to their ends', () => {
     const steps = Array.from({ length: 20 }, (_, step) => ({
       method: 'm',
       step,
@@ -116,7 +116,7 @@ describe('declared charts', () => {
     );
   });
 
-  it('want one metric', () => {
+  it('need rows of one metric', () => {
     const two = frameOf(
       ['em', 'f1'].map((metric) => ({ method: 'r1', metric, value: 1, benchmark: 'nq' })),
     );
@@ -126,17 +126,13 @@ describe('declared charts', () => {
 });
 
 it.each([
+  ['external data', { data: { url: 'https://example.org/x.json' }, mark: 'point' }, /example\.org/],
   [
-    'data from outside',
-    { data: { url: 'https://example.org/x.json' }, mark: 'point' },
-    'not drawn as',
-  ],
-  [
-    'what Vega-Lite warns of',
+    'specifications with warnings',
     { data: { values: [] }, mark: 'bar', encoding: { no: { field: 'a' } } },
-    'no is not a valid encoding channel',
+    /valid encoding channel/,
   ],
-])('renderSvg refuses %s', async (_, spec, message) => {
+])('renderSvg rejects %s', async (_, spec, message) => {
   await expect(renderSvg(made(spec))).rejects.toThrow(message);
 });
 
@@ -160,7 +156,7 @@ describe('trainingRows', () => {
     reward,
   });
 
-  it('are averaged over windows, then over seeds, with the range of the seeds', () => {
+  it('averages over windows, then over seeds, with the range of the seeds', () => {
     const points = [
       point(1, 0, 0),
       point(1, 1, 2),
@@ -185,7 +181,7 @@ describe('trainingRows', () => {
     ]);
   });
 
-  it('keep every step in order where there are few, and tell kinds of question apart', () => {
+  it('keeps every step of short curves, and splits metrics by question type', () => {
     const name = 'coverage/parallelizable';
     const points = [1, 0].map((step) => ({ ...point(1, step, 0), [name]: step }));
     expect(trainingRows(points, [name])).toMatchObject([
@@ -209,7 +205,7 @@ describe('colours', () => {
   it.each([
     ['of methods', methods],
     ['of series', STYLES.map(({ color }) => color)],
-  ])('%s differ, and stand out 3 to 1 from a light and from a dark page', (_, colors) => {
+  ])('%s differ and have a contrast of 3 on light and dark pages', (_, colors) => {
     expect(new Set(colors).size).toBe(colors.length);
     for (const page of ['#ffffff', '#14171b']) {
       for (const color of colors) {

@@ -114,11 +114,11 @@ describe('table', () => {
 
   it('refuses an empty frame, an unknown field, and two rows for one cell', () => {
     const spec = { caption: 'T', rows: ['model'] };
-    expect(() => table(frameOf([]), spec)).toThrow('Expected rows for the table "T"');
+    expect(() => table(frameOf([]), spec)).toThrow(/rows/);
     expect(() => table(frameOf(ROWS), { ...spec, columns: ['nowhere'] })).toThrow(
       'but got nowhere',
     );
-    expect(() => table(frameOf(ROWS), spec)).toThrow('Expected one row a cell');
+    expect(() => table(frameOf(ROWS), spec)).toThrow(/one row per cell/);
   });
 });
 
