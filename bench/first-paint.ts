@@ -1,7 +1,7 @@
 /**
- * How soon pages show something in headless Chromium, opened from disk, beside a page
- * of one word in the same run: takes files, opens each in turn, and prints one JSON
- * object. Milliseconds are of this machine: least, median and most.
+ * Time to first paint of pages in headless Chromium, opened from disk, compared with a
+ * page of one word. Takes files; prints one JSON object: least, median and most
+ * milliseconds on this machine.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

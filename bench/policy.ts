@@ -1,9 +1,9 @@
 /**
- * Generation and gradients of the small policy beside PyTorch with Hugging Face
- * transformers, on the same weights, prompts and cores, in turns: `npm run bench --
- * policy PYTHON [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt. Both must
- * write the same tokens and find the same loss. Prints one JSON object: least, median and
- * most of each figure; ratios are ours over theirs, above 1 where this project is slower.
+ * Generation and gradients of the small policy compared with PyTorch and transformers, on
+ * the same weights, prompts and cores, in turns: `npm run bench -- policy PYTHON
+ * [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt. Both must give the same
+ * tokens and loss. Prints one JSON object: least, median and most of each figure, and
+ * ratios of ours to theirs (above 1: this project is slower).
  */
 import { modelPath } from '../lib/training/checkpoints.js';
 import { loadWorld } from '../lib/retrieval/world.js';

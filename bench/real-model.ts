@@ -1,11 +1,11 @@
 /**
- * LoRA gradients and generation of a language model beside PyTorch, transformers and
- * peft, on the same weights, rows and two cores, in turns: `npm run bench -- real-model
- * PYTHON [MODEL] [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt and peft,
- * and MODEL is a folder in Hugging Face format (default: models/smollm2-135m-instruct).
- * Prints one JSON object: least, median and most of each figure; ratios are ours over
- * theirs, above 1 where this project is slower. Peaks are the most memory that the
- * process ever had, so that small work is measured before large.
+ * LoRA gradients and generation of a language model compared with PyTorch, transformers
+ * and peft, on the same weights, rows and two cores, in turns: `npm run bench --
+ * real-model PYTHON [MODEL] [BACKEND]`, where PYTHON has
+ * scripts/fixtures/requirements.txt and peft, and MODEL is a folder in Hugging Face
+ * format (default: models/smollm2-135m-instruct). Prints one JSON object: least, median
+ * and most of each figure, and ratios of ours to theirs (above 1: this project is
+ * slower). Peak memory is the process's maximum so far, so small work comes first.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { trainingEnvironment } from '../lib/io/processes.js';

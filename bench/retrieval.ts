@@ -1,7 +1,7 @@
 /**
- * Recall and latency of the embedded retrievers on the small world's dev split, and
- * what concurrent sub-queries save when retrieval waits on a network. Prints one JSON
- * object; times are of one thread and of this machine.
+ * Recall and latency of the embedded retrievers on the small world's dev split, and the
+ * time saved by concurrent sub-queries when retrieval waits for a network. Prints one
+ * JSON object; times are for one thread on this machine.
  */
 import { performance } from 'node:perf_hooks';
 import { readPassages, readQuestions } from '../lib/data/flashrag.js';

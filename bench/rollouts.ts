@@ -1,12 +1,17 @@
 /**
- * Throughput of rollouts against the number of rows at a time: `npm run bench -- rollouts
- * [ADDRESS]`, such as http://127.0.0.1:8000/v1, a server of what `export hf` wrote of a
- * policy of the small world; without one, that policy on this machine's backend. Where
- * the server batches by itself, rollouts that overlap are measured beside those that go
- * turn by turn, in turns on the same questions. Prints one JSON object: questions and
- * written tokens a second, least, median and most.
+ * Throughput of rollouts by batch size: `npm run bench -- rollouts [ADDRESS]`, such as
+ * http://127.0.0.1:8000/v1, a server of a small-world policy exported by `export hf`;
+ * without an address, the policy runs here. If the server batches by itself, overlapping
+ * rollouts are compared with turn-by-turn rollouts on the same questions. Prints one JSON
+ * object: questions and written tokens per second (least, median and most).
  *
- *   --rows 1,2,4,8,16   --delay-ms 0,500 (that a search takes; default 0)   --questions 96   --repeats 5   --backend auto   --engine NAME (of the server)   --model, --tokenizer (of the policy there)
+ *   --rows 1,2,4,8,16
+ *   --delay-ms 0,500 (that a search takes; default 0)
+ *   --questions 96
+ *   --repeats 5
+ *   --backend auto
+ *   --engine NAME (of the server)
+ *   --model, --tokenizer (of the policy there)
  */
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';

@@ -1,12 +1,12 @@
 /**
- * Wall clock of a search turn of 1 to 16 sub-queries, asked in one turn and in turns,
- * under each retriever: `npm run bench -- turns NAME ...`, where NAME is `bm25`, `exact`,
- * `hnsw`, or NAME=ADDRESS of a server that has the small world's passages, such as
+ * Wall-clock time of 1 to 16 sub-queries in one turn and one by one, for each retriever:
+ * `npm run bench -- turns NAME ...`, where NAME is `bm25`, `exact`, `hnsw`, or
+ * NAME=ADDRESS of a server that has the small world's passages, such as
  * `serve=http://127.0.0.1:9000/retrieve` or
  * `milvus=milvus://127.0.0.1:19530/small_world`. `--python PROGRAM` starts and adds
  * Search-R1's server in Python with FAISS. Prints one JSON object: median and quartiles
- * in milliseconds, and of those that search the encoder's vectors (all but BM25) the
- * share of exact search's ten passages that they find, over 400 queries.
+ * in milliseconds and, for vector search, recall against exact search at 10 over 400
+ * queries.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

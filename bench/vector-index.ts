@@ -1,12 +1,11 @@
 /**
- * Vector search by size: exact, HNSW in this process and Milvus, on vectors made up:
- * `npm run bench -- vector-index [MILVUS] [SIZES] [DIMENSIONS]`, such as `vector-index
- * 127.0.0.1:19530 10000,100000,1000000 128`, or `-` in place of a server. Prints one JSON
- * object: seconds to build, memory (bytes of the vectors, or of the graph as it is saved;
- * what Milvus takes is not seen from here), recall at 10 against exact search,
- * milliseconds of a turn of 1 and of 4 queries (median, 99th percentile), and what the
- * power laws through these sizes say of the paper's 21 million passages. One thread but
- * for Milvus, which takes all cores.
+ * Vector search by size: exact, HNSW in this process and Milvus, on random vectors: `npm
+ * run bench -- vector-index [MILVUS] [SIZES] [DIMENSIONS]`, such as `vector-index
+ * 127.0.0.1:19530 10000,100000,1000000 128`, or `-` for no server. Prints one JSON
+ * object: seconds to build, memory (of the vectors, or of the saved graph; unknown for
+ * Milvus), recall at 10 against exact search, milliseconds of a turn of 1 and 4 queries
+ * (median, 99th percentile), and power laws through these sizes extrapolated to the
+ * paper's 21 million passages. One thread, except for Milvus, which uses all cores.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

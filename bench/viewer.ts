@@ -1,8 +1,8 @@
 /**
- * How smooth the trajectory viewer is in headless Chromium: times to the first paint
- * and until the list is there, frames while the list scrolls from end to end, and a
- * filter and a search. Takes a page that `parallelsearch view` wrote; prints one JSON
- * object. Times are in milliseconds and of this machine.
+ * Speed of the trajectory viewer in headless Chromium: time to first paint and to the
+ * list, frame times while scrolling, and time of a filter and a search. Takes a page
+ * written by `parallelsearch view`; prints one JSON object with milliseconds on this
+ * machine.
  */
 import { closeChromium, openPage } from '../test/browser/chromium.js';
 
@@ -13,10 +13,7 @@ const READY = `new Promise((resolve) => (function look() {
   else setTimeout(look, 5);
 })())`;
 
-/**
- * Scrolls by a tenth of the list's length a second, as a fast hand does, and takes the
- * time of each frame.
- */
+/** Scrolls a tenth of the list per second and records frame times. */
 const SCROLL = `new Promise((resolve) => {
   const list = document.querySelector('.list');
   const frames = [];

@@ -1,14 +1,11 @@
-/**
- * A Python program beside ours: it reads one JSON request a line and answers with one,
- * until its input ends.
- */
+/** A Python program that answers JSON requests line by line until its input ends. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { packagePath } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
 
-/** @param script of `bench/`, whose first argument follows */
+/** @param script in `bench/` */
 export function startPeer(python: string, script: string, ...options: readonly string[]) {
   const peer = spawn(python, [packagePath('bench', script), ...options], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -18,7 +15,7 @@ export function startPeer(python: string, script: string, ...options: readonly s
     async ask<Reply>(request: object): Promise<Reply> {
       peer.stdin.write(`${JSON.stringify(request)}\n`);
       const reply = await replies.next();
-      if (reply.done) throw new Error(`${python} stopped; its error stands above.`);
+      if (reply.done) throw new Error(`${python} stopped; see its error above.`);
       return JSON.parse(reply.value) as Reply;
     },
     stop: () => peer.stdin.end(),
@@ -38,8 +35,8 @@ interface Timed {
 }
 
 /**
- * Ours and theirs in turns, after one warm-up each: what the last of each gave, and the
- * seconds of every repeat.
+ * Runs ours and theirs in turns after a warm-up; returns the last results and all
+ * seconds.
  */
 export async function inTurns<Ours extends Timed, Theirs extends Timed>(
   repeats: number,
@@ -55,10 +52,7 @@ export async function inTurns<Ours extends Timed, Theirs extends Timed>(
   return { own, other, seconds };
 }
 
-/**
- * How much is done a second on both sides, and the ratio of the seconds: ours over
- * theirs.
- */
+/** Amounts per second of both sides, and the ratio of seconds (ours to theirs). */
 export const speeds = (
   seconds: readonly (readonly [ours: number, theirs: number])[],
   amount: number,
@@ -68,17 +62,14 @@ export const speeds = (
   ratioOfSeconds: spread(seconds.map(([own, peer]) => own / peer)),
 });
 
-/**
- * The share of rows that are the same up to the end of ours, which stop at the end token.
- */
+/** Share of equal rows, up to the end of ours, which stop at the end token. */
 export function sameRows(ours: readonly number[][], theirs: readonly number[][]): number {
   const same = ours.filter((row, i) => row.every((id, t) => id === theirs[i][t]));
   return same.length / ours.length;
 }
 
 /**
- * A policy's greedy continuations, with their seconds; nothing of an earlier call is
- * kept.
+ * A policy's greedy continuations with their seconds, without a cache from earlier calls.
  */
 export const generate = (
   policy: LocalPolicy,
@@ -97,7 +88,7 @@ export const generate = (
     return { tokenIds: rows.map(({ tokenIds }) => tokenIds) };
   });
 
-/** What some work gave, with its seconds. */
+/** The result of work with its seconds. */
 export async function timed<T extends object>(work: () => Promise<T>): Promise<T & Timed> {
   const start = performance.now();
   const result = await work();

@@ -6,7 +6,7 @@ import { findChromium } from '../../lib/report/render.js';
 
 export type { Page } from 'playwright-core';
 
-/** Where Chromium is, or undefined; `CHROMIUM` in the environment names another place. */
+/** Path of Chromium, or undefined; the environment's `CHROMIUM` overrides it. */
 export const chromiumPath = findChromium();
 
 if (!chromiumPath) {
@@ -17,31 +17,29 @@ if (!chromiumPath) {
 
 let browser: Promise<Browser> | undefined;
 
-/** Closes all pages. Who opens some does so in the end. */
+/** Closes all pages; call it after opening some. */
 export async function closeChromium(): Promise<void> {
   await (await browser)?.close();
   browser = undefined;
 }
 
-/** A page and what it did that a test may want to know. */
+/** A page and what it did. */
 export interface OpenPage {
   page: Page;
-  /** Errors and warnings on the console, and exceptions. */
+  /** Console errors and warnings, and exceptions. */
   complaints: string[];
-  /** Addresses asked for, the page's own and data URLs left out. */
+  /** Requested addresses, except the page and data URLs. */
   requests: string[];
 }
 
 export interface OpenOptions {
-  /**
-   * Whether the page's own scripts run (default). Afterwards the tests' may in any case.
-   */
+  /** Whether the page's scripts run (default); tests can always run theirs. */
   withScripts?: boolean;
 }
 
 /**
- * Opens a file, or an address, in a window of its own and waits for its load event. The
- * browser has an empty profile; tests that need it are skipped by `chromiumPath`.
+ * Opens a file or address in a new window with an empty profile and waits for its load
+ * event.
  */
 export async function openPage(
   place: string | URL,
@@ -63,7 +61,7 @@ export async function openPage(
   page.on('request', (request) => {
     if (request.url() !== href) requests.push(request.url());
   });
-  // The browser tells of some before it blocks them: these have asked nobody.
+  // The browser reports some requests before it blocks them.
   page.on('requestfailed', (request) => {
     const place = requests.indexOf(request.url());
     if (request.failure()?.errorText === 'csp' && place >= 0) requests.splice(place, 1);

@@ -1,7 +1,4 @@
-/**
- * The checks themselves: they find what is wrong with a bad page, and nothing in a good
- * one.
- */
+/** The checks find the faults of a bad page and none in a good one. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -22,7 +19,7 @@ const GOOD = `<!doctype html><html lang="en"><head><title>T</title></head><body 
 <table><caption>C</caption><tr><th scope="row">a</th><td>1</td></tr></table>
 </main></body></html>`;
 
-describe.skipIf(!chromiumPath)('accessibilityComplaints', () => {
+describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () => {
   const file = path.join(temporaryFolder(), 'page.html');
   afterAll(closeChromium);
   const complaintsOf = async (html: string): Promise<string[]> => {
@@ -31,7 +28,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints', () => {
     return [...new Set(await accessibilityComplaints(page))];
   };
 
-  it('finds what is wrong', async () => {
+  it('finds the faults of a bad page', async () => {
     const complaints = (await complaintsOf(BAD)).join('\n');
     for (const expected of [
       'light: button-name (critical): button',
@@ -55,7 +52,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints', () => {
       expect(complaints).toContain(expected);
   });
 
-  it('has nothing against a good page', async () => {
+  it('finds nothing in a good page', async () => {
     expect(await complaintsOf(GOOD)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What every page must be for every reader, checked in the browser: axe's rules, and what
- * axe doesn't look at.
+ * Accessibility of pages, checked in the browser: axe's rules and what axe does not
+ * check.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,10 +13,9 @@ const AXE_SOURCE = readFileSync(
 );
 
 /**
- * What violates one of axe's rules in a page as it stands, a line for each element:
- * rule, impact, selector. Folded tables have thousands of rows, all alike, on which axe
- * would spend most of its time: five stand for each table.
- * @param rules only these; all that axe has on by default if left out
+ * Violations of axe's rules, a line per element: rule, impact, selector. Long folded
+ * tables are cut to five rows, since axe would spend most of its time on them.
+ * @param rules default: all that axe enables
  */
 async function axeComplaints(page: Page, rules?: string[]): Promise<string[]> {
   if (await page.evaluate(() => !('axe' in globalThis)))
@@ -42,10 +41,7 @@ interface AxNode {
   properties?: { name: string; value: { value: unknown } }[];
 }
 
-/**
- * Roles that a reader wants to know by name before reading them; axe asks names only of
- * controls and pictures.
- */
+/** Roles that need a name; axe requires names only for controls and pictures. */
 const NAMED_ROLES = [
   'figure',
   'table',
@@ -55,10 +51,7 @@ const NAMED_ROLES = [
   'graphics-symbol',
 ];
 
-/**
- * What has no name in the tree that screen readers read: figures, tables, landmarks, all
- * that the keyboard reaches.
- */
+/** Figures, tables, landmarks and focusable elements without an accessible name. */
 async function nameComplaints(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   await session.send('Accessibility.enable');
@@ -73,7 +66,7 @@ async function nameComplaints(page: Page): Promise<string[]> {
     .map((node) => `no name: ${roleOf(node)}`);
 }
 
-/** Ids, what refers to them, and the headers of tables. Runs in the page. */
+/** Duplicate ids, broken references to ids, and table headers. Runs in the page. */
 function documentComplaints(): string[] {
   const complaints: string[] = [];
   const all = [...document.querySelectorAll('*')];
@@ -97,9 +90,9 @@ function documentComplaints(): string[] {
 }
 
 /**
- * Contrast by WCAG 2: 4.5 for text (3 where it is large), 3 for what a chart draws.
- * Alphas are blended. Axe knows neither the colours of a drawing nor those of single
- * signs, and says nothing where it is not sure. Runs in the page.
+ * WCAG 2 contrast: 4.5 for text (3 for large text), 3 for marks of a chart, with alpha
+ * blended. Axe does not know a chart's colours and skips what it is unsure of. Runs in
+ * the page.
  */
 function contrastComplaints(): string[] {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })!;
@@ -148,20 +141,17 @@ function contrastComplaints(): string[] {
   }
   for (const mark of document.querySelectorAll('svg [class*="role-mark"] :is(path, line)')) {
     const { fill, stroke, opacity, fillOpacity } = getComputedStyle(mark);
-    if (Number(opacity) < 0.7 || Number(fillOpacity) < 0.7) continue; // a band around a line says what the line says
+    if (Number(opacity) < 0.7 || Number(fillOpacity) < 0.7) continue; // a band repeats its line
     const color = [fill, stroke].find((paint) => paint !== 'none' && !paint.startsWith('url'));
     if (color && parse(color)[3] > 0) check(mark, color, 3, 'mark');
   }
   return [...complaints];
 }
 
-/** Axe's rules whose verdict may change with the colours. */
+/** Axe's rules that depend on colours. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/**
- * What is wrong in a page by axe's rules and by our own look at its colours, in light and
- * dark.
- */
+/** Faults by axe's rules and our contrast check, in light and dark. */
 async function schemeComplaints(page: Page): Promise<string[]> {
   const complaints: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -175,8 +165,8 @@ async function schemeComplaints(page: Page): Promise<string[]> {
 }
 
 /**
- * What sticks out of a window of 320 pixels (a small telephone, a page at 400 %), or
- * scrolls there by mouse alone.
+ * What overflows a window of 320 pixels (a small phone, or 400 % zoom), or scrolls only
+ * by mouse.
  */
 async function reflowComplaints(page: Page): Promise<string[]> {
   const before = page.viewportSize()!;
@@ -187,10 +177,7 @@ async function reflowComplaints(page: Page): Promise<string[]> {
   return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...scrollers];
 }
 
-/**
- * All of these checks, for the page as it stands and with all details open, as they are
- * afterwards.
- */
+/** All checks, with details as they are and then all open. */
 export async function accessibilityComplaints(page: Page): Promise<string[]> {
   const folded = await nameComplaints(page);
   await page.evaluate(() =>
@@ -214,8 +201,8 @@ export async function chartsDrawn(page: Page): Promise<void> {
 }
 
 /**
- * All that is wrong with a report's file, with scripts and without: also what it asks
- * for, and what it complains of.
+ * All faults of a report, with and without scripts, including requests and console
+ * errors.
  */
 export async function complaintsAboutReport(file: string): Promise<string[]> {
   const complaints: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * Inputs that are nearly what a reader expects: a good one with a few changes to its JSON
- * or to its bytes.
- */
+/** Nearly valid inputs: a valid one with a few changes to its JSON or its bytes. */
 import fc from 'fast-check';
 
 const DELETED: unique symbol = Symbol('deleted');
@@ -34,7 +31,7 @@ const junk: fc.Arbitrary<Json | typeof DELETED> = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
 );
 
-/** Every place in a value: the object or list that holds it, and its key there. */
+/** Every place in a value: its object or list, and its key. */
 function placesIn(value: Json): (readonly [holder: Holder, key: string])[] {
   if (typeof value !== 'object' || value === null) return [];
   const holder = value as Holder;
@@ -87,7 +84,7 @@ function editBytes(
 export const textBytes = (text: string): Buffer => Buffer.from(text);
 export const jsonBytes = (value: unknown): Buffer => textBytes(JSON.stringify(value) ?? '');
 
-/** Bytes with changes, and now and then anything at all. */
+/** Bytes with changes, and sometimes arbitrary bytes. */
 export const nearlyBytes = (...seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer> =>
   fc.oneof(
     {
@@ -97,7 +94,7 @@ export const nearlyBytes = (...seeds: readonly Uint8Array[]): fc.Arbitrary<Buffe
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)) },
   );
 
-/** JSON with changes to its values, to its text, and now and then any JSON. */
+/** JSON with changed values or text, and sometimes arbitrary JSON. */
 export const nearlyJson = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =>
   fc.oneof(
     {
@@ -110,7 +107,7 @@ export const nearlyJson = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =
     { weight: 1, arbitrary: fc.jsonValue().map(jsonBytes) },
   );
 
-/** A few lines of JSON, each with changes. */
+/** A few lines of changed JSON. */
 export const nearlyJsonLines = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =>
   fc
     .array(nearlyJson(...seeds), { minLength: 1, maxLength: 3 })

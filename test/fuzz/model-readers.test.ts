@@ -1,6 +1,5 @@
 /**
- * The readers of models, encoders and indexes, on inputs that are nearly right; see
- * readers.test.ts.
+ * Readers of models, encoders and indexes on nearly valid inputs; see readers.test.ts.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
@@ -36,7 +35,7 @@ const place = (name: string, bytes: Uint8Array): string => {
   writeFileSync(inFolder(name), bytes);
   return inFolder(name);
 };
-/** Inputs that are near what a file holds once it is written. */
+/** Inputs near the content of a written file. */
 const nearlyFile = (name: string): fc.Arbitrary<Buffer> =>
   fc.constant(null).chain(() => nearlyJson(parsed(readFileSync(inFolder(name)))));
 
@@ -74,14 +73,14 @@ const hasHnswlib = await Promise.resolve()
     () => false,
   );
 
-/** What is read while a file holds these bytes; then it is again what it was. */
+/** Reads while a file holds these bytes, then restores it. */
 async function withFile<T>(name: string, bytes: Uint8Array, read: () => Promise<T>): Promise<T> {
   const whole = readFileSync(inFolder(name));
   place(name, bytes);
   return read().finally(() => place(name, whole));
 }
 
-/** Whatever tensors come of it are given back. */
+/** Disposes of tensors that were read. */
 async function withoutTensors(read: () => Promise<unknown>): Promise<void> {
   tf.engine().startScope();
   try {
@@ -150,7 +149,7 @@ tryReaders({
       withFile('checkpoint/3/state.json', bytes, async () => {
         const found = await resumeCheckpoint(inFolder('checkpoint'), 'h', { log: () => undefined });
         if (found) disposeWeights(found.trainable);
-        // Only the same values are the same checkpoint.
+        // A checkpoint is the same only with the same values.
         expect(parsed(bytes)).toEqual(state);
       }),
   },

@@ -1,4 +1,4 @@
-/** What every reader of what others may have written is tried with. */
+/** Fuzz tests for readers of outside files. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
@@ -6,34 +6,34 @@ import { describe, expect, it } from 'vitest';
 
 export interface Reader {
   inputs: fc.Arbitrary<Buffer>;
-  /** @throws Error that says what was expected */
+  /** @throws Error saying what was expected */
   read: (bytes: Buffer) => unknown;
 }
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
-/** Inputs of a file of tests in all, shared by its readers. */
+/** Inputs per test file, shared by its readers. */
 const NUM_INPUTS = isFull ? 50_000 : 2_500;
 /**
- * Whatever takes longer runs on, or waits for ever. Counted is the processor's time:
- * another's work is not to make a reader slow.
+ * A reader that takes longer hangs. CPU time counts, so that other processes do not slow
+ * a reader down.
  */
 const LONGEST_WORK_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
 export const parsed = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
 
-/** What Node says where a text or an array is too large, as if it were an expectation. */
+/** Node's errors for too large texts or arrays, which look like a reader's own. */
 const TOO_LARGE =
   /^Invalid (typed )?array|^Array buffer|^Invalid string|Cannot create a string longer/;
 
-/** Whether an error is one that a reader means. */
+/** Whether a reader meant an error. */
 function isMeant(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof ReferenceError)
     return false;
   return /expected|could not|invalid|JSON/i.test(error.message) && !TOO_LARGE.test(error.message);
 }
 
-async function takesOrSays(read: Reader['read'], bytes: Buffer): Promise<void> {
+async function acceptsOrExplains(read: Reader['read'], bytes: Buffer): Promise<void> {
   const start = process.cpuUsage();
   try {
     await read(bytes);
@@ -44,26 +44,23 @@ async function takesOrSays(read: Reader['read'], bytes: Buffer): Promise<void> {
   expect((user + system) / 1000).toBeLessThan(LONGEST_WORK_MS);
 }
 
-/**
- * A test for each reader: it takes an input or says what it expected, and neither fails
- * in another way nor runs on.
- */
+/** A test per reader: it accepts an input or says what it expected; it never hangs. */
 export function tryReaders(readers: Readonly<Record<string, Reader>>): void {
   const numRuns = Math.ceil(NUM_INPUTS / Object.keys(readers).length);
   describe.each(Object.entries(readers))('the reader of %s', (name, { inputs, read }) => {
     const file = fileURLToPath(new URL(`../fixtures/fuzz/${name}.json`, import.meta.url));
-    const found = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
+    const earlier = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as string[]) : [];
 
     it(
-      `takes what is nearly right or says what it expected`,
+      'accepts an input or says what it expected',
       async () => {
-        const examples = found.map((base64): [Buffer] => [Buffer.from(base64, 'base64')]);
+        const examples = earlier.map((base64): [Buffer] => [Buffer.from(base64, 'base64')]);
         const options = { numRuns, examples, ...(isFull ? {} : { seed: 1 }) };
-        const property = fc.asyncProperty(inputs, (bytes) => takesOrSays(read, bytes));
+        const property = fc.asyncProperty(inputs, (bytes) => acceptsOrExplains(read, bytes));
         const result = await fc.check(property, { ...options, timeout: LONGEST_WAIT_MS });
         if (result.failed && isFull) {
           const worst = result.counterexample![0].toString('base64');
-          writeFileSync(file, `${JSON.stringify([...new Set([...found, worst])], null, 2)}\n`);
+          writeFileSync(file, `${JSON.stringify([...new Set([...earlier, worst])], null, 2)}\n`);
         }
         if (result.failed)
           throw new Error(

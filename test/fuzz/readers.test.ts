@@ -1,8 +1,7 @@
 /**
- * Every reader of what others may have written, on inputs that are nearly right: it
- * takes them or says what it expected. It neither fails in another way nor runs on. What
- * once failed is in test/fixtures/fuzz and tried first; what a full run finds is added
- * there. Those of models and indexes are in model-readers.test.ts.
+ * Readers of outside files on nearly valid inputs: they accept them or say what they
+ * expected. Earlier failures are in test/fixtures/fuzz and tried first; a full run adds
+ * what it finds. Readers of models and indexes are in model-readers.test.ts.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -94,7 +93,7 @@ const imported = (steps: AsyncIterable<RecordedStep>): Promise<object> =>
   });
 
 const servers: { close(): Promise<void> }[] = [];
-/** The project's own retrieval server, and one that answers whatever it is told to. */
+/** Our retrieval server, and one that returns given answers. */
 let url: string;
 let strangeUrl: string;
 let answers: (path: string) => Buffer;
@@ -107,7 +106,7 @@ beforeAll(async () => {
   [url, strangeUrl] = [own.url, strange.url];
   servers.push(own, strange);
   place('policy/tokenizer.json', jsonBytes(TOKENIZER_JSON));
-  // What builds data frames is loaded once, which takes seconds.
+  // Loads data frames once, which takes seconds.
   await loadAnswerFiles({ a: place('own-answers.jsonl', jsonBytes(result())) }, { resamples: 10 });
 });
 afterAll(() => Promise.all(servers.map((server) => server.close())));

@@ -1,6 +1,6 @@
 /**
- * A disk that fails at any one of the writes: what was there before stays, or what is new
- * is there, and the next try succeeds.
+ * The disk fails at any one write: the old or the new content is there, and the next
+ * attempt succeeds.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -31,9 +31,9 @@ import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../tr
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
 /**
- * `full`: no space from this write on. `broken`: this one fails. `torn`: half of it is
- * written, then the process is gone. `lost`: a rename is reported and forgotten, then the
- * process is gone.
+ * `full`: no space from this write on. `broken`: this write fails. `torn`: half is
+ * written, then the process dies. `lost`: a rename succeeds but is lost, then the process
+ * dies.
  */
 const KINDS = ['full', 'broken', 'torn', 'lost'] as const;
 type Kind = (typeof KINDS)[number];
@@ -43,7 +43,7 @@ const disk = vi.hoisted(() => ({
   at: 0,
   count: 0,
   isGone: false,
-  /** What becomes of an operation; null where it succeeds. */
+  /** How an operation fails; null if it succeeds. */
   fateOf(name: string): Fate | null {
     if (this.kind === null) return null;
     if (this.isGone) return 'EIO';
@@ -66,7 +66,7 @@ const half = vi.hoisted(
       content.slice(0, content.length / 2) as T,
 );
 
-// To flush is to open.
+// Flushing opens the file.
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<typeof import('node:fs/promises')>();
   type Call = (...args: never[]) => Promise<unknown>;
@@ -114,7 +114,9 @@ vi.mock('node:fs', async (original) => {
   return { ...real, createWriteStream };
 });
 
-/** Does something while the disk fails at write `at`; whether there was such a write. */
+/**
+ * Runs work while the disk fails at write `at`; returns whether there was such a write.
+ */
 async function whileFailing(
   kind: Kind,
   at: number,
@@ -130,11 +132,11 @@ const inFolder = folderForEach();
 const debris = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.endsWith('.partial'));
 
-describe.each(KINDS)('a disk that is %s at any write', (kind) => {
+describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
   let folder: string;
   beforeEach(() => (folder = inFolder(kind)));
 
-  /** Tries every write of some work in turn, after `before` in a folder of its own. */
+  /** Fails at each write of the work in turn, after `before` in a new folder. */
   async function atEveryWrite(
     before: (folder: string) => Promise<unknown>,
     work: (folder: string) => Promise<unknown>,
@@ -161,7 +163,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
         await copySafely(`${path}-of-${text}`, path);
       },
     ],
-  ])('leaves a file as it was or as it is to be, however it is %s', async (_, write) => {
+  ])('leaves the old or the new file when %s', async (_, write) => {
     await atEveryWrite(
       (own) => write(join(own, 'a.txt'), 'old'),
       (own) => write(join(own, 'a.txt'), 'new'),
@@ -182,7 +184,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
       'archive of records',
       (own, value) => writeArchives(own, 'kept', new Map([['k', record(value)]])),
     ],
-  ])('leaves a %s as it was or as it is to be', async (_, write) => {
+  ])('leaves the old or the new %s', async (_, write) => {
     const read = async (own: string) => (await recordStore(own, own).read<number>('k', 'h'))?.value;
     await atEveryWrite(
       (own) => write(own, 1),
@@ -195,7 +197,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
     );
   });
 
-  it('leaves vectors of passages that are gone on from', async () => {
+  it('leaves passage vectors from which encoding resumes', async () => {
     const encode = (texts: readonly string[]) =>
       Promise.resolve(texts.map((text) => Float32Array.of(text.length, 1)));
     const embed = (own: string) =>
@@ -214,7 +216,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
     );
   });
 
-  it('leaves every file of an exported model as it was or as it is to be', async () => {
+  it('leaves every old or new file of an exported model', async () => {
     await useBackend('cpu');
     const [first, second] = [1, 2].map((seed) => tinyModel(seed));
     for (const [name, model] of Object.entries({ first, second })) {
@@ -247,7 +249,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
     });
   });
 
-  it('leaves the first lines of a journal, and those that are missing are added', async () => {
+  it('leaves the first lines of a journal, which resumes', async () => {
     const add = async (own: string): Promise<readonly number[]> => {
       const journal = await openJournal<number>(join(own, 'j.jsonl'), 'h');
       for (let i = journal.items.length; i < 4; i++) await journal.append(i);
@@ -264,7 +266,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
     );
   });
 
-  it('leaves the checkpoint of before or the new one, whole', async () => {
+  it('leaves the old or the new checkpoint', async () => {
     await useBackend('cpu');
     const save = async (own: string, nextStep: number): Promise<void> => {
       const weights = { a: tf.fill([4], nextStep) };
@@ -295,7 +297,7 @@ describe.each(KINDS)('a disk that is %s at any write', (kind) => {
 });
 
 if (isFull) {
-  describe('a training whose disk fails', () => {
+  describe('a training on a failing disk', () => {
     const config = tinyTraining({
       checkpointEvery: 1,
       settings: { steps: 2, questionsPerStep: 1, groupSize: 2 },
@@ -328,7 +330,9 @@ if (isFull) {
       disposeWeights(weights);
       return values;
     };
-    /** Tries every write of some work in turn; called again, it ends as `whole` says. */
+    /**
+     * Fails at each write of the work in turn; run again, it ends as without a failure.
+     */
     async function goesOn(kind: Kind, work: (folder: string) => Promise<unknown>): Promise<void> {
       const whole = await work(inFolder('whole'));
       const said = vi.spyOn(console, 'error').mockReturnValue();
@@ -341,15 +345,7 @@ if (isFull) {
       said.mockRestore();
     }
 
-    it.each(KINDS)(
-      'goes on with the same result, wherever it was %s',
-      (kind) => goesOn(kind, train),
-      3_600_000,
-    );
-    it.each(KINDS)(
-      'warms up to the same model, wherever it was %s',
-      (kind) => goesOn(kind, warmUp),
-      3_600_000,
-    );
+    it.each(KINDS)('resumes with the same result (%s)', (kind) => goesOn(kind, train), 3_600_000);
+    it.each(KINDS)('warms up to the same model (%s)', (kind) => goesOn(kind, warmUp), 3_600_000);
   });
 }

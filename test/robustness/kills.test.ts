@@ -1,7 +1,4 @@
-/**
- * Work that is killed at random moments and called again ends as if it had never been
- * killed (test:full).
- */
+/** Work killed at random moments and run again gives the same result (test:full). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -31,18 +28,15 @@ import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
 
-/** In all, over the kinds of work. */
+/** Over all kinds of work. */
 const NUM_KILLS = 50;
 
 const root = temporaryFolder();
 const given = join(root, 'given');
 const CLI = packagePath('dist', 'cli.js');
-/**
- * A copy of the package with a tiny world and a tiny model: experiments know no others
- * than the package's own.
- */
+/** A copy of the package with a tiny world and model, for experiments. */
 const tinyPackage = join(root, 'package');
-/** Arguments of Node for the work that no command does. */
+/** Node arguments for work that no command does. */
 const WORK = [
   '--import',
   pathToFileURL(packagePath('node_modules', 'tsx', 'dist', 'loader.mjs')).href,
@@ -51,8 +45,8 @@ const WORK = [
 
 const asked = ['--model', 'model', '--data', 'data', '--backend', 'wasm'];
 /**
- * Arguments of Node, in a folder that holds a model, data, a configuration and a report.
- * What is killed writes into `out`.
+ * Node arguments, for a folder with a model, data, a configuration and a report. The work
+ * writes into `out`.
  */
 const KINDS: Record<string, string[]> = {
   training: [CLI, 'train', '--config', 'config.json', ...asked, '--out', 'out'],
@@ -87,12 +81,12 @@ const KINDS: Record<string, string[]> = {
 };
 
 interface Ended {
-  /** From the first file on. */
+  /** Since the first file. */
   workMs: number;
   isKilled: boolean;
 }
 
-/** Runs to its end, or kills it so long after its first file. */
+/** Runs to the end, or kills the process some time after its first file. */
 async function run(args: readonly string[], cwd: string, killAfterMs = Infinity): Promise<Ended> {
   const env = { ...process.env, PARALLELSEARCH_CHECKPOINTS: join(tinyPackage, 'checkpoints') };
   const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
@@ -111,12 +105,11 @@ async function run(args: readonly string[], cwd: string, killAfterMs = Infinity)
   return { workMs: performance.now() - start, isKilled: signal === 'SIGKILL' };
 }
 
-/** Everything that came of it, without what is of the clock. */
+/** All results, without times. */
 function results(folder: string): Record<string, string> {
   const files = readdirSync(join(folder, 'out'), { recursive: true, encoding: 'utf8' })
     .map((name) => join(folder, 'out', name))
-    // A training's page tells of its pace; half a file that a kill has left aside is
-    // nobody's result.
+    // A training's page shows its pace; partial files are no results.
     .filter((file) => statSync(file).isFile() && !/report\.html$|\d\.partial$/.test(file));
   return Object.fromEntries(
     files.map((file) => {
@@ -127,10 +120,7 @@ function results(folder: string): Record<string, string> {
   );
 }
 
-/**
- * A package in which experiments are small: made-up weights of two initial models, six
- * passages, a few questions.
- */
+/** A package with small experiments: random weights, six passages, a few questions. */
 async function writeTinyPackage(): Promise<void> {
   cpSync(packagePath('dist'), join(tinyPackage, 'dist'), { recursive: true });
   for (const name of ['package.json', 'package-lock.json', 'node_modules'])
@@ -149,7 +139,7 @@ async function writeTinyPackage(): Promise<void> {
   const trained = join(root, 'trained');
   cpSync(given, trained, { recursive: true });
   await run(KINDS.training, trained);
-  // As many as the compared methods need before the experiment begins.
+  // The weights that the compared methods need.
   for (const name of ['base-1', 'instruct-1']) {
     await saveModel(join(checkpoints, name), { ...model, config }, { storage: 'F32' });
     for (const method of ['search-r1', 'parallelsearch'])
@@ -161,7 +151,7 @@ async function writeTinyPackage(): Promise<void> {
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
-describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
+describe.skipIf(!isFull || !isBuilt)('killed work (needs test:full)', () => {
   beforeAll(async () => {
     mkdirSync(given);
     await writeTinyWorld(given);
@@ -173,14 +163,14 @@ describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
   });
 
   it.each(Object.entries(KINDS))(
-    'goes on to the same end: %s',
+    'resumes to the same result: %s',
     async (kind, args) => {
-      const folderOf = (name: string): string => {
+      const makeFolder = (name: string): string => {
         const folder = join(root, `${kind}-${name}`);
         cpSync(given, folder, { recursive: true });
         return folder;
       };
-      const whole = folderOf('whole');
+      const whole = makeFolder('whole');
       const { workMs } = await run(args, whole);
       const expected = results(whole);
       const numKinds = Object.keys(KINDS).length;
@@ -188,13 +178,13 @@ describe.skipIf(!isFull || !isBuilt)('work that is killed (test:full)', () => {
       const random = createRandom(kind);
       const moments: number[] = [];
       for (let i = 0; i < numKills; i++) {
-        // Earlier, where it was done before.
+        // If the work was done before the kill, kill earlier.
         for (
-          let at = workMs * random.uniform(), tried = 0;
+          let at = workMs * random.uniform(), attempt = 0;
           moments.length === i;
-          at /= 2, tried++
+          at /= 2, attempt++
         ) {
-          const folder = folderOf(`${i}-${tried}`);
+          const folder = makeFolder(`${i}-${attempt}`);
           if ((await run(args, folder, at)).isKilled) moments.push(Math.round(at));
           await run(args, folder);
           expect(results(folder), `killed after ${at} ms, ${folder}`).toEqual(expected);

@@ -1,6 +1,5 @@
 /**
- * Long and heavy use (test:full): nothing is lost, mixed or silently changed, and memory
- * does not grow.
+ * Long and heavy use (test:full): nothing is lost or mixed up, and memory does not grow.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,21 +35,20 @@ const SECONDS = 60;
 const NUM_STEPS = 1000;
 const NUM_RETRIEVALS = 10_000;
 const CLIENTS = fileURLToPath(new URL('../fixtures/clients.mjs', import.meta.url));
-/** What {@link CLIENTS} print. */
+/** Output of {@link CLIENTS}. */
 interface Answered {
   numSent: number;
   seconds: number;
-  /** Until each answer, by status. */
+  /** Milliseconds per answer, by status. */
   waitsMs: Record<string, number[]>;
 }
-/** What a heap may grow by and still be called flat. */
+/** Most growth of a heap that counts as flat. */
 const FLAT_BYTES = 5e6;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 /**
- * What is still held: garbage goes in several rounds, since signals and sockets are
- * finalised between them.
+ * Heap in use after several collections, since signals and sockets need more than one.
  */
 const heapBytes = async (): Promise<number> => {
   for (let round = 0; round < 5; round++) {
@@ -63,11 +61,11 @@ const heapBytes = async (): Promise<number> => {
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
+describe.skipIf(!isFull || !isBuilt)('under load (needs test:full)', () => {
   const root = temporaryFolder();
   beforeAll(() => useBackend('wasm'));
 
-  it(`answers ${NUM_CLIENTS} clients beside a training, with an upstream of which one in ten fails and one in twenty hangs`, async () => {
+  it(`answers ${NUM_CLIENTS} clients during a training, while the upstream fails (1 in 10) or hangs (1 in 20)`, async () => {
     const random = createRandom('flaky');
     const flaky = echoRetriever((_, signal) => {
       flaky.calls.length = 0;
@@ -98,7 +96,7 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
     let said = '';
     training.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const ended = once(training, 'close') as Promise<[number | null]>;
-    // In a process of their own: what is measured is not to wait for who measures.
+    // In their own process, so that measuring does not delay them.
     const clients = spawn(process.execPath, [
       CLIENTS,
       server.url,
@@ -124,8 +122,7 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
       [
         `${numSent} requests of ${NUM_CLIENTS} clients in ${seconds} s: ${of(all)}`,
         ...Object.entries(waitsMs).map(([status, waits]) => `status ${status}: ${of(waits)}`),
-        // Who asks again at once waits so long, however quick each answer is (Little's
-        // law).
+        // Little's law: clients that ask again at once wait this long.
         `clients / throughput: ${Math.round((NUM_CLIENTS / numSent) * seconds * 1000)} ms`,
         `heap ${megabytes(late - early)} more at the end`,
       ].join('\n'),
@@ -162,11 +159,11 @@ describe.skipIf(!isFull || !isBuilt)('under load (test:full)', () => {
     trainer.dispose();
     const [first, last] = [measured[0], measured.at(-1)!];
     console.log(
-      `${last.tensors} tensors; in ${NUM_STEPS * 0.8} steps the heap has grown by ${megabytes(last.heap - first.heap)}, what is resident by ${megabytes(last.resident - first.resident)}`,
+      `${last.tensors} tensors; in ${NUM_STEPS * 0.8} steps the heap grew by ${megabytes(last.heap - first.heap)}, resident memory by ${megabytes(last.resident - first.resident)}`,
     );
     expect(measured.map(({ tensors }) => tensors)).toEqual(measured.map(() => first.tensors));
     expect(last.heap - first.heap).toBeLessThan(FLAT_BYTES);
-    // Tensors' memory is not on the heap.
+    // Tensors are not on the heap.
     expect(last.resident - first.resident).toBeLessThan(10 * FLAT_BYTES);
   }, 3_600_000);
 

@@ -95,7 +95,5 @@ it('learns at a rate that falls to nothing', async () => {
 });
 
 it('needs a question with a dependency graph', async () => {
-  await expect(trainerOf([{ ...SEQUENTIAL, metadata: {} }])).rejects.toThrow(
-    'Expected training questions with dependency graphs, which demonstrations are made from, but none of 1 has one.',
-  );
+  await expect(trainerOf([{ ...SEQUENTIAL, metadata: {} }])).rejects.toThrow(/dependency graphs/);
 });
