@@ -1,4 +1,4 @@
-/** Attention beside a computation in plain numbers, one query at a time. */
+/** Attention compared with a plain computation, one query at a time. */
 import * as tf from '@tensorflow/tfjs-core';
 import { range, sum } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ const queryKeyValue = (tokens: number) => ({
   q: normal(ROWS * c.numKeyValueHeads, GROUPS * tokens, c.headDim),
   ...keyValue(tokens),
 });
-/** What is cached of a row that has all columns, and of one that has half of them. */
+/** A cache with one full row and one half-full row. */
 const cachedKeys = (): CachedKeys => {
   const columns = range(ROWS).map((row) =>
     range(CACHED).map((l) => (row === 1 && l >= 20 ? MASKED : 0)),
@@ -42,10 +42,7 @@ const cachedKeys = (): CachedKeys => {
   return { ...keyValue(CACHED), bias, perHead: biasPerHead(bias, c) };
 };
 
-/**
- * softmax(q k' / sqrt(D)) v of each query by itself, over the cached keys that are real
- * and its own row's up to its own place.
- */
+/** softmax(q k' / sqrt(D)) v of each query over real cached keys and its row's so far. */
 function expected(
   { q, k, v }: ReturnType<typeof queryKeyValue>,
   cached?: CachedKeys,
@@ -109,8 +106,8 @@ describe('attention', () => {
     for (const tokens of [1, 7]) {
       const x = queryKeyValue(tokens);
       const bias = tf.zeros<tf.Rank.R2>([ROWS, tokens]);
-      const own = { ...x, bias, perHead: biasPerHead(bias, c, tokens) };
-      expectClose(attendBlocks(x.q, [cached, own], c), expected(x, cached));
+      const current = { ...x, bias, perHead: biasPerHead(bias, c, tokens) };
+      expectClose(attendBlocks(x.q, [cached, current], c), expected(x, cached));
     }
   });
 
@@ -127,17 +124,15 @@ describe('attention', () => {
       causalBlocks(LONG, c).map(({ start, end, bias }) => padded(bias, start, end)),
       1,
     );
-    const one = gradients([
+    const single = gradients([
       { start: 0, end: last.end, bias: tf.reshape(whole, [GROUPS * LONG, LONG]) },
     ]);
     several.forEach((gradient, i) => {
-      expect(tf.max(tf.abs(tf.sub(gradient, one[i]))).dataSync()[0]).toBeLessThan(1e-5);
+      expect(tf.max(tf.abs(tf.sub(gradient, single[i]))).dataSync()[0]).toBeLessThan(1e-5);
     });
   });
 });
 
-/**
- * A block's bias as (G, end-start, T), with all keys: those after its last are not seen.
- */
+/** A block's bias as (G, end-start, T), padded to all keys. */
 const padded = (bias: tf.Tensor2D, start: number, end: number): tf.Tensor3D =>
   tf.reshape(tf.pad(bias, [[0, 0], [0, LONG - end]], MASKED), [GROUPS, end - start, LONG]); // prettier-ignore

@@ -1,7 +1,4 @@
-/**
- * Generation whose steps are recorded once and repeated, beside the same computed anew
- * for every token.
- */
+/** Generation by captured graphs compared with computing every step anew. */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
@@ -14,10 +11,7 @@ import { canCapture } from '../../lib/tensor/graph.js';
 import { HAS_NATIVE, HAS_WEBGPU } from '../tensor/has-backend.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-/**
- * A quarter of the vocabulary ends a row, so that rows end one after the other and the
- * others go on by themselves.
- */
+/** A quarter of the vocabulary ends a row, so that rows end at different steps. */
 const config = {
   ...CONFIG,
   maxPositionEmbeddings: 128,
@@ -37,7 +31,7 @@ const optionsOf = (turn: number, contexts: readonly unknown[]) => ({
 const policyOf = (): LocalPolicy =>
   new LocalPolicy('test', randomWeights(config, createRandom(5)), config, TOKENIZER);
 
-/** Three turns, each of which goes on from what is cached of the one before. */
+/** Three turns, each extending the cache of the one before. */
 async function generated(backend: BackendName): Promise<Generation[][]> {
   await useBackend(backend);
   expect(canCapture()).toBe(backend !== 'wasm');

@@ -1,7 +1,4 @@
-/**
- * A policy of this project in other engines: the same greedy tokens by transformers, PEFT
- * and vLLM, and an evaluation over vLLM's API.
- */
+/** A policy in other engines: the same greedy tokens from transformers, PEFT and vLLM. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -35,7 +32,7 @@ describe.skipIf(vllm === undefined)(
     const folder = join(root, 'hf');
     let policy: LocalPolicy;
     let contexts: number[][];
-    let own: { tokenIds: number[]; logProbs?: number[] }[];
+    let local: { tokenIds: number[]; logProbs?: number[] }[];
     let server: ChildProcess | undefined;
     let address: string;
 
@@ -89,11 +86,11 @@ describe.skipIf(vllm === undefined)(
         .map(({ question }) =>
           policy.tokenizer.encode(buildPrompt('parallel', question, { form: 'short' })),
         );
-      own = await policy.generate(contexts, sampling());
+      local = await policy.generate(contexts, sampling());
       while (server.exitCode === null && !(await fetch(`${address}/models`).catch(() => null)))
         await delay(1000);
     }, 20 * MINUTE);
-    // It has started processes of its own.
+    // It has child processes.
     afterAll(() => void (server?.pid && process.kill(-server.pid, 'SIGTERM')));
 
     const sampling = () => ({
@@ -115,7 +112,7 @@ describe.skipIf(vllm === undefined)(
           folder,
           prompts,
         ]);
-        const ids = own.map(({ tokenIds }) => tokenIds);
+        const ids = local.map(({ tokenIds }) => tokenIds);
         expect(JSON.parse(stdout.trim().split('\n').at(-1)!)).toEqual({
           merged: ids,
           adapter: ids,
@@ -129,11 +126,11 @@ describe.skipIf(vllm === undefined)(
       async () => {
         const generations = await (await openRemotePolicy(address)).generate(contexts, sampling());
         expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(
-          own.map(({ tokenIds }) => tokenIds),
+          local.map(({ tokenIds }) => tokenIds),
         );
         for (const [i, { logProbs }] of generations.entries())
           for (const [t, value] of logProbs!.entries())
-            expect(value).toBeCloseTo(own[i].logProbs![t], 2);
+            expect(value).toBeCloseTo(local[i].logProbs![t], 2);
       },
       10 * MINUTE,
     );

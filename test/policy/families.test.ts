@@ -13,7 +13,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
 import { CONFIG, TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 
-/** The least that a Llama config.json holds. */
+/** A minimal Llama config.json. */
 const MINIMAL = {
   model_type: 'llama',
   vocab_size: 1000,
@@ -29,13 +29,12 @@ const inFolder = folderForEach();
 beforeAll(() => useBackend('wasm'));
 
 /**
- * A checkpoint that `scripts/fixtures/families.py` has written, and what transformers
- * computes of it.
+ * A checkpoint by `scripts/fixtures/families.py`, and what transformers computes with it.
  */
 async function fixture(name: string) {
   const folder = join('test/fixtures/families', name);
   await cp(folder, inFolder(), { recursive: true });
-  // Of the vocabulary's size; no text is read.
+  // Of the right vocabulary size; no text is tokenised.
   const { model } = TOKENIZER_JSON as { model: object };
   const tokenizer = {
     ...TOKENIZER_JSON,

@@ -14,12 +14,10 @@ const KV_HEADS = 2;
 const HEAD_WIDTH = 3;
 const NUM_LAYERS = 2;
 
-/**
- * A cached token: a number that all its keys and values are made of, or null for padding.
- */
+/** A cached token: a number from which its keys and values follow; null for padding. */
 type Token = number | null;
 
-/** The block of some rows (B, L); padding holds numbers too, which nobody may read. */
+/** A block of rows (B, L); padding holds numbers that must not be read. */
 function blockOf(rows: readonly (readonly Token[])[]): CacheBlock {
   const [numRows, length] = [rows.length, rows[0].length];
   const tensor = (layer: number, side: number): tf.Tensor3D => {
@@ -44,10 +42,7 @@ function blockOf(rows: readonly (readonly Token[])[]): CacheBlock {
 const valueOf = (token: number, { layer, side, head, d }: Record<string, number>): number =>
   1000 * token + 100 * layer + 10 * side + 3 * head + d;
 
-/**
- * The tokens of a block, row by row, once every key and value of each has been found to
- * be its own.
- */
+/** The tokens of a block by row, after checking their keys and values. */
 function tokensOf({ bias, layers }: CacheBlock): Token[][] {
   const biases = bias.arraySync();
   return biases.map((row, r) =>
@@ -70,7 +65,7 @@ function tokensOf({ bias, layers }: CacheBlock): Token[][] {
   );
 }
 
-/** Runs on new blocks and expects all their tensors to be given back. */
+/** Runs on new blocks and expects all their tensors to be disposed of. */
 function withoutLeak(run: () => void): void {
   const before = tf.memory().numTensors;
   run();

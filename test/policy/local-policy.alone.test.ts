@@ -20,8 +20,7 @@ let policy: LocalPolicy;
 beforeAll(async () => {
   await useBackend('wasm');
   weights = randomWeights(config, createRandom(5));
-  // Sharper than a fresh model, so that a wrong mask or position shows in the
-  // log-probabilities.
+  // Sharper than a fresh model, so that a wrong mask or position changes log-probs.
   weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
   policy = new LocalPolicy('test', weights, config, TOKENIZER);
 });
@@ -68,8 +67,7 @@ describe('LocalPolicy.generate', () => {
   });
 
   it('runs equal contexts once and splits passes, with each row as if alone', async () => {
-    // 24 rows of 100 tokens and more are two passes; four at a time are equal and part
-    // when they are sampled.
+    // 24 rows of over 100 tokens make two passes; groups of four share a context.
     const rows = Array.from({ length: 24 }, (_, r) =>
       Array.from(
         { length: 100 + (Math.floor(r / 4) % 3) },
@@ -156,9 +154,9 @@ describe('LocalPolicy.generate', () => {
       }),
     );
     generations.forEach(({ tokenIds, logProbs }, row) => {
-      const own = tokens.filter((token) => token.row === row);
-      expect(own.map(({ tokenId }) => tokenId)).toEqual(tokenIds);
-      expect(own.map(({ logProb }) => logProb)).toEqual(logProbs);
+      const rowTokens = tokens.filter((token) => token.row === row);
+      expect(rowTokens.map(({ tokenId }) => tokenId)).toEqual(tokenIds);
+      expect(rowTokens.map(({ logProb }) => logProb)).toEqual(logProbs);
     });
     expect(tokens.slice(0, 3).map(({ row }) => row)).toEqual([0, 1, 2]);
   });

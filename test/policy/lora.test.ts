@@ -42,7 +42,7 @@ function logits(weights: Weights): Float32Array {
 const apart = (a: ArrayLike<number>, b: ArrayLike<number>): number =>
   Math.max(...Array.from(a, (x, i) => Math.abs(x - b[i])));
 
-/** A fresh adapter with B set to normal deviates, as if it had been trained. */
+/** An adapter with normal B, as if trained. */
 function trainedAdapter(): Weights {
   const random = createRandom('trained');
   return Object.fromEntries(
@@ -94,12 +94,12 @@ describe('a matrix stored transposed, as on the native backend', () => {
     ];
     for (const merge of merges) {
       expect(apart(logits(merge(other)), logits(merge(base)))).toBeLessThan(1e-5);
-      const [one, same] = await Promise.all(
+      const [expected, same] = await Promise.all(
         [other, base].map((w) => arraysFromWeights(merge(w), CONFIG)),
       );
       for (const [name, { shape, values }] of same) {
-        expect(one.get(name)!.shape, name).toEqual(shape);
-        expect(apart(one.get(name)!.values, values), name).toBeLessThan(1e-5);
+        expect(expected.get(name)!.shape, name).toEqual(shape);
+        expect(apart(expected.get(name)!.values, values), name).toBeLessThan(1e-5);
       }
     }
   });
@@ -216,8 +216,8 @@ describe("PEFT's arrays", () => {
   it('may have one A per module', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const name = 'base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight';
-    const own = new Map(arrays).set(name, { shape: [3, 16], values: new Float32Array(48) });
-    const merged = mergePeftArrays(base, own, CONFIG, LORA);
+    const separate = new Map(arrays).set(name, { shape: [3, 16], values: new Float32Array(48) });
+    const merged = mergePeftArrays(base, separate, CONFIG, LORA);
     const [keys, untouched] = [merged, base].map((w) =>
       tf.slice(w['0.qkv'], [0, 16], [16, 8]).dataSync(),
     );
@@ -230,8 +230,8 @@ describe("PEFT's arrays", () => {
 
   it('leave other modules unchanged, also within a fused product', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
-    const some = new Map([...arrays].filter(([name]) => /\.[qv]_proj\./.test(name)));
-    const merged = mergePeftArrays(base, some, CONFIG, {
+    const partial = new Map([...arrays].filter(([name]) => /\.[qv]_proj\./.test(name)));
+    const merged = mergePeftArrays(base, partial, CONFIG, {
       ...LORA,
       targetModules: ['q_proj', 'v_proj'],
     });
@@ -269,7 +269,7 @@ describe('parsePeftConfig', () => {
     expect(
       parsePeftConfig({ r: 4, lora_alpha: 8, layers_to_transform: 1 }).layersToTransform,
     ).toEqual([1]);
-    // A pattern stands for all, whose tensors are then looked for.
+    // A pattern counts as all modules.
     expect(parsePeftConfig({ r: 4, lora_alpha: 8, target_modules: 'all-linear' })).toEqual({
       rank: 4,
       alpha: 8,

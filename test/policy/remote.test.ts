@@ -65,17 +65,18 @@ describe('a recorded answer of vLLM', () => {
   );
   const contexts = greedy.map(({ prompt }) => prompt);
 
-  /** A server that answers what was answered, to what was asked. */
+  /** A server that replays recorded answers. */
   async function openRecorded(): Promise<Policy> {
     const server = keepOpen(
       await serveLocally(0, async (request) => {
         const body = request.method === 'POST' ? await json(request as never) : undefined;
-        const known = exchanges.find(
-          (one) => `/v1${one.path}` === request.url && isDeepStrictEqual(one.body, body),
+        const match = exchanges.find(
+          (exchange) =>
+            `/v1${exchange.path}` === request.url && isDeepStrictEqual(exchange.body, body),
         );
-        if (!known) return Response.json({ asked: body }, { status: 501 });
-        return new Response(JSON.stringify(known.answer).replaceAll('MODEL', folder), {
-          status: known.status,
+        if (!match) return Response.json({ asked: body }, { status: 501 });
+        return new Response(JSON.stringify(match.answer).replaceAll('MODEL', folder), {
+          status: match.status,
         });
       }),
     );
@@ -87,10 +88,10 @@ describe('a recorded answer of vLLM', () => {
     expect(policy).toMatchObject({ name: 'instruct-1', maxLength: 1024, overlaps: true });
     expect(policy.note).toMatch(/^policy: instruct-1 at http:.*\/v1, by token ids$/);
     const remote = await policy.generate(contexts, sampling(contexts));
-    const own = await local.generate(contexts, sampling(contexts));
+    const expectedRows = await local.generate(contexts, sampling(contexts));
     expect(remote).toHaveLength(4);
     for (const [i, { logProbs, ...generation }] of remote.entries()) {
-      const { logProbs: expected, ...rest } = own[i];
+      const { logProbs: expected, ...rest } = expectedRows[i];
       expect(generation).toEqual(rest);
       logProbs!.forEach((value, t) => expect(value).toBeCloseTo(expected![t], 3));
     }
@@ -141,7 +142,7 @@ describe('a recorded answer of vLLM', () => {
   });
 });
 
-/** A policy over a stand-in; retries come at once. */
+/** A policy over a stand-in, without waits before retries. */
 async function openStandIn(
   policy: Policy,
   standIn: Partial<Parameters<typeof startVllmStandIn>[1]> = {},
@@ -152,7 +153,7 @@ async function openStandIn(
 }
 const contextOf = (question: string): number[] => local.tokenizer.encode(`Question: ${question}\n`);
 const SAID = '<think> a </think><search> b </search>';
-/** Says one thing, in the tokens of the small model. */
+/** Always answers the same, in the small model's tokens. */
 const saying = (text: string): Policy => ({
   ...scriptedPolicy({}),
   tokenizer: local.tokenizer,
@@ -218,7 +219,7 @@ describe('a server without token ids', () => {
 });
 
 describe('retries and limits', () => {
-  /** Answers with a status so many times, once it is open. */
+  /** Fails with a status for the first requests. */
   const failing = (status: number, times: number, headers = {}) => {
     let [asked, left] = [0, times];
     return () =>
@@ -272,8 +273,7 @@ describe('retries and limits', () => {
 });
 
 it('limits concurrent requests', async () => {
-  // A row is answered when three are there, so that the count does not hang on how fast
-  // they come.
+  // Answers once three requests wait, whatever their timing.
   const waiting: (() => void)[] = [];
   const instead = async ({ max_tokens: length }: CompletionRequest): Promise<undefined> => {
     const isProbe = length === 1;
@@ -303,9 +303,7 @@ it('rejects missing or mismatched models and tokenizers', async () => {
   const server = await serveLocally(0, async () =>
     Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
   );
-  await expect(openOpenAiPolicy(`${keepOpen(server).url}v1`)).rejects.toThrow(
-    'but there are a, b. Name one by --model',
-  );
+  await expect(openOpenAiPolicy(`${keepOpen(server).url}v1`)).rejects.toThrow('a, b');
   const strange = { ...saying(SAID), tokenizer: CHARACTERS };
   const words = {
     ...strange,

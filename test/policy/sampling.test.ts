@@ -3,7 +3,7 @@ import { sampleToken } from '../../lib/policy/sampling.js';
 import { createRandom } from '../../lib/random.js';
 
 const LOGITS = [1.2, -0.3, 3.1, 0, 2.2, -4];
-/** Probabilities at a temperature, computed plainly. */
+/** Softmax at a temperature. */
 function softmax(temperature: number): number[] {
   const exponentials = LOGITS.map((x) => Math.exp(x / temperature));
   const total = exponentials.reduce((a, b) => a + b);
@@ -13,10 +13,7 @@ function softmax(temperature: number): number[] {
 const GREEDY = { isGreedy: true, topP: 1 };
 const SAMPLED = { isGreedy: false, topP: 1 };
 
-/**
- * How often each token is drawn. Each draw's log-probability must be that of the softmax,
- * within 5e-10.
- */
+/** Counts of drawn tokens; checks each log-prob against the softmax within 5e-10. */
 function counts(
   { temperature, topP }: { temperature: number; topP: number },
   draws: number,
@@ -33,10 +30,7 @@ function counts(
   return seen;
 }
 
-/**
- * Pearson's statistic against expected probabilities; places of probability 0 must be
- * empty.
- */
+/** Pearson's statistic; tokens of probability 0 must have no counts. */
 function chiSquare(seen: number[], expected: number[]): number {
   const draws = seen.reduce((a, b) => a + b);
   return seen.reduce((sum, count, i) => {
@@ -66,7 +60,7 @@ describe('sampleToken', () => {
     (temperature) => {
       const seen = counts({ temperature, topP: 1 }, 20_000, `frequency ${temperature}`);
       expect(chiSquare(seen, softmax(temperature))).toBeLessThan(QUANTILE);
-      // The test can fail: another temperature does not pass it.
+      // Another temperature must fail the test.
       expect(chiSquare(seen, softmax(temperature * 1.3))).toBeGreaterThan(10 * QUANTILE);
     },
   );
@@ -107,7 +101,7 @@ describe('sampleToken', () => {
       expect(tokenId).toBe(walked);
       expect(weights[tokenId]).toBeGreaterThan(0);
     }
-    // A sum that rounds up to what it is of.
+    // The sum rounds up.
     expect(
       sampleToken([1, ...new Array<number>(999).fill(0)], SAMPLED, { ...random, uniform: () => 1 })
         .tokenId,

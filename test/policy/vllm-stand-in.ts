@@ -1,4 +1,4 @@
-/** A server that answers as vLLM does, with a policy of this project behind it. */
+/** A server that answers as vLLM, with a local policy. */
 import { json } from 'node:stream/consumers';
 import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
 import type { Policy } from '../../lib/policy/policy.js';
@@ -16,23 +16,22 @@ export interface CompletionRequest {
 }
 
 interface StandInOptions {
-  /** Its name there. */
+  /** The model's name on the server. */
   model: string;
-  /** The folder that it is served from. */
+  /** The model's folder. */
   root?: string;
   /**
-   * Whether it is a server like `transformers serve`, which takes and tells text only and
-   * keeps the stop text, or like llama.cpp's, which cuts it.
+   * Text only: as `transformers serve` (keeps stop texts) or as llama.cpp (cuts them).
    */
   isTextOnly?: 'keeps stop' | 'cuts stop';
-  /** What to answer in place of a completion, where it returns something. */
+  /** Returns a response in place of a completion, or nothing. */
   instead?: (request: CompletionRequest) => Response | Promise<Response | undefined> | undefined;
 }
 
 const failure = (status: number, message: string, type: string): Response =>
   Response.json({ error: { message, type, param: null, code: status } }, { status });
 
-/** Serves a policy one request at a time, in the order in which they come. */
+/** Serves a policy one request at a time, in order. */
 export async function startVllmStandIn(
   policy: Policy,
   { model, root = model, isTextOnly, instead }: StandInOptions,
@@ -62,7 +61,7 @@ export async function startVllmStandIn(
       maxNewTokens: Math.min(maxNewTokens, maxLength - context.length),
     });
     policy.release?.();
-    const stopText = stop.find((one) => text.includes(one));
+    const stopText = stop.find((stopText) => text.includes(stopText));
     const end = stopText === undefined ? text.length : text.indexOf(stopText);
     const hasIds = request.return_token_ids && !isTextOnly;
     const choice = {

@@ -55,7 +55,7 @@ it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])(
     const prompt = { minilm: '', 'multilingual-e5': 'query: ', 'xlm-roberta': 'ask: ' }[name];
     const { before, after } = tokenizer.around;
     const ids = texts.map((text) => [...before, ...tokenizer.encode(prompt + text), ...after]);
-    // transformers cuts the text, and keeps what stands around it.
+    // transformers truncates the text, but keeps the special tokens around it.
     const cut = ids.map((row, i) =>
       row.length > query.ids[i].length ? [...row.slice(0, query.ids[i].length - 1), ...after] : row,
     );

@@ -1,6 +1,10 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { loadDataSet } from '../../lib/data/flashrag.js';
+import { packagePath } from '../../lib/io/paths.js';
 import { ANALYZERS } from '../../lib/retrieval/words.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { FILMS, makePassages } from './passages.js';
@@ -76,18 +80,18 @@ describe('BM25 compared with its formula', () => {
             ({ title, text }) => `${title.join(' ')}\n${text.join(' ')}`,
           );
           const retriever = createBm25Retriever(makePassages(contents), settings);
-          const found = retriever.search(query.join(' '), 20);
+          const results = retriever.search(query.join(' '), 20);
           const expected = scoresByFormula(passages, query, settings);
           const scored = expected.flatMap((score, index) => (score > 0 ? [index] : []));
-          expect(found.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual(scored);
-          for (const [i, { index, score }] of found.entries()) {
+          expect(results.map(({ index }) => index).toSorted((a, b) => a - b)).toEqual(scored);
+          for (const [i, { index, score }] of results.entries()) {
             expect(score).toBeCloseTo(expected[index], 10);
-            const before = found[i - 1] ?? { score: Infinity, index: -1 };
+            const before = results[i - 1] ?? { score: Infinity, index: -1 };
             expect(before.score > score || (before.score === score && before.index < index)).toBe(
               true,
             );
           }
-          expect(retriever.search(query.join(' '), k)).toEqual(found.slice(0, k));
+          expect(retriever.search(query.join(' '), k)).toEqual(results.slice(0, k));
         },
       ),
     );
@@ -113,3 +117,34 @@ function scoresByFormula(
   });
   return passages.map((_, i) => sum(terms, (scores) => scores[i]));
 }
+
+const benchmarks = process.env.PARALLELSEARCH_BENCHMARKS ?? '../shared/benchmarks';
+type Rankings = Record<string, Record<string, { places: number[][]; scores: number[][] }>>;
+
+describe.skipIf(!existsSync(benchmarks))(
+  `BM25 compared with bm25s on real passages (needs ${benchmarks} or PARALLELSEARCH_BENCHMARKS)`,
+  () => {
+    // Made by scripts/fixtures/bm25s.py.
+    const file = packagePath('test', 'fixtures', 'bm25s.json');
+    const expected = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Rankings);
+
+    it.each(expected)(
+      '%s: the same ten passages, the same scores (tolerance 1e-4)',
+      async (name, rankings) => {
+        const { passages, questions } = await loadDataSet(join(benchmarks, name));
+        for (const [analyzer, { places, scores }] of Object.entries(rankings)) {
+          const retriever = createBm25Retriever(passages, ANALYZERS.get(analyzer));
+          for (const [q, wanted] of places.entries()) {
+            const results = retriever.search(questions[q].question, wanted.length);
+            const last = scores[q].at(-1)!;
+            for (const [i, { index, score }] of results.entries()) {
+              expect(Math.abs(score - scores[q][i]), questions[q].id).toBeLessThan(1e-4);
+              // Ties may come in another order.
+              if (score > last + 1e-4) expect(wanted).toContain(index);
+            }
+          }
+        }
+      },
+    );
+  },
+);

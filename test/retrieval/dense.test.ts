@@ -13,10 +13,7 @@ import { FILMS, makePassages } from './passages.js';
 const inFolder = folderForEach();
 const source = { corpus: 'c', encoder: 'e' };
 
-/**
- * Gives each text's number, and counts what it is asked for; fails at a text if it is
- * told to.
- */
+/** Encodes each text as its number and counts calls; may fail at one text. */
 function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
   const asked: string[] = [];
   return {
@@ -65,8 +62,8 @@ describe('embedCorpus', () => {
   });
 
   it.each([
-    [{ corpus: 'other' }, 'of corpus other, but it holds one of corpus c'],
-    [{ encoder: 'other' }, 'of encoder other, but it holds one of encoder e'],
+    [{ corpus: 'other' }, 'corpus c'],
+    [{ encoder: 'other' }, 'encoder e'],
   ])('rejects a folder of another source: %o', async (change, message) => {
     await embedCorpus(countingEncoder(), passages, kept());
     const other = { ...kept(), source: { ...source, ...change } };
@@ -109,8 +106,8 @@ describe.skipIf(!hasHnswlib)(
       const queries = FILMS.map(({ contents }) => contents);
       const ask = async (name: string): Promise<string[][]> => {
         const retriever = await createRetriever(name, FILMS, options());
-        const found = await retriever.retrieve(queries, { topK: 3 });
-        return found.map((list) => list.map(({ passage }) => passage.id));
+        const lists = await retriever.retrieve(queries, { topK: 3 });
+        return lists.map((list) => list.map(({ passage }) => passage.id));
       };
       const exact = await ask('exact');
       expect(exact.map(([first]) => first)).toEqual(FILMS.map(({ id }) => id));

@@ -50,8 +50,8 @@ describe('createHashedEncoder', () => {
   });
   it('finds passages by their words without training', async () => {
     const retriever = await retrieverOf(createHashedEncoder(initialWeights()));
-    const [found] = await retriever.retrieve(['Andrei Tarkovsky born'], { topK: 2 });
-    expect(found[0].passage.id).toBe('p1');
+    const [passages] = await retriever.retrieve(['Andrei Tarkovsky born'], { topK: 2 });
+    expect(passages[0].passage.id).toBe('p1');
     expect(retriever.name).toBe('hashed-exact');
   });
   it('is deterministic for a seed', () => {

@@ -1,6 +1,5 @@
 /**
- * Search-R1's protocol beside Python's own: our client at a server with FAISS, and its
- * client's requests at our server.
+ * Search-R1's protocol against Python: our client with a FAISS server, and vice versa.
  */
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

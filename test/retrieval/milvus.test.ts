@@ -1,6 +1,5 @@
 /**
- * Collections of Milvus: in a client that keeps them in memory, and in the real server
- * where it is installed.
+ * Milvus: a client that keeps collections in memory, and the real server if installed.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createConnection } from 'node:net';
@@ -28,10 +27,7 @@ import { FILMS, makePassage } from './passages.js';
 type Row = Parameters<MilvusClient['insert']>[0]['data'][number];
 
 const OK = { error_code: 'Success', reason: '' };
-/**
- * Collections of a client without a server, and those that it has loaded: a server
- * started anew has none.
- */
+/** Collections of the in-memory client, and which are loaded (none after a restart). */
 const stored = new Map<string, { description: string; rows: Map<string, Row> }>();
 const loaded = new Set<string>();
 const inMemory = (): MilvusClient => {
@@ -48,8 +44,7 @@ const inMemory = (): MilvusClient => {
       stored.set(name, { description, rows: new Map() });
       return OK;
     },
-    // As the client does of a collection that is not loaded: an error of its own, not a
-    // status.
+    // For a collection that is not loaded, the client throws instead of a status.
     count: async (request) => {
       if (!loaded.has(request.collection_name)) throw new TypeError("reading 'count(*)'");
       return { status: OK, data: get(request).rows.size };
@@ -80,7 +75,7 @@ const inMemory = (): MilvusClient => {
   };
 };
 
-/** As a server started anew has it. */
+/** As after a restart of the server. */
 async function release(address: string, collection: string): Promise<void> {
   const { MilvusClient } = await import('@zilliz/milvus2-sdk-node');
   const client = new MilvusClient({ address });

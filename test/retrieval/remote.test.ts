@@ -19,7 +19,7 @@ async function serve(retriever: Retriever, options?: RetrievalServerOptions) {
   return server;
 }
 
-/** A server that answers everything with one status and text. */
+/** A server with a fixed answer. */
 async function fixedServer(status: number, text: string): Promise<string> {
   const server = await serveLocally(0, async () => new Response(text, { status }));
   opened.push(server);
@@ -46,9 +46,7 @@ async function post(
   };
 }
 
-/**
- * A retriever that answers once it is let go, and the number of calls that wait for that.
- */
+/** A retriever that answers once released, and its number of waiting calls. */
 function slowRetriever() {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -135,7 +133,7 @@ describe('startRetrievalServer', () => {
     'refuses the name %s, also by DNS rebinding',
     async (host) => {
       const { url } = await serve(echoRetriever());
-      // Not by fetch, which sets the Host header itself.
+      // Not fetch, which sets the Host header itself.
       const sent = request(url, { method: 'POST', headers: { ...JSON_TYPE, host } }).end(
         '{"queries": ["a"]}',
       );

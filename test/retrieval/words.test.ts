@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { splitTitle, splitWords } from '../../lib/retrieval/words.js';
+import { ANALYZERS, splitTitle, splitWords } from '../../lib/retrieval/words.js';
 
 describe('splitWords', () => {
   it.each([
@@ -24,4 +24,13 @@ describe('splitTitle', () => {
     expect(splitTitle('T\na\nb')).toEqual({ title: 'T', text: 'a\nb' });
     expect(splitTitle('T')).toEqual({ title: 'T', text: '' });
   });
+});
+
+it('english drops stop words and stems the rest; plain does neither', () => {
+  const text = 'The directors of these films were singing, and no film is archaeology.';
+  const [plain, english] = ['plain', 'english'].map((name) =>
+    ANALYZERS.get(name).analyze(text).join(' '),
+  );
+  expect(plain).toBe('the directors of these films were singing and no film is archaeology');
+  expect(english).toBe('director film were sing film archaeolog');
 });

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it, vi } from 'vitest';
 import { describeBackend, useBackend, type BackendName } from '../../lib/tensor/backend.js';
 
-// Where libtensorflow is installed, too, this file sees a machine without it.
+// Hides libtensorflow even if it is installed.
 for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
   vi.doMock(name, () => {
     throw new Error('Cannot find package');

@@ -19,10 +19,7 @@ describe.each([
     if (isThere) await useBackend(backend);
   });
 
-  /**
-   * Numbers of several operations, one of them with two results, and with constants that
-   * are made on the way.
-   */
+  /** Several operations, one with two results, and constants created on the way. */
   const compute = (x: tf.Tensor2D, weight: tf.Tensor2D): tf.Tensor2D =>
     tf.tidy(() => {
       const [left, right] = tf.split(tf.matMul<tf.Tensor2D>(x, weight), 2, 1);

@@ -1,9 +1,8 @@
 import { tryBackend } from '../../lib/tensor/backend.js';
 
 /**
- * Whether there are the packages of the webgpu backend and a driver, which may be one in
- * software: then tests take minutes.
+ * Whether the webgpu packages and a driver are installed; with a software driver, slow.
  */
 export const HAS_WEBGPU = 'detail' in (await tryBackend('webgpu'));
-/** Whether there is libtensorflow. */
+/** Whether libtensorflow is installed. */
 export const HAS_NATIVE = 'detail' in (await tryBackend('native'));

@@ -39,7 +39,7 @@ const matrix = (nested: Nested, columns: number): tf.Tensor2D => {
   return tf.tensor2d(values, [values.length / columns, columns]);
 };
 
-/** Compares values; the tolerance is relative to the largest where that is over 1. */
+/** Compares values; the tolerance is relative to the largest if above 1. */
 function expectClose(actual: tf.Tensor, expected: readonly number[], tolerance: number): void {
   const values = actual.dataSync();
   expect(values.length).toBe(expected.length);
@@ -47,7 +47,7 @@ function expectClose(actual: tf.Tensor, expected: readonly number[], tolerance: 
   expect(worst).toBeLessThan(tolerance * Math.max(1, ...expected.map(Math.abs)));
 }
 
-/** Normal deviates, the same for the same label. */
+/** Normal deviates, seeded by a label. */
 function randomTensor<R extends tf.Rank>(label: string, shape: tf.ShapeMap[R]): tf.Tensor<R> {
   const random = createRandom(label);
   return tf.tensor(
@@ -58,8 +58,8 @@ function randomTensor<R extends tf.Rank>(label: string, shape: tf.ShapeMap[R]): 
 
 /**
  * Compares the gradient of sum(op(inputs) * upstream) with central differences along
- * random directions. The loss is summed in double precision, so that float32 outputs
- * alone decide the error: below 2e-3 of the gradient's length for these sizes.
+ * random directions. Double-precision sums keep the error below 2e-3 of the gradient's
+ * length.
  */
 function expectGradients<T extends tf.Tensor>(
   op: (...inputs: T[]) => tf.Tensor,
@@ -92,13 +92,13 @@ function expectGradients<T extends tf.Tensor>(
 const indices = (...values: number[]): tf.Tensor1D => tf.tensor1d(values, 'int32');
 
 const weight = (): tf.Tensor2D => randomTensor<tf.Rank.R2>('weight', [7, 4]);
-/** A product that was computed before its gradient is asked for. */
+/** A frozen product with a value computed earlier. */
 const known = (x: tf.Tensor2D, w: tf.Tensor2D, update?: LowRank): tf.Tensor2D =>
   frozenProduct(x, w, update, () => product(x, w, update));
 
-/** Log-probabilities from hidden states of 7 numbers, with a vocabulary of 9. */
+/** Log-probs from hidden states of width 7 with a vocabulary of 9. */
 function logProbsOf(hidden: tf.Tensor2D, computesGradient: boolean): tf.Tensor1D {
-  // Kept, as weights are.
+  // Kept, like weights.
   const head = tf.keep(randomTensor<tf.Rank.R2>('head', [7, 9]));
   const chosen = indices(...Array.from({ length: hidden.shape[0] }, (_, i) => (i * 5) % 9));
   const logits = (some: tf.Tensor2D): tf.Tensor2D => tf.matMul(some, head);
@@ -175,7 +175,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
     it.each(['q', 'k'])('rotary of %s', (name) => {
       const { inputs, outputs, upstream, gradients, cos, sin, settings } = layers.rotary;
       const width = settings.head_width;
-      // (B, heads, T, D): one table row a token, repeated for every head.
+      // (B, heads, T, D): a token's table row, repeated for every head.
       const heads = (inputs[name] as Nested[][])[0].length;
       const spread = (table: number[][][]): tf.Tensor2D =>
         matrix(

@@ -65,7 +65,7 @@ const tensors = new Map([
   ['b', { shape: [3], values: Float32Array.of(3, 4, 65504) }],
 ]);
 
-/** A file with a header of one's own and some bytes. */
+/** A file with this header and these bytes. */
 function fileOf(header: unknown, bytes: ArrayLike<number> = []): Uint8Array {
   const json = new TextEncoder().encode(
     typeof header === 'string' ? header : JSON.stringify(header),

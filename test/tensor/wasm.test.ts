@@ -13,7 +13,7 @@ const tensor = (...shape: [number, number, number]): tf.Tensor3D =>
 
 type Matrix = number[][];
 const transposed = (m: Matrix): Matrix => m[0].map((_, j) => m.map((row) => row[j]));
-/** The product by its definition. */
+/** A naive matrix product. */
 const product = (a: Matrix, b: Matrix): Matrix =>
   a.map((row) => transposed(b).map((column) => row.reduce((sum, x, k) => sum + x * column[k], 0)));
 

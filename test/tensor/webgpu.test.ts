@@ -7,7 +7,7 @@ import { attendCached, gatherRows, rmsNorm, rotary, swiglu } from '../../lib/ten
 import { boundFreeBuffers } from '../../lib/tensor/webgpu.js';
 import { HAS_WEBGPU } from './has-backend.js';
 
-/** Numbers that are the same on every backend. */
+/** The same numbers on every backend. */
 function numbers(name: string, shape: number[]): tf.Tensor {
   const random = createRandom(name);
   return tf.tensor(
@@ -24,7 +24,7 @@ const withGradients = (of: (...xs: tf.Tensor[]) => tf.Tensor, ...xs: tf.Tensor[]
   return [value, ...tf.grads(of)(xs, numbers('dy', value.shape))];
 };
 
-/** Keys and values of two heads for each of three rows, and which of them are padding. */
+/** Keys, values and padding of three rows with two heads each. */
 const block = (name: string, length: number, width: number) => ({
   k: numbers(`${name} keys`, [6, length, width]) as tf.Tensor3D,
   v: numbers(`${name} values`, [6, length, width]) as tf.Tensor3D,
@@ -47,7 +47,7 @@ function attended(width: number): tf.Tensor3D {
 }
 
 const half = (name: string) => tf.concat([matrix(name, 9, 8), matrix(name, 9, 8)], 1);
-/** Turns halves of rows of 16, as the model's constant does. */
+/** The "rotate half" matrix for rows of 16. */
 const TURN = Array.from({ length: 16 }, (_, i) =>
   Array.from({ length: 16 }, (__, j) => (i === j + 8 ? -1 : i + 8 === j ? 1 : 0)),
 );
