@@ -8,7 +8,7 @@ import type { Random } from '../random.js';
 import type { NamedArray } from '../tensor/safetensors.js';
 import type { ModelConfig, Part } from './families.js';
 import { adaptedSlots, moduleName, peftName, trainedSlots, type LoraOptions } from './peft.js';
-import { inLayoutOf, takeColumns, transposeValues, type Weights } from './weights.js';
+import { matchLayout, takeColumns, transposeValues, type Weights } from './weights.js';
 
 /**
  * A fresh adapter: A normal with deviation 1/sqrt(I), B zero, so the policy is unchanged.
@@ -43,7 +43,7 @@ export function mergeAdapter(
       const a = adapter[`${key}.A`] as tf.Tensor2D | undefined;
       if (!a) return [key, weight];
       const update = tf.matMul<tf.Tensor2D>(a, adapter[`${key}.B`]);
-      return [key, tf.add(weight, tf.mul(inLayoutOf(weight, update), alpha / rank))];
+      return [key, tf.add(weight, tf.mul(matchLayout(weight, update), alpha / rank))];
     }),
   );
 }
@@ -141,7 +141,7 @@ export function mergePeftArrays(
           tf.matMul<tf.Tensor2D>(b, tensor(peftName(name, 'A'), [rank, shape[0]])),
         );
       });
-      const update = inLayoutOf(base[key], tf.concat(updates, 1));
+      const update = matchLayout(base[key], tf.concat(updates, 1));
       merged[key] = tf.add(base[key], tf.mul(update, alpha / rank));
     }
     return merged;

@@ -92,7 +92,7 @@ function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig):
 /** Keeps the outputs of frozen products, by the weight's key. */
 export interface ProductStore {
   /** The product (N, O), computed or kept from an earlier pass. */
-  outputOf: (key: string, compute: () => tf.Tensor2D) => tf.Tensor2D;
+  getOutput: (key: string, compute: () => tf.Tensor2D) => tf.Tensor2D;
 }
 
 /**
@@ -107,7 +107,7 @@ function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProductStore):
   const update = a && { a, b: b! };
   const multiply = (): tf.Tensor2D => product(x, weight!, update);
   const y = store
-    ? frozenProduct(x, weight!, update, () => store.outputOf(key, multiply))
+    ? frozenProduct(x, weight!, update, () => store.getOutput(key, multiply))
     : multiply();
   return bias ? tf.add(y, bias) : y;
 }
@@ -226,7 +226,7 @@ export interface FrozenLayerCache {
   /** Number of frozen layers. */
   count: number;
   /** Their output (N, C), computed or kept from an earlier pass. */
-  outputOf: (tree: PrefixTree, compute: () => tf.Tensor2D) => tf.Tensor2D;
+  getOutput: (tree: PrefixTree, compute: () => tf.Tensor2D) => tf.Tensor2D;
 }
 
 /** The input of the first layer that is not frozen: (N, C). */
@@ -238,7 +238,7 @@ export function layerInput(
   frozen?: FrozenLayerCache,
 ): tf.Tensor2D {
   if (!frozen) return embedTokens(w, tree.ids);
-  return frozen.outputOf(tree, () =>
+  return frozen.getOutput(tree, () =>
     runLayers(embedTokens(w, tree.ids), w, [0, frozen.count], c, context),
   );
 }

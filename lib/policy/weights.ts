@@ -64,7 +64,7 @@ const isStoredTransposed = (
   rows !== columns;
 
 /** A matrix (I, O) in the layout of a weight: transposed if the weight is. */
-export const inLayoutOf = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
+export const matchLayout = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
   weight.shape[0] === matrix.shape[0] ? matrix : tf.transpose(matrix);
 
 /**

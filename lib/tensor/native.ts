@@ -149,14 +149,14 @@ class Recording {
   wrap(binding: NativeBackend['binding']): NativeBackend['binding'] {
     const executeOp: typeof binding.executeOp = (name, attributes, ids, numOutputs) => {
       const results = binding.executeOp(name, attributes, ids, numOutputs);
-      const inputs = ids.map((id) => this.slotOf(id));
-      const outputs = results.map(({ id }) => this.slotOf(id));
+      const inputs = ids.map((id) => this.slot(id));
+      const outputs = results.map(({ id }) => this.slot(id));
       outputs.forEach((slot) => this.outputs.add(slot));
       this.calls.push({ name, attributes, inputs, outputs, deletes: [] });
       return results;
     };
     const deleteTensor = (id: number): void => {
-      const slot = this.slotOf(id);
+      const slot = this.slot(id);
       if (!this.outputs.delete(slot)) {
         this.constants.push(slot);
         return;
@@ -171,7 +171,7 @@ class Recording {
     }) as typeof binding;
   }
 
-  slotOf(id: number): Slot {
+  slot(id: number): Slot {
     let slot = this.slots.get(id);
     if (slot === undefined) {
       slot = this.handles.push(id) - 1;
@@ -200,7 +200,7 @@ export function captureGraph<T extends tf.Tensor>(compute: () => T) {
     backend.binding = binding;
   }
   const info = backend.tensorMap.get(result.dataId);
-  const resultSlot = recording.slotOf(info.id);
+  const resultSlot = recording.slot(info.id);
   return {
     result,
     dispose,

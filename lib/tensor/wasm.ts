@@ -33,7 +33,7 @@ const BYTES = 4;
 /** With fewer rows, setting up the plain product costs more than the naive loop. */
 const FEWEST_ROWS = 8;
 
-const kernelOf = (name: string): Kernel =>
+const getKernelFunc = (name: string): Kernel =>
   tf.getKernel(name, 'wasm').kernelFunc as unknown as Kernel;
 
 function replaceKernel(name: string, kernel: Kernel): void {
@@ -101,7 +101,7 @@ type MatMulArguments = KernelArguments<
 /** Swaps the last two axes. */
 function transposeLast(x: tf.TensorInfo, backend: WasmBackend): tf.TensorInfo {
   const perm = x.shape.length === 2 ? [1, 0] : [0, 2, 1];
-  return kernelOf('Transpose')({ inputs: { x }, attrs: { perm }, backend }) as tf.TensorInfo;
+  return getKernelFunc('Transpose')({ inputs: { x }, attrs: { perm }, backend }) as tf.TensorInfo;
 }
 
 function batchMatMulKernel(original: Kernel): Kernel {
@@ -164,6 +164,6 @@ function splitKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo[] {
 
 /** Installs the kernels; call once, while wasm is the backend. */
 export function installWasmKernels(): void {
-  replaceKernel('BatchMatMul', batchMatMulKernel(kernelOf('BatchMatMul')));
+  replaceKernel('BatchMatMul', batchMatMulKernel(getKernelFunc('BatchMatMul')));
   replaceKernel('SplitV', splitKernel);
 }

@@ -12,7 +12,7 @@ export class FrozenLayers implements FrozenLayerCache {
   /** @param count of the layers, from the first */
   constructor(readonly count: number) {}
 
-  outputOf({ ids, places }: PrefixTree, compute: () => tf.Tensor2D): tf.Tensor2D {
+  getOutput({ ids, places }: PrefixTree, compute: () => tf.Tensor2D): tf.Tensor2D {
     const key = `${ids.join()} ${places.join()}`;
     let output = this.outputs.get(key);
     if (!output) {

@@ -23,7 +23,7 @@ export class KeptProducts {
 
   /** For the way forward. */
   readonly keeping: ProductStore = {
-    outputOf: (key, compute) => {
+    getOutput: (key, compute) => {
       const output = compute();
       const bytes = output.size * FLOAT;
       if (bytes > this.room) return output;
@@ -35,7 +35,7 @@ export class KeptProducts {
 
   /** For the way back: each is given once and then forgotten. */
   readonly taking: ProductStore = {
-    outputOf: (key, compute) => {
+    getOutput: (key, compute) => {
       const kept = this.outputs.get(key);
       if (!kept) return compute();
       this.outputs.delete(key);
