@@ -1,7 +1,4 @@
-/**
- * `parallelsearch lab`: opens the notebooks in JupyterLab, with this package's own
- * TypeScript kernel.
- */
+/** `parallelsearch lab`: opens notebooks in JupyterLab with the TypeScript kernel. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
@@ -15,22 +12,19 @@ import { packagePath } from '../io/paths.js';
 import { parsePort, log } from './cli-utils.js';
 
 export interface LabSettings {
-  /** Checks and registers only. */
+  /** Only looks for JupyterLab and registers the kernel. */
   check?: boolean;
-  /** False: serves without opening a browser. */
+  /** False serves without opening a browser. */
   browser: boolean;
   port?: number;
-  /** The Python to use instead of the first that has JupyterLab. */
+  /** The Python with JupyterLab; default the first one found. */
   python?: string;
 }
 
-/** Starts a program on this terminal; resolves to its exit code. */
+/** Runs a program in this terminal and resolves to its exit code. */
 export type Start = (program: string, args: readonly string[]) => Promise<number>;
 
-/**
- * JupyterLab handles Ctrl-C itself (it asks, then shuts its kernels down); SIGTERM is
- * passed on.
- */
+/** JupyterLab handles Ctrl-C itself; SIGTERM is passed on. */
 const startHere: Start = (program, args) =>
   new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: 'inherit' });
@@ -44,10 +38,7 @@ const startHere: Start = (program, args) =>
     });
   });
 
-/**
- * JupyterLab's arguments: it listens on this machine only, whatever its own configuration
- * says.
- */
+/** JupyterLab's arguments: it always listens on this machine only. */
 export function labArguments(
   target: string,
   settings: LabSettings,
@@ -60,10 +51,9 @@ export function labArguments(
 
 /**
  * Registers the kernel and opens JupyterLab.
- * @param args a notebook or folder (default: this package's notebooks), and options for
- * JupyterLab itself
- * @returns the exit code: JupyterLab's own; 1 when there is none, with the remedy on
- * stderr
+ * @param args a notebook or folder (default: this package's notebooks), and options of
+ * JupyterLab
+ * @returns JupyterLab's exit code, or 1 if it is not installed
  */
 export async function runLab(
   args: readonly string[],
@@ -82,7 +72,7 @@ export async function runLab(
   }
   log(`JupyterLab ${found.jupyterlab} in ${found.executable}`);
   const { folder, isNew } = await registerKernel(found.executable);
-  log(`kernel ${KERNEL_NAME}: ${isNew ? 'registered' : 'is registered'} in ${folder}`);
+  log(`kernel ${KERNEL_NAME}: ${isNew ? 'registered' : 'already registered'} in ${folder}`);
   if (settings.check) return 0;
   const extra = args.filter((arg) => arg.startsWith('-'));
   return start(found.executable, labArguments(target, settings, extra));
@@ -91,15 +81,15 @@ export async function runLab(
 /** The `lab` command. */
 export function labCommand(): Command {
   return new Command('lab')
-    .description('open the notebooks in JupyterLab, with the TypeScript kernel registered')
+    .description('open notebooks in JupyterLab with the TypeScript kernel')
     .argument(
       '[args...]',
-      'a notebook or folder (default: the notebooks of this package); after --, options for JupyterLab',
+      'notebook or folder (default: notebooks of this package); after --, options of JupyterLab',
     )
-    .option('--check', 'only look for JupyterLab and register the kernel')
+    .option('--check', 'only find JupyterLab and register the kernel')
     .option('--no-browser', 'serve without opening a browser')
-    .option('--port <n>', 'where JupyterLab listens', parsePort)
-    .option('--python <file>', 'the Python that has JupyterLab')
+    .option('--port <n>', 'port of JupyterLab', parsePort)
+    .option('--python <file>', 'Python with JupyterLab')
     .action(async (args: string[], settings: LabSettings) => {
       process.exitCode = await runLab(args, settings);
     });

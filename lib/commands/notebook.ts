@@ -1,6 +1,6 @@
 /**
- * `parallelsearch notebook`: executes notebooks without Jupyter or Python, writes them as
- * pages, starts new ones.
+ * `parallelsearch notebook`: executes notebooks without Jupyter, renders them as pages,
+ * and creates new ones.
  */
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -13,29 +13,26 @@ import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.j
 import type { Log } from '../notebook/outputs.js';
 import { collect, parseSeconds, log } from './cli-utils.js';
 
-/** Where outputs are remembered, below the working folder. */
+/** Default folder of remembered outputs. */
 const CACHE = path.join('runs', 'notebooks');
 
 export interface NotebookRunSettings {
-  /** `name=value`, read by the types that the notebook declares. */
+  /** `name=value` texts. */
   param?: readonly string[];
-  /** Seconds a cell. */
+  /** Seconds per cell. */
   timeout?: number;
-  /** Goes on after cells and notebooks that fail. */
+  /** Continues after failures. */
   continue?: boolean;
-  /**
-   * A folder, or for one notebook a file that ends in `.ipynb`; absent: the notebooks
-   * themselves.
-   */
+  /** A folder, or an `.ipynb` file for one notebook; default in place. */
   out?: string;
   input?: readonly string[];
-  /** Where outputs are remembered; false: nowhere. */
+  /** Folder of remembered outputs, or false. */
   cache?: string | false;
   force?: boolean;
 }
 
-/** Where each notebook is written. Throws when two would be written to one file. */
-function outputsOf(files: readonly string[], out: string | undefined): string[] {
+/** The output file of each notebook. @throws Error if two are the same */
+function outputFiles(files: readonly string[], out: string | undefined): string[] {
   if (out === undefined) return [...files];
   if (out.endsWith('.ipynb')) {
     if (files.length === 1) return [out];
@@ -46,16 +43,16 @@ function outputsOf(files: readonly string[], out: string | undefined): string[] 
   const outputs = files.map((file) => path.join(out, path.basename(file)));
   const twice = outputs.find((output, i) => outputs.indexOf(output) !== i);
   if (twice)
-    throw new Error(`Expected notebooks of different names for --out, but two are ${twice}.`);
+    throw new Error(`Expected notebooks with different names for --out, but two are ${twice}.`);
   return outputs;
 }
 
 const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /**
- * Runs notebooks one after the other and writes each with its outputs. Failures go to
- * stderr with the cell's source. Returns the exit code: 0, or 1 when a cell or a notebook
- * failed; without `continue` the first one ends the run.
+ * Runs notebooks in order and writes them with their outputs. Failures go to stderr with
+ * the cell's source; without `continue` the first one ends the run.
+ * @returns the exit code: 1 if a cell or notebook failed
  */
 export async function runNotebooks(
   files: readonly string[],
@@ -63,7 +60,7 @@ export async function runNotebooks(
   log: Log = toTerminal,
 ): Promise<number> {
   const started = performance.now();
-  const outputs = outputsOf(files, settings.out);
+  const outputs = outputFiles(files, settings.out);
   let [passed, cached, failed] = [0, 0, 0];
   for (const [i, file] of files.entries()) {
     const done = await attempt(file, outputs[i], settings, log);
@@ -86,7 +83,7 @@ export async function runNotebooks(
   return failed > 0 ? 1 : 0;
 }
 
-/** Runs one notebook; whatever it rejects with is a failure of that notebook. */
+/** Runs one notebook; any error is a failure of it. */
 async function attempt(
   file: string,
   output: string,
@@ -116,16 +113,15 @@ async function attempt(
 
 interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> {
   out?: string;
-  /** Executes it first; the notebook itself stays as it is. */
+  /** Executes it first, without changing the file. */
   run?: boolean;
 }
 
 /**
- * Writes a notebook with its outputs as one page.
- * @param out the page, or a folder that is there for it; by default the page lies beside
- * the notebook
- * @returns the page's name
- * @throws NotebookError where a cell fails
+ * Renders a notebook with its outputs as one page.
+ * @param out the page or an existing folder; default next to the notebook
+ * @returns the page's file
+ * @throws NotebookError if a cell fails
  */
 export async function renderNotebook(
   file: string,
@@ -143,27 +139,21 @@ export async function renderNotebook(
   await writeFileSafely(page, (await reportHtml(notebook)).html);
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
-    log(
-      `${file} has no outputs, and so the page has none. Execute it first with --run.\n`,
-      'stderr',
-    );
+    log(`${file} has no outputs, so the page has none either. Execute it with --run.\n`, 'stderr');
   return page;
 }
 
-/** Whether cells in a folder find this package by its name. */
+/** Whether notebooks in a folder can import this package by name. */
 const isInstalled = (folder: string): boolean =>
   existsSync(path.join(folder, 'node_modules', 'parallelsearch', 'package.json')) ||
   (path.dirname(folder) !== folder && isInstalled(path.dirname(folder)));
 
-/**
- * Writes a notebook that runs as it is. Returns the file's name. @throws Error where it
- * is there already
- */
+/** Creates a working notebook and returns its file. @throws Error if it exists */
 export async function newNotebook(name: string): Promise<string> {
   const file = path.resolve(name.replace(/(\.ipynb)?$/, '.ipynb'));
   if (existsSync(file))
     throw new Error(
-      `Expected ${file} not to be there, but it is. Choose another name, or remove it first.`,
+      `Expected a new file, but ${file} exists. Choose another name, or remove it first.`,
     );
   const dist = path.relative(path.dirname(file), packagePath('dist')).split(path.sep).join('/');
   const places = [`${dist}/index.js`, `${dist}/report/index.js`];
@@ -182,57 +172,46 @@ export async function newNotebook(name: string): Promise<string> {
 /** The `notebook` command with its subcommands. */
 export function notebookCommand(): Command {
   const notebook = new Command('notebook').description(
-    'execute notebooks, write them as pages, start new ones: notebook run, notebook render, notebook new',
+    'execute notebooks, render them as pages, create new ones',
   );
   notebook
     .command('run')
-    .description(
-      'execute notebooks cell by cell through the TypeScript kernel and keep their outputs',
-    )
+    .description('execute notebooks with the TypeScript kernel and save their outputs')
     .argument('<files...>', 'notebooks (.ipynb)')
     .option(
       '-p, --param <name=value>',
-      'value for a name of the cell tagged "parameters"; repeatable',
+      'set a variable of the cell tagged "parameters"; repeatable',
       collect,
     )
-    .option('--timeout <seconds>', 'longest time for one cell (default: 600)', parseSeconds)
-    .option(
-      '--continue',
-      'go on after cells and notebooks that fail, and keep what the others show',
-    )
-    .option('--out <path>', 'a folder, or an .ipynb file for one notebook, instead of in place')
+    .option('--timeout <seconds>', 'time limit per cell (default: 600)', parseSeconds)
+    .option('--continue', 'continue after failed cells and notebooks')
+    .option('--out <path>', 'folder, or .ipynb file for one notebook (default: in place)')
     .option(
       '--input <path>',
-      'a file or folder that cells read; unchanged, it need not run again; repeatable',
+      'file or folder that cells read; reuses outputs while it is unchanged; repeatable',
       collect,
     )
-    .option('--cache <folder>', `where outputs of unchanged notebooks are kept (default: ${CACHE})`)
-    .option('--no-cache', 'neither take outputs from there nor keep them')
-    .option('--force', 'run even when nothing has changed')
+    .option('--cache <folder>', `folder of outputs of unchanged notebooks (default: ${CACHE})`)
+    .option('--no-cache', 'neither reuse nor store outputs')
+    .option('--force', 'run even if nothing has changed')
     .action(async (files: string[], settings: NotebookRunSettings) => {
       process.exitCode = await runNotebooks(files, settings);
     });
   notebook
     .command('render')
-    .description(
-      'write a notebook as one HTML page that works offline, with the outputs that it has; with --run, executed first',
-    )
-    .argument('<file>', 'a notebook (.ipynb)')
-    .option('-o, --out <path>', 'the page, or a folder for it; by default beside the notebook')
-    .option('--run', 'execute it first; the notebook itself stays as it is')
-    .option('-p, --param <name=value>', 'as of `notebook run`; implies --run; repeatable', collect)
-    .option(
-      '--timeout <seconds>',
-      'longest time for one cell, with --run (default: 600)',
-      parseSeconds,
-    )
+    .description('render a notebook with its outputs as one offline HTML page')
+    .argument('<file>', 'notebook (.ipynb)')
+    .option('-o, --out <path>', 'page or folder (default: next to the notebook)')
+    .option('--run', 'execute it first, without changing the file')
+    .option('-p, --param <name=value>', 'as in `notebook run`; implies --run; repeatable', collect)
+    .option('--timeout <seconds>', 'time limit per cell, with --run (default: 600)', parseSeconds)
     .action(async (file: string, settings: RenderSettings) =>
       log(await renderNotebook(file, settings)),
     );
   notebook
     .command('new')
-    .description('start a notebook that runs as it is: a question, a data frame, a chart')
-    .argument('<name>', 'the file, with or without .ipynb; one that is there is never overwritten')
+    .description('create a working notebook: a question, a data frame, a chart')
+    .argument('<name>', 'file, with or without .ipynb; never overwritten')
     .action(async (name: string) => log(await newNotebook(name)));
   return notebook;
 }

@@ -1,7 +1,4 @@
-/**
- * Elements as plain values: a page in a browser makes nodes of them (`browser/dom.ts`),
- * whatever has no document HTML.
- */
+/** Elements as values, which become nodes in a browser (`browser/dom.ts`) or HTML. */
 
 export type AttributeValue = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -14,13 +11,12 @@ export class Markup {
   ) {}
 }
 
-/** Lists are joined; null, undefined and false are left out. */
+/** Lists are flattened; null, undefined and false are left out. */
 export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];
 type Child = Nested<Markup | string>;
 
 /**
- * What a call such as `markup('p.soft', { id }, text)` says: the attributes may be left
- * out, children may be lists.
+ * Takes apart calls such as `markup('p.soft', { id }, text)`; attributes are optional.
  */
 export function elementParts<A extends object, C>(
   selector: string,
@@ -45,7 +41,7 @@ function flatten<C>(child: Nested<C>): C[] {
   return child === null || child === undefined || child === false ? [] : [child as C];
 }
 
-/** An element; `li.segment.think` is an `li` of two classes. */
+/** An element; `li.segment.think` is an `li` with two classes. */
 export function markup(selector: string, ...content: (Attributes | Child)[]): Markup {
   const { name, attributes, children } = elementParts<Attributes, Markup | string>(
     selector,
@@ -54,10 +50,7 @@ export function markup(selector: string, ...content: (Attributes | Child)[]): Ma
   return new Markup(name, attributes, children);
 }
 
-/**
- * The elements as HTML; all texts in them are escaped, attributes that are null,
- * undefined or false left out.
- */
+/** Escaped HTML; attributes that are null, undefined or false are left out. */
 export function markupHtml({ name, attributes, children }: Markup): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== null && value !== undefined && value !== false)
@@ -76,7 +69,7 @@ const ESCAPES: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** Text made safe inside HTML elements and quoted attributes. */
+/** Escapes text for HTML elements and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character]);
 }

@@ -1,4 +1,6 @@
-/** The frame of every page: one file that holds its styles and scripts and loads nothing. */
+/**
+ * The frame of every page: one file that holds its styles and scripts and loads nothing.
+ */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { escapeHtml, markup, markupHtml } from './markup.js';
@@ -11,25 +13,22 @@ export interface Page {
   description: string;
   /** HTML of the page's `body`. */
   body: string;
-  /** Styles beside those of every page. */
+  /** Additional styles. */
   styles?: string;
-  /** Scripts that run after the body, in order. */
+  /** Scripts to run after the body, in order. */
   scripts?: readonly string[];
-  /**
-   * Rules of the content security policy beside those of every page; those of scripts and
-   * styles are added to the hashes.
-   */
+  /** Additional rules of the content security policy. */
   policy?: Readonly<Record<string, string>>;
 }
 
-/** Of what charts say of a point; Vega's own style would be refused. */
+/** Tooltips of charts; the policy blocks Vega's own style. */
 const TOOLTIP_STYLE = `
 #vg-tooltip-element { visibility: hidden; position: fixed; z-index: 9; padding: .5rem; font-size: .75rem; background: var(--bg); color: var(--fg); border: 1px solid var(--line); border-radius: 3px; }
 #vg-tooltip-element.visible { visibility: visible; }
 #vg-tooltip-element td.key { color: var(--soft); text-align: right; padding-right: .3rem; }
 `;
 
-/** Nothing is loaded from anywhere, not even from the folder of the page. */
+/** A page loads nothing, not even from its folder. */
 const POLICY = {
   'default-src': "'none'",
   'img-src': 'data: blob:',
@@ -37,11 +36,8 @@ const POLICY = {
   'form-action': "'none'",
 };
 
-/**
- * Allows inline elements by what they hold; nothing else that finds its way into the page
- * runs or styles it.
- */
-const hashesOf = (contents: readonly string[]): string =>
+/** Sources of inline elements with these contents; all others are blocked. */
+const cspHashes = (contents: readonly string[]): string =>
   contents
     .map((content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`)
     .join(' ');
@@ -60,7 +56,7 @@ export function pageHtml({
   const hashed = { 'script-src': code, 'style-src': [style] };
   const rules: Record<string, string> = { ...POLICY, ...policy };
   for (const [rule, contents] of Object.entries(hashed))
-    rules[rule] = [hashesOf(contents), policy?.[rule]].filter(Boolean).join(' ') || "'none'";
+    rules[rule] = [cspHashes(contents), policy?.[rule]].filter(Boolean).join(' ') || "'none'";
   const csp = Object.entries(rules).map((rule) => rule.join(' '));
   return [
     '<!doctype html>',
@@ -82,10 +78,7 @@ export function pageHtml({
   ].join('\n');
 }
 
-/**
- * A script's text with nothing that would end its element early; line ends as HTML reads
- * them, for the hash.
- */
+/** A script that cannot end its element; with HTML's line ends, for the hash. */
 export function inlineScript(code: string): string {
   return code
     .replace(/\r\n?/g, '\n')
@@ -101,19 +94,13 @@ export function inlineJson(value: unknown): string {
     .replace(/\u2029/g, '\\u2029');
 }
 
-/**
- * An element that carries bytes or text compressed; the page unpacks it by
- * `unpackElement`.
- */
+/** An element with compressed content, read by `unpackElement`. */
 export function packedElement(id: string, content: string | Uint8Array): string {
   const packed = gzipSync(content, { level: 9 }).toString('base64');
   return `<script type="application/gzip" id="${escapeHtml(id)}">${packed}</script>`;
 }
 
-/**
- * The script of a report; the library that draws charts is large, and comes only with
- * them.
- */
+/** The script of a report, with the large charting library only if needed. */
 export function reportScript({ hasCharts }: { hasCharts: boolean }): Promise<string> {
   const entry = hasCharts ? './browser/report-with-charts.js' : './browser/report.js';
   return bundleScript(new URL(entry, import.meta.url));
@@ -122,10 +109,10 @@ export function reportScript({ hasCharts }: { hasCharts: boolean }): Promise<str
 const bundles = new Map<string, Promise<string>>();
 
 /**
- * One classic script of a module and all that it imports, for a page opened from disk
- * can import nothing. A module is bundled once in the life of a process.
- * @param module its compiled form, such as `new URL('./page/main.js', import.meta.url)`;
- * the source stands in where there is none
+ * A module and its imports as one classic script, because a page opened from disk cannot
+ * import. Cached.
+ * @param module such as `new URL('./page/main.js', import.meta.url)`; its TypeScript
+ * source is used if it is not compiled
  */
 export function bundleScript(module: URL): Promise<string> {
   const compiled = fileURLToPath(module);
@@ -134,7 +121,6 @@ export function bundleScript(module: URL): Promise<string> {
   return bundles.get(file)!;
 }
 
-/** The bundler is imported when it is needed: it is large, and nothing else uses it. */
 async function bundle(file: string): Promise<string> {
   const { build } = await import('rolldown');
   const { output } = await build({
@@ -143,7 +129,7 @@ async function bundle(file: string): Promise<string> {
     write: false,
     logLevel: 'warn',
     resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
-    // Pages allow no code made from text, which zod would try.
+    // The policy of pages forbids `eval`, which zod would try.
     output: {
       format: 'iife',
       minify: true,
@@ -154,7 +140,7 @@ async function bundle(file: string): Promise<string> {
   return output[0].code;
 }
 
-/** The heading, for a table of contents. */
+/** The heading of the provenance. */
 export const PROVENANCE = {
   level: 2,
   text: 'Where the numbers come from',
@@ -165,7 +151,7 @@ const PROVENANCE_TITLES: Record<string, string> = {
   seed: 'Seed',
   seeds: 'Seeds',
   commit: 'Commit',
-  configHash: 'Hash of the configuration',
+  configHash: 'Configuration hash',
   backend: 'Backend',
   hardware: 'Hardware',
   node: 'Node',
@@ -174,28 +160,27 @@ const PROVENANCE_TITLES: Record<string, string> = {
   warmUps: 'Warm-ups',
   questions: 'Questions',
   testDrawnFrom: 'Test questions drawn by the hash of commit',
-  load: 'Load of the machine',
+  load: 'Machine load',
   figures: 'Figures',
-  costs: 'Costs of a request (ms)',
-  generation: 'A call of the model',
-  recorded: 'Recorded earlier, not computed now',
-  timing: 'Seconds a question',
+  costs: 'Cost of a request (ms)',
+  generation: 'Model call',
+  recorded: 'Recorded earlier',
+  timing: 'Seconds per question',
   computedHere: 'Computed on this machine',
-  takenFromRecords: 'Taken from records',
+  takenFromRecords: 'From records',
 };
 
-/** What stands elsewhere on the page. */
-const SAID = ['finding', 'summary', 'predictions'];
+/** Shown elsewhere on the page. */
+const OMITTED = ['finding', 'summary', 'predictions'];
 
 /**
- * Everything that the evaluation says about itself, as a list of names and values, folded
- * unless `isOpen`, after `intro`.
+ * The provenance as a list of names and values, folded unless `isOpen`, after `intro`.
  */
 export function provenanceHtml(
   provenance: Readonly<Record<string, unknown>>,
   { intro = '', isOpen = false } = {},
 ): string {
-  const items = Object.entries(provenance).filter(([name]) => !SAID.includes(name));
+  const items = Object.entries(provenance).filter(([name]) => !OMITTED.includes(name));
   const list = items.map(([name, value]) => [
     markup('dt', PROVENANCE_TITLES[name] ?? name),
     markup('dd', valueText(value)),
@@ -235,7 +220,7 @@ export interface Heading {
   id: string;
 }
 
-/** The heading of the citation, for a table of contents. */
+/** The heading of the citation. */
 export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /** The body of a page: `main` beside a table of contents, if there are headings. */

@@ -4,7 +4,7 @@ import { parsePieces, splitQueries, type Piece, parseInformation } from '../text
 import type { TextSegment } from '../text/response.js';
 import { markup, type Markup } from './markup.js';
 
-/** A titled part of the transcript; the title says in words what the colour says. */
+/** A titled part of the transcript; the title repeats the meaning of the colour. */
 const part = (kind: string, title: string, ...children: Markup[]): Markup =>
   markup(`li.segment.${kind}`, markup('span.tag', title), children);
 
@@ -32,7 +32,7 @@ function passageMarkup({ title, text, id, score }: ShownPassage): Markup {
   return markup('li', markup('strong', title), shown, markup('div.text', text));
 }
 
-/** A sub-query and its passages. */
+/** A sub-query with its passages. */
 export function resultMarkup({ query, failure, isUnlike, passages }: ShownResult): Markup {
   const found =
     failure !== null
@@ -44,7 +44,7 @@ export function resultMarkup({ query, failure, isUnlike, passages }: ShownResult
   return markup('div.result', markup('p.query', query), alike, found);
 }
 
-/** The environment's block: passages by sub-query, and folded, what the policy read. */
+/** A block of the environment: passages by sub-query, and the raw text, folded. */
 function informationMarkup(text: string, turn: ShownTurn = { queries: [], results: [] }): Markup {
   const results = shownResults(turn, text);
   if (results.length === 0) return part('information', 'information', textMarkup(text));
@@ -55,8 +55,8 @@ function informationMarkup(text: string, turn: ShownTurn = { queries: [], result
 }
 
 /**
- * All segments in order, as a list.
- * @param turns one an information segment; absent ones are told from its text
+ * All segments as a list.
+ * @param turns one per information segment; missing ones are parsed from its text
  */
 export function segmentsMarkup(
   segments: readonly TextSegment[],
@@ -72,10 +72,7 @@ export function segmentsMarkup(
   return markup('ol.segments', items);
 }
 
-/**
- * A turn's sub-queries and what came back; of plain transcripts only whether it failed is
- * known.
- */
+/** A turn's sub-queries and results; plain transcripts have no scores. */
 export interface ShownTurn {
   queries: readonly string[];
   results: readonly (SearchResult | { status: 'unscored' })[];
@@ -83,25 +80,24 @@ export interface ShownTurn {
 
 export interface ShownPassage {
   title: string;
-  /** Empty where the block doesn't tell it. */
+  /** Empty if unknown. */
   text: string;
   id: string | null;
   score: number | null;
 }
 
 export interface ShownResult {
-  /** The sub-query, or several joined where it isn't known which one it belongs to. */
+  /** The sub-query, or all of the turn if they cannot be matched. */
   query: string;
-  /** Why retrieval failed, or null. */
+  /** The reason if retrieval failed. */
   failure: string | null;
-  /** Whether the best passage is far from what was asked. */
+  /** Whether the best passage is unrelated to the query. */
   isUnlike: boolean;
   passages: ShownPassage[];
 }
 
 /**
- * Results of a turn in the order of its sub-queries; none where neither the record nor
- * the block tells any.
+ * Results of a turn by sub-query: recorded scores, with the text that the policy read.
  */
 export function shownResults({ queries, results }: ShownTurn, information: string): ShownResult[] {
   const printed = parseInformation(information);

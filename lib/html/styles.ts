@@ -1,6 +1,6 @@
-/** The looks that pages share. */
+/** Styles that pages share. */
 
-/** Of every page. */
+/** Styles of every page. */
 export const PAGE_STYLE = `
 :root { --fg: #1b1f24; --soft: #57606a; --bg: #ffffff; --panel: #f5f6f8; --line: #d5d9df; --accent: #0b5cad; color-scheme: light dark; }
 @media screen and (prefers-color-scheme: dark) {
@@ -81,10 +81,7 @@ dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
 }
 `;
 
-/**
- * The look of a trajectory's segments. Colours never speak alone: each segment names its
- * kind, too.
- */
+/** Styles of a trajectory's segments. */
 export const SEGMENT_STYLE = `ol.segments { list-style: none; padding: 0; margin: 1rem 0; display: grid; gap: .5rem; }
 .segment { --kind: var(--soft); border-left: 4px solid var(--kind); background: color-mix(in srgb, var(--kind) var(--tint), transparent); border-radius: 0 5px 5px 0; padding: .35rem .8rem .5rem; font-size: .92rem; overflow-wrap: anywhere; min-width: 0; }
 .segment.think { --kind: var(--think); }
@@ -122,7 +119,7 @@ const kindColors = (print: (light: string, dark: string) => string): string =>
     .map(([kind, [light, dark]]) => `--${kind}: ${print(light, dark)};`)
     .join(' ');
 
-/** The colours of segments and of verdicts in a page, light and dark. */
+/** Colours of segments and verdicts in a page, light and dark. */
 export const KIND_STYLE = `
 :root { ${kindColors((light) => light)} --tint: 7%; }
 @media screen and (prefers-color-scheme: dark) {
@@ -130,9 +127,7 @@ export const KIND_STYLE = `
 }
 `;
 
-/**
- * Segments by themselves, in a front end with its own styles; it says whether it is dark.
- */
+/** Segments in a front end of notebooks, which says whether it is dark. */
 export const TRANSCRIPT_STYLE = `
 .ps-transcript {
   ${kindColors((light, dark) => `light-dark(${light}, ${dark})`)} --tint: 9%;

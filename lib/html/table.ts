@@ -1,32 +1,29 @@
 /** A table as HTML, plain text, CSV, Markdown and LaTeX. */
 import { markup, markupHtml, type Markup } from './markup.js';
 
-/** The content of a table as texts; a column `A · b` is column b in the group A. */
+/** A table as texts; a column `A · b` is column b in group A. */
 export interface TableCells {
   caption: string;
   columns: string[];
   rows: string[][];
 }
 
-/** Neighbouring columns of one group, or one column without a group. */
+/** Adjacent columns of a group, or a single column. */
 export interface ColumnRun {
   group: string | null;
-  /** Position of its first column. */
+  /** Index of the first column. */
   first: number;
   labels: string[];
 }
 
 const FIGURE = /^[-+−]?[\d.]+( \[.*\])?$|^–$/;
 
-/** Which columns hold nothing but figures; these are aligned right. */
+/** Whether each column contains only numbers. */
 export function figureColumns({ columns, rows }: TableCells): boolean[] {
   return columns.map((_, c) => rows.every((row) => FIGURE.test(row[c])));
 }
 
-/**
- * The header's groups from left to right: `A · b`, `A · c`, `d` are A over b and c, then
- * d by itself.
- */
+/** Groups of the header: `A · b`, `A · c`, `d` are A over b and c, then d alone. */
 export function columnRuns(columns: readonly string[]): ColumnRun[] {
   const runs: ColumnRun[] = [];
   for (const [first, column] of columns.entries()) {
@@ -39,10 +36,7 @@ export function columnRuns(columns: readonly string[]): ColumnRun[] {
   return runs;
 }
 
-/**
- * A table with caption and scoped headers; columns of figures are aligned by the class
- * `figure`.
- */
+/** An HTML table with scoped headers; columns of numbers have the class `figure`. */
 export function tableHtml(cells: TableCells, className = 'ps-table'): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
@@ -56,7 +50,7 @@ export function tableHtml(cells: TableCells, className = 'ps-table'): string {
   return markupHtml(markup('table', { class: className }, markup('caption', caption), head, body));
 }
 
-/** One header row, or two when columns are grouped. */
+/** One header row, or two if columns are grouped. */
 function headRows(columns: readonly string[], classes: readonly (string | null)[]): Markup[] {
   const runs = columnRuns(columns);
   const isGrouped = runs.some(({ group }) => group !== null);
@@ -74,7 +68,7 @@ function headRows(columns: readonly string[], classes: readonly (string | null)[
   return [markup('tr', top), ...(isGrouped ? [markup('tr', below)] : [])];
 }
 
-/** A table for a terminal: aligned columns under the caption. */
+/** A table for a terminal: caption and aligned columns. */
 export function tableText({ caption, columns, rows }: TableCells): string {
   const lines = [columns, ...rows];
   const widths = columns.map((_, c) => Math.max(...lines.map((line) => line[c].length)));
@@ -87,7 +81,7 @@ export function tableText({ caption, columns, rows }: TableCells): string {
   return [caption, ...text].join('\n');
 }
 
-/** By the ending of a file, whose name without it is what `print` gets. */
+/** By file ending; `print` takes the file's name without it. */
 export const TABLE_FORMATS = {
   csv: { title: 'CSV', mime: 'text/csv', print: tableCsv },
   tex: { title: 'LaTeX', mime: 'application/x-tex', print: tableLatex },
@@ -98,10 +92,7 @@ export const TABLE_FORMATS = {
 >;
 export type TableFormat = keyof typeof TABLE_FORMATS;
 
-/**
- * RFC 4180, without the caption. Figures are written for programs: a plain minus, nothing
- * where there is none.
- */
+/** RFC 4180, without caption; numbers for programs, empty if missing. */
 export function tableCsv({ columns, rows }: TableCells): string {
   const plain = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
   const field = (text: string): string =>
@@ -110,7 +101,7 @@ export function tableCsv({ columns, rows }: TableCells): string {
   return lines.map((line) => line.map(field).join(',') + '\r\n').join('');
 }
 
-/** A GitHub table under its caption; columns of figures are aligned right. */
+/** A GitHub table under its caption, numbers aligned right. */
 export function tableMarkdown(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const line = (fields: readonly string[]): string => `| ${fields.map(markdownText).join(' | ')} |`;
@@ -124,16 +115,12 @@ export function tableMarkdown(cells: TableCells): string {
   ].join('\n');
 }
 
-/** Text that Markdown shows as it is; a line break would end the row. */
+/** Escaped text in one line. */
 function markdownText(text: string): string {
   return text.replace(/[\\`*_{}[\]<>|~#&]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
 }
 
-/**
- * A `table` for the package booktabs, with a label `tab:NAME`. Characters that LaTeX
- * reads as commands are escaped, and those that pdfLaTeX does not know by itself are
- * written as commands.
- */
+/** A `table` for booktabs with the label `tab:NAME`, for pdfLaTeX. */
 export function tableLatex(cells: TableCells, name: string): string {
   const figures = figureColumns(cells);
   const indent = (line: string): string => `    ${line}`;
@@ -152,15 +139,12 @@ export function tableLatex(cells: TableCells, name: string): string {
   ].join('\n');
 }
 
-/**
- * After the `\\` of the row before, LaTeX would take a leading bracket for an option and
- * a star for a variant.
- */
+/** A leading bracket or star would become an argument of the `\\` before it. */
 function latexRow(fields: readonly string[]): string {
   return `${fields.join(' & ').replace(/^[[*]/, '{$&}')} \\\\`;
 }
 
-/** One header row, or the groups with a rule under each and the columns below. */
+/** One header row, or groups with rules above the columns. */
 function latexHead(columns: readonly string[]): string[] {
   const runs = columnRuns(columns);
   const labels = latexRow(runs.flatMap((run) => run.labels.map(latexText)));
@@ -210,7 +194,7 @@ const LATEX: Record<string, string> = {
   '\u202f': '\\,',
 };
 
-/** Text as LaTeX prints it; a hyphen before a figure is a minus. */
+/** Text escaped for LaTeX; a hyphen before a number is a minus. */
 export function latexText(text: string): string {
   return text
     .replace(/\s*\n\s*/g, ' ')

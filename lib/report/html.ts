@@ -1,19 +1,8 @@
 /** Renders an executed notebook as one self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
-import {
-  codeCells,
-  textOf,
-  type Cell,
-  type CellOutput,
-  type CodeCell,
-  type Notebook,
-} from '../notebook/nbformat.js';
-import { type TableCells } from '../html/table.js';
+import MarkdownIt from 'markdown-it';
+import type { TidyTable } from '../evaluation/table.js';
 import { escapeHtml } from '../html/markup.js';
-import { TRANSCRIPT_STYLE } from '../html/styles.js';
-import { citationHtml } from './citation.js';
-import { MIME, type MimeBundle } from './display.js';
-import { chartHtml, tableFigureHtml } from './figures.js';
 import {
   CITATION,
   layoutHtml,
@@ -23,46 +12,54 @@ import {
   reportScript,
   type Heading,
 } from '../html/page.js';
-import { setupText } from './opening.js';
-import type { TidyTable } from '../evaluation/table.js';
-import type { Artefact } from './publication.js';
+import { TRANSCRIPT_STYLE } from '../html/styles.js';
+import type { TableCells } from '../html/table.js';
+import {
+  codeCells,
+  textOf,
+  type Cell,
+  type CellOutput,
+  type CodeCell,
+  type Notebook,
+} from '../notebook/nbformat.js';
 import type { VegaLiteSpec } from './chart.js';
-import MarkdownIt from 'markdown-it';
+import { citationHtml } from './citation.js';
+import { MIME, type MimeBundle } from './display.js';
+import { chartHtml, tableFigureHtml } from './figures.js';
+import { setupText } from './opening.js';
+import type { Artefact } from './publication.js';
 
 export interface Report {
   html: string;
   title: string;
-  /** The first sentences of the notebook. */
+  /** The first paragraph of the notebook. */
   description: string;
 }
 
-/** The state of a page's making: ids are unique within it. */
+/** State while a page is rendered. */
 interface Rendering {
   markdown: MarkdownRenderer;
   numCharts: number;
-  /** Whether the section has shown a chart, behind which its tables are folded. */
+  /** Whether the section has a chart so far; its tables are then folded. */
   hasChart: boolean;
 }
 
-/** A tag of the cell that begins a section: the page folds it. */
+/** Tag of a section's first cell: the page folds the section. */
 const FOLDED = 'folded';
-/** Rows of a table that stands open where no chart of its section says the same. */
-const MOST_OPEN_ROWS = 6;
+/** Longer tables are folded. */
+const MAX_OPEN_ROWS = 6;
 
 /**
- * Renders an executed notebook: text, folded code, outputs, a table of contents, where
- * the numbers come from, how to cite them. What its results open with stands under the
- * title, and the code that comes before all else at the end; a section whose first cell
- * is tagged `folded` is folded, and so are tables behind charts. Charts are pictures that
- * become interactive where scripts run; what is behind charts and tables can be taken
- * along. All text is escaped; HTML other than that of `display` is shown in a frame of
- * its own, where nothing runs.
+ * Renders an executed notebook: finding, text, outputs, folded code, contents, provenance
+ * and citation. The code that loads the results goes to the end. Charts are pictures that
+ * scripts make interactive; their data and tables can be downloaded. All text is escaped,
+ * and HTML that `display` did not write is sandboxed in a frame.
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
   const opening = openingOf(notebook);
   const tidy = (opening?.data[MIME.tidy] as TidyTable | undefined) ?? null;
-  // The code that reads the results, and shows nothing else.
+  // Cells that only load the results.
   const setup = opening
     ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode)
     : [];
@@ -88,14 +85,11 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
 
 const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 
-/** Whether a code cell shows something beside the results that the page is about. */
+/** Whether a code cell shows anything besides results. */
 const showsMore = (cell: Cell): boolean =>
   isCode(cell) && cell.outputs.some((output) => !('data' in output && MIME.tidy in output.data));
 
-/**
- * The cells in their order; a section whose first cell is tagged is folded behind its
- * heading.
- */
+/** The cells by section, folded behind its heading if its first cell says so. */
 function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
   const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
   for (const cell of cells) {
@@ -130,10 +124,7 @@ function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
   return `<div class="cell"${anchor}>\n${parts.join('\n')}\n</div>`;
 }
 
-/**
- * What exported files of each output are called: as the cell, with a number where it
- * shows several things.
- */
+/** Names of exported files: the cell's id, with a number if it shows several figures. */
 function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
   const isFigure = (output: CellOutput): boolean =>
     'data' in output && (MIME.vegaLite in output.data || MIME.table in output.data);
@@ -142,7 +133,7 @@ function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
   return outputs.map((output) => (isAlone || !isFigure(output) ? id : `${id}-${++number}`));
 }
 
-/** The charts and tables that an executed notebook shows, in its order. */
+/** The charts and tables of an executed notebook, in order. */
 export const notebookFigures = (notebook: Notebook): Artefact[] =>
   codeCells(notebook).flatMap((cell) => {
     const names = outputNames(cell);
@@ -154,7 +145,7 @@ export const notebookFigures = (notebook: Notebook): Artefact[] =>
     });
   });
 
-/** Text of a terminal, without its colours. */
+/** Terminal text without colours. */
 const preHtml = (text: string, style = ''): string =>
   `<pre${style && ` class="${style}"`}>${escapeHtml(stripVTControlCharacters(text))}</pre>`;
 
@@ -165,7 +156,7 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
   return MIME.tidy in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
-/** The richest representation that a page can show. */
+/** The richest representation that a page supports. */
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   const text = (mime: string): string | undefined =>
     mime in data ? textOf(data[mime] as string | string[]) : undefined;
@@ -176,7 +167,7 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
   }
   if (MIME.table in data) {
     const cells = data[MIME.table] as TableCells;
-    return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MOST_OPEN_ROWS);
+    return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
   }
   const html = text(MIME.html);
   if (html !== undefined) return cellOutputHtml(html);
@@ -191,7 +182,7 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
   return preHtml(text(MIME.text) ?? '');
 }
 
-/** The last results shown: those which the page is about. */
+/** The last results shown. */
 const openingOf = (notebook: Notebook): { data: MimeBundle } | undefined =>
   codeCells(notebook)
     .flatMap(({ outputs }) => outputs)
@@ -212,14 +203,11 @@ export interface MarkdownRenderer {
   headings: Heading[];
 }
 
-/**
- * A renderer for the cells of one page: ids are unique within it, raw HTML is shown as
- * text, links that could run are too.
- */
+/** Renders the Markdown of a page: unique ids; raw HTML and unsafe links become text. */
 export function createMarkdown(): MarkdownRenderer {
   const headings: Heading[] = [];
   const markdown = new MarkdownIt({ linkify: true });
-  // A page loads nothing from elsewhere: of a picture its alternative text stays.
+  // A page loads nothing: pictures become their alternative text.
   markdown.renderer.rules.image = (tokens, i) => markdown.utils.escapeHtml(tokens[i].content);
   markdown.core.ruler.push('heading-ids', ({ tokens }) => {
     tokens.forEach((token, i) => {
@@ -234,7 +222,7 @@ export function createMarkdown(): MarkdownRenderer {
   return { headings, render: (text) => markdown.render(text) };
 }
 
-/** A readable id: `what-is-compared`, then `what-is-compared-2`. */
+/** A readable id: `main-results`, then `main-results-2`. */
 function uniqueId(text: string, headings: readonly Heading[]): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
   const base = words.join('-');
@@ -244,7 +232,7 @@ function uniqueId(text: string, headings: readonly Heading[]): string {
   return id;
 }
 
-/** The anchor of a notebook's cell in its page. */
+/** The anchor of a cell in its page. */
 export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 
 const ELEMENTS =
@@ -258,8 +246,7 @@ const TOKEN = new RegExp(
 );
 
 /**
- * Whether HTML is what displays write: texts, lists and tables in whole elements, without
- * style, script, form or picture.
+ * Whether HTML is harmless: balanced text, lists and tables, no style, script or picture.
  */
 export function isPlainHtml(html: string): boolean {
   const open: string[] = [];
@@ -275,14 +262,11 @@ export function isPlainHtml(html: string): boolean {
   return open.length === 0;
 }
 
-const OWN_STYLE = `<style>${TRANSCRIPT_STYLE}</style>`;
+const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
-/**
- * A cell's HTML for a page: plain HTML as it is, all other in a frame where no script
- * runs and nothing reaches the page.
- */
+/** HTML of a cell in a page: plain HTML as it is, other HTML in a sandboxed frame. */
 export function cellOutputHtml(html: string): string {
-  const content = html.startsWith(OWN_STYLE) ? html.slice(OWN_STYLE.length) : html;
+  const content = html.startsWith(TRANSCRIPT_HEAD) ? html.slice(TRANSCRIPT_HEAD.length) : html;
   if (isPlainHtml(content)) return `<div class="scroll">${content}</div>`;
   return `<iframe sandbox title="Output of a cell" width="100%" height="360" srcdoc="${escapeHtml(html)}"></iframe>`;
 }

@@ -28,7 +28,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     expect(said).toContain('kernel tslab: registered in ');
     expect(started).toEqual([]);
     expect((await lab([], { check: true, python })).said).toContain(
-      'kernel tslab: is registered in ',
+      'kernel tslab: already registered in ',
     );
   });
 

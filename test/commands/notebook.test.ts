@@ -17,7 +17,7 @@ import { temporaryFolder } from '../folder.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 import { isBuilt, runCommand } from './command-line.js';
 
-// Starting a kernel takes two seconds on a free machine and many on a busy one.
+// Starting a kernel takes two seconds, more on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
 
 const folder = temporaryFolder();
@@ -40,7 +40,7 @@ const count = writeCells(
 );
 
 describe('notebook run', () => {
-  it('writes notebooks with their outputs, the second time without running them', async () => {
+  it('writes notebooks with their outputs, and reuses them if unchanged', async () => {
     const settings = { param: ['numbers=[4, 5]'], out: inFolder('out'), input: [count] };
     const first = await run([count], settings);
     expect(first.exitCode).toBe(0);
@@ -57,7 +57,7 @@ describe('notebook run', () => {
     expect(readNotebook(inFolder('again.ipynb'))).toEqual(written);
   });
 
-  it('goes on with the next notebook only where that is wanted, and fails in any case', async () => {
+  it('continues with the next notebook only with --continue', async () => {
     const bad = writeCells(inFolder('bad.ipynb'), code(`throw new Error('broken');`));
     const before = readFileSync(bad, 'utf8');
     const stopped = await run([inFolder('absent.ipynb'), bad], {});
@@ -79,28 +79,25 @@ describe('notebook run', () => {
     });
   });
 
-  it('names the parameters that there are, before a kernel starts', async () => {
+  it('names the declared parameters before a kernel starts', async () => {
     const { exitCode, stderr } = await run([count], { param: ['number=[]'] });
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('Expected number to be declared in the cell tagged "parameters"');
-    expect(stderr).toContain('which declares numbers.');
+    expect(stderr).toMatch(/number.*"parameters".*numbers/);
     expect(stderr).not.toContain('starting');
   });
 
-  it('refuses two notebooks for one file', async () => {
-    await expect(run([count, count], { out: inFolder('one.ipynb') })).rejects.toThrow(
-      'Name a folder.',
-    );
+  it('rejects two notebooks for one file', async () => {
+    await expect(run([count, count], { out: inFolder('one.ipynb') })).rejects.toThrow(/folder/);
     mkdirSync(inFolder('deep'));
     await expect(
       run([count, inFolder('deep/count.ipynb')], { out: inFolder('out') }),
-    ).rejects.toThrow('Expected notebooks of different names');
+    ).rejects.toThrow(/different names/);
     expect(existsSync(inFolder('one.ipynb'))).toBe(false);
   });
 });
 
 describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
-  it('start a notebook that runs as it is, and write it as a page of its own', async () => {
+  it('create a working notebook and render it as a page', async () => {
     const made = await runCommand(['notebook', 'new', 'Films & years'], folder);
     const notebook = inFolder('Films & years.ipynb');
     expect(made).toMatchObject({ code: 0, stderr: `${notebook}\n` });
@@ -124,17 +121,14 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
   });
 
-  it('overwrite no notebook', async () => {
+  it('never overwrite a notebook', async () => {
     const before = readFileSync(count, 'utf8');
     const { code, stderr } = await runCommand(['notebook', 'new', count]);
-    expect([code, stderr]).toEqual([
-      1,
-      expect.stringContaining('Choose another name, or remove it first.'),
-    ]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('exists')]);
     expect(readFileSync(count, 'utf8')).toBe(before);
   });
 
-  it('write the outputs that a notebook has, and say where it has none', async () => {
+  it('render stored outputs, and warn if there are none', async () => {
     const shown = writeCells(inFolder('shown.ipynb'), {
       ...(code('1 + 1') as CodeCell),
       outputs: [{ output_type: 'stream', name: 'stdout', text: 'what it showed' }],
@@ -149,12 +143,10 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     expect(inside.stderr).toBe(`${path.join(pages, 'shown.html')}\n`);
     expect(readFileSync(path.join(pages, 'shown.html'), 'utf8')).toBe(readFileSync(page, 'utf8'));
     const silent = await runCommand(['notebook', 'render', count, '-o', page]);
-    expect(silent.stderr).toContain(
-      'has no outputs, and so the page has none. Execute it first with --run.',
-    );
+    expect(silent.stderr).toContain('--run');
   });
 
-  it('import the package by its name where it is installed', async () => {
+  it('import the package by name if it is installed', async () => {
     const project = inFolder('project');
     mkdirSync(path.join(project, 'node_modules'), { recursive: true });
     symlinkSync(packagePath(), path.join(project, 'node_modules', 'parallelsearch'), 'junction');

@@ -7,7 +7,7 @@ const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.u
 
 describe('bundleScript', () => {
   it.each(['html/browser/report.js', 'pages/viewer/browser/main.js', 'pages/run/browser/live.js'])(
-    'makes one classic script of %s, once in a process',
+    'bundles %s into one classic script, cached',
     async (name) => {
       const script = await bundleScript(module(name));
       expect(() => new Script(script)).not.toThrow();
@@ -16,7 +16,7 @@ describe('bundleScript', () => {
     },
   );
 
-  it('names a module that is not there', async () => {
+  it('names a missing module', async () => {
     await expect(bundleScript(module('html/absent.js'))).rejects.toThrow('absent');
   });
 });

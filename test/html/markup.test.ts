@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { markup, markupHtml } from '../../lib/html/markup.js';
 
 describe('markupHtml', () => {
-  it('escapes texts and attributes, and leaves out what is null or false', () => {
+  it('escapes texts and attributes, and leaves out null and false', () => {
     const tree = markup(
       'p.a.b',
       { title: '"<', hidden: false, id: null, inert: true },
@@ -14,7 +14,7 @@ describe('markupHtml', () => {
     );
   });
 
-  it('joins lists of children, however deep, with or without attributes', () => {
+  it('flattens nested lists of children, with or without attributes', () => {
     const items = ['x', 'y'].map((text) => [markup('dt', text), [markup('dd', { id: text })]]);
     expect(markupHtml(markup('dl', items, false))).toBe(
       '<dl><dt>x</dt><dd id="x"></dd><dt>y</dt><dd id="y"></dd></dl>',

@@ -4,7 +4,7 @@ import { narrowed } from '../../lib/html/browser/narrow.js';
 const x = { field: 'a', type: 'nominal', sort: ['NQ', 'HotpotQA'], axis: { labelAngle: 0 } };
 const view = { width: { step: 17 }, layer: [{ mark: 'point', encoding: { x } }] };
 
-it('puts panels below each other, turns long labels, and breaks the title', () => {
+it('stacks panels, slants long labels and wraps the title', () => {
   const title = { text: 'A long title of a chart, with intervals', anchor: 'start' };
   const narrow = narrowed(
     { title, facet: { column: { sort: ['base', 'instruct'] } }, spec: view },

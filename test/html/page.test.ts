@@ -38,12 +38,12 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
         elements.map((element) => element.checkVisibility({ contentVisibilityAuto: true })),
       );
 
-  it('draws every chart, complains of nothing, asks for nothing', async () => {
+  it('draws every chart without an error or request', async () => {
     expect(await opened.page.locator('.drawing .vega-embed svg').count()).toBe(NUM_CHARTS);
     expect([...opened.complaints, ...opened.requests]).toEqual([]);
   });
 
-  it('folds code and data, leads from the contents to every section, offers files and the citation', async () => {
+  it('folds code and data, links every section, offers files and the citation', async () => {
     const { page } = opened;
     expect(await page.locator('details.code').count()).toBe(7);
     expect(await page.locator('details[open]').count()).toBe(1); // the contents
@@ -75,7 +75,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(readFileSync(await (await saved).path(), 'utf8')).toMatch(/^<svg/);
   });
 
-  it('prints light and without what only a screen needs', async () => {
+  it('prints in light colours without controls', async () => {
     const { page } = opened;
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
     expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
@@ -92,7 +92,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await accessibilityComplaints(opened.page)).toEqual([]);
   }, 300_000);
 
-  it('is cut nowhere on a phone, where its contents are folded', async () => {
+  it('fits a phone, with folded contents', async () => {
     const { page } = opened;
     await page.setViewportSize({ width: 360, height: 740 });
     await page.reload();
@@ -109,7 +109,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 });
 
 describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
-  it('shows every chart as a picture, with its data as a table and a file, and is accessible', async () => {
+  it('shows charts as pictures with data, and is accessible', async () => {
     const { page, complaints } = await openPage(file, { withScripts: false });
     expect(await page.locator('.vega-embed').count()).toBe(0);
     expect(await page.locator('figure.chart .drawing[role=img] > svg').count()).toBe(NUM_CHARTS);
@@ -126,7 +126,7 @@ describe.skipIf(!chromiumPath)('a report in Chromium without scripts', () => {
 });
 
 describe.skipIf(!chromiumPath)('the index in Chromium', () => {
-  it('complains of nothing and is accessible, pictures and all', async () => {
+  it('has no errors and is accessible', async () => {
     writeReport(folder, 'Main', emptyResult('main-results'));
     const { page, complaints, requests } = await openPage(await writeIndex(folder));
     expect(await page.locator('.picture svg').count()).toBe(1);

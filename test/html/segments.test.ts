@@ -21,7 +21,7 @@ describe('shownResults', () => {
     expect(second.passages).toEqual([{ id: 'id-C', title: 'C', score: 3, text: 'c text' }]);
   });
 
-  it('shows what the block tells where nothing was recorded', () => {
+  it('reads the block if nothing was recorded', () => {
     const results = shownResults({ queries: ['x ', 'y', 'z'], results: [] }, text);
     expect(results.map(({ query }) => query)).toEqual(['x  ## y ## z', 'x  ## y ## z']);
     expect(results[1].passages).toEqual([{ id: null, title: 'C', score: null, text: 'c text' }]);

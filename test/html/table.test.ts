@@ -12,7 +12,7 @@ const grouped = {
 };
 
 describe('tableCsv', () => {
-  it('quotes what has commas, quotes or line breaks, and writes figures for programs', () => {
+  it('quotes commas, quotes and line breaks, and writes numbers for programs', () => {
     expect(tableCsv(grouped)).toBe(
       [
         'Name,A_1 · paper,A_1 · here [95 %],n',
@@ -25,7 +25,7 @@ describe('tableCsv', () => {
 });
 
 describe('tableMarkdown', () => {
-  it('keeps every cell in its column and figures to the right', () => {
+  it('keeps cells in their columns and numbers to the right', () => {
     const lines = tableMarkdown(grouped).split('\n');
     expect(lines).toEqual([
       'Levels of 50 % \\& more',
@@ -72,13 +72,13 @@ describe('tableLatex', () => {
     ['a<b>c|d', 'a\\textless{}b\\textgreater{}c\\textbar{}d'],
     ['λ ≥ 0.5 · é', '$\\lambda$ $\\geq$ 0.5 $\\cdot$ é'],
     ['-0.5 [-1, +2] Search-R1 2-4', '$-$0.5 [$-$1, +2] Search-R1 2-4'],
-  ])('writes %s as LaTeX prints it', (text, latex) => {
+  ])('escapes %s', (text, latex) => {
     expect(latexText(text)).toBe(latex);
   });
 });
 
 describe('chartData', () => {
-  it('has a row for each datum and a column for each field, in full precision', () => {
+  it('has a row per datum and a column per field, in full precision', () => {
     const spec = {
       layer: [
         { data: { values: [{ a: 1 / 3, b: 'x' }] } },

@@ -23,7 +23,7 @@ const transcript = transcriptOf(
 );
 
 describe('isPlainHtml', () => {
-  it('takes what displays write', async () => {
+  it('accepts the HTML of displays', async () => {
     const results = syntheticReport();
     const shown = [results, syntheticTable(results), { kind: 'finding', text: INJECTION } as const];
     for (const item of shown) {
@@ -53,7 +53,7 @@ describe('isPlainHtml', () => {
     '<p title="a"onclick="x()">a</p>',
     '<svg><p></p></svg>',
     '<p',
-  ])('refuses %s, which is shown in a frame', (html) => {
+  ])('rejects %s', (html) => {
     expect(isPlainHtml(html)).toBe(false);
     expect(cellOutputHtml(html)).toMatch(/^<iframe sandbox title="[^"]+" [^<>]*><\/iframe>$/);
   });
@@ -62,7 +62,7 @@ describe('isPlainHtml', () => {
 describe('pageHtml', () => {
   const page = { title: 'T', description: 'D', body: '<p>Hello</p>' };
 
-  it('allows its own scripts and styles by their hashes, and no others', () => {
+  it('allows only its own scripts and styles, by hash', () => {
     const html = pageHtml({
       ...page,
       scripts: ['a()\r\n', 'b()'],
@@ -99,7 +99,7 @@ describe('pageHtml', () => {
 afterAll(closeChromium);
 
 describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
-  it('is shown without anything of it running, reaching the page, or asking anybody', async () => {
+  it('runs nothing, reaches nothing and loads nothing', async () => {
     const outputOf = (mime: string, text: string): CodeCell => ({
       ...(code(INJECTION) as CodeCell),
       outputs: [{ output_type: 'display_data', data: { [mime]: [text] }, metadata: {} }],

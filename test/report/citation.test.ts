@@ -15,7 +15,7 @@ function cffValues(key: string): string[] {
 describe('the BibTeX of the paper', () => {
   const fields = PAPER_BIBTEX.replace(/[{}]/g, '');
 
-  it('says what CITATION.cff says', () => {
+  it('agrees with CITATION.cff', () => {
     expect(fields).toContain(`title = ${cffValues('title')[1]},`);
     expect(fields).toContain(`doi = ${cffValues('doi')[0]},`);
     expect(fields).toContain(`year = ${cffValues('year')[0]},`);
@@ -25,7 +25,7 @@ describe('the BibTeX of the paper', () => {
     expect(fields).toContain(`author = ${authors.join(' and ')},`);
   });
 
-  it('has as many closing braces as opening ones', () => {
+  it('has balanced braces', () => {
     const entry = reportBibtex('A {broken} & title', 'abc_1');
     for (const text of [PAPER_BIBTEX, entry])
       expect(text.match(/(?<!\\)\{/g)).toHaveLength(text.match(/(?<!\\)\}/g)!.length);

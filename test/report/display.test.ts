@@ -8,7 +8,7 @@ describe('transcriptOf', () => {
   const line = trajectoryLine(question, [{ queries: ['Town0', INJECTION] }], 'Town0');
   const { html, text } = transcriptOf(line as Trajectory);
 
-  it("shows every segment in order with the viewer's names, and the passages by sub-query", () => {
+  it('shows every segment in order, with passages by sub-query', () => {
     const kinds = [...html.matchAll(/class="segment (\w+)"/g)].map(([, kind]) => kind);
     expect(kinds).toEqual(['prompt', 'think', 'search', 'information', 'think', 'answer']);
     expect(html).toContain('information for 2 sub-queries');
@@ -18,7 +18,7 @@ describe('transcriptOf', () => {
     );
   });
 
-  it('lets nothing that was written become markup', () => {
+  it('escapes everything', () => {
     expect(html).not.toContain('<img');
     expect(html).not.toContain('<script');
     expect(html).toContain('&lt;img src=x');

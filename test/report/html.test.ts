@@ -20,7 +20,7 @@ describe('markdown', () => {
     ]);
   });
 
-  it('shows raw HTML and links that could run as text', () => {
+  it('shows raw HTML and unsafe links as text', () => {
     const { render } = createMarkdown();
     const html = render(
       '<img src=x onerror=alert(1)>\n\na <b>b</b> [c](javascript:alert(1)) [d](https://x.org) [e](a.html)',
@@ -52,7 +52,7 @@ describe('reportHtml', () => {
     expect(html.includes('vegaEmbed')).toBe(false);
   });
 
-  it('begins with the finding, then the chart; what was read, and the code that reads it, stand at the end', async () => {
+  it('starts with finding and chart, and ends with the data and the code that loads it', async () => {
     const finding = 'It is <better>: 0.5 [0.4, 0.6].';
     const found = resultsOf('Some answers.', {
       ...results.tidy,
@@ -78,7 +78,7 @@ describe('reportHtml', () => {
     expect(order.every((place, i) => place > (order[i - 1] ?? 0))).toBe(true);
   });
 
-  it('folds a section that is tagged, tables behind the chart of their section, and long ones', async () => {
+  it('folds tagged sections, tables of sections with a chart, and long tables', async () => {
     const tagged = { ...markdown('## How\n\nSo.'), metadata: { tags: ['folded'] } };
     const [chart, table] = [syntheticChart(results), syntheticTable(results)];
     const short = { ...table, cells: { ...table.cells, rows: table.cells.rows.slice(0, 2) } };
@@ -105,7 +105,7 @@ describe('reportHtml', () => {
     ]);
   });
 
-  it('draws charts as pictures that scripts make interactive, all inside the file', async () => {
+  it('contains charts as pictures, with what makes them interactive', async () => {
     const chart = syntheticChart(results);
     const { html } = await reportHtml(notebookOf(await shown('figure', chart, chart)));
     const marked = html.replace(/<script>[\s\S]*?<\/script>/g, '');
@@ -124,7 +124,7 @@ describe('reportHtml', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('escapes streams and errors, without terminal colours', async () => {
+  it('escapes streams and errors and drops terminal colours', async () => {
     const cell = code('x') as CodeCell;
     cell.outputs.push({
       output_type: 'stream',

@@ -33,7 +33,7 @@ const ROWS = [
 ];
 
 describe('figures as text', () => {
-  it('have their interval, sign and unit', () => {
+  it('have interval, sign and unit', () => {
     expect(intervalText({ value: 0.5234, low: 0.4, high: 0.6 })).toBe('0.523 [0.400, 0.600]');
     expect(intervalText({ value: -0.01, low: -0.02, high: -0.0001 })).toBe(
       '−0.010 [−0.020, 0.000]',
@@ -60,13 +60,13 @@ describe('figures as text', () => {
     [{ metric: 'turns', kind: 'difference' }, '0.12 [0.10, 0.20]'],
     [{ metric: 'em', kind: 'ratio' }, '0.123 [0.100, 0.200]'],
     [{ metric: 'em', value: null }, '–'],
-  ])('are written by what they are: %j', (row, text) => {
+  ])('depend on metric and kind: %j', (row, text) => {
     expect(interval({ value: 0.1234, low: 0.1, high: 0.2, ...row })).toBe(text);
   });
 });
 
 describe('table', () => {
-  it('pivots a frame: methods in their order, a column for each format, none for what is nowhere', () => {
+  it('pivots a frame: methods in order, a column per format, no empty columns', () => {
     const cells = { paper: figure('paper'), 'here [95 %]': interval };
     const spec = { caption: 'T', rows: ['model'], columns: ['method'], cells };
     const { cells: found } = table(frameOf(ROWS), spec);
@@ -91,7 +91,7 @@ describe('table', () => {
     ]);
   });
 
-  it('takes titles of its own for fields and values', () => {
+  it('accepts other titles of fields and values', () => {
     const spec = {
       caption: 'T',
       rows: ['method'],
@@ -112,7 +112,7 @@ describe('table', () => {
     ).toEqual([['NQ', '+40.0', '+50.0 [+40.0, +60.0]']]);
   });
 
-  it('refuses an empty frame, an unknown field, and two rows for one cell', () => {
+  it('rejects an empty frame, an unknown field, and two rows for a cell', () => {
     const spec = { caption: 'T', rows: ['model'] };
     expect(() => table(frameOf([]), spec)).toThrow(/rows/);
     expect(() => table(frameOf(ROWS), { ...spec, columns: ['nowhere'] })).toThrow(
@@ -154,7 +154,7 @@ describe('a data frame', () => {
     ]);
   });
 
-  it('has a null where a record lacks a field', () => {
+  it('has null for missing fields', () => {
     expect(rowsOf(frameOf([{ a: 1 }, { b: 'x' }]))).toEqual([
       { a: 1, b: null },
       { a: null, b: 'x' },

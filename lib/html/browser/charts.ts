@@ -1,4 +1,4 @@
-/** Charts that readers can point at, in place of their pictures. */
+/** Makes the charts of a page interactive. */
 import embed, { type Result, type VisualizationSpec } from 'vega-embed';
 import { h } from './dom.js';
 import { narrowed, type ChartSpec } from './narrow.js';
@@ -26,15 +26,15 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   const { $schema: _, ...drawn } = spec; // names version 5, which JupyterLab has; this page has 6
   const figure = document.getElementById(dataset.chart!)!;
   const live = h('div');
-  // `ast`: expressions are interpreted, for the page allows no code out of text.
+  // `ast`: the page's policy forbids `eval`, so expressions are interpreted.
   const fixed = { mode: 'vega-lite', renderer: 'svg', ast: true, actions: false } as const;
-  // Styles of its own the page's policy refuses.
+  // The page's policy blocks Vega's own styles.
   const options = { ...fixed, defaultStyle: false, tooltip: { disableDefaultStyle: true } };
   const drawing = figure.querySelector('.drawing')!;
   let { view } = await embed(live, drawn, options);
   drawing.replaceChildren(live);
   let room = drawing.clientWidth;
-  // How much stands beside a drawing is known when it is drawn.
+  // The width of axes and legend is known only after drawing.
   for (let tries = 0; tries < 3 && drawing.scrollWidth > drawing.clientWidth; tries++) {
     if (tries > 0) room -= drawing.scrollWidth - drawing.clientWidth + 4;
     ({ view } = await embed(
@@ -48,9 +48,8 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
 }
 
 /**
- * Puts each chart's interactive form in place of its picture, and buttons that save it
- * beside the links to its data. A picture whose chart cannot be drawn stays. A page that
- * gets other charts later calls this again.
+ * Replaces pictures by interactive charts with buttons to save them. A picture stays if
+ * its chart fails. Pages with new charts call this again.
  */
 export async function drawCharts(): Promise<void> {
   const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];

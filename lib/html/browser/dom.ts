@@ -1,10 +1,7 @@
-/**
- * Elements from a selector, attributes and children. Text always becomes a text node, so
- * that no trajectory can add markup.
- */
+/** Creates elements. Text becomes text nodes, so that no trajectory can add markup. */
 import { elementParts, Markup, type AttributeValue, type Nested } from '../markup.js';
 
-/** Functions listen: `onclick` to `click`. */
+/** Functions are listeners: `onclick` of `click`. */
 type Attributes = Readonly<Record<string, AttributeValue | ((event: Event) => void)>>;
 export type Content = Attributes | Nested<Node | Markup | string>;
 
@@ -19,7 +16,7 @@ function fill<E extends Element>(
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') node.addEventListener(name.slice('on'.length), value);
     else if (name === 'style')
-      (node as unknown as HTMLElement).style.cssText = String(value); // a page's policy refuses the attribute
+      (node as unknown as HTMLElement).style.cssText = String(value); // The page's policy blocks the attribute.
     else if (value !== null && value !== undefined && value !== false)
       node.setAttribute(name, value === true ? '' : String(value));
   }
@@ -45,14 +42,12 @@ const builder =
  * are null or false are left out.
  */
 export const h = builder<HTMLElementTagNameMap>((name) => document.createElement(name));
-/** The same for SVG. */
+/** An SVG element. */
 export const svg = builder<SVGElementTagNameMap>((name) =>
   document.createElementNS('http://www.w3.org/2000/svg', name),
 );
 
-/**
- * A table with a caption, scoped headers and the first cell of each row as its header.
- */
+/** A table with caption and scoped column headers. */
 export function table(
   caption: string,
   columns: readonly string[],
@@ -67,7 +62,7 @@ export function table(
   );
 }
 
-/** A choice of values, each with what it is called. */
+/** A choice of values with their texts. */
 export function select(name: string, options: readonly (readonly [value: string, text: string])[]) {
   return h(
     'select',
@@ -76,17 +71,14 @@ export function select(name: string, options: readonly (readonly [value: string,
   );
 }
 
-/** A control under its label. */
+/** A control with its label. */
 export const labelled = (
   label: string,
   control: Node,
   selector: 'label' | `label.${string}` = 'label',
 ) => h(selector, h('span', label), control);
 
-/**
- * The content of the element that `packedElement` has made: compressed by gzip, in
- * base64.
- */
+/** The content of an element made by `packedElement`. */
 export function unpackElement(id: string): Response {
   const packed = document.getElementById(id)?.textContent;
   if (packed === undefined) throw new Error(`Expected the page to carry ${id}, but it does not.`);

@@ -1,4 +1,4 @@
-/** Charts for windows that are too narrow for them. */
+/** Adapts charts to narrow windows. */
 
 interface Channel {
   type?: string;
@@ -10,7 +10,7 @@ interface View {
   encoding?: { x?: Channel };
   layer?: View[];
 }
-/** Of a Vega-Lite specification what depends on the room that there is. */
+/** The parts of a Vega-Lite specification that depend on the width. */
 export interface ChartSpec extends View {
   title?: { text?: unknown; subtitle?: unknown };
   config?: { legend?: object };
@@ -18,10 +18,10 @@ export interface ChartSpec extends View {
   spec?: View;
 }
 
-/** Pixels of a letter, and of what stands beside a drawing. */
+/** Pixels of a letter and of the vertical axis. */
 const [LETTER, AXIS] = [8.5, 80];
 
-/** A text in lines that fit into so many pixels. */
+/** A text in lines of a width in pixels. */
 const wrapped = (text: unknown, width: number): unknown =>
   typeof text === 'string'
     ? text
@@ -29,11 +29,8 @@ const wrapped = (text: unknown, width: number): unknown =>
         ?.map((line) => line.trim())
     : text;
 
-/**
- * A drawing of a width, with the labels of its horizontal axis aslant where they are
- * words.
- */
-function drawnIn(width: number, { encoding, layer, ...view }: View, isInner = false): View {
+/** A view of a width, with slanted labels if they are words. */
+function resized(width: number, { encoding, layer, ...view }: View, isInner = false): View {
   const x = encoding?.x;
   const isLong = x?.type === 'nominal' && Array.isArray(x.sort) && String(x.sort.at(-1)).length > 3;
   return {
@@ -45,14 +42,11 @@ function drawnIn(width: number, { encoding, layer, ...view }: View, isInner = fa
         ...(isLong && { x: { ...x, axis: { ...x.axis, labelAngle: -40 } } }),
       },
     }),
-    ...(layer && { layer: layer.map((one) => drawnIn(width, one, true)) }),
+    ...(layer && { layer: layer.map((one) => resized(width, one, true)) }),
   };
 }
 
-/**
- * The chart for so many pixels: panels below each other unless they are a grid, the
- * legend under them, titles in lines.
- */
+/** A chart of a width in pixels: panels stacked unless in a grid, legend below. */
 export function narrowed(
   { title, config, facet, spec, ...chart }: ChartSpec,
   width: number,
@@ -65,8 +59,8 @@ export function narrowed(
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
   return {
     ...(spec
-      ? { ...chart, ...(isGrid ? { facet } : below), spec: drawnIn(inner, spec) }
-      : drawnIn(inner, chart)),
+      ? { ...chart, ...(isGrid ? { facet } : below), spec: resized(inner, spec) }
+      : resized(inner, chart)),
     title: { ...title, ...texts },
     config: {
       ...config,

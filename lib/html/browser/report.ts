@@ -1,21 +1,18 @@
-/**
- * The script of every report: folds the contents where the window is narrow, and shows
- * the buttons that copy a text, where the browser allows copying.
- */
+/** The script of every report: copy buttons, and folded contents in narrow windows. */
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy!)!;
-  const say = (words: string) =>
+  const showStatus = (words: string) =>
     (button.parentElement!.querySelector('[role=status]')!.textContent = words);
-  // In a page that comes over plain HTTP from elsewhere there is no clipboard.
+  // Pages over plain HTTP have no clipboard.
   button.hidden = !('clipboard' in navigator);
   button.onclick = () =>
     navigator.clipboard.writeText(source.textContent).then(
-      () => say('Copied.'),
-      () => say('The browser did not allow it: select the text and copy it.'),
+      () => showStatus('Copied.'),
+      () => showStatus('Copying was blocked: select the text and copy it.'),
     );
 }
 
-// Where there is no room beside the text, the contents would stand before it.
+// In narrow windows the contents come before the text.
 const contents = document.querySelector<HTMLDetailsElement>('nav.toc details');
 if (contents && !matchMedia('(min-width: 68rem)').matches) contents.open = false;
 
