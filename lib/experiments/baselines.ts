@@ -211,7 +211,7 @@ export function meanRanks(
  * Exact match on the average of seven benchmarks, of trainings that differ only in
  * initial model and seed.
  */
-export interface Spread {
+interface Spread {
   method: string;
   model: string;
   trainings: number;

@@ -119,7 +119,7 @@ function maxPairs(queries: readonly string[], entities: readonly string[]): numb
 }
 
 /** Why sub-questions were not asked; each counts under the first reason that applies. */
-export interface Omissions {
+interface Omissions {
   no_search: number;
   /** A sub-query that names no entity of the question took its place. */
   misnamed: number;

@@ -1,7 +1,4 @@
-/**
- * How likely a policy is to decide to ask for everything at once: exactly, without
- * sampling.
- */
+/** The exact probability that a policy starts by deciding to search in parallel. */
 import { independentSubQuestions, type Question } from '../data/question.js';
 import { describePlan } from '../data/search-plan.js';
 import { buildPrompt } from '../text/prompts.js';
@@ -10,16 +7,10 @@ import type { Tokenizer } from '../text/tokenizer.js';
 import type { Sequence } from '../training/sequences.js';
 import type { Trainer } from '../training/trainer.js';
 
-/**
- * How likely a question is to be begun with one thought, in the words of the
- * demonstrations; other words have the rest.
- */
+/** The probability of one first thought, in the words of the demonstrations. */
 export interface FirstSearch {
   questionId: string;
-  /**
-   * Thinking that all are asked "all at once", or "one by one". How the queries are then
-   * worded is left open.
-   */
+  /** The decision; the wording of the queries that follow is left open. */
   beginning: 'all at once' | 'one by one' | 'in other words';
   metric: 'first_search';
   value: number;
@@ -27,7 +18,7 @@ export interface FirstSearch {
 
 const MODES = ['parallel', 'sequential'] as const;
 
-/** The prompt and a first thought, whose tokens alone are masked in. */
+/** The prompt and a first thought, whose tokens have loss mask 1. */
 function beginning(
   { question, metadata }: Question,
   mode: (typeof MODES)[number],
@@ -43,8 +34,8 @@ function beginning(
 }
 
 /**
- * The probabilities under the trainer's policy as it is, three rows a question.
- * @throws Error when a question is not parallelizable: there is only one way to begin
+ * Probabilities under the trainer's current policy, three rows per question.
+ * @throws Error for a question without independent sub-questions
  */
 export async function firstSearches(
   { loop }: Pick<Trainer, 'loop'>,
@@ -70,7 +61,7 @@ export async function firstSearches(
     return [
       { ...row, beginning: 'all at once', value: parallel },
       { ...row, beginning: 'one by one', value: sequential },
-      // Rounding may take the sum a little beyond 1.
+      // Rounding may push the sum beyond 1.
       { ...row, beginning: 'in other words', value: Math.max(0, 1 - parallel - sequential) },
     ];
   });

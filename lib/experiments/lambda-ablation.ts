@@ -48,7 +48,7 @@ export function parseLambdas(method: string): Lambdas {
 }
 
 /** The settings of Table 4, in its order. */
-export const lambdaGrid = (): Lambdas[] =>
+const lambdaGrid = (): Lambdas[] =>
   [...new Set(paperTables().rows.map(({ method }) => method))]
     .filter((method) => LAMBDA_NAME.test(method))
     .map(parseLambdas);

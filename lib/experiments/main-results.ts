@@ -34,7 +34,7 @@ const CELLS = INITIAL_MODELS.flatMap((model) =>
   BENCHMARKS.map((benchmark) => ({ model, benchmark })),
 );
 
-export const mainClaims: readonly PaperClaim[] = [
+const mainClaims: readonly PaperClaim[] = [
   {
     id: 'average-em',
     claim: 'Answers more questions than the best baseline, on the average of seven benchmarks',

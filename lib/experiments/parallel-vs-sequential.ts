@@ -141,7 +141,7 @@ const leadText = (against: string, fields: Partial<PaperCell>): string => {
   return pointsText(ours - theirs);
 };
 
-export const parallelVsSequentialClaims: readonly PaperClaim[] = [
+const parallelVsSequentialClaims: readonly PaperClaim[] = [
   {
     id: 'parallel-em',
     claim: 'Answers more parallelizable questions than Search-R1',

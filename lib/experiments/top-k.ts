@@ -51,7 +51,7 @@ import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { partsAhead, type PaperClaim } from './verdicts.js';
 
-export interface TopKSetting {
+interface TopKSetting {
   retriever: string;
   /** Passages per query. */
   k: number;
@@ -92,7 +92,7 @@ export const topKRuns = (): PolicyRun[] =>
   );
 
 /** What came back for the queries of one question. */
-export interface Retrieved {
+interface Retrieved {
   subQueries: number;
   passagesFound: number;
   /** The others did not fit. */

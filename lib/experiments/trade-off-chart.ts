@@ -1,33 +1,25 @@
-/** The one chart that has two quantities: what right answers cost. */
+/** Exact match against model calls: what right answers cost. */
 import {
-  type Chart,
-  chartOf,
-  SMALL_WORLD_NOTE,
   axisTitle,
-  type VegaLiteSpec,
+  chartOf,
   seriesOf,
+  SMALL_WORLD_NOTE,
+  type Chart,
+  type VegaLiteSpec,
 } from '../report/chart.js';
-import { type Rows, rowsOf } from '../report/frame.js';
-import { metricInfo, titleOf, valuesOf } from '../report/titles.js';
+import { rowsOf, type Rows } from '../report/frame.js';
 import { figureText } from '../report/text.js';
-
-function axis(metric: string): VegaLiteSpec {
-  const { title, unit } = metricInfo(metric);
-  return { type: 'quantitative', title: axisTitle(title, unit), scale: { zero: false } };
-}
+import { metricInfo, titleOf, valuesOf } from '../report/titles.js';
 
 interface TradeOff {
-  /** What a point is of. */
+  /** What a point stands for. */
   of: 'setting' | 'method';
-  /** What its colour and shape tell. */
+  /** What colour and shape show. */
   color: 'rewards' | 'method';
   questions: string;
-  /** Whether a line joins those that none beats in both. */
+  /** Whether a dashed line joins the points that none beats in both quantities. */
   hasFront?: boolean;
-  /**
-   * Only points that are at most so far below the most right answers, to see those apart
-   * that lie close.
-   */
+  /** Drops points further below the best, to tell close ones apart. */
   within?: number;
 }
 
@@ -37,7 +29,12 @@ const SETTINGS: TradeOff = {
   questions: 'parallelizable questions',
 };
 
-/** Exact match against model calls. @param rows of both metrics, one each for a point */
+const axis = (metric: string, field: string): VegaLiteSpec => {
+  const { title, unit } = metricInfo(metric);
+  return { field, type: 'quantitative', title: axisTitle(title, unit), scale: { zero: false } };
+};
+
+/** @param rows of `em` and `model_calls`, one each for a point */
 export function tradeOffChart(
   rows: Rows,
   { of, color: by, questions, hasFront, within = 1 } = SETTINGS,
@@ -47,61 +44,48 @@ export function tradeOffChart(
   const least = Math.max(...answers.map(({ value }) => Number(value))) - within;
   const values = answers
     .filter(({ value }) => Number(value) >= least)
-    .map(({ value: em, low: emLow, high: emHigh, ...row }) => {
-      const calls = all.find((other) => other.metric === 'model_calls' && other[of] === row[of])!;
+    .map((em) => {
+      const calls = all.find((row) => row.metric === 'model_calls' && row[of] === em[of])!;
       return {
-        [of]: titleOf(of, row[of]),
-        [by]: titleOf(by, row[by]),
-        em: Number(em),
-        emLow,
-        emHigh,
+        [of]: titleOf(of, em[of]),
+        [by]: titleOf(by, em[by]),
+        name: titleOf(of, em[of]),
+        em: Number(em.value),
+        emLow: em.low,
+        emHigh: em.high,
         calls: Number(calls.value),
         callsLow: calls.low,
         callsHigh: calls.high,
       };
     });
   const front = values.filter(
-    (one) =>
+    ({ em, calls }) =>
       !values.some(
-        (other) =>
-          other.em >= one.em &&
-          other.calls <= one.calls &&
-          (other.em > one.em || other.calls < one.calls),
+        (other) => other.em >= em && other.calls <= calls && (other.em > em || other.calls < calls),
       ),
   );
   const { color, shape } = seriesOf(by, valuesOf(by, all).map(String));
-  const [x, y] = [axis('model_calls'), axis('em')];
-  const place = { x: { ...x, field: 'calls' }, y: { ...y, field: 'em' } };
-  const at = { ...place, color };
+  const [x, y] = [axis('model_calls', 'calls'), axis('em', 'em')];
+  const line = { type: 'line', strokeDash: [4, 4] };
+  const point = { type: 'point', filled: true, size: 80, opacity: 1 };
+  const emRule = { x, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' }, color };
+  const callsRule = { x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' }, y, color };
   const spoken = values.map(
-    ({ em, calls, ...point }) =>
-      `${String((point as Record<string, unknown>)[of])} ${figureText(em)} with ${figureText(calls, 2)} calls`,
+    ({ name, em, calls }) => `${name} ${figureText(em)} with ${figureText(calls, 2)} calls`,
   );
-  const what = of === 'setting' ? 'setting (lambda_d, lambda_s)' : of;
   return chartOf({
     title: `Exact match${within < 1 ? ` within ${within} of the best` : ''} against model calls, ${questions}, with 95 % intervals`,
     subtitle: SMALL_WORLD_NOTE,
-    alt: `Exact match and model calls of each ${what}: ${spoken.join('; ')}.`,
+    alt: `Exact match and model calls of each ${of === 'setting' ? 'setting (lambda_d, lambda_s)' : of}: ${spoken.join('; ')}.`,
     spec: {
       data: { values },
       width: 460,
       height: 280,
       layer: [
-        ...(hasFront
-          ? [
-              {
-                data: { values: front },
-                mark: { type: 'line', strokeDash: [4, 4] },
-                encoding: place,
-              },
-            ]
-          : []),
-        { mark: 'rule', encoding: { ...at, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' } } },
-        {
-          mark: 'rule',
-          encoding: { ...at, x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' } },
-        },
-        { mark: { type: 'point', filled: true, size: 80, opacity: 1 }, encoding: { ...at, shape } },
+        ...(hasFront ? [{ data: { values: front }, mark: line, encoding: { x, y } }] : []),
+        { mark: 'rule', encoding: emRule },
+        { mark: 'rule', encoding: callsRule },
+        { mark: point, encoding: { x, y, color, shape } },
       ],
     },
   });

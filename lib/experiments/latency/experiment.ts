@@ -95,7 +95,7 @@ interface LatencyFields
 }
 
 /** A median over repeats with its quartiles. */
-export interface LatencyRow extends LatencyFields {
+interface LatencyRow extends LatencyFields {
   /** `question_ms` adds the model's calls to the measured `wall_ms`. */
   metric: 'wall_ms' | 'question_ms';
   n: number;
@@ -103,7 +103,7 @@ export interface LatencyRow extends LatencyFields {
 }
 
 /** Time in one turn over time in turns, repeat by repeat. */
-export interface LatencyContrast extends LatencyFields {
+interface LatencyContrast extends LatencyFields {
   against: 'in-turns';
   metric: 'wall_ms';
   kind: 'ratio';

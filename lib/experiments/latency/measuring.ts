@@ -30,7 +30,7 @@ export const LATENCY_RETRIEVERS: readonly LatencyRetriever[] = [
   { name: 'slow-200', place: 'server', delayMs: 200, repeats: 1, roughSeconds: 100 },
 ];
 
-export interface LatencySettings {
+interface LatencySettings {
   /** Each seed draws other sub-queries and another order. */
   seeds: readonly number[];
   /** Sizes of the sets of sub-queries. */
@@ -128,7 +128,7 @@ export interface LatencyMeasurement extends Asking {
   samplesMs: number[];
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   settings: LatencySettings;
   repeats: number;
   /** Distinct sub-queries to draw from. */

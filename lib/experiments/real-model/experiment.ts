@@ -386,7 +386,7 @@ function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOpt
 const MAX_CASES = 3;
 
 /** How both methods answered one question. */
-export interface RealCase {
+interface RealCase {
   /** A metric of {@link FAILURES}, or `calls_saved`. */
   metric: string;
   benchmark: string;

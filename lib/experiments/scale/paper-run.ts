@@ -55,7 +55,7 @@ const CONTEXT_TOKENS = 1000;
 const BYTES_PER_PARAMETER = 2;
 const SEARCH_CORES = 64;
 /** Draws of a step's questions. */
-export const DRAWS = 5;
+const DRAWS = 5;
 
 /** Factors on what is not measured; the sensitivity table halves and doubles each. */
 const ASSUMED = { gpuSpeed: 1, written: 1, found: 1, cut: 1, searchTime: 1 };
@@ -173,7 +173,7 @@ function requestMs({ turns }: MeasuredScale): number {
 export const METHODS = ['parallelsearch', 'search-r1'] as const;
 export type Method = (typeof METHODS)[number];
 /** Shapes of rollouts by kind of question and method. */
-export type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
+type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
 const SEARCHES = ['hnsw', 'milvus'] as const;
 
 interface Step extends SimulatedTime {
