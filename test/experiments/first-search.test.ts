@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../lib/training/config.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { firstSearches } from '../../lib/experiments/first-search.js';
@@ -11,16 +10,11 @@ import {
   QUESTIONS,
   SEQUENTIAL,
   tinyModel,
+  tinyTraining,
   TOKENIZER,
 } from '../training/tiny.js';
 
-const config = parseTrainConfig({
-  method: 'parallelsearch',
-  model: 'tiny',
-  rewards: { preset: 'paper' },
-  grpo: { steps: 1 },
-  rollout: { prompt: 'parallel', splitQueries: true },
-});
+const config = tinyTraining();
 
 beforeAll(() => useBackend('wasm'));
 
