@@ -1,15 +1,14 @@
 /**
- * Weights for the whole test run: the trained ones, and for runs that have not been
- * trained those of others of their kind. Tests of reports make up all answers anyway, and
- * are to see every run that there can be.
+ * Weights for all tests: the trained ones, and for untrained runs those of similar runs,
+ * since tests of reports make up answers of every run.
  */
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export default async function setup(): Promise<() => void> {
   const { warn } = console;
-  // Here tfjs comes twice, and says so of each of its kernels.
+  // tfjs is loaded twice here and warns about each kernel.
   console.warn = () => undefined;
   const { baselineRuns } = await import('../lib/experiments/baselines.js');
   const { trainedRuns } = await import('../lib/experiments/retrain.js');
@@ -17,7 +16,11 @@ export default async function setup(): Promise<() => void> {
   const { CHECKPOINTS } = await import('../lib/io/paths.js');
   console.warn = warn;
 
-  const root = mkdtempSync(join(tmpdir(), 'parallelsearch-checkpoints-'));
+  // Everything temporary goes into one folder, also what skipped or killed tests leave.
+  const temporary = mkdtempSync(join(tmpdir(), 'parallelsearch-tests-'));
+  for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary;
+  const root = join(temporary, 'checkpoints');
+  mkdirSync(root);
   const link = (name: string, standIn: string): void => {
     const from = [name, standIn]
       .map((one) => join(CHECKPOINTS, one))
@@ -31,5 +34,5 @@ export default async function setup(): Promise<() => void> {
     link(runName(run), runName(standIn));
   }
   process.env.PARALLELSEARCH_CHECKPOINTS = root;
-  return () => rmSync(root, { recursive: true, force: true });
+  return () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
 }
