@@ -14,10 +14,11 @@ import {
   modelNames,
   modelPath,
   parseModelName,
+  resolveTrainConfig,
   trainConfigOf,
   weightFolders,
 } from '../training/checkpoints.js';
-import { parseTrainConfig, type TrainConfig } from '../training/config.js';
+import type { ConfigOverrides, TrainConfig } from '../training/config.js';
 import { METHODS, rolloutConfigOf } from '../training/methods.js';
 import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
@@ -100,7 +101,7 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
     throw new Error(
       `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it by --model.`,
     );
-  const given = spec.config === undefined ? null : parseTrainConfig(await readJson(spec.config));
+  const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
   const folders =
     address === undefined ? await policyFolders({ ...spec, method: method ?? given?.method }) : [];
   const trained = given ?? (await trainConfigOf(folders[1]));
@@ -135,6 +136,13 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
     search,
     ...(await openRetriever(spec, search)),
   };
+}
+
+/** A configuration's file with the preset's settings; `--model` replaces its model. */
+async function readConfig(file: string, { policy, model }: PolicySpec): Promise<TrainConfig> {
+  // A remote policy's model has no folder here.
+  const override = { model: policy === undefined ? model : DEFAULT_MODEL };
+  return (await resolveTrainConfig((await readJson(file)) as ConfigOverrides, override)).config;
 }
 
 async function loadLocal([model, adapter]: readonly string[]): Promise<Policy> {

@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+/** @ts-ignore A package that users of the library may lack: then its type is `any`. */
 import type ts from 'typescript';
 import { optionalFolder } from '../io/optional.js';
 import { parentEnvironment, WATCH_PARENT } from '../io/processes.js';

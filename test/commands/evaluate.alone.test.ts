@@ -4,11 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
-import { parseTrainConfig } from '../../lib/training/config.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
-import { QUESTIONS } from '../training/tiny.js';
+import { QUESTIONS, tinyTraining } from '../training/tiny.js';
 import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
@@ -16,15 +15,13 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
   return { ...actual, createRetriever: vi.fn(actual.createRetriever) };
 });
 
-/** Settings that no preset has. */
-const CONFIG = parseTrainConfig({
+/** Settings of no preset. */
+const CONFIG = tinyTraining({
   method: 'search-r1',
   model: 'overruled',
-  rollout: { prompt: 'search-r1', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
-  rewards: { preset: 'paper' },
+  rollout: { prompt: 'search-r1', maxSearchTurns: 1 },
   titleWeight: 0,
-  lora: { rank: 2, alpha: 4 },
-  grpo: { steps: 1, questionsPerStep: 2, groupSize: 2 },
+  settings: { steps: 1, questionsPerStep: 2, groupSize: 2 },
 });
 
 const root = temporaryFolder();

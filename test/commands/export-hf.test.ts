@@ -5,7 +5,6 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
-import { parseTrainConfig } from '../../lib/training/config.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 
 import { createRandom } from '../../lib/random.js';
@@ -25,7 +24,7 @@ beforeAll(async () => {
   const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2, learningRate: 0.05, warmupSteps: 0 };
   const rollout = { prompt: 'search-r1', splitQueries: false, maxSearchTurns: 1, maxNewTokens: 10 };
   const preset = { method: 'search-r1', model, rewards: { preset: 'paper' }, lora, grpo, rollout };
-  writeFileSync(config, JSON.stringify(parseTrainConfig(preset)));
+  writeFileSync(config, JSON.stringify(preset));
   captured('stderr');
   await runTrain({ config, data: world.data, seed: 5, out: join(root, 'run'), backend: 'wasm' });
 });

@@ -37,7 +37,7 @@ it('makes an adapter of a model from demonstrations, and goes on where it was', 
     trainer: 'demonstrations',
     seed: 4,
     lora: { rank: 8, alpha: 16 },
-    grpo: { steps: 2 },
+    demonstrations: { steps: 2 },
   });
   expect(await readPeftConfig(adapter)).toMatchObject({ rank: 8, alpha: 16 });
   const metrics = linesOf<{ loss: number }>(join(out, 'metrics.jsonl'));
