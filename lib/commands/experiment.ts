@@ -125,7 +125,7 @@ export function experimentCommand(): Command {
   const list = COMPUTED.map(({ name, title }) => `  ${name.padEnd(22)} ${title}`);
   return new Command('experiment')
     .description(
-      'compute what a notebook reads; skips what was computed here, goes on where an earlier run stopped',
+      'compute the results that notebooks read; keeps what is done and resumes if interrupted',
     )
     .addArgument(
       new Argument('<name>', 'an experiment, or all').choices([
@@ -133,9 +133,9 @@ export function experimentCommand(): Command {
         'all',
       ]),
     )
-    .option('--force', 'compute again what is there')
-    .option('--no-train', 'train nothing: compute with the runs that there are')
-    .option('--out <folder>', 'where results are kept', RESULTS)
+    .option('--force', 'recompute existing results')
+    .option('--no-train', 'use only runs that are trained already')
+    .option('--out <folder>', 'where results are stored', RESULTS)
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)
     .action(async (name: string, { backend: requested, ...settings }: ExperimentSettings) => {

@@ -1,4 +1,6 @@
-/** `parallelsearch export REPORT...`: charts and tables of reports as files for a paper. */
+/**
+ * `parallelsearch export REPORT...`: charts and tables of reports as files for a paper.
+ */
 import path from 'node:path';
 import { Command, Option } from 'commander';
 import {
@@ -54,7 +56,10 @@ function allSources(folder: string): Source[] {
   );
 }
 
-/** Exports the charts and tables of reports, `all` for all of the folder. Returns the files. */
+/**
+ * Exports the charts and tables of reports, `all` for all of the folder. Returns the
+ * files.
+ */
 export async function runExport(
   reports: readonly string[],
   settings: ExportSettings,

@@ -214,18 +214,15 @@ export function reproduceCommand(): Command {
     .description(
       'evaluate the committed weights, execute the notebooks and export the reports (npm start)',
     )
-    .option('--retrain', 'train everything again first; says beforehand how long that takes')
+    .option('--retrain', 'retrain everything first; prints an estimate')
     .option(
       '--max-steps <n>',
-      'with --retrain: at most so many steps of each stage and run, to try all of it; replaces data/checkpoints, so do it in a copy of the project',
+      'with --retrain: at most this many steps of each stage and run, as a trial; replaces data/checkpoints, so use a copy of the project',
       parseCount,
     )
-    .option(
-      '--full',
-      'evaluate every run and run every experiment from the weights, however long it takes',
-    )
-    .option('--fresh', 'forget earlier evaluations and experiments')
-    .option('--record', 'keep the results beside the weights (implies --full)')
+    .option('--full', 'evaluate every run and compute every experiment without a time limit')
+    .option('--fresh', 'ignore earlier evaluations and experiments')
+    .option('--record', 'store the results in data/results (implies --full)')
     .addOption(backendOption())
     .action(async (settings: ReproduceSettings, command: Command) => {
       requireClone('reproduce');

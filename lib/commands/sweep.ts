@@ -1,6 +1,6 @@
 /**
- * `parallelsearch sweep CONFIG.json`: a training for each combination of settings, and a
- * page that compares them.
+ * `parallelsearch sweep CONFIG.json`: trains each combination of settings and compares
+ * them.
  */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -122,20 +122,23 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
 export function sweepCommand(): Command {
   return new Command('sweep')
     .description(
-      'train every combination of a grid of settings and compare them on one page; goes on where an earlier call stopped',
+      'train every combination of a grid of settings and compare them on one page; resumes if interrupted',
     )
     .argument(
       '<config>',
-      'a configuration as of `train` (JSON) with lists under "sweep", such as {"rewards.lambdaD": [0.15, 0.5], "seed": [1, 2]}',
+      'a configuration for `train` (JSON) with lists under "sweep", such as {"rewards.lambdaD": [0.15, 0.5], "seed": [1, 2]}',
     )
     .option(
       '-o, --out <folder>',
-      'gets a folder for each training and compare.html; by default runs/CONFIG',
+      'folder for the trainings and compare.html (default: runs/CONFIG)',
     )
-    .option('--data <folder>', 'a folder in the FlashRAG layout; by default the small world')
-    .option('--reward <file>', 'a reward of your own, as of `train`; again for more', collect)
+    .option(
+      '--data <folder>',
+      'questions and passages in FlashRAG layout (default: the small world)',
+    )
+    .option('--reward <file>', 'your reward, as for `train`; repeatable', collect)
     .option('--evaluate <split>', 'answer the questions of a split, such as dev, with each adapter')
-    .option('--limit <n>', 'only the first n of these questions', parseCount)
+    .option('--limit <n>', 'only the first n questions', parseCount)
     .addOption(backendOption())
     .action(async (file: string, settings: SweepSettings) => {
       process.exitCode = await runSweep(file, settings);

@@ -1,6 +1,6 @@
 /**
- * `parallelsearch export tensorboard RUN...`: the metrics of trainings as event files of
- * TensorBoard.
+ * `parallelsearch export tensorboard RUN...`: training metrics as TensorBoard event
+ * files.
  */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -12,23 +12,20 @@ import { shortNames } from '../pages/compare/runs.js';
 import { readSteps } from '../pages/run/folder.js';
 import { log } from './cli-utils.js';
 
-/** One name, so that a later export takes the place of an earlier one. */
+/** A fixed name, so that a later export replaces an earlier one. */
 const EVENT_FILE = 'events.out.tfevents.0000000000.parallelsearch';
-/**
- * What Hugging Face's trainer, and so TRL, puts before the names of the metrics of
- * training.
- */
+/** Prefix of training metrics in Hugging Face's trainer and TRL. */
 const TAG_PREFIX = 'train/';
 
 /**
- * The metrics of a run; when a step ended follows from the file's time and from how long
- * the later steps took.
+ * A run's metrics as events. The time of a step is the file's time less the duration of
+ * later steps.
  */
-async function eventsOf(folder: string): Promise<ScalarEvent[]> {
+async function readEvents(folder: string): Promise<ScalarEvent[]> {
   const file = path.join(folder, 'metrics.jsonl');
   if (!existsSync(file))
     throw new Error(
-      `Expected ${folder} to be the folder of a training, but it has no metrics.jsonl. Name one of \`train\`.`,
+      `Expected ${folder} to be an output folder of \`train\`, but it has no metrics.jsonl.`,
     );
   const steps = await readSteps(folder);
   let wallTime = (await stat(file)).mtimeMs / 1000;
@@ -46,8 +43,7 @@ async function eventsOf(folder: string): Promise<ScalarEvent[]> {
 }
 
 /**
- * Writes an event file for each run, into its folder or into one of its name in `out`.
- * Returns the files' names.
+ * Writes an event file per run, into its folder or a folder in `out`; returns the files.
  */
 export async function runTensorBoard(
   runs: readonly string[],
@@ -58,7 +54,7 @@ export async function runTensorBoard(
     path.join(out === undefined ? run : path.join(out, names[i]), EVENT_FILE),
   );
   for (const [i, run] of runs.entries()) {
-    const events = await eventsOf(run);
+    const events = await readEvents(run);
     await writeFileSafely(files[i], printEvents(events));
     log(`${events.length} steps of ${run}: ${files[i]}`);
   }
@@ -68,9 +64,9 @@ export async function runTensorBoard(
 /** The `tensorboard` command below `export`. */
 export const tensorBoardCommand = (): Command =>
   new Command('tensorboard')
-    .description('write the metrics of trainings as event files, for `tensorboard --logdir`')
-    .argument('<runs...>', 'folders of `train`')
-    .option('-o, --out <folder>', 'gets a folder for each run, instead of a file in the run’s own')
+    .description('write training metrics as TensorBoard event files')
+    .argument('<runs...>', 'output folders of `train`')
+    .option('-o, --out <folder>', 'folder for the event files (default: in each run’s folder)')
     .action(async (runs: string[], settings: { out?: string }) => {
       await runTensorBoard(runs, settings);
     });

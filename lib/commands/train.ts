@@ -271,39 +271,25 @@ export function trainCommand(): Command {
   const orElse = (byDefault: string): string => ` (default: ${byDefault})`;
   const command = new Command('train')
     .description(
-      'train a policy as its method says, with GRPO by default; goes on where an earlier run of the same configuration stopped',
+      'train an adapter with a method’s preset (default: GRPO with the paper’s rewards); resumes if interrupted',
     )
-    .option(
-      '--config <file>',
-      'a training configuration (JSON) instead of a preset; other options replace parts of it',
-    )
+    .option('--config <file>', 'settings (JSON) that override the preset')
     .addOption(
       new Option('--method <name>', `preset${orElse(DEFAULT_METHOD)}`).choices(trainedMethods()),
     )
-    .option('--seed <n>', 'seed of everything random (default: 1)', parseCount)
-    .option(
-      '--lambda-d <x>',
-      'weight of the decomposition reward, instead of the preset’s',
-      parseWeight,
-    )
-    .option(
-      '--lambda-s <x>',
-      'weight of the search-count reward, instead of the preset’s',
-      parseWeight,
-    )
+    .option('--seed <n>', 'random seed (default: 1)', parseCount)
+    .option('--lambda-d <x>', 'weight of the decomposition reward', parseWeight)
+    .option('--lambda-s <x>', 'weight of the search-count reward', parseWeight)
     .option(
       '--reward <file>',
-      'a reward of your own, the default export of a .ts, .mjs or .js file; again for more',
+      'your reward, the default export of a .ts, .mjs or .js file; repeatable',
       collect,
     )
-    .option(
-      '--simulator <folder>',
-      'the adapter that plays the search engine, for the method zerosearch',
-    )
-    .option('--steps <n>', 'GRPO steps, instead of the configuration’s', parseCount)
+    .option('--simulator <folder>', 'adapter that simulates the search engine, for zerosearch')
+    .option('--steps <n>', 'training steps', parseCount)
     .option(
       '--keep-steps <list>',
-      'numbers of steps, such as 3,6,10, after which the adapter is kept as adapter-step-N',
+      'steps, such as 3,6,10, whose adapters are kept as adapter-step-N',
       parseSteps,
     )
     .option(
@@ -312,12 +298,9 @@ export function trainCommand(): Command {
       collect,
     )
     .option('--dry-run', 'print the whole configuration as JSON and stop')
-    .option('--out <folder>', 'where metrics, trajectories, checkpoint and adapter go')
-    .option(
-      '--watch',
-      'serve curves, guards and the newest rollouts in the browser, on this machine only',
-    )
-    .option('--port <n>', 'port of that page; a free one by default', parsePort);
+    .option('--out <folder>', 'output folder (default: runs/MODEL-METHOD-seedN)')
+    .option('--watch', 'serve curves, guards and the latest rollouts on a local page')
+    .option('--port <n>', 'port of that page (default: a free one)', parsePort);
   return withModelOptions(command).action(async (settings: TrainSettings) => {
     process.exitCode = await runTrain(settings);
   });

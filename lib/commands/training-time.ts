@@ -1,4 +1,4 @@
-/** What trainings have to do, and how long that takes: said before it is spent. */
+/** How many steps trainings have left and how long they take. */
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
@@ -17,10 +17,7 @@ function rolloutsPerStep(config: TrainConfig): number {
   return questionsPerStep * groupSize;
 }
 
-/**
- * Seconds that a rollout and its share of the update took in a run; undefined where it
- * has done no step.
- */
+/** Seconds per rollout with its share of the update; undefined before the first step. */
 async function secondsPerRollout({ config, folder }: Training): Promise<number | undefined> {
   const seconds = mean(
     await readSteps(folder),
@@ -29,14 +26,14 @@ async function secondsPerRollout({ config, folder }: Training): Promise<number |
   return seconds && seconds / rolloutsPerStep(config);
 }
 
-/** The committed run of a training's model and method; none for a model of one's own. */
+/** The committed run of a training's model and method, if there is one. */
 async function committedRun({ config: { model, method } }: Training): Promise<Training[]> {
   const folder = join(CHECKPOINTS, `${model}-${method}-seed1`);
   const config = await trainConfigOf(folder);
   return config ? [{ config, folder }] : [];
 }
 
-/** Numbers of steps that trainings have left. */
+/** Steps left of each training. */
 export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   Promise.all(
     trainings.map(
@@ -46,8 +43,8 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   );
 
 /**
- * `200 steps to do, about 15 min`, by the steps of these trainings, else by those of
- * committed runs; without a time where there are neither.
+ * `200 steps to do, about 15 min`, estimated from these trainings' steps, else from
+ * committed runs; no time if there are neither.
  */
 export async function describeStepsLeft(trainings: readonly Training[]): Promise<string> {
   const left = await stepsLeft(trainings);
