@@ -223,7 +223,7 @@ export interface Heading {
 /** The heading of the citation. */
 export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
-/** The body of a page: `main` beside a table of contents, if there are headings. */
+/** The body of a page: a table of contents, if there are headings, and `main`. */
 export function layoutHtml(headings: readonly Heading[], main: string): string {
   const contents = headings.length > 0 ? contentsHtml(headings) : '';
   const skip = '<a class="skip" href="#content">Skip to the content</a>';

@@ -78,7 +78,7 @@ export interface ShownTurn {
   results: readonly (SearchResult | { status: 'unscored' })[];
 }
 
-export interface ShownPassage {
+interface ShownPassage {
   title: string;
   /** Empty if unknown. */
   text: string;
@@ -86,7 +86,7 @@ export interface ShownPassage {
   score: number | null;
 }
 
-export interface ShownResult {
+interface ShownResult {
   /** The sub-query, or all of the turn if they cannot be matched. */
   query: string;
   /** The reason if retrieval failed. */

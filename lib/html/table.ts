@@ -9,7 +9,7 @@ export interface TableCells {
 }
 
 /** Adjacent columns of a group, or a single column. */
-export interface ColumnRun {
+interface ColumnRun {
   group: string | null;
   /** Index of the first column. */
   first: number;
@@ -19,12 +19,12 @@ export interface ColumnRun {
 const FIGURE = /^[-+−]?[\d.]+( \[.*\])?$|^–$/;
 
 /** Whether each column contains only numbers. */
-export function figureColumns({ columns, rows }: TableCells): boolean[] {
+function figureColumns({ columns, rows }: TableCells): boolean[] {
   return columns.map((_, c) => rows.every((row) => FIGURE.test(row[c])));
 }
 
 /** Groups of the header: `A · b`, `A · c`, `d` are A over b and c, then d alone. */
-export function columnRuns(columns: readonly string[]): ColumnRun[] {
+function columnRuns(columns: readonly string[]): ColumnRun[] {
   const runs: ColumnRun[] = [];
   for (const [first, column] of columns.entries()) {
     const [label, ...groups] = column.split(' · ').reverse();

@@ -118,7 +118,7 @@ const kernelspecsSchema = z.record(
     spec: z.looseObject({ argv: z.array(z.string()), display_name: z.string() }),
   }),
 );
-export type Kernelspecs = z.infer<typeof kernelspecsSchema>;
+type Kernelspecs = z.infer<typeof kernelspecsSchema>;
 
 /** The kernels of a Python's Jupyter, by name. */
 export async function readKernelspecs(python: string): Promise<Kernelspecs> {

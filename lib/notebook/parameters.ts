@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm';
 import { linesOf, textOf, type Cell, type Notebook } from './nbformat.js';
 import { loadTypeScript } from './tslab.js';
 
-export type ParameterValue =
+type ParameterValue =
   string | number | boolean | null | ParameterValue[] | { [key: string]: ParameterValue };
 export type Parameters = Record<string, ParameterValue>;
 

@@ -1,7 +1,4 @@
-/**
- * One function that shows charts, tables, results and findings wherever a notebook is
- * read.
- */
+/** Shows charts, tables, results and findings in any front end of notebooks. */
 import { findDisplayWriter } from '../notebook/tslab.js';
 import type { TidyTable } from '../evaluation/table.js';
 import { tableHtml, tableText } from '../html/table.js';
@@ -15,10 +12,7 @@ import { renderSvg } from './render.js';
 import { openingOf } from './opening.js';
 import { plainTable, type Table } from './table.js';
 
-/**
- * The representations of one output by MIME type, of which each front end takes the
- * richest that it knows.
- */
+/** Representations of an output by MIME type; a front end takes the richest it knows. */
 export type MimeBundle = Record<string, unknown>;
 
 /**
@@ -61,21 +55,18 @@ export type Displayable =
   Chart | Table | Rows | ReportResults | Transcript | Finding | (VegaLiteSpec & { kind?: never });
 
 export const MIME = {
-  /** JupyterLab 4 draws this one (an object; version 6 and JSON text are not drawn). */
+  /** JupyterLab 4 draws version 5, as an object. */
   vegaLite: 'application/vnd.vegalite.v5+json',
   svg: 'image/svg+xml',
   html: 'text/html',
   text: 'text/plain',
-  /** The cells of a table, for exports. */
+  /** The cells of a table. */
   table: 'application/vnd.parallelsearch.table+json',
   /** The tidy table behind a whole report. */
   tidy: 'application/vnd.parallelsearch.tidy+json',
 } as const;
 
-/**
- * Not by its class: what a data frame's own methods, such as `head`, give is of another
- * one.
- */
+/** Duck-typed, because methods such as `head` return danfo's own class. */
 const isRows = (item: object): item is Rows =>
   Array.isArray(item) || ('columns' in item && 'values' in item);
 
@@ -122,7 +113,7 @@ export async function display(item: Displayable): Promise<void> {
   else console.log(String(data[MIME.text]));
 }
 
-/** What `display` shows of a trajectory. */
+/** A trajectory for `display`. */
 export interface Transcript {
   kind: 'transcript';
   html: string;
@@ -130,8 +121,8 @@ export interface Transcript {
 }
 
 /**
- * A trajectory segment by segment, to be shown by `display`. @param address of a page
- * with more on it, which is linked below
+ * A trajectory, segment by segment, for `display`.
+ * @param address of a page with more about it, to link
  */
 export function transcriptOf(
   { question, segments, searchTurns }: Pick<Trajectory, 'question' | 'segments' | 'searchTurns'>,

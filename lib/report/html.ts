@@ -197,7 +197,7 @@ function firstSentence(notebook: Notebook): string {
   return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
 }
 
-export interface MarkdownRenderer {
+interface MarkdownRenderer {
   render: (markdown: string) => string;
   /** The headings rendered so far, in order. */
   headings: Heading[];

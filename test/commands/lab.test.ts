@@ -32,7 +32,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     );
   });
 
-  it('opens the notebooks with the Python that has JupyterLab, and returns its exit code', async () => {
+  it('opens the notebooks and returns the exit code of JupyterLab', async () => {
     const { exitCode, started } = await lab(['--ServerApp.token=x'], {
       python,
       port: 9999,
@@ -46,7 +46,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     ]);
   });
 
-  it('returns 1 with a remedy where there is no JupyterLab', async () => {
+  it('returns 1 with a remedy without JupyterLab', async () => {
     const without = writeFakePython(path.join(folder, 'without'), { jupyterlab: null });
     const { exitCode, said, started } = await lab([], { python: without });
     expect(exitCode).toBe(1);
@@ -56,7 +56,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
     expect(started).toEqual([]);
   });
 
-  it('refuses a folder that is not there, and two of them', async () => {
+  it('rejects a missing folder, and two folders', async () => {
     await expect(lab(['/nowhere'], { python })).rejects.toThrow('but got /nowhere.');
     await expect(lab([folder, folder], { python })).rejects.toThrow(
       'Expected one notebook or folder',
@@ -64,7 +64,7 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
   });
 });
 
-it('labArguments leaves port and browser to JupyterLab unless they are given', () => {
+it('labArguments leaves port and browser to JupyterLab by default', () => {
   const args = ['-m', 'jupyterlab', 'a', '--ServerApp.ip=127.0.0.1'];
   expect(labArguments('a', { browser: true }, [])).toEqual(args);
 });

@@ -1,7 +1,4 @@
-/**
- * The notebooks in the repository: valid, formatted, without outputs that could be stale,
- * in short cells.
- */
+/** The notebooks of the repository are valid, formatted, short and without outputs. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,10 +21,7 @@ const files = ['notebooks', 'data/templates', 'data/templates/project'].flatMap(
     .map((name) => path.join(place, name)),
 );
 
-/**
- * Functions of statements and classes that a cell gives a name: those belong in the
- * library. A predicate, or a step of a query, may stay.
- */
+/** Named functions with statements, and classes, which belong in the library. */
 function definitionsIn(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
@@ -41,7 +35,7 @@ function definitionsIn(source: string): string[] {
 }
 
 describe('definitionsIn', () => {
-  it('finds named functions of every kind, but neither predicates nor what is handed to a call', () => {
+  it('finds named functions of every kind, but no predicates or callbacks', () => {
     const named = [
       'function f() {}',
       'const f = () => { return 1; };',
@@ -63,7 +57,7 @@ describe.each(files)('%s', (name) => {
   const notebook = readNotebook(file);
   const sources = codeCells(notebook).map(({ source }) => textOf(source));
 
-  it('is of nbformat 4.5, with cell ids, written as Jupyter and the runner write it', () => {
+  it('is nbformat 4.5 with cell ids, in the layout of Jupyter', () => {
     const raw = JSON.parse(text) as Notebook;
     expect([raw.nbformat, raw.nbformat_minor]).toEqual([4, 5]);
     for (const { id, source } of raw.cells) {
@@ -71,8 +65,7 @@ describe.each(files)('%s', (name) => {
       expect(source).toEqual(linesOf(textOf(source)));
     }
     expect(text).toBe(`${JSON.stringify(raw, null, 1)}\n`);
-    // JupyterLab takes the kernel by its name; VS Code colours cells by the name of the
-    // language, else by the kernel's language.
+    // JupyterLab selects the kernel by name; VS Code highlights by language.
     expect(raw.metadata).toMatchObject({
       kernelspec: { name: 'tslab', language: 'typescript' },
       language_info: { name: 'typescript' },
@@ -87,19 +80,19 @@ describe.each(files)('%s', (name) => {
       );
   });
 
-  it('stores no outputs, so that none is stale', () => {
+  it('stores no outputs', () => {
     for (const cell of codeCells(notebook))
       expect([cell.outputs, cell.execution_count]).toEqual([[], null]);
   });
 
-  it(`has cells of at most ${MAX_LINES} lines that define no function of statements`, () => {
+  it(`has cells of at most ${MAX_LINES} lines that define no functions`, () => {
     for (const source of sources) {
       expect(definitionsIn(source)).toEqual([]);
       expect(source.split('\n').length).toBeLessThanOrEqual(MAX_LINES);
     }
   });
 
-  it('begins with a title and what it is about, and names its parameters', () => {
+  it('starts with a title and introduction, and declares its parameters', () => {
     const [first] = notebook.cells;
     expect(first.cell_type).toBe('markdown');
     expect(textOf(first.source)).toMatch(/^# .+\n\n\S/);

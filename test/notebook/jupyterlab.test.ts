@@ -1,6 +1,4 @@
-/**
- * Outputs as JupyterLab itself shows them: a real one, the real kernel, a real browser.
- */
+/** Outputs in JupyterLab, with the real kernel and a real browser. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -25,20 +23,17 @@ import {
 import { startLab, type LabServer } from './lab-server.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
-/**
- * Milliseconds, for a machine that is busy with other things; a free one needs a few
- * seconds.
- */
+/** A free machine needs a few seconds. */
 const PATIENCE_MS = 300_000;
 
 const { found } = await findJupyterLab();
 if (!found)
   console.warn(`No JupyterLab was found, so that its test is skipped. ${INSTALL_JUPYTERLAB}`);
 
-/** The notebook's kernel in JupyterLab's own model. */
+/** The notebook's kernel in JupyterLab. */
 const KERNEL = 'globalThis.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel';
 
-/** The colour that most opaque pixels of a chart have: that of its texts and axes. */
+/** The most frequent opaque colour of a chart: its text and axes. */
 const INK = `(() => {
   const { data } = found.getContext('2d').getImageData(0, 0, found.width, found.height);
   const counts = new Map();
@@ -118,7 +113,7 @@ describe.skipIf(!found || !chromiumPath)(
       expect(kernelspecs[KERNEL_NAME].spec).toMatchObject(kernelspec());
     });
 
-    it('runs every cell without a complaint', async () => {
+    it('runs every cell without an error', async () => {
       const prompts = `[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((prompt) => prompt.textContent)`;
       expect(await page.evaluate(prompts)).toEqual(
         [1, 2, 3, 4, 5, 6].map((count) => `[${count}]:`),
@@ -127,7 +122,7 @@ describe.skipIf(!found || !chromiumPath)(
         `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
       );
       expect(types).toEqual([
-        null, // of a chart JupyterLab doesn't say it
+        null, // JupyterLab has none for charts
         'text/html',
         'text/html',
         'text/html',
@@ -139,7 +134,7 @@ describe.skipIf(!found || !chromiumPath)(
       expect(kernelPid).toBeGreaterThan(1);
     });
 
-    it('draws charts, and shows tables, data frames and progress as HTML', async () => {
+    it('draws charts and shows tables, data frames and progress as HTML', async () => {
       expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
       expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
       expect(await outputs('progress', 'found.value')).toEqual([2]);
@@ -159,26 +154,26 @@ describe.skipIf(!found || !chromiumPath)(
       expect(await outputs('.ps-transcript .think .tag', 'getComputedStyle(found).color')).toEqual([
         think,
       ]);
-      await execute('notebook:run-all-cells'); // a chart keeps the colours that it was drawn in
+      await execute('notebook:run-all-cells'); // Charts keep the colours of their drawing.
       expect(await outputs('canvas.marks', INK)).toEqual([ink]);
     });
 
-    /** Writes code into a new cell at the end. */
+    /** Appends a cell. */
     async function typeCell(source: string): Promise<void> {
       await execute('notebook:insert-cell-below');
       await execute('notebook:enter-edit-mode');
       await page.keyboard.type(source);
     }
-    /** Begins to run the cell that was written last. */
+    /** Starts the last cell. */
     const startCell = (): Promise<void> =>
       page.evaluate(`void jupyterapp.commands.execute('notebook:run-cell')`);
-    /** What the cell that was written last has shown. */
+    /** The output of the last cell. */
     const shown = (): Promise<string> =>
       page.evaluate(
         `document.querySelector('.jp-Cell.jp-mod-active .jp-OutputArea')?.textContent ?? ''`,
       );
 
-    it('completes the names of the library, and shows what a function is', async () => {
+    it('completes names of the library and documents functions', async () => {
       await typeCell('ps.li');
       await page.keyboard.press('Tab');
       await page.waitForSelector('.jp-Completer [data-value="lineChart"]');
@@ -197,22 +192,22 @@ describe.skipIf(!found || !chromiumPath)(
       await execute('notebook:delete-cell');
     });
 
-    it('interrupts a cell that waits, and runs the next one', async () => {
+    it('interrupts a waiting cell and runs the next one', async () => {
       await typeCell(`console.log('waiting'); await new Promise(() => undefined);`);
       await startCell();
-      // While tslab compiles a cell it hears of no interrupt.
+      // tslab ignores interrupts while it compiles.
       await page.waitForFunction(`document.querySelector('.jp-Cell.jp-mod-active pre')`);
       await execute('notebook:interrupt-kernel');
       await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
       expect(await shown()).toContain('Interrupted');
       await execute('notebook:delete-cell');
-      await sleep(300); // for 200 ms after a cell that failed, tslab turns every request down
+      await sleep(300); // tslab rejects requests for 200 ms after a failed cell
       await typeCell(`console.log('kernel', process.pid);`);
       await execute('notebook:run-cell');
       expect(await shown()).toContain(`kernel ${kernelPid}`);
     });
 
-    it('restarts the kernel: another process, without the names of before', async () => {
+    it('restarts the kernel in a new process without old names', async () => {
       await page.evaluate(`void jupyterapp.commands.execute('notebook:restart-kernel')`);
       await page.click('.jp-Dialog .jp-mod-accept');
       const hasEnded = () => expect(() => process.kill(kernelPid, 0)).toThrow('ESRCH');
@@ -228,7 +223,7 @@ describe.skipIf(!found || !chromiumPath)(
       await execute('notebook:delete-cell');
     });
 
-    it('shows the chart and the tables again after the page is loaded again', async () => {
+    it('shows chart and tables again after a reload', async () => {
       await execute('docmanager:save');
       await page.reload();
       await page.waitForSelector('.jp-OutputArea-output .vega-embed canvas.marks');
@@ -236,7 +231,7 @@ describe.skipIf(!found || !chromiumPath)(
       expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
     });
 
-    it('writes notebooks that this package reads, and takes those that it writes', async () => {
+    it('reads and writes notebooks that this package writes and reads', async () => {
       const saved = path.join(lab.notebooks, 'small.ipynb');
       expect(readNotebook(saved).cells).toHaveLength(CELLS.length + 1);
       const validate =
@@ -257,7 +252,7 @@ describe.skipIf(!found || !chromiumPath)(
       ]);
     });
 
-    it('asks nobody but its own server', () => {
+    it('sends requests only to its own server', () => {
       const { origin } = lab.url('/');
       expect(
         opened.requests.filter((url) => !url.startsWith('blob:') && !url.startsWith(origin)),

@@ -1,7 +1,4 @@
-/**
- * A JupyterLab for tests: its settings, its kernels and its files are in one new folder,
- * and it asks nobody.
- */
+/** JupyterLab for tests, offline, with all its files in a new folder. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -14,14 +11,11 @@ import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
 
-/** Milliseconds; a free machine needs a few seconds. */
+/** A free machine needs a few seconds. */
 const START_MS = 180_000;
 const STOP_MS = 30_000;
 
-/**
- * Runs a module until standard input ends, so that nothing outlives a test that is
- * killed.
- */
+/** Runs a module until stdin ends, so that nothing outlives a killed test. */
 const UNTIL_INPUT_ENDS = `
 import os, runpy, signal, sys, threading
 def end():
@@ -33,20 +27,17 @@ runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)
 `;
 
 const SETTINGS = {
-  // A cell that is out of sight is in the page all the same.
+  // Render all cells, not only visible ones.
   '@jupyterlab/notebook-extension/tracker': { windowingMode: 'none' },
   '@jupyterlab/apputils-extension/notification': { fetchNews: 'false', checkForUpdates: false },
 };
 
 export interface LabServer {
-  /**
-   * Where the notebooks are; `../dist` leads from there to this package, as from its own
-   * notebooks.
-   */
+  /** Folder of notebooks; `../dist` is this package, as from its own notebooks. */
   notebooks: string;
-  /** An address with the token that opens it. */
+  /** An address with its token. */
   url(target: string): URL;
-  /** What the server says to a GET request, as JSON. */
+  /** The JSON response to a GET request. */
   ask<T>(target: string): Promise<T>;
   /** Ends the server and its kernels, and deletes the folder. */
   close(): Promise<void>;
@@ -57,7 +48,7 @@ function writeJson(file: string, value: unknown): void {
   writeFileSync(file, JSON.stringify(value));
 }
 
-/** Fills a new folder; returns the environment that keeps JupyterLab in it. */
+/** Fills a new folder; returns the environment for JupyterLab. */
 function prepare(folder: string): Record<string, string> {
   mkdirSync(path.join(folder, 'notebooks'));
   symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
@@ -66,7 +57,7 @@ function prepare(folder: string): Record<string, string> {
     writeJson(path.join(folder, 'settings', `${name}.jupyterlab-settings`), value);
   return {
     JUPYTER_NO_CONFIG: '1',
-    JUPYTER_PATH: path.join(folder, 'share'), // comes before all other places
+    JUPYTER_PATH: path.join(folder, 'share'), // takes precedence
     JUPYTER_DATA_DIR: path.join(folder, 'data'),
     JUPYTER_CONFIG_DIR: path.join(folder, 'config'),
     JUPYTER_RUNTIME_DIR: path.join(folder, 'runtime'),
@@ -83,7 +74,7 @@ const ARGUMENTS = [
   ...(process.getuid?.() === 0 ? ['--ServerApp.allow_root=True'] : []),
 ];
 
-/** Asks until the server answers; throws its log when it ends or is not there in time. */
+/** Polls until the server answers. @throws Error with its log if it ends or is late */
 async function answering(child: ChildProcess, url: URL): Promise<void> {
   let log = '';
   for (const stream of [child.stdout, child.stderr])
@@ -95,7 +86,7 @@ async function answering(child: ChildProcess, url: URL): Promise<void> {
   throw new Error(`Expected JupyterLab to start, but it did not:\n${log}`);
 }
 
-/** Lets it end its kernels and itself; makes it end when it does not. */
+/** Stops the server and its kernels, by force if needed. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -105,7 +96,7 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
-/** A port of this machine that nobody listens on. */
+/** A free port. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -114,10 +105,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/**
- * Starts JupyterLab as `parallelsearch lab` does, on a free port with a new token. The
- * caller closes it.
- */
+/** Starts JupyterLab as `parallelsearch lab` does; the caller closes it. */
 export async function startLab(python: string): Promise<LabServer> {
   const folder = mkdtempSync(path.join(tmpdir(), 'jupyterlab-'));
   const notebooks = path.join(folder, 'notebooks');
