@@ -36,12 +36,9 @@ interface Source {
 }
 
 /** The figures of a report by its name, or of an executed notebook (.ipynb). */
-async function readSource(report: string, folder: string): Promise<Source> {
+function readSource(report: string, folder: string): Source {
   const source = report.endsWith('.ipynb')
-    ? {
-        name: path.basename(report, '.ipynb'),
-        figures: notebookFigures(await readNotebook(report)),
-      }
+    ? { name: path.basename(report, '.ipynb'), figures: notebookFigures(readNotebook(report)) }
     : readReportInfo(folder, report);
   if (source.figures.length === 0)
     throw new Error(`Expected ${report} to have charts or tables, but it has none.`);
@@ -67,7 +64,7 @@ export async function runExport(
   const { out, format, reports: folder, log = printLine } = settings;
   const sources: Source[] = [];
   for (const report of reports)
-    sources.push(...(report === 'all' ? allSources(folder) : [await readSource(report, folder)]));
+    sources.push(...(report === 'all' ? allSources(folder) : [readSource(report, folder)]));
   const written: string[] = [];
   for (const { name, figures } of sources) {
     const target = path.join(out, name);

@@ -27,11 +27,14 @@ import { announceBackend, backendOption } from './setup.js';
 import { runConcurrently } from '../io/processes.js';
 
 /**
- * Experiments some of whose questions `npm start` answers anew, and for how many
- * seconds: with start-up and notebooks it stays within five minutes on two cores. A
- * language model answers about twenty.
+ * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
+ * stays within five minutes on two cores. A language model answers about twenty questions.
  */
-const ANEW: readonly { experiment: Experiment; budgetSeconds: number; isOptional?: boolean }[] = [
+const LIVE_BUDGETS: readonly {
+  experiment: Experiment;
+  budgetSeconds: number;
+  isOptional?: boolean;
+}[] = [
   { experiment: mainResults, budgetSeconds: 60 },
   { experiment: realModel, budgetSeconds: 40, isOptional: true },
 ];
@@ -94,12 +97,12 @@ async function trainEverything(
 }
 
 /**
- * Answers questions of an experiment anew for a while; recorded answers stand in for
- * the rest. Without recorded ones of these weights all are answered, or none of an
- * optional experiment, nor where this machine lacks what it takes.
+ * Re-evaluates an experiment for up to `budgetSeconds`; recorded answers stand in for the
+ * rest. Without recorded answers it evaluates everything, or nothing if the experiment is
+ * optional. Skips an experiment whose requirements this machine lacks.
  */
 async function answerForAWhile(
-  { experiment, budgetSeconds, isOptional }: (typeof ANEW)[number],
+  { experiment, budgetSeconds, isOptional }: (typeof LIVE_BUDGETS)[number],
   backend: BackendReport,
   signal: AbortSignal,
 ): Promise<void> {
@@ -169,7 +172,7 @@ async function exportReports(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;
     const worker = startResultWorker();
-    await (await worker.send(name)).reply.finally(worker.stop);
+    await (await worker.send(name)).reply.finally(() => worker.stop());
     log(`Result: ${resultFile(name)}`);
   });
   await runConcurrently(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
@@ -199,7 +202,7 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
     if (retrain) await trainEverything(backend, signal, maxSteps);
     if (full || retrain || record)
       await runExperiments(COMPUTED, { out: RESULTS, train: false, backend, signal });
-    else for (const one of ANEW) await answerForAWhile(one, backend, signal);
+    else for (const one of LIVE_BUDGETS) await answerForAWhile(one, backend, signal);
     signal.throwIfAborted();
     if (record) for (const experiment of COMPUTED) await recordResults(experiment);
     log('Notebooks are executed now, which takes two to three minutes.');
