@@ -137,7 +137,7 @@ await new Promise((resolve) => setTimeout(resolve, 100));`),
     const { failures } = await runNotebook(file, {
       output,
       keepGoing: true,
-      cellTimeoutMs: 2000,
+      cellTimeoutMs: 3000,
       log,
     });
     expect(failures.map(({ cell, reason }) => `${cell.number} ${reason}`)).toEqual([
@@ -148,12 +148,12 @@ await new Promise((resolve) => setTimeout(resolve, 100));`),
       '7 unhandled',
       '8 died',
     ]);
-    expect(failures[2].errorText).toMatch(/did not end within 2 s[^]*at it/);
+    expect(failures[2].errorText).toMatch(/did not end within 3 s[^]*at it/);
     const cells = codeCells(readNotebook(output));
     const errors = cells.map(({ outputs }) =>
       outputs.flatMap((o) => (o.output_type === 'error' ? [`${o.ename}: ${o.evalue}`] : [])),
     );
-    const tooLate = [expect.stringContaining('Timeout: The cell did not end within 2 s')];
+    const tooLate = [expect.stringContaining('Timeout: The cell did not end within 3 s')];
     expect(errors).toEqual([
       [`TypeScriptError: 1:7 - Type 'string' is not assignable to type 'number'.`],
       [],
