@@ -11,8 +11,7 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
-import { resultFile } from '../experiments/result.js';
-import { startResultWorker } from '../experiments/result-worker.js';
+import { computeResult, resultFile } from '../experiments/result.js';
 import { RESULTS, resultsOf } from '../experiments/results.js';
 import { writeReadme } from '../experiments/readme.js';
 import { packagePath, requireClone } from '../io/paths.js';
@@ -171,8 +170,7 @@ async function exportReports(signal: AbortSignal): Promise<void> {
   await runConcurrently(computed, NOTEBOOKS_AT_ONCE, async ({ name }) => {
     signal.throwIfAborted();
     if (!(await hasResults(name))) return;
-    const worker = startResultWorker();
-    await (await worker.send(name)).reply.finally(() => worker.stop());
+    await computeResult(name);
     log(`Result: ${resultFile(name)}`);
   });
   await runConcurrently(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {

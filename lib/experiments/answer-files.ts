@@ -1,10 +1,10 @@
-/** Files that `evaluate --out` wrote, as a notebook reads them. */
+/** Files of `evaluate --out` as results for notebooks. */
 import { MAIN_MEASURES } from '../evaluation/metrics.js';
 import { parseMeasurement, type Measurement, answersInCommon } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
 import { shortPath } from '../io/paths.js';
-import { resultsOf, type ReportResults } from '../report/display.js';
+import { createResults, type ReportResults } from '../report/display.js';
 import { streamJsonLines } from '../io/files.js';
 
 async function readAnswers(file: string): Promise<Measurement[]> {
@@ -12,7 +12,7 @@ async function readAnswers(file: string): Promise<Measurement[]> {
   for await (const line of streamJsonLines(file, parseMeasurement)) {
     if ('complaint' in line)
       throw new Error(
-        `Expected answers, but: ${line.complaint} Name a file of \`evaluate --out\`.`,
+        `Expected answers, but: ${line.complaint} Give a file of \`evaluate --out\`.`,
       );
     answers.push(line.value);
   }
@@ -20,16 +20,14 @@ async function readAnswers(file: string): Promise<Measurement[]> {
 }
 
 /**
- * The paper's tables of answers of one's own, whoever gave them: figures with intervals
- * for every benchmark, subset and metric, by the names given, over the questions that all
- * of the files answered, and differences from the first. What needs a dependency graph is
- * left out where a question has none.
+ * The paper's tables for your own answers: figures with intervals per benchmark, subset and
+ * metric over the questions that every file answers, and differences from the first file.
+ * Metrics that need a dependency graph are left out if a question has none.
  *
  *   const files = { api: 'answers.jsonl', here: 'others.jsonl' };
  *   const { rows, contrasts } = await loadAnswerFiles(files);
  *
- * @throws Error naming the line that is no answer, or where no question has been answered
- * by all
+ * @throws Error naming the line that is not an answer, or if no question is answered by all
  */
 export async function loadAnswerFiles(
   files: Readonly<Record<string, string>>,
@@ -43,21 +41,19 @@ export async function loadAnswerFiles(
     const counts = names
       .map((name) => `${shortPath(files[name])} has ${runs[name].length}`)
       .join(', ');
-    throw new Error(
-      `Expected a question that every file has an answer to, but there is none (${counts}).`,
-    );
+    throw new Error(`Expected a question that every file answers, but there is none (${counts}).`);
   }
-  const asked = new Set(results.map(({ benchmark }) => benchmark));
-  const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => asked.has(name));
+  const benchmarks = new Set(results.map(({ benchmark }) => benchmark));
+  const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => benchmarks.has(name));
   const tidy = summariseResults(results, {
     measures: MAIN_MEASURES.filter(({ of }) =>
-      results.every((own) => Number.isFinite(of(own) ?? NaN)),
+      results.every((result) => Number.isFinite(of(result) ?? NaN)),
     ),
-    // An average of seven is one only where all seven are there.
+    // The average needs all seven benchmarks.
     selects: ({ benchmark }) => benchmark !== 'average' || hasAll,
     pairs: names.slice(1).map((name) => [name, names[0]] as const),
     ...options,
   });
   const summary = `${results.length} answers of ${names.join(', ')} to the same ${results.length / names.length} questions.`;
-  return resultsOf(summary, tidy);
+  return createResults({ ...tidy, finding: '', summary });
 }

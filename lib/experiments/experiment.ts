@@ -3,10 +3,7 @@
  * decide.
  */
 import type { BackendName } from '../tensor/backend.js';
-import type { Provenance } from '../io/provenance.js';
-import type { Chart } from '../report/chart.js';
-import type { Prediction } from '../report/opening.js';
-import type { Table } from '../report/table.js';
+import type { ResultParts } from '../report/opening.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { World } from '../retrieval/world.js';
 
@@ -23,6 +20,8 @@ export interface Job<Input> {
   /** About how long it takes on one core. */
   seconds: number;
 }
+
+export type { ResultParts };
 
 export interface WorkContext {
   backend: BackendName;
@@ -72,25 +71,6 @@ export interface Preparation {
     signal: AbortSignal;
     onProgress: (fraction: number) => void;
   }): Promise<void>;
-}
-
-/** What an experiment computes from its answers: plain data. */
-export interface ResultParts {
-  /** What was found, as one would say it aloud; numbers are put in by a template. */
-  finding: string;
-  /** What was read, in a sentence. */
-  summary: string;
-  predictions?: readonly Prediction[];
-  /** A row for each figure, and for each comparison of two, with its interval. */
-  rows: readonly object[];
-  contrasts: readonly object[];
-  /** Rows of further data frames, such as training curves, by name. */
-  frames?: Readonly<Record<string, readonly object[]>>;
-  /**
-   * Charts and tables that others show too; the first chart is that of the index's card.
-   */
-  figures?: Readonly<Record<string, Chart | Table>>;
-  provenance: Provenance;
 }
 
 export interface ExperimentResult extends Required<ResultParts> {

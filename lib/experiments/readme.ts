@@ -11,8 +11,8 @@ import { decidedFirst, judgeClaims, type JudgedClaim } from './verdicts.js';
 
 /** The figures of results that are shown. */
 const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
-  ['main-results', 'entities'],
-  ['decomposition', 'parallelizing'],
+  ['main-results', 'calls'],
+  ['decomposition', 'decomposed'],
   ['main-results', 'untrained'],
   ['main-results', 'gaps'],
 ];

@@ -6,7 +6,7 @@ import { writeFileSafely } from '../io/files.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { notebookFigures, reportHtml } from '../report/html.js';
-import { askedText as askedSentence, type Prediction } from '../report/opening.js';
+import { describeQuestions, type Prediction } from '../report/opening.js';
 import type { Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/render.js';
 import { pageHtml } from '../html/page.js';
@@ -126,7 +126,7 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
 
 /** Which questions were asked, by the first result that says so. */
 export const askedText = (results: ReadonlyMap<string, ExperimentResult>): string =>
-  [...results.values()].map(({ provenance }) => askedSentence(provenance)).find(Boolean) ?? '';
+  [...results.values()].map(({ provenance }) => describeQuestions(provenance)).find(Boolean) ?? '';
 
 async function cardHtml(
   { name, title, description }: PageInfo,

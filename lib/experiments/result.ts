@@ -1,7 +1,6 @@
 /**
- * The result of an experiment: one JSON file that notebook, report, index, README and
- * tests read. It is computed once from recorded answers and kept while those and the code
- * are the same.
+ * The result of an experiment: one JSON file that notebooks, reports, index and README
+ * read. It is recomputed when recorded answers or the code change.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,21 +8,21 @@ import { writeFileSafely } from '../io/files.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { packagePath } from '../io/paths.js';
 import { recordFiles } from '../io/records.js';
-import type { ReportResults } from '../report/display.js';
-import { frameOf } from '../report/frame.js';
+import { serve, startWorker } from '../io/processes.js';
+import { createResults, type ReportResults } from '../report/display.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { RECORDED, RESULTS } from './results.js';
 
 const REPORTS = packagePath('reports');
 
-/** Where the result of an experiment with the records of `folder` is kept. */
+/** The file of an experiment's result, computed from the records of `folder`. */
 export const resultFile = (name: string, folder = RESULTS): string =>
   path.join(path.resolve(folder) === path.resolve(RESULTS) ? REPORTS : folder, `${name}.json`);
 
 /**
- * Changes with any recorded answer and with the library's source. Weights are left out:
- * answers are only taken while the hash of their weights and data is the same.
+ * Changes with any recorded answer and with the library's source. Weights need not be
+ * hashed: records are only read if the hash of their weights and data matches.
  */
 async function resultHash(folder: string): Promise<string> {
   const stamp = packagePath('dist', '.source-hash');
@@ -32,7 +31,7 @@ async function resultHash(folder: string): Promise<string> {
   return configHash({ code, answers: await contentHash(files), files: files.length });
 }
 
-/** One row per line: small, and readable in a diff. */
+/** JSON with one row per line: compact, with readable diffs. */
 function printResult({ rows, contrasts, frames, ...rest }: ExperimentResult): string {
   const lines = (items: readonly object[]): string =>
     `[${items.map((item) => `\n${JSON.stringify(item)}`).join(',')}\n]`;
@@ -43,14 +42,14 @@ function printResult({ rows, contrasts, frames, ...rest }: ExperimentResult): st
   return `${head},\n"rows": ${lines(rows)},\n"contrasts": ${lines(contrasts)},\n"frames": {${named.join(',\n')}}}\n`;
 }
 
-/** The result in a file; null without one. */
+/** The result in a file, or null if there is none. */
 export const readResult = (file: string): ExperimentResult | null =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as ExperimentResult) : null;
 
 /**
- * Computes the result of an experiment, unless its file is of the same answers and code.
- * @param folder of this machine's records; recorded answers of the repository fill gaps
- * @throws RangeError for an unknown experiment, Error naming the command that computes
+ * Computes the result of an experiment unless its file is up to date.
+ * @param folder of this machine's records; the repository's records fill gaps
+ * @throws RangeError for an unknown experiment, Error with the command that computes
  * missing answers
  */
 export async function ensureResult(name: string, folder = RESULTS): Promise<ExperimentResult> {
@@ -72,20 +71,19 @@ export async function ensureResult(name: string, folder = RESULTS): Promise<Expe
 }
 
 /**
- * The result of an experiment as notebooks use it: data frames (danfo.js), charts and
- * tables. Computes it first where it is missing or out of date.
+ * The result of an experiment for notebooks: data frames (danfo.js), charts and tables.
+ * Computes it first if it is missing or out of date.
  */
-export async function loadResult(name: string, folder = RESULTS): Promise<ReportResults> {
-  const { rows, contrasts, frames, figures, ...about } = await ensureResult(name, folder);
-  const { finding, summary, predictions } = about;
-  const provenance = { ...about.provenance, finding, summary, predictions };
-  return {
-    kind: 'results',
-    summary,
-    rows: frameOf(rows),
-    contrasts: frameOf(contrasts),
-    frames: Object.fromEntries(Object.entries(frames).map(([key, items]) => [key, frameOf(items)])),
-    figures,
-    tidy: { rows: [], contrasts: [], provenance },
-  };
+export const loadResult = async (name: string, folder = RESULTS): Promise<ReportResults> =>
+  createResults(await ensureResult(name, folder));
+
+serve<string, null>(import.meta.url, async (name) => {
+  await ensureResult(name);
+  return null;
+});
+
+/** Computes the result of an experiment in a new process: bootstraps take seconds. */
+export async function computeResult(name: string): Promise<void> {
+  const worker = startWorker<string, null>(import.meta.url);
+  await (await worker.send(name)).reply.finally(() => worker.stop());
 }

@@ -157,7 +157,7 @@ const PROVENANCE_TITLES: Record<string, string> = {
   node: 'Node',
   durationSeconds: 'Duration (seconds)',
   repeats: 'Repeats',
-  warmUps: 'Warm-ups',
+  warmUps: 'Seeds of initial models',
   questions: 'Questions',
   testDrawnFrom: 'Test questions drawn by the hash of commit',
   load: 'Machine load',
@@ -170,9 +170,6 @@ const PROVENANCE_TITLES: Record<string, string> = {
   takenFromRecords: 'From records',
 };
 
-/** Shown elsewhere on the page. */
-const OMITTED = ['finding', 'summary', 'predictions'];
-
 /**
  * The provenance as a list of names and values, folded unless `isOpen`, after `intro`.
  */
@@ -180,8 +177,7 @@ export function provenanceHtml(
   provenance: Readonly<Record<string, unknown>>,
   { intro = '', isOpen = false } = {},
 ): string {
-  const items = Object.entries(provenance).filter(([name]) => !OMITTED.includes(name));
-  const list = items.map(([name, value]) => [
+  const list = Object.entries(provenance).map(([name, value]) => [
     markup('dt', PROVENANCE_TITLES[name] ?? name),
     markup('dd', valueText(value)),
   ]);

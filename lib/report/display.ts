@@ -1,6 +1,5 @@
 /** Shows charts, tables, results and findings in any front end of notebooks. */
 import { findDisplayWriter } from '../notebook/tslab.js';
-import type { TidyTable } from '../evaluation/table.js';
 import { tableHtml, tableText } from '../html/table.js';
 import { escapeHtml, markup, markupHtml } from '../html/markup.js';
 import { segmentsMarkup } from '../html/segments.js';
@@ -9,42 +8,41 @@ import type { Trajectory } from '../rollout/trajectory.js';
 import { chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
 import { frameOf, type Frame, type Rows } from './frame.js';
 import { renderSvg } from './render.js';
-import { openingOf } from './opening.js';
+import { openingBundle, type About, type ResultParts } from './opening.js';
 import { plainTable, type Table } from './table.js';
 
 /** Representations of an output by MIME type; a front end takes the richest it knows. */
 export type MimeBundle = Record<string, unknown>;
 
-/**
- * What a report is about: a sentence on it, its figures as data frames, and the tidy
- * table for the file beside the page.
- */
-export interface ReportResults {
+/** A result for notebooks: {@link ResultParts} with data frames in place of rows. */
+export interface ReportResults extends About {
   kind: 'results';
-  summary: string;
-  /** A row for each figure. */
+  /** One row per figure. */
   rows: Frame;
-  /** A row for each comparison of two. */
+  /** One row per comparison. */
   contrasts: Frame;
   /** Further data frames, by name. */
   frames: Readonly<Record<string, Frame>>;
-  /** Charts and tables that the result comes with. */
   figures: Readonly<Record<string, Chart | Table>>;
-  tidy: TidyTable;
 }
 
-/** Results out of a tidy table. */
-export const resultsOf = (summary: string, tidy: TidyTable): ReportResults => ({
+/** Turns the rows of a result into data frames. */
+export const createResults = ({
+  rows,
+  contrasts,
+  frames = {},
+  figures = {},
+  ...about
+}: ResultParts): ReportResults => ({
+  ...about,
   kind: 'results',
-  summary,
-  tidy,
-  rows: frameOf(tidy.rows),
-  contrasts: frameOf(tidy.contrasts),
-  frames: {},
-  figures: {},
+  rows: frameOf(rows),
+  contrasts: frameOf(contrasts),
+  frames: Object.fromEntries(Object.entries(frames).map(([name, items]) => [name, frameOf(items)])),
+  figures,
 });
 
-/** What a section of a notebook found, in words. */
+/** The finding of a notebook section. */
 export interface Finding {
   kind: 'finding';
   text: string;
@@ -62,8 +60,8 @@ export const MIME = {
   text: 'text/plain',
   /** The cells of a table. */
   table: 'application/vnd.parallelsearch.table+json',
-  /** The tidy table behind a whole report. */
-  tidy: 'application/vnd.parallelsearch.tidy+json',
+  /** What a result says of itself ({@link About}): opens and closes a report. */
+  about: 'application/vnd.parallelsearch.about+json',
 } as const;
 
 /** Duck-typed, because methods such as `head` return danfo's own class. */
@@ -73,14 +71,17 @@ const isRows = (item: object): item is Rows =>
 /**
  * All representations of `item`. A chart: interactive in JupyterLab, a picture in
  * nbviewer and VS Code, its text alternative in a terminal. A table: HTML, or aligned
- * text. Results: a sentence, and the tidy table for the export.
+ * text. Results: finding, failed predictions and questions.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (isRows(item)) return mimeBundle(plainTable(item));
   if (item.kind === undefined) return mimeBundle(chartOfSpec(item));
   switch (item.kind) {
-    case 'results':
-      return { ...openingOf(item), [MIME.tidy]: item.tidy };
+    case 'results': {
+      const { finding, summary, predictions, provenance } = item;
+      const about: About = { finding, summary, predictions, provenance };
+      return { ...openingBundle(about), [MIME.about]: about };
+    }
     case 'transcript':
       return { [MIME.html]: item.html, [MIME.text]: item.text };
     case 'finding':

@@ -1,7 +1,6 @@
 /** Renders an executed notebook as one self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
 import MarkdownIt from 'markdown-it';
-import type { TidyTable } from '../evaluation/table.js';
 import { escapeHtml } from '../html/markup.js';
 import {
   CITATION,
@@ -26,7 +25,7 @@ import type { VegaLiteSpec } from './chart.js';
 import { citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
-import { setupText } from './opening.js';
+import { setupText, type About } from './opening.js';
 import type { Artefact } from './publication.js';
 
 export interface Report {
@@ -57,8 +56,8 @@ const MAX_OPEN_ROWS = 6;
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
-  const opening = openingOf(notebook);
-  const tidy = (opening?.data[MIME.tidy] as TidyTable | undefined) ?? null;
+  const opening = findOpening(notebook);
+  const about = opening?.data[MIME.about] as About | undefined;
   // Cells that only load the results.
   const setup = opening
     ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode)
@@ -69,14 +68,14 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
-  const commit = tidy?.provenance.commit;
+  const commit = about?.provenance.commit;
   const main = [
     content,
-    tidy ? provenanceHtml(tidy.provenance, { intro: setupText(tidy.provenance) }) : '',
+    about ? provenanceHtml(about.provenance, { intro: setupText(about) }) : '',
     ...setup.map((cell) => codeCellHtml(cell, rendering)),
     citationHtml(title, typeof commit === 'string' ? commit : undefined),
   ].join('\n');
-  const body = layoutHtml([...headings, ...(tidy ? [PROVENANCE] : []), CITATION], main);
+  const body = layoutHtml([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
   const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
   const description = firstSentence(notebook);
@@ -87,7 +86,7 @@ const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 
 /** Whether a code cell shows anything besides results. */
 const showsMore = (cell: Cell): boolean =>
-  isCode(cell) && cell.outputs.some((output) => !('data' in output && MIME.tidy in output.data));
+  isCode(cell) && cell.outputs.some((output) => !('data' in output && MIME.about in output.data));
 
 /** The cells by section, folded behind its heading if its first cell says so. */
 function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
@@ -153,7 +152,7 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
   if (output.output_type === 'stream') return preHtml(textOf(output.text), output.name);
   if (output.output_type === 'error')
     return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
-  return MIME.tidy in output.data ? '' : bundleHtml(output.data, name, rendering);
+  return MIME.about in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
 /** The richest representation that a page supports. */
@@ -182,12 +181,12 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
   return preHtml(text(MIME.text) ?? '');
 }
 
-/** The last results shown. */
-const openingOf = (notebook: Notebook): { data: MimeBundle } | undefined =>
+/** The output of the last results shown. */
+const findOpening = (notebook: Notebook): { data: MimeBundle } | undefined =>
   codeCells(notebook)
     .flatMap(({ outputs }) => outputs)
     .filter((output) => 'data' in output)
-    .findLast(({ data }) => MIME.tidy in data);
+    .findLast(({ data }) => MIME.about in data);
 
 function firstSentence(notebook: Notebook): string {
   const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');

@@ -15,7 +15,6 @@ export {
 export {
   display,
   finding,
-  resultsOf,
   transcriptOf,
   type Displayable,
   type Finding,

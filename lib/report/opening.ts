@@ -1,98 +1,98 @@
-/**
- * What stands at the top of a report: what was found, which predictions do not hold,
- * which questions were asked. The rest is for its end.
- */
-import type { Provenance } from '../io/provenance.js';
+/** The top of a report (finding, failed predictions, questions) and its closing words. */
 import { z } from 'zod';
 import { markup, markupHtml } from '../html/markup.js';
+import type { Provenance } from '../io/provenance.js';
+import type { Chart } from './chart.js';
+import type { Table } from './table.js';
 
-const provenanceSchema = z.looseObject({
-  /** What was found, in a sentence with its figure and interval. */
-  finding: z.string().optional(),
-  /** What was read, in a sentence. */
-  summary: z.string().default(''),
-  questions: z.string().optional(),
-  /** The language model that was asked; none in the small world. */
-  model: z.string().optional(),
-  /** Seeds of the warm-up, and of reinforcement. */
+/** A prediction made before anything was computed, and the figure that decides it. */
+export interface Prediction {
+  prediction: string;
+  found: string;
+  holds: boolean;
+}
+
+/** What a result says of itself. */
+export interface About {
+  /** What was found, in one sentence; empty if the summary is all there is to say. */
+  finding: string;
+  /** What was read, in one sentence. */
+  summary: string;
+  predictions?: readonly Prediction[];
+  provenance: Provenance;
+}
+
+/** A result as plain data, in JSON files too. */
+export interface ResultParts extends About {
+  /** One row per figure, and per comparison of two, with its interval. */
+  rows: readonly object[];
+  contrasts: readonly object[];
+  /** Rows of further data frames, such as training curves, by name. */
+  frames?: Readonly<Record<string, readonly object[]>>;
+  /** Charts and tables that other pages show too; the index shows the first chart. */
+  figures?: Readonly<Record<string, Chart | Table>>;
+}
+
+const setupSchema = z.looseObject({
+  questions: z.string().default(''),
+  /** The language model that answered; absent in the small world. */
+  model: z.string().default('Small world'),
+  /** Seeds of the initial models, and of RL. */
   warmUps: z.array(z.number()).catch([]),
   seeds: z.array(z.number()).catch([]),
   /** The commit whose hash drew the test questions. */
   testDrawnFrom: z.string().optional(),
-  predictions: z
-    .array(z.object({ prediction: z.string(), found: z.string(), holds: z.boolean() }))
-    .default([]),
 });
 
-/** What was predicted before anything was computed, and what was found. */
-export type Prediction = z.infer<typeof provenanceSchema>['predictions'][number];
-
-/** Which questions were asked, in a sentence. */
-export function askedText(provenance: Provenance): string {
-  const { questions, testDrawnFrom } = provenanceSchema.parse(provenance);
+/** Names the questions that were asked. */
+export function describeQuestions(provenance: Provenance): string {
+  const { questions, testDrawnFrom } = setupSchema.parse(provenance);
   if (!questions) return '';
   const drawn = testDrawnFrom
     ? `, drawn by the hash of commit ${testDrawnFrom.slice(0, 12)}, which froze the weights`
     : '';
-  return `The questions asked are those of ${questions}${drawn}.`;
+  return `Questions: ${questions}${drawn}.`;
 }
 
-/** How many trainings the figures are of, in a sentence. */
-function seedsText(provenance: Provenance): string {
-  const { warmUps, seeds } = provenanceSchema.parse(provenance);
+function describeSeeds(provenance: Provenance): string {
+  const { warmUps, seeds } = setupSchema.parse(provenance);
   if (warmUps.length === 0 || seeds.length === 0) return '';
   const count = ({ length }: readonly number[]): string =>
     `${length} seed${length === 1 ? '' : 's'}`;
-  return `Initial models were trained with ${count(warmUps)}, and each was reinforced with ${count(seeds)}.`;
+  return `Initial models were trained with ${count(warmUps)}, and each was then trained by RL with ${count(seeds)}.`;
 }
 
-/** What was read, of which questions and how many trainings: for the end of a report. */
-export const setupText = (provenance: Provenance): string =>
-  [provenanceSchema.parse(provenance).summary, askedText(provenance), seedsText(provenance)]
-    .filter(Boolean)
-    .join(' ');
+/** Answers, questions and seeds behind a report, for its end. */
+export const setupText = ({ summary, provenance }: About): string =>
+  [summary, describeQuestions(provenance), describeSeeds(provenance)].filter(Boolean).join(' ');
 
-/** What was found, in a sentence; nothing where a report has no finding. */
-export const findingOf = (provenance: Provenance): string =>
-  provenanceSchema.parse(provenance).finding ?? '';
-
-/** How many predictions do not hold; nothing where there are none. */
-function outcomeText(numMissed: number, numPredictions: number): string {
+function describeOutcome(numMissed: number, numPredictions: number): string {
   if (numPredictions === 0) return '';
   if (numMissed === 0)
-    return numPredictions === 1 ? 'Its prediction holds.' : 'All predictions hold.';
-  return `${numMissed} of ${numPredictions} predictions ${numMissed === 1 ? 'does' : 'do'} not hold:`;
+    return numPredictions === 1 ? 'The prediction holds.' : 'All predictions hold.';
+  return `${numMissed} of ${numPredictions} predictions failed:`;
 }
 
-/**
- * As HTML and as text, by MIME type. @param summary what was read, for results without a
- * finding
- */
-export function openingOf({
-  summary,
-  tidy: { provenance },
-}: {
-  summary: string;
-  tidy: { provenance: Provenance };
-}) {
-  const { predictions, questions = '', model = 'Small world' } = provenanceSchema.parse(provenance);
+/** The top of a report as HTML and as text, by MIME type. */
+export function openingBundle({ finding, summary, predictions = [], provenance }: About) {
+  const { questions, model } = setupSchema.parse(provenance);
   const missed = predictions.filter(({ holds }) => !holds);
-  const texts = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
-  const first = findingOf(provenance) || summary;
-  const outcome = outcomeText(missed.length, predictions.length);
-  // What is behind the colon stands at the end of the page.
-  const asked = questions && `${model}, questions of ${questions.split(':')[0]}.`;
+  const lines = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
+  const headline = finding || summary;
+  const outcome = describeOutcome(missed.length, predictions.length);
+  // The details behind the colon stand at the end of the page.
+  const asked = questions && `${model}, questions: ${questions.split(':')[0]}.`;
   const html = markup(
     'header.opening',
-    markup('p.headline', first),
+    markup('p.headline', headline),
     outcome !== '' && markup('p', outcome),
-    texts.length > 0 &&
+    lines.length > 0 &&
       markup(
         'ul',
-        texts.map((text) => markup('li', text)),
+        lines.map((line) => markup('li', line)),
       ),
     asked !== '' && markup('p.asked', asked),
   );
-  const plain = [first, outcome, ...texts.map((text) => `- ${text}`), asked].filter(Boolean);
+  const plain = [headline, outcome, ...lines.map((line) => `- ${line}`), asked].filter(Boolean);
   return { 'text/html': markupHtml(html), 'text/plain': plain.join('\n') };
 }

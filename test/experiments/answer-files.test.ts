@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { matching, type TidyResults } from '../../lib/evaluation/table.js';
+import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswerFiles } from '../../lib/experiments/answer-files.js';
 import { rowsOf } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
@@ -30,7 +30,7 @@ describe('loadAnswerFiles', () => {
       answer('h', 0, 'hotpotqa'),
       answer('h', 1, 'hotpotqa'),
     ]);
-    const { rows, contrasts, summary, tidy } = await loadAnswerFiles({ here: a, api: b });
+    const { rows, contrasts, summary } = await loadAnswerFiles({ here: a, api: b });
     const em = (method: string, benchmark: string): unknown =>
       matching(rowsOf(rows), { method, benchmark, subset: 'all', metric: 'em' })[0].value;
     expect(['nq', 'hotpotqa', 'all'].map((name) => em('here', name))).toEqual([0.5, 1, 0.666667]);
@@ -44,14 +44,14 @@ describe('loadAnswerFiles', () => {
       kind: 'difference',
     };
     expect(matching(rowsOf(contrasts), of)[0].value).toBe(0.5);
-    expect((tidy as TidyResults).rows.every(({ paper }) => paper === null)).toBe(true);
-    expect(summary).toBe('6 answers of here, api to the same 3 questions.');
+    expect(rowsOf(rows).every(({ paper }) => paper === null)).toBe(true);
+    expect(summary).toMatch(/6 answers .*3 questions/);
   });
 
   it('names what is no answer, and files that have no question in common', async () => {
     const [a, b] = [write('a', [answer('1', 0)]), write('b', [answer('2', 1)])];
     await expect(loadAnswerFiles({ a, b })).rejects.toThrow(
-      /every file has an answer to, .*a\.jsonl has 1, .*b\.jsonl has 1/,
+      /every file .*a\.jsonl has 1, .*b\.jsonl has 1/,
     );
     await expect(loadAnswerFiles({ a: write('c', [{ step: 1 }]) })).rejects.toThrow(
       /c\.jsonl.*evaluate --out/s,

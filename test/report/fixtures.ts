@@ -1,12 +1,12 @@
 /** A made-up report with everything that reports are made of. */
-import { type TidyTable, summariseResults } from '../../lib/evaluation/table.js';
+import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
 import { type Chart, bandChart, intervalChart } from '../../lib/report/chart.js';
 import { trainingRows } from '../../lib/report/curves.js';
 import {
   mimeBundle,
   finding,
-  resultsOf,
+  createResults,
   type Displayable,
   type ReportResults,
 } from '../../lib/report/display.js';
@@ -21,19 +21,11 @@ export const where = (frame: Frame, holds: (row: Row) => boolean): Frame =>
 
 /** Few questions of each kind, few resamples. */
 export function syntheticReport(): ReportResults {
-  const provenance = {
-    seeds: [1, 2],
-    commit: '<0000000>',
-    recorded: false,
-    predictions: [{ prediction: 'It is <better>', found: '0.1 [0.0, 0.2]', holds: true }],
-  };
+  const provenance = { seeds: [1, 2], commit: '<0000000>', recorded: false };
+  const predictions = [{ prediction: 'It is <better>', found: '0.1 [0.0, 0.2]', holds: true }];
   const answers = syntheticResults({ perTemplate: 8, warmUps: 2 });
-  const tidy: TidyTable = summariseResults(answers, {
-    resamples: 100,
-    provenance,
-    paper: () => 0.5,
-  });
-  return resultsOf('Some answers.', tidy);
+  const tidy = summariseResults(answers, { resamples: 100, provenance, paper: () => 0.5 });
+  return createResults({ ...tidy, finding: '', predictions, summary: 'Some answers.' });
 }
 
 export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
-import { resultsOf } from '../../lib/report/display.js';
 import { reportHtml, createMarkdown } from '../../lib/report/html.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
@@ -54,10 +53,7 @@ describe('reportHtml', () => {
 
   it('starts with finding and chart, and ends with the data and the code that loads it', async () => {
     const finding = 'It is <better>: 0.5 [0.4, 0.6].';
-    const found = resultsOf('Some answers.', {
-      ...results.tidy,
-      provenance: { finding, summary: 'Read.' },
-    });
+    const found = { ...results, finding, summary: 'Read.' };
     const cells = [
       markdown('# T\n\nAbout.'),
       await shown('load', found),
