@@ -27,7 +27,8 @@ import { runConcurrently } from '../io/processes.js';
 
 /**
  * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
- * stays within five minutes on two cores. A language model answers about twenty questions.
+ * stays within five minutes on two cores. A language model answers about twenty
+ * questions.
  */
 const LIVE_BUDGETS: readonly {
   experiment: Experiment;

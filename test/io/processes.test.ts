@@ -161,6 +161,13 @@ describe('trainInProcess', () => {
     expect(lines).toEqual(['begun with {"seed":1}', 'threads: 1']);
   });
 
+  it('runs a TypeScript module, as those in tools/', async () => {
+    const lines: string[] = [];
+    const module = new URL('../fixtures/tool.ts', import.meta.url).href;
+    await trainInProcess(module, { name: 'base' }, { log: (line) => lines.push(line) });
+    expect(lines).toEqual(['trained base']);
+  });
+
   it('fails with the last line of a failed process', async () => {
     const module = moduleOf(
       `console.error('first'); console.error('no such model'); process.exitCode = 3;`,
