@@ -1,6 +1,7 @@
 /**
- * Your own model family: Phi-3's architecture as used by Phi-4. It computes as Llama does,
- * but its checkpoints fuse query, key and value into one tensor, and gate and up too.
+ * Your own model family: Phi-3's architecture as used by Phi-4. It computes as Llama
+ * does, but its checkpoints fuse query, key and value into one tensor, and gate and up
+ * too.
  */
 import { FAMILIES, type ModelFamily } from '../lib/index.js';
 

@@ -1,6 +1,7 @@
 /**
- * Your own reward: the tool reward of OTC (Wang et al. 2025, arXiv 2504.14870, Eq. 6). It is
- * highest for a right answer with the fewest searches of all right answers in the group.
+ * Your own reward: the tool reward of OTC (Wang et al. 2025, arXiv 2504.14870, Eq. 6). It
+ * is highest for a right answer with the fewest searches of all right answers in the
+ * group.
  */
 import type { Reward, ScoringInput } from '../lib/index.js';
 import { exactMatch } from '../lib/text/normalize.js';

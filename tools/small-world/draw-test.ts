@@ -1,7 +1,7 @@
 /**
  * Draws the test questions, about things that no other question is about. The seed is the
- * hash of the commit that froze the weights, so nobody can have seen the questions before.
- * When weights change, they are drawn again.
+ * hash of the commit that froze the weights, so nobody can have seen the questions
+ * before. When weights change, they are drawn again.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { trainEncoderFiles } from '../../../tools/encoder/train-encoder.js';
 import { loadEncoder } from '../../../lib/retrieval/encoder.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { temporaryFolder } from '../../folder.js';
 import { FILMS } from '../../retrieval/passages.js';
 
 const SMALL = { dimensions: 32, wordBuckets: 512, gramBuckets: 128 };
@@ -21,34 +21,25 @@ describe('trainEncoderFiles', () => {
     };
   });
 
+  const outputFolder = temporaryFolder();
   it('writes an encoder and its recall on the dev split', async () => {
-    const outputFolder = await mkdtemp(join(tmpdir(), 'encoder-'));
-    try {
-      const report = await trainEncoderFiles({
-        passages: FILMS,
-        questions,
-        outputFolder,
-        encoder: SMALL,
-      });
-      expect(report.numPairs).toBe(3 + 3 + 5);
-      expect(report.recall.trained.subQueries[0]).toEqual({ k: 1, recall: 1, hitRate: 1 });
-      expect((await stat(join(outputFolder, 'encoder.safetensors'))).size).toBe(report.bytes);
-      expect(await loadEncoder(outputFolder)).toMatchObject({ name: 'hashed', dimensions: 32 });
-    } finally {
-      await rm(outputFolder, { recursive: true });
-    }
+    const report = await trainEncoderFiles({
+      passages: FILMS,
+      questions,
+      outputFolder,
+      encoder: SMALL,
+    });
+    expect(report.numPairs).toBe(3 + 3 + 5);
+    expect(report.recall.trained.subQueries[0]).toEqual({ k: 1, recall: 1, hitRate: 1 });
+    expect((await stat(join(outputFolder, 'encoder.safetensors'))).size).toBe(report.bytes);
+    expect(await loadEncoder(outputFolder)).toMatchObject({ name: 'hashed', dimensions: 32 });
   });
   it('names evidence that the corpus lacks', async () => {
     const broken = [
       { question: 'a', split: 'train', metadata: { graph: [{ query: 'b', evidence: ['p9'] }] } },
     ];
     await expect(
-      trainEncoderFiles({
-        passages: FILMS,
-        questions: broken,
-        outputFolder: tmpdir(),
-        encoder: SMALL,
-      }),
-    ).rejects.toThrow('Expected a passage with id p9 (evidence for "b"), but the corpus has none.');
+      trainEncoderFiles({ passages: FILMS, questions: broken, outputFolder, encoder: SMALL }),
+    ).rejects.toThrow(/p9/);
   });
 });
