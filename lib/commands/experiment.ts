@@ -4,7 +4,7 @@ import { Argument, Command } from 'commander';
 import type { Experiment } from '../experiments/experiment.js';
 import { runJobs, type RunJobsOptions } from '../experiments/jobs.js';
 import { EXPERIMENTS } from '../experiments/list.js';
-import { RESULTS, resultsOf } from '../experiments/results.js';
+import { RESULTS, readRecords } from '../experiments/records.js';
 import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
@@ -59,7 +59,7 @@ async function planOf(
   // Jobs are not known before what they need is there.
   if (preparation)
     return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
-  const results = await resultsOf(experiment, out);
+  const results = await readRecords(experiment, out);
   if (results.length === 0) return planned(true, 0, 'left out: its runs have not been trained');
   const open = results.filter(({ done }) => force || !done?.isOwn);
   if (open.length === 0) return planned(true, 0, 'is there');

@@ -12,7 +12,7 @@ import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
 import { exportReport, writeIndex } from '../experiments/reports.js';
 import { computeResult, resultFile } from '../experiments/result.js';
-import { RESULTS, resultsOf } from '../experiments/results.js';
+import { RESULTS, readRecords } from '../experiments/records.js';
 import { writeReadme } from '../experiments/readme.js';
 import { packagePath, requireClone } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -106,7 +106,7 @@ async function answerForAWhile(
   backend: BackendReport,
   signal: AbortSignal,
 ): Promise<void> {
-  const results = await resultsOf(experiment);
+  const results = await readRecords(experiment);
   const isBudgeted = results.every(({ done }) => done !== null);
   if (results.length === 0 || (isOptional && !isBudgeted)) return;
   const missing = experiment.computation?.missing?.();
@@ -135,7 +135,7 @@ function prefixedLog(name: string): (text: string) => void {
 
 /** Whether an experiment has been computed, with the weights and data of now. */
 async function isComputed(experiment: Experiment): Promise<boolean> {
-  const results = await resultsOf(experiment);
+  const results = await readRecords(experiment);
   return results.length > 0 && results.every(({ done }) => done !== null);
 }
 

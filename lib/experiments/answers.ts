@@ -26,7 +26,7 @@ import {
   type Job,
   type WorkContext,
 } from './experiment.js';
-import { provenanceOf, requireResults } from './results.js';
+import { provenanceOf, requireResults } from './records.js';
 import { requireFolders } from '../policy/model-files.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';

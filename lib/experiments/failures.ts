@@ -20,7 +20,7 @@ import type { Experiment, ResultParts } from './experiment.js';
 import { lambdaAblation, lambdaMethod, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { percent, resultParts, summarise } from './report.js';
-import { resultsOf } from './results.js';
+import { readRecords } from './records.js';
 import {
   loadTrajectories,
   policyTitle,
@@ -144,7 +144,7 @@ async function optionalRates(
     ...options
   }: SummaryOptions & { folder?: string; methodOf?: (run: PolicyRun) => string },
 ) {
-  const results = await resultsOf(experiment, folder);
+  const results = await readRecords(experiment, folder);
   if (results.length === 0 || results.some(({ done }) => done === null)) return [];
   const read = await loadAnswers(experiment, folder, methodOf);
   return failureRates(read, { ...options, pairs: [] }).rows;

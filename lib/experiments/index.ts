@@ -9,7 +9,7 @@ export {
   type Job,
   type ResultParts,
 } from './experiment.js';
-export { requireResults } from './results.js';
+export { requireResults } from './records.js';
 export { loadAnswerFiles } from './answer-files.js';
 export { loadResult } from './result.js';
 export { loadFailureCases, FAILURES } from './failures.js';

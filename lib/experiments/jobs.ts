@@ -1,48 +1,46 @@
-/**
- * The one job runner: does what is not done yet, in processes side by side, and keeps
- * every result.
- */
+/** Runs the open jobs of an experiment in worker processes and records their results. */
 import { join } from 'node:path';
 import { sum } from 'd3-array';
+import { runConcurrently, serve, startWorker, type Worker } from '../io/processes.js';
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, writeArchives } from '../io/records.js';
-import type { BackendReport } from '../tensor/backend.js';
+import { loadWorld, type World } from '../retrieval/world.js';
+import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
-import { NOTE, RECORDED, RESULTS, resultsOf, resultStore, type Done } from './results.js';
-import { startJobWorker, type JobWorker, type Reply, type Task } from './worker.js';
-import { runConcurrently } from '../io/processes.js';
+import { EXPERIMENTS } from './list.js';
+import { NOTE, RECORDED, RESULTS, readRecords, resultStore, type Done } from './records.js';
 
 export interface RunJobsOptions {
   backend: BackendReport;
-  /** Where results go; default {@link RESULTS}. */
+  /** Folder of the records; default {@link RESULTS}. */
   folder?: string;
-  /** Computes again what is there. */
+  /** Recomputes finished jobs. */
   force?: boolean;
   /**
-   * Seconds after which recorded results stand in for what is not computed yet, where
-   * there are any; default Infinity.
+   * If every job has a record, re-evaluates for this long and keeps the records of the
+   * rest; default Infinity.
    */
   budgetSeconds?: number;
   signal: AbortSignal;
-  /** @param fraction of all that is to be done */
+  /** @param fraction of all open jobs */
   onProgress: (fraction: number, note: string) => void;
-  /** Starts a process; tests give their own. */
+  /** Starts a worker; tests replace it. */
   start?: () => JobWorker;
 }
 
 /**
- * A worker is replaced when its memory has grown: the native backend keeps some for every
- * new shape of tensor. Resident memory, since tensors are not on the heap.
+ * Resident memory above which a worker is replaced: the native backend keeps some memory
+ * for every new tensor shape, outside the heap.
  */
-const MOST_BYTES = 3e9;
+const MAX_RESIDENT_BYTES = 3e9;
 
-/** The file in which an unfinished job keeps what it has. */
+/** The file with the finished part of a job. */
 const journalFile = (folder: string, { key }: Job<unknown>): string =>
   join(folder, `${key}.part.jsonl`);
 
 /**
- * Does the jobs of an experiment that have no result of this machine yet. A stopped
- * call goes on from the jobs, and within them from what they had kept.
+ * Runs the jobs that have no record of this machine. Resumes if interrupted, also within
+ * a job.
  * @throws what a job throws, or the signal's reason
  */
 export async function runJobs(experiment: Experiment, options: RunJobsOptions): Promise<void> {
@@ -50,7 +48,7 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
   const { computation } = experiment;
   if (!computation) return;
   const start = performance.now();
-  const all = await resultsOf(experiment, folder);
+  const all = await readRecords(experiment, folder);
   const open = all.filter(({ done }) => force || !done?.isOwn);
   const isBudgeted = open.every(({ done }) => done !== null);
   const fractions = open.map(() => 0);
@@ -62,8 +60,8 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
     fractions[i] = fraction;
     onProgress(sum(open, ({ job }, j) => fractions[j] * job.seconds) / total, open[i].job.key);
   };
-  const { start: startWorker = () => startJobWorker(computation) } = options;
-  await withProcesses({ signal, start: startWorker }, (send) =>
+  const { start: startOne = () => startJobWorker(computation) } = options;
+  await withWorkers({ signal, start: startOne }, (send) =>
     runConcurrently([...open.keys()], computation.processes ?? 2, async (i) => {
       signal.throwIfAborted();
       const { job, done } = open[i];
@@ -88,23 +86,17 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
 }
 
 async function writeResult(
-  job: Job<unknown>,
+  { key, hash }: Job<unknown>,
   value: unknown,
   seconds: number,
-  options: RunJobsOptions,
+  { backend, folder }: RunJobsOptions,
 ): Promise<void> {
-  const provenance = {
-    ...provenanceHere(),
-    backend: options.backend.detail,
-    seconds: Math.round(seconds),
-  };
-  await resultStore(options.folder).write(job.key, { hash: job.hash, provenance, value });
+  const timing = { backend: backend.detail, seconds: Math.round(seconds) };
+  const provenance = { ...provenanceHere(), ...timing };
+  await resultStore(folder).write(key, { hash, provenance, value });
 }
 
-/**
- * A recorded result with what was computed anew in it, and a note that says so, where the
- * computation knows how.
- */
+/** Writes a record with its recomputed part and a note, if the computation can merge. */
 async function writeMerged(
   computation: Computation,
   { job, record }: Done<unknown, unknown>,
@@ -119,11 +111,8 @@ async function writeMerged(
 
 type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Reply>;
 
-/**
- * Lets `work` send tasks to processes, which are started as they are needed, do one task
- * after the other, and stop at the end or the signal.
- */
-async function withProcesses(
+/** Starts workers as `work` sends tasks; stops them at its end or at the signal. */
+async function withWorkers(
   { signal, start }: Pick<Required<RunJobsOptions>, 'signal' | 'start'>,
   work: (send: Send) => Promise<void>,
 ): Promise<void> {
@@ -140,7 +129,7 @@ async function withProcesses(
     await work(async (task, onFraction) => {
       const worker = idle.pop() ?? startOne();
       const reply = await (await worker.send(task, onFraction)).reply;
-      if (reply.residentBytes < MOST_BYTES) idle.push(worker);
+      if (reply.residentBytes < MAX_RESIDENT_BYTES) idle.push(worker);
       else worker.stop();
       return reply;
     });
@@ -154,23 +143,79 @@ async function withProcesses(
 }
 
 /**
- * Keeps the results of this machine beside the weights; those that are kept there
- * already stay.
- * @throws Error naming a job that has no result
+ * Copies this machine's records to the repository's, which keep their other records.
+ * @throws Error naming a job without a record
  */
 export async function recordResults(
   experiment: Experiment,
   { folder = RESULTS, into = RECORDED } = {},
 ): Promise<void> {
-  const results = await resultsOf(experiment, folder, into);
-  const missing = results.find(({ done }) => !done);
+  const records = await readRecords(experiment, folder, into);
+  const missing = records.find(({ done }) => !done);
   if (missing)
     throw new Error(
       `Expected a result of ${missing.job.key}. Run "npx parallelsearch experiment ${experiment.name}".`,
     );
-  const records = results.flatMap(({ job, done }) => {
+  const written = records.flatMap(({ job, done }) => {
     const { hash, provenance, value } = done!.record;
     return done!.isOwn ? [[job.key, { hash, provenance, value }] as const] : [];
   });
-  await writeArchives(into, experiment.name, new Map(records));
+  await writeArchives(into, experiment.name, new Map(written));
 }
+
+/** A job as its worker gets it. */
+export interface Task {
+  experiment: string;
+  input: unknown;
+  hash: string;
+  /** File that keeps the finished part. */
+  journal: string;
+  backend: BackendName;
+  /** Seconds after which the worker stops and keeps what is done; default: no limit. */
+  seconds?: number;
+}
+
+export interface Reply {
+  /** Undefined if time ran out. */
+  value: unknown;
+  seconds: number;
+  residentBytes: number;
+}
+
+/** A worker process: tfjs uses one core for a small policy. Its notes are fractions. */
+export type JobWorker = Worker<Task, Reply, number>;
+
+/**
+ * oneDNN prepares and keeps memory for every new tensor shape, and decoding makes new
+ * shapes at each token, so a small policy is slower with it. The large matrix products of
+ * a language model are up to five times faster.
+ */
+const startJobWorker = ({ threads = 1, oneDnn = false }: Computation): JobWorker =>
+  startWorker(import.meta.url, {
+    TF_NUM_INTRAOP_THREADS: String(threads),
+    ...(!oneDnn && { TF_ENABLE_ONEDNN_OPTS: '0' }),
+  });
+
+let world: World | null = null;
+
+serve<Task, Reply, number>(import.meta.url, async (task, onFraction) => {
+  const { computation } = EXPERIMENTS.find(({ name }) => name === task.experiment)!;
+  if (!world) await useBackend(task.backend);
+  world ??= await loadWorld();
+  const journal = await openJournal<unknown>(task.journal, task.hash);
+  const start = performance.now();
+  const value = await computation!.work(task.input, {
+    backend: task.backend,
+    world,
+    onFraction,
+    kept: journal.items,
+    keep: (item) => journal.append(item),
+    until: start + (task.seconds ?? Infinity) * 1000,
+  });
+  if (value !== undefined) await journal.close();
+  return {
+    value,
+    seconds: (performance.now() - start) / 1000,
+    residentBytes: process.memoryUsage().rss,
+  };
+});

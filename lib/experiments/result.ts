@@ -12,7 +12,7 @@ import { serve, startWorker } from '../io/processes.js';
 import { createResults, type ReportResults } from '../report/display.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
-import { RECORDED, RESULTS } from './results.js';
+import { RECORDED, RESULTS } from './records.js';
 
 const REPORTS = packagePath('reports');
 

@@ -15,7 +15,7 @@ import type { RolloutConfig } from '../rollout/options.js';
 import { count, drawOf, evaluationHash, seedsOf, stratifiedSample } from './answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
-import { provenanceOf, resultsOf, type Done } from './results.js';
+import { provenanceOf, readRecords, type Done } from './records.js';
 import {
   INITIAL_MODELS,
   isTrained,
@@ -162,7 +162,7 @@ export interface Timing {
 
 /** Timed answers, or null where some are missing with these weights and data. */
 export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
-  const results = await resultsOf(experiment, folder);
+  const results = await readRecords(experiment, folder);
   const done = results.flatMap(({ done }) => done ?? []) as Done<Contest, Recorded>[];
   if (done.length === 0 || done.length < results.length) return null;
   const seeds = seedsOf(done.flatMap(({ job }) => job.input));

@@ -46,7 +46,7 @@ import {
   type WorkContext,
 } from './experiment.js';
 import { resultParts, summarise, type Predicted } from './report.js';
-import { provenanceOf, requireResults } from './results.js';
+import { provenanceOf, requireResults } from './records.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { trainingOf } from './train-runs.js';
 import { partsAhead, type PaperClaim } from './verdicts.js';

@@ -22,8 +22,7 @@ import { createRandom } from '../random.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { simulatorFolder } from '../training/zerosearch.js';
 import { keptAdapter, runTraining } from '../training/run.js';
-import { tryAdapter, type DevPoint } from './dev-curve.js';
-import { linesOf, publishAdapter } from './publish.js';
+import { type DevPoint, evaluateAdapter, publishAdapter, readLines } from './publish.js';
 import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
@@ -142,7 +141,7 @@ async function trainRun(
   for (const step of keepSteps) {
     signal?.throwIfAborted();
     const adapter = join(folder, keptAdapter(step));
-    curve.push(await tryAdapter({ config, model: modelFolder, adapter, step }, dev, world));
+    curve.push(await evaluateAdapter({ config, model: modelFolder, adapter, step }, dev, world));
   }
   await publishBest(run, folder, curve);
   const outcomes = curve.map(({ outcome }) => outcome.toFixed(3)).join(' ');
@@ -155,7 +154,7 @@ async function trainRun(
  * a file. @param names of the metrics that are summed within a line
  */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
-  const steps = (await linesOf(path)).map((line) => JSON.parse(line) as Record<string, number>);
+  const steps = (await readLines(path)).map((line) => JSON.parse(line) as Record<string, number>);
   const seconds = steps.map((metrics) => sum(names, (name) => metrics[name] ?? 0));
   return (median(seconds) ?? 0) * seconds.length;
 }
@@ -249,7 +248,7 @@ export async function trainRuns(
       await Promise.all(
         runs.map(
           async (run) =>
-            (await linesOf(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
+            (await readLines(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
         ),
       ),
     );

@@ -18,7 +18,7 @@ import {
   stratifiedSample,
 } from './answers.js';
 import { computation, type Experiment, type Job } from './experiment.js';
-import { provenanceOf, requireResults } from './results.js';
+import { provenanceOf, requireResults } from './records.js';
 import { isTrained, type PolicyRun, runName } from '../training/checkpoints.js';
 
 const SEED = 1;

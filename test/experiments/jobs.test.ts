@@ -1,9 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { computation, type Experiment } from '../../lib/experiments/experiment.js';
-import { recordResults, runJobs, type RunJobsOptions } from '../../lib/experiments/jobs.js';
-import { provenanceOf, requireResults, resultsOf } from '../../lib/experiments/results.js';
-import type { JobWorker, Task } from '../../lib/experiments/worker.js';
+import {
+  type JobWorker,
+  type RunJobsOptions,
+  type Task,
+  recordResults,
+  runJobs,
+} from '../../lib/experiments/jobs.js';
+import { provenanceOf, requireResults, readRecords } from '../../lib/experiments/records.js';
 import { recordStore } from '../../lib/io/records.js';
 import { folderForEach } from '../folder.js';
 
@@ -127,7 +132,7 @@ describe('runJobs', () => {
     const failing = begin(squares([1, 13, 2, 3, 4, 5, 6]));
     await expect(failing.done).rejects.toThrow('unlucky');
     expect(failing.tasks.length).toBeLessThan(6);
-    expect((await resultsOf(squares([1]), folder))[0].done).not.toBeNull();
+    expect((await readRecords(squares([1]), folder))[0].done).not.toBeNull();
   });
 
   it('ends with the reason of the signal', async () => {

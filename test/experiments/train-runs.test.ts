@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { DevPoint } from '../../lib/experiments/dev-curve.js';
+import type { DevPoint } from '../../lib/experiments/publish.js';
 import { adapterFolder, configOf, type PolicyRun } from '../../lib/training/checkpoints.js';
 import { publishBest, recordedSeconds, trainingOf } from '../../lib/experiments/train-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
@@ -70,9 +70,7 @@ describe('publishBest', () => {
     ]);
     const curve = linesOf<{ chosen: boolean }>(join(target, 'dev.jsonl'));
     expect(curve.map(({ chosen }) => chosen)).toEqual([false, false, true, false]);
-    expect(read('README.md')).toContain(
-      'this is the adapter after 75 steps, which had the most reward',
-    );
+    expect(read('README.md')).toContain('after 75 steps');
     expect(read('README.md')).toContain('25: 0.800, 50: 0.500, 75: 0.100, 100: 0.400');
     expect(read('README.md')).not.toContain('step-');
   });
@@ -86,7 +84,7 @@ describe('publishBest', () => {
         base_model_name_or_path: '../../instruct-1',
       });
     }
-    expect(read('README.md')).toContain('In `step-25`, `step-75` is the adapter');
+    expect(read('README.md')).toContain('`step-25`, `step-75`');
   });
 
   it('leaves what is published alone where the adapter is missing', async () => {

@@ -19,7 +19,7 @@ import {
   type WorkContext,
 } from '../experiment.js';
 import { percent, resultParts, type Predicted } from '../report.js';
-import { provenanceOf, requireResults } from '../results.js';
+import { provenanceOf, requireResults } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
   askingTitle,

@@ -17,7 +17,7 @@ import { trainingRows, type CurvePoint } from '../../report/curves.js';
 import { pointsText } from '../../report/text.js';
 import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { answerInBatches, count, mergeAnswers } from '../answers.js';
-import type { DevPoint } from '../dev-curve.js';
+import { type DevPoint, readLines } from '../publish.js';
 import {
   computation,
   type Experiment,
@@ -26,9 +26,8 @@ import {
   type WorkContext,
 } from '../experiment.js';
 import { FAILURES } from '../failures.js';
-import { linesOf } from '../publish.js';
 import { percent, resultParts, summarise, type Predicted } from '../report.js';
-import { provenanceOf, requireResults, resultsOf, type Done } from '../results.js';
+import { provenanceOf, requireResults, readRecords, type Done } from '../records.js';
 import { SECONDS, summariseTiming, timeAnswers, type TimedAnswer, type Timing } from '../timing.js';
 import {
   adapterPath,
@@ -294,7 +293,7 @@ const PREDICTED: readonly Predicted[] = [
 async function readCurves<Line extends { step: number }>(file: string) {
   const curves = await Promise.all(
     TRAINED.filter((run) => isTrained(run)).map(async (run) => {
-      const lines = await linesOf(join(adapterPath(run), file));
+      const lines = await readLines(join(adapterPath(run), file));
       return lines.map((line) => ({ ...runFields(run), ...(JSON.parse(line) as Line) }));
     }),
   );
@@ -348,7 +347,7 @@ async function readRealModel(folder?: string): Promise<RealRead> {
       topK: value.run.topK,
     })),
   );
-  const [timing] = await resultsOf(realModelTiming, folder);
+  const [timing] = await readRecords(realModelTiming, folder);
   const timed = timing?.done as Done<unknown, RealTimes> | null | undefined;
   return {
     answers: results.flatMap(({ topK, ...result }) => (topK === undefined ? result : [])),

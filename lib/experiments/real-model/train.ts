@@ -17,10 +17,9 @@ import { loadModel } from '../../policy/model-folder.js';
 import { weightFiles } from '../../tensor/weight-files.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
 import { keptAdapter, runTraining } from '../../training/run.js';
-import { tryAdapter, type DevPoint } from '../dev-curve.js';
+import { type DevPoint, evaluateAdapter, publishAdapter, readLines } from '../publish.js';
 import { type TrainConfig, trainerSettings, withSettings } from '../../training/config.js';
 import type { Preparation } from '../experiment.js';
-import { linesOf, publishAdapter } from '../publish.js';
 import { loadRealWorld } from './settings.js';
 import {
   adapterPath,
@@ -100,7 +99,10 @@ async function trainRun(
     signal.throwIfAborted();
     const adapter = step > 0 ? join(folder, keptAdapter(step)) : undefined;
     curve.push(
-      await tryAdapter({ config, model, adapter, step }, dev, { retriever, batchSize: BATCH_SIZE }),
+      await evaluateAdapter({ config, model, adapter, step }, dev, {
+        retriever,
+        batchSize: BATCH_SIZE,
+      }),
     );
   }
   const name = isWarmUp(run) ? config.model.split('/').at(-1)! : 'the model after the warm-up';
@@ -131,7 +133,7 @@ export const realTraining: Preparation = {
     const runs = untrainedRuns();
     const doneSteps = async (): Promise<number> =>
       sum(
-        await Promise.all(runs.map((run) => linesOf(join(runFolder(run), 'metrics.jsonl')))),
+        await Promise.all(runs.map((run) => readLines(join(runFolder(run), 'metrics.jsonl')))),
         (lines) => lines.length,
       );
     const total = sum(runs, numSteps);

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeAdapterCard } from '../../lib/experiments/adapter-card.js';
+import { writeAdapterCard } from '../../lib/experiments/publish.js';
 import { realConfig } from '../../lib/experiments/real-model/settings.js';
 import { temporaryFolder } from '../folder.js';
 
@@ -36,9 +36,7 @@ test('a card says how often an adapter was tried, from its first steps or from n
     [0, 15, 30],
     [15, 30, 45],
   ])
-    expect(await cardOf(steps)).toContain(
-      `Every 15 steps it was tried on dev questions; this is the adapter after ${steps[1]} steps`,
-    );
+    expect(await cardOf(steps)).toContain(`every 15 steps; this one, after ${steps[1]} steps`);
 });
 
 test('a card shows the means of the first and the last five steps', async () => {

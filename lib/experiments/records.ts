@@ -1,0 +1,96 @@
+/** Records of jobs: where they lie, and how experiments read them. */
+import { sum } from 'd3-array';
+import { packagePath } from '../io/paths.js';
+import { type Provenance, configHash } from '../io/provenance.js';
+import { recordStore, type RecordStore, type ResultRecord } from '../io/records.js';
+import type { Experiment, Job } from './experiment.js';
+
+/** Records of this machine. */
+export const RESULTS = packagePath('runs', 'results');
+/** Records of the repository, for machines that lack the time. */
+export const RECORDED = packagePath('data', 'results');
+
+/** Key in the provenance of a record that was not, or only partly, computed here. */
+export const NOTE = 'recorded';
+
+/** Records of this machine, then those of the repository. */
+export const resultStore = (folder = RESULTS, archives = RECORDED): RecordStore =>
+  recordStore(folder, archives);
+
+/** A job with its record. */
+export interface Done<Input, Value> {
+  job: Job<Input>;
+  record: ResultRecord<Value>;
+  /** Whether all of it was computed on this machine. */
+  isOwn: boolean;
+}
+
+/** The jobs of an experiment, each with its record if there is one. */
+export async function readRecords(
+  { computation }: Experiment,
+  folder = RESULTS,
+  archives = RECORDED,
+): Promise<{ job: Job<unknown>; done: Done<unknown, unknown> | null }[]> {
+  const store = resultStore(folder, archives);
+  const jobs = (await computation?.jobs()) ?? [];
+  return Promise.all(
+    jobs.map(async (job) => {
+      const record = await store.read<unknown>(job.key, job.hash);
+      if (!record) return { job, done: null };
+      const isOwn = record.folder === folder && !(NOTE in record.provenance);
+      return { job, done: { job, record, isOwn } };
+    }),
+  );
+}
+
+/**
+ * The records of all jobs, in order.
+ * @throws Error with the command that computes them, if one is missing
+ */
+export async function requireResults<Input, Value>(
+  experiment: Experiment,
+  folder = RESULTS,
+  archives = RECORDED,
+): Promise<Done<Input, Value>[]> {
+  const records = await readRecords(experiment, folder, archives);
+  // Without jobs, none of its runs has been trained.
+  const missing =
+    records.length === 0 ? experiment.name : records.find(({ done }) => done === null)?.job.key;
+  if (missing)
+    throw new Error(
+      `Expected results of ${experiment.name}, but ${missing} has not been computed with these weights and data. Run "npx parallelsearch experiment ${experiment.name}".`,
+    );
+  return records.map(({ done }) => done as Done<Input, Value>);
+}
+
+/** The one value of a provenance field, or all of them if records differ. */
+const distinct = (values: readonly unknown[]): unknown => {
+  const all = [...new Set(values.filter((value) => value !== undefined).map(String))];
+  return all.length > 1 ? all : all[0];
+};
+
+/** The provenance of several records as one. */
+export function provenanceOf(
+  done: readonly Done<unknown, unknown>[],
+  more: Provenance = {},
+): Provenance {
+  const field = (name: string): unknown =>
+    distinct(done.map(({ record }) => record.provenance[name]));
+  const seconds = sum(done, ({ record }) => Number(record.provenance.seconds ?? 0));
+  return {
+    ...more,
+    commit: field('commit'),
+    configHash: configHash({ jobs: done.map(({ job }) => job.hash) }),
+    backend: field('backend'),
+    hardware: field('hardware'),
+    node: field('node'),
+    durationSeconds: Math.round(seconds),
+    computedHere: done.filter(({ isOwn }) => isOwn).map(({ job }) => job.key),
+    takenFromRecords: done
+      .filter(({ isOwn }) => !isOwn)
+      .map(({ job, record }) => {
+        const note = record.provenance[NOTE];
+        return typeof note === 'string' ? `${job.key} (${note})` : job.key;
+      }),
+  };
+}
