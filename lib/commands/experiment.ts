@@ -1,4 +1,4 @@
-/** `parallelsearch experiment NAME`: computes what notebooks read. */
+/** `parallelsearch experiment NAME`: computes the records that results are made of. */
 import { sum } from 'd3-array';
 import { Argument, Command } from 'commander';
 import type { Experiment } from '../experiments/experiment.js';
@@ -13,10 +13,7 @@ import { backendOption } from './setup.js';
 
 interface ExperimentSettings {
   force?: boolean;
-  /**
-   * Whether runs that are missing are trained first; otherwise those that there are
-   * count. Default true.
-   */
+  /** Trains missing runs first; default true. */
   train?: boolean;
   out: string;
   backend: BackendName | 'auto';
@@ -26,24 +23,25 @@ interface RunOptions
   extends
     Omit<ExperimentSettings, 'backend'>,
     Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> {
-  /** Lines for people; default stderr. */
+  /** Default: stderr. */
   log?: (line: string) => void;
   startProgress?: (title: string, total: number) => Progress;
 }
 
-/** Experiments that compute something of their own. */
+/** Experiments with jobs of their own. */
 export const COMPUTED: readonly Experiment[] = EXPERIMENTS.filter(({ computation }) => computation);
 
 interface Planned {
   experiment: Experiment;
-  /** About how long it takes; 0 where all is there. */
+  /** Estimate; 0 if there is nothing to do. */
   seconds: number;
   isPrepared: boolean;
+  /** For the log. */
   line: string;
 }
 
-/** What is to be done for an experiment, and about how long that takes. */
-async function planOf(
+/** The work left for an experiment, with an estimate. */
+async function planExperiment(
   experiment: Experiment,
   { out, force, train = true }: RunOptions,
 ): Promise<Planned> {
@@ -53,25 +51,25 @@ async function planOf(
     return { experiment, isPrepared, seconds, line };
   };
   const { prepare, processes = 2 } = experiment.computation!;
-  const lacks = experiment.computation!.missing?.();
+  const missing = experiment.computation!.missing?.();
   const preparation = train ? await prepare?.plan() : null;
-  if (preparation && lacks) return planned(true, 0, preparation.work, `left out: ${lacks}`);
-  // Jobs are not known before what they need is there.
+  if (preparation && missing) return planned(true, 0, preparation.work, `skipped: ${missing}`);
+  // Jobs are known once the runs are trained.
   if (preparation)
     return planned(false, Math.max(1, preparation.seconds), preparation.work, 'then its jobs');
-  const results = await readRecords(experiment, out);
-  if (results.length === 0) return planned(true, 0, 'left out: its runs have not been trained');
-  const open = results.filter(({ done }) => force || !done?.isOwn);
-  if (open.length === 0) return planned(true, 0, 'is there');
-  const instead = open.every(({ done }) => done !== null) ? ' in place of recorded results' : '';
-  const work = `${open.length} of ${results.length} jobs${instead}`;
-  if (lacks) return planned(true, 0, work, `left out: ${lacks}`);
+  const records = await readRecords(experiment, out);
+  if (records.length === 0) return planned(true, 0, 'skipped: its runs are not trained');
+  const open = records.filter(({ done }) => force || !done?.isOwn);
+  if (open.length === 0) return planned(true, 0, 'done');
+  const instead = open.every(({ done }) => done !== null) ? ' that have recorded results' : '';
+  const work = `${open.length} of ${records.length} jobs${instead}`;
+  if (missing) return planned(true, 0, work, `skipped: ${missing}`);
   return planned(true, sum(open, ({ job }) => job.seconds) / processes, work);
 }
 
 /**
- * Runs experiments and says beforehand what is there already and how long the rest takes.
- * @throws the signal's reason when it was stopped; the same call then goes on
+ * Logs what is done and an estimate for the rest, then runs it. Resumes if interrupted.
+ * @throws the signal's reason if stopped
  */
 export async function runExperiments(
   experiments: readonly Experiment[],
@@ -86,7 +84,7 @@ export async function runExperiments(
     force,
   } = options;
   const plan: Planned[] = [];
-  for (const experiment of experiments) plan.push(await planOf(experiment, options));
+  for (const experiment of experiments) plan.push(await planExperiment(experiment, options));
   plan.forEach(({ line }) => log(line));
   const wanted = plan.filter(({ seconds }) => seconds > 0);
   if (wanted.length === 0) return;
@@ -143,7 +141,7 @@ export function experimentCommand(): Command {
       const backend = await useBackend(requested);
       const wanted = COMPUTED.filter((experiment) => name === 'all' || experiment.name === name);
       process.exitCode = await interruptible(
-        'Stopping; what is finished stays. Ctrl-C again stops at once.',
+        'Stopping; finished work is kept. Ctrl-C again stops at once.',
         (signal) => runExperiments(wanted, { ...settings, backend, signal }),
       );
     });

@@ -1,6 +1,6 @@
 /**
- * `parallelsearch reproduce` (npm start): answers anew what there is time for, executes
- * the notebooks, exports the reports.
+ * `parallelsearch reproduce` (npm start): re-evaluates for a while, computes the results,
+ * executes the notebooks and writes the reports.
  */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,10 +10,9 @@ import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { exportReport, writeIndex } from '../experiments/reports.js';
+import { exportReport, writeIndex, writeReadme } from '../experiments/reports.js';
 import { computeResult, resultFile } from '../experiments/result.js';
 import { RESULTS, readRecords } from '../experiments/records.js';
-import { writeReadme } from '../experiments/readme.js';
 import { packagePath, requireClone } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
@@ -38,8 +37,8 @@ const LIVE_BUDGETS: readonly {
   { experiment: mainResults, budgetSeconds: 60 },
   { experiment: realModel, budgetSeconds: 40, isOptional: true },
 ];
-/** A notebook keeps little more than one core busy. */
-const NOTEBOOKS_AT_ONCE = 2;
+/** Results and notebooks computed at a time; each keeps about one core busy. */
+const NUM_PROCESSES = 2;
 const REPORTS = packagePath('reports');
 
 interface ReproduceSettings {
@@ -51,10 +50,8 @@ interface ReproduceSettings {
   backend: BackendName | 'auto';
 }
 
-/**
- * `main-results` of `01-main-results.ipynb`, and so on, by number: the first steps first.
- */
-async function notebookReports(): Promise<{ name: string; notebook: string }[]> {
+/** The notebooks in order; the report of `01-main-results.ipynb` is `main-results`. */
+async function listNotebooks(): Promise<{ name: string; notebook: string }[]> {
   const folder = packagePath('notebooks');
   const files = (await readdir(folder)).sort();
   return files.flatMap((file) => {
@@ -63,14 +60,11 @@ async function notebookReports(): Promise<{ name: string; notebook: string }[]> 
   });
 }
 
-/**
- * Where a training keeps its checkpoints; one that is cut short has a folder of its own,
- * lest its weights pass for others.
- */
+/** Checkpoints of a retraining; a shortened one has its own, so weights never mix. */
 const retrainingFolder = (maxSteps?: number): string =>
   packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
 
-/** Trains everything again, having said how long that takes. */
+/** Retrains everything after logging an estimate. */
 async function trainEverything(
   backend: BackendReport,
   signal: AbortSignal,
@@ -79,20 +73,20 @@ async function trainEverything(
   const seconds = await estimateRetraining();
   log(
     seconds > 0
-      ? `Training everything again took ${describeDuration(seconds)} on the native backend with 2 cores; wasm takes several times as long.`
-      : 'How long this takes is not known: data/checkpoints holds no metrics of an earlier training.',
+      ? `Retraining takes about ${describeDuration(seconds)} on the native backend with 2 cores; wasm takes several times as long.`
+      : 'No estimate: data/checkpoints has no metrics of an earlier training.',
   );
   if (maxSteps !== undefined)
     log(
-      `At most ${maxSteps} steps of each stage and run now: the weights will be of no use, and take the place of those in ` +
-        'data/checkpoints (git restore data/checkpoints brings them back).',
+      `A trial with at most ${maxSteps} steps of each stage and run. Its useless weights replace data/checkpoints; ` +
+        'git restore data/checkpoints undoes that.',
     );
   await retrainEverything({
     backend: backend.name,
     folder: retrainingFolder(maxSteps),
     maxSteps,
     signal,
-    log: log,
+    log,
   });
 }
 
@@ -101,7 +95,7 @@ async function trainEverything(
  * rest. Without recorded answers it evaluates everything, or nothing if the experiment is
  * optional. Skips an experiment whose requirements this machine lacks.
  */
-async function answerForAWhile(
+async function reevaluate(
   { experiment, budgetSeconds, isOptional }: (typeof LIVE_BUDGETS)[number],
   backend: BackendReport,
   signal: AbortSignal,
@@ -110,8 +104,8 @@ async function answerForAWhile(
   const isBudgeted = results.every(({ done }) => done !== null);
   if (results.length === 0 || (isOptional && !isBudgeted)) return;
   const missing = experiment.computation?.missing?.();
-  if (missing) return log(`${experiment.name}: recorded answers only, since ${missing}`);
-  if (isBudgeted) log(`${experiment.name}: questions are answered anew for ${budgetSeconds} s.`);
+  if (missing) return log(`${experiment.name}: using recorded answers only: ${missing}`);
+  if (isBudgeted) log(`${experiment.name}: re-evaluating for ${budgetSeconds} s.`);
   const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
   const onProgress = (fraction: number, note: string): void => {
     const elapsed = (performance.now() - start) / 1000 / budgetSeconds;
@@ -122,7 +116,7 @@ async function answerForAWhile(
 }
 
 /**
- * Whole lines of a notebook's log, with its name before each: two notebooks run at once.
+ * Logs whole lines, each after the notebook's name, since two notebooks run at a time.
  */
 function prefixedLog(name: string): (text: string) => void {
   let rest = '';
@@ -133,66 +127,60 @@ function prefixedLog(name: string): (text: string) => void {
   };
 }
 
-/** Whether an experiment has been computed, with the weights and data of now. */
+/** Whether every job of an experiment has a record for the present weights and data. */
 async function isComputed(experiment: Experiment): Promise<boolean> {
-  const results = await readRecords(experiment);
-  return results.length > 0 && results.every(({ done }) => done !== null);
+  const records = await readRecords(experiment);
+  return records.length > 0 && records.every(({ done }) => done !== null);
 }
 
 /**
- * Tells whether all that a report shows is there, and says what is missing where it is
- * not; looks once at what several reports read.
+ * Names of the experiments without the records that they read, each logged with the
+ * command that computes them.
  */
-function lookForResults(): (name: string) => Promise<boolean> {
-  const known = new Map<Experiment, Promise<boolean>>();
-  return async (name) => {
-    const experiment = EXPERIMENTS.find((one) => one.name === name);
-    const wanted = experiment?.reads ?? (experiment ? [name] : []);
-    for (const one of EXPERIMENTS.filter((other) => wanted.includes(other.name))) {
-      if (!known.has(one)) known.set(one, isComputed(one));
-      if (await known.get(one)) continue;
-      const command = `npx parallelsearch experiment ${one.name}`;
-      log(
-        `${name}: left out, since ${one.name} has not been computed with these weights: ${command}`,
-      );
-      return false;
-    }
-    return true;
-  };
+async function findIncomplete(): Promise<Set<string>> {
+  const computed = new Map<string, boolean>();
+  for (const experiment of COMPUTED) computed.set(experiment.name, await isComputed(experiment));
+  const incomplete = new Set<string>();
+  for (const { name, reads = [name] } of EXPERIMENTS) {
+    const missing = reads.find((other) => computed.get(other) === false);
+    if (missing === undefined) continue;
+    incomplete.add(name);
+    log(
+      `${name}: skipped, because ${missing} is not computed for these weights. Run "npx parallelsearch experiment ${missing}".`,
+    );
+  }
+  return incomplete;
 }
 
-/**
- * Executes the notebooks and writes their reports, the trajectories, the playground and
- * the index.
- */
+/** Computes the results, executes the notebooks and writes all pages. */
 async function exportReports(signal: AbortSignal): Promise<void> {
-  const hasResults = lookForResults();
-  const computed = EXPERIMENTS.filter(({ result }) => result);
-  await runConcurrently(computed, NOTEBOOKS_AT_ONCE, async ({ name }) => {
+  const incomplete = await findIncomplete();
+  const results = EXPERIMENTS.filter(({ name, result }) => result && !incomplete.has(name));
+  log(`Computing ${results.length} results.`);
+  await runConcurrently(results, NUM_PROCESSES, async ({ name }) => {
     signal.throwIfAborted();
-    if (!(await hasResults(name))) return;
     await computeResult(name);
     log(`Result: ${resultFile(name)}`);
   });
-  await runConcurrently(await notebookReports(), NOTEBOOKS_AT_ONCE, async ({ name, notebook }) => {
+  log('Executing the notebooks, which takes two to three minutes.');
+  const notebooks = (await listNotebooks()).filter(({ name }) => !incomplete.has(name));
+  await runConcurrently(notebooks, NUM_PROCESSES, async ({ name, notebook }) => {
     signal.throwIfAborted();
-    if (!(await hasResults(name))) return;
     const page = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
     log(`Report: ${page}`);
   });
   signal.throwIfAborted();
   const pages = [PLAYGROUND];
-  if (await hasResults('trajectories')) {
+  if (!incomplete.has('trajectories')) {
     log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
     pages.push(TRAJECTORIES);
   }
-  log(`Report: ${await exportPlayground({ outDir: REPORTS, log: log })}`);
+  log(`Report: ${await exportPlayground({ outDir: REPORTS, log })}`);
   await writeIndex(REPORTS, pages);
   await writeReadme(REPORTS);
   log(`Open ${join('reports', 'index.html')} in a browser.`);
 }
 
-/** Evaluates, executes the notebooks and exports the reports. */
 async function runReproduce(settings: ReproduceSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const { retrain, maxSteps, full, fresh, record } = settings;
@@ -201,10 +189,9 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
     if (retrain) await trainEverything(backend, signal, maxSteps);
     if (full || retrain || record)
       await runExperiments(COMPUTED, { out: RESULTS, train: false, backend, signal });
-    else for (const one of LIVE_BUDGETS) await answerForAWhile(one, backend, signal);
+    else for (const one of LIVE_BUDGETS) await reevaluate(one, backend, signal);
     signal.throwIfAborted();
     if (record) for (const experiment of COMPUTED) await recordResults(experiment);
-    log('Notebooks are executed now, which takes two to three minutes.');
     await exportReports(signal);
     if (retrain) await finishRetraining(retrainingFolder(maxSteps));
   });

@@ -1,5 +1,5 @@
 /**
- * `parallelsearch/experiments`: results for notebooks, and what an experiment is made of.
+ * `parallelsearch/experiments`: results for notebooks, and the parts of an experiment.
  */
 export { EXPERIMENTS } from './list.js';
 export {
@@ -10,7 +10,6 @@ export {
   type ResultParts,
 } from './experiment.js';
 export { requireResults } from './records.js';
-export { loadAnswerFiles } from './answer-files.js';
-export { loadResult } from './result.js';
+export { loadAnswerFiles, loadResult } from './result.js';
 export { loadFailureCases, FAILURES } from './failures.js';
 export { firstSearches, type FirstSearch } from './first-search.js';

@@ -1,13 +1,14 @@
-/** Reports as pages, and the index of all of them. */
+/** Reports as pages, their index and their README. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';
 import { writeFileSafely } from '../io/files.js';
+import { tableMarkdown } from '../html/table.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { notebookFigures, reportHtml } from '../report/html.js';
 import { describeQuestions, type Prediction } from '../report/opening.js';
-import type { Artefact } from '../report/publication.js';
+import { writeArtefact, type Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/render.js';
 import { pageHtml } from '../html/page.js';
 import type { ExperimentResult } from './experiment.js';
@@ -21,15 +22,15 @@ import {
   type Verdict,
 } from './verdicts.js';
 
-/** What the index says of a page. */
+/** A page in the index. */
 export interface PageInfo {
-  /** Of the page's file, without ending. */
+  /** The page's file without ending. */
   name: string;
   title: string;
   description: string;
 }
 
-/** Kept next to a report's page, for the index and for `parallelsearch export`. */
+/** Stored next to a report's page, for the index and `parallelsearch export`. */
 export interface ReportInfo extends PageInfo {
   /** Its charts and tables, in order. */
   figures: Artefact[];
@@ -37,7 +38,7 @@ export interface ReportInfo extends PageInfo {
 
 const INFO = '.page.json';
 
-/** What a report's page shows. @throws Error for a report that is not there */
+/** @throws Error for a missing report */
 export function readReportInfo(folder: string, name: string): ReportInfo {
   const file = path.join(folder, `${name}${INFO}`);
   if (!existsSync(file))
@@ -58,15 +59,14 @@ export function listReports(folder: string): ReportInfo[] {
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
   /** The notebook to run. */
   notebook: string;
-  /** The files' name without ending, such as `main-results`. */
+  /** The report's files without ending, such as `main-results`. */
   name: string;
   outDir: string;
 }
 
 /**
- * Runs a notebook through the real kernel and writes its page, `NAME.html`, into
- * `outDir`. When a cell fails it rejects and leaves all files as they were. Returns the
- * file's name.
+ * Runs a notebook in the real kernel and writes its page, `NAME.html`, into `outDir`.
+ * Returns the file's name. If a cell fails it rejects and changes no file.
  */
 export async function exportReport(options: ExportOptions): Promise<string> {
   const { notebook: file, name, outDir, ...runOptions } = options;
@@ -88,16 +88,16 @@ export const readResults = (folder: string): Map<string, ExperimentResult> =>
     }),
   );
 
-const TITLE = 'ParallelSearch: what was found';
+const TITLE = 'ParallelSearch: results';
 
 /** How to read the figures, for index and README. */
 export const INTRO =
-  'Figures come from a small world and small transformers: they show who is ahead and on which questions, never the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” counts every benchmark once, “all questions” every question once.';
+  'Figures come from a small world and small transformers: they show which method is ahead on which questions, not the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” weights benchmarks equally, “all questions” weights questions equally.';
 
 /**
- * Writes `index.html`: a card for each report with its chart, finding and predictions,
- * and for each further page; then the paper's claims, judged by the results. `index.json`
- * has the judged claims. Returns the page's name.
+ * Writes `index.html`: a card per report (chart, finding, predictions) and further page,
+ * then the paper's claims with their verdicts, which `index.json` has too. Returns the
+ * page's name.
  */
 export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []): Promise<string> {
   const results = readResults(outDir);
@@ -108,7 +108,7 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   const cards = await Promise.all(
     [...reports, ...others].map((page) => cardHtml(page, results.get(page.name))),
   );
-  const intro = [INTRO, askedText(results)].filter(Boolean).join(' ');
+  const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
   const body = [
     `<div class="layout"><main id="content"><h1>${TITLE}</h1><p class="intro">${escapeHtml(intro)}</p>`,
     `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
@@ -124,8 +124,8 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   return file;
 }
 
-/** Which questions were asked, by the first result that says so. */
-export const askedText = (results: ReadonlyMap<string, ExperimentResult>): string =>
+/** The questions behind the results, by the first result that names them. */
+const questionsText = (results: ReadonlyMap<string, ExperimentResult>): string =>
   [...results.values()].map(({ provenance }) => describeQuestions(provenance)).find(Boolean) ?? '';
 
 async function cardHtml(
@@ -146,7 +146,7 @@ async function cardHtml(
   ].join('');
 }
 
-/** The predictions, folded; those that fail come first. */
+/** Predictions, folded; failed ones come first. */
 function predictionsHtml(predictions: readonly Prediction[]): string {
   if (predictions.length === 0) return '';
   const held = predictions.filter(({ holds }) => holds).length;
@@ -193,10 +193,7 @@ ul.claims dd { margin: 0; }
 }
 `;
 
-/**
- * A section with a count of the verdicts, a line for each claim with its detail behind
- * it, and the rule.
- */
+/** A section with the count of verdicts, one folded line per claim, and the rule. */
 export function claimsHtml(claims: readonly JudgedClaim[]): string {
   return [
     `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2><p>${escapeHtml(countText(claims))}</p>`,
@@ -217,10 +214,10 @@ function claimMarkup({
   link,
 }: JudgedClaim): Markup {
   const details = [
-    ['The paper’s figure', paper],
-    ['What its own tables give', tables],
-    ['Found here', found],
-    ['What must hold', rule],
+    ['Paper', paper],
+    ['By the paper’s tables', tables],
+    ['Here', found],
+    ['Rule', rule],
   ].map(([term, text]) => [markup('dt', term), markup('dd', text)]);
   const sign = markup('span', { 'aria-hidden': 'true' }, SIGNS[verdict]);
   const line = [
@@ -228,7 +225,7 @@ function claimMarkup({
     markup('span.claim', claim),
     markup('span.found', figure),
   ];
-  const linked = link && markup('dd', markup('a', { href: link }, 'where it is computed'));
+  const linked = link && markup('dd', markup('a', { href: link }, 'cell that computes it'));
   return markup(
     'li',
     { id: `claim-${id}` },
@@ -248,4 +245,92 @@ function countText(claims: readonly JudgedClaim[]): string {
     )
     .filter(([, count]) => count > 0);
   return `${claims.length} claims: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join(', ')}.`;
+}
+
+/** Figures in the README of the reports. */
+const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
+  ['main-results', 'calls'],
+  ['decomposition', 'decomposed'],
+  ['main-results', 'untrained'],
+  ['main-results', 'gaps'],
+];
+
+const HOW = `# Reports
+
+\`npm start\` writes the reports here: one self-contained HTML file each, with its numbers in the JSON file of the same name. Start with
+\`index.html\`. \`npm start\` also writes this page.`;
+
+/** Writes the pictures of the figures and returns their Markdown. */
+async function shownMarkdown(
+  folder: string,
+  results: ReadonlyMap<string, ExperimentResult>,
+): Promise<string[]> {
+  const parts: string[] = [];
+  for (const [experiment, name] of SHOWN) {
+    const result = results.get(experiment);
+    if (!result) continue;
+    const figure = result.figures[name];
+    if (!figure)
+      throw new Error(
+        `Expected the result of ${experiment} to have a figure ${name}, but it has ${Object.keys(result.figures).join(', ')}.`,
+      );
+    if (figure.kind === 'table') parts.push(tableMarkdown(figure.cells));
+    else {
+      const file = `${experiment}-${name}`;
+      await writeArtefact({ kind: 'chart', name: file, spec: figure.spec }, folder, ['svg']);
+      parts.push(`![${figure.alt}](${file}.svg)\n`);
+    }
+  }
+  return parts;
+}
+
+/** A table of claims with their verdicts; decided claims come first. */
+function claimsMarkdown(claims: readonly JudgedClaim[], caption: string): string {
+  const rows = decidedFirst(claims).map(({ claim, paper, figure, verdict }) => [
+    claim,
+    verdict,
+    figure,
+    paper,
+  ]);
+  const columns = ['Claim of the paper', 'Verdict', 'Here [95 %]', 'Paper'];
+  return tableMarkdown({ caption, columns, rows });
+}
+
+/** Claims in the project's README. */
+const CHIEF_CLAIMS = ['calls', 'seconds', 'recognises', 'average-em', 'parallel-em'];
+/** The lines around the generated part of the project's README. */
+const MARKS = ['<!-- written by npm start -->', '<!-- end -->'] as const;
+
+/** Replaces the text between the marks, if there are any. */
+export function replaceMarked(text: string, lines: string): string {
+  const [from, to] = MARKS.map((mark) => text.indexOf(mark));
+  return from < 0 || to < from
+    ? text
+    : `${text.slice(0, from + MARKS[0].length)}\n\n${lines}\n${text.slice(to)}`;
+}
+
+/**
+ * Writes the `README.md` of the reports with its pictures, and the chief claims into the
+ * `README.md` above.
+ * @throws Error naming a figure that a result lacks
+ */
+export async function writeReadme(folder: string): Promise<void> {
+  const results = readResults(folder);
+  const questions = questionsText(results);
+  const titles = new Map(listReports(folder).map(({ name, title }) => [name, title]));
+  const findings = [...results].map(
+    ([name, { finding }]) => `- **${titles.get(name) ?? name}**: ${finding}`,
+  );
+  const claims = judgeClaims(EXPERIMENTS, results);
+  const all = claimsMarkdown(claims, 'The paper’s claims and the results here.');
+  const figures = await shownMarkdown(folder, results);
+  const text = [HOW, `${INTRO} ${questions}\n`, ...findings, '', ...figures, all].join('\n');
+  await writeFileSafely(path.join(folder, 'README.md'), text);
+  const above = path.join(folder, '..', 'README.md');
+  if (!existsSync(above)) return;
+  const chief = claims.filter(({ id }) => CHIEF_CLAIMS.includes(id));
+  const readme = readFileSync(above, 'utf8');
+  const caption = `ParallelSearch compared with Search-R1. ${questions}`;
+  const marked = replaceMarked(readme, claimsMarkdown(chief, caption));
+  if (marked !== readme) await writeFileSafely(above, marked);
 }

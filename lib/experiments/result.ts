@@ -4,7 +4,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { writeFileSafely } from '../io/files.js';
+import { MAIN_MEASURES } from '../evaluation/metrics.js';
+import { parseMeasurement, type Measurement, answersInCommon } from '../evaluation/result.js';
+import { BENCHMARK_TITLES } from '../evaluation/selections.js';
+import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
+import { streamJsonLines, writeFileSafely } from '../io/files.js';
+import { shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { packagePath } from '../io/paths.js';
 import { recordFiles } from '../io/records.js';
@@ -76,6 +81,58 @@ export async function ensureResult(name: string, folder = RESULTS): Promise<Expe
  */
 export const loadResult = async (name: string, folder = RESULTS): Promise<ReportResults> =>
   createResults(await ensureResult(name, folder));
+
+async function readAnswers(file: string): Promise<Measurement[]> {
+  const answers: Measurement[] = [];
+  for await (const line of streamJsonLines(file, parseMeasurement)) {
+    if ('complaint' in line)
+      throw new Error(
+        `Expected answers, but: ${line.complaint} Give a file of \`evaluate --out\`.`,
+      );
+    answers.push(line.value);
+  }
+  return answers;
+}
+
+/**
+ * The paper's tables for your own answers: figures with intervals per benchmark, subset
+ * and metric over the questions that every file answers, and differences from the first
+ * file. Metrics that need a dependency graph are left out if a question has none.
+ *
+ *   const files = { api: 'answers.jsonl', here: 'others.jsonl' };
+ *   const { rows, contrasts } = await loadAnswerFiles(files);
+ *
+ * @throws Error naming the line that is not an answer, or if no question is answered by
+ * all
+ */
+export async function loadAnswerFiles(
+  files: Readonly<Record<string, string>>,
+  options: SummaryOptions = {},
+): Promise<ReportResults> {
+  const names = Object.keys(files);
+  const runs: Record<string, Measurement[]> = {};
+  for (const name of names) runs[name] = await readAnswers(files[name]);
+  const results = answersInCommon(runs);
+  if (results.length === 0) {
+    const counts = names
+      .map((name) => `${shortPath(files[name])} has ${runs[name].length}`)
+      .join(', ');
+    throw new Error(`Expected a question that every file answers, but there is none (${counts}).`);
+  }
+  const benchmarks = new Set(results.map(({ benchmark }) => benchmark));
+  const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => benchmarks.has(name));
+  const tidy = summariseResults(results, {
+    measures: MAIN_MEASURES.filter(({ of }) =>
+      results.every((result) => Number.isFinite(of(result) ?? NaN)),
+    ),
+    // The average needs all seven benchmarks.
+    selects: ({ benchmark }) => benchmark !== 'average' || hasAll,
+    pairs: names.slice(1).map((name) => [name, names[0]] as const),
+    ...options,
+  });
+  const summary = `${results.length} answers of ${names.join(', ')} to the same ${results.length / names.length} questions.`;
+  return createResults({ ...tidy, finding: '', summary });
+}
 
 serve<string, null>(import.meta.url, async (name) => {
   await ensureResult(name);

@@ -1,6 +1,6 @@
 /**
- * Trains everything again: the encoder, the initial models, then every run of the main
- * comparison and of the ablations, two at a time.
+ * Retrains everything: the encoder, the initial models, then the runs of the main
+ * comparison and the ablations, two at a time.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
@@ -21,41 +21,35 @@ import {
   trainRuns,
 } from './train-runs.js';
 
-/** The runs that training makes: those of the main comparison first. */
+/** The runs that need training: the main comparison, then the ablations. */
 export function trainedRuns(): PolicyRun[] {
   const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns()];
-  const own = all.filter(({ method }) => trainedBy(method) === method);
-  return [...new Map(own.map((run) => [runName(run), run])).values()];
+  const trained = all.filter(({ method }) => trainedBy(method) === method);
+  return [...new Map(trained.map((run) => [runName(run), run])).values()];
 }
 
-/**
- * Seconds that the recorded training took, as its metrics say; it ran on the native
- * backend with 2 cores.
- */
+/** Seconds of the recorded training, by its metrics: native backend, 2 cores. */
 export const estimateRetraining = async (): Promise<number> =>
   (await estimateWarmUps(WARM_UPS)) + (await estimateTraining(trainedRuns()));
 
 interface RetrainOptions {
   backend: BackendName;
-  /** What is done is marked here. */
+  /** Folder that marks finished stages. */
   folder: string;
-  /**
-   * Most steps of each stage of a model and of each run: to see whether all of it works,
-   * with weights that are of no use.
-   */
+  /** Most steps of each stage and run: a trial whose weights are useless. */
   maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;
 }
 
 /**
- * Trains what is not finished and puts the weights into `data/checkpoints`. Goes on
- * where it was stopped, until {@link finishRetraining}.
+ * Trains everything into `data/checkpoints`. Resumes if interrupted, until
+ * {@link finishRetraining}.
  */
 export async function retrainEverything(options: RetrainOptions): Promise<void> {
   const step = async (name: string, work: () => Promise<unknown>): Promise<void> => {
     const done = join(options.folder, `${name}-finished`);
-    if (existsSync(done)) return options.log(`${name}: finished before`);
+    if (existsSync(done)) return options.log(`${name}: already trained`);
     options.log(`${name}: training`);
     await work();
     await mkdir(done, { recursive: true });
@@ -68,14 +62,11 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
   await trainRuns(trainedRuns(), options);
 }
 
-/** Trains the encoder in a process with all threads. */
+/** Trains the encoder in a process that may use all threads. */
 const trainEncoder = ({ backend, signal, log }: RetrainOptions): Promise<void> =>
   runTool('encoder/retrain-encoder', { backend }, { signal, log, environment: {} });
 
-/**
- * Moves the folder of a training aside once its weights have been evaluated too: the next
- * one begins anew.
- */
+/** Moves the folder of a finished retraining away, so that the next one starts afresh. */
 export async function finishRetraining(folder: string): Promise<void> {
   await rm(`${folder}-finished`, { recursive: true, force: true });
   await rename(folder, `${folder}-finished`);

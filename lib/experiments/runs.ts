@@ -1,29 +1,26 @@
-/** Which runs there are to be. */
+/** Seeds of the runs, and what is published of each. */
 import { CHECKPOINTS } from '../io/paths.js';
 import { isTrained, type PolicyRun } from '../training/checkpoints.js';
 import { BASELINES } from '../training/methods.js';
 
-/** One in so many lines of an initial model's metrics is published with its weights. */
+/** An initial model is published with every so many lines of its metrics. */
 export const PUBLISH_EVERY = 20;
 
-/** Seeds of the warm-up: initial models of each kind. */
+/** Seeds of the initial models. */
 export const WARM_UPS = [1, 2, 3];
 
-/** Seeds of reinforcement in the main comparison; ablations have the first. */
+/** Seeds of RL in the main comparison; ablations use the first. */
 export const SEEDS = [1, 2];
 
-/**
- * The runs of those warm-ups of which none is missing: where settings are compared, each
- * is to have the same initial models.
- */
+/** Drops seeds of initial models with untrained runs: compared settings share models. */
 export const ofWholeWarmUps = (runs: readonly PolicyRun[], root = CHECKPOINTS): PolicyRun[] => {
   const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
   return runs.filter(({ warmUp }) => !missing.has(warmUp));
 };
 
 /**
- * Steps of GRPO after which adapters are kept beside the chosen one, of one run of each
- * method of the main comparison: so that the playground shows the course of training.
+ * Steps whose adapters are published too, of one run per method of the main comparison:
+ * the playground shows them.
  */
 const KEPT_STEPS = [25, 75];
 const isKept = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): boolean =>
@@ -35,5 +32,5 @@ const isKept = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): bool
   !BASELINES.some(({ name }) => name === method);
 export const keptSteps = (run: PolicyRun): readonly number[] => (isKept(run) ? KEPT_STEPS : []);
 
-/** Name of the folder with the adapter after so many steps, in {@link adapterFolder}. */
+/** Folder of the adapter after so many steps, in {@link adapterFolder}. */
 export const stepFolder = (numSteps: number): string => `step-${numSteps}`;

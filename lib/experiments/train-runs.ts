@@ -1,8 +1,7 @@
 /**
- * Trains runs into `data/checkpoints`, two side by side, each in a process of its own.
- * A run keeps its adapter every few steps; the one with the most reward on dev questions
- * is published, with the metrics of training and the dev curve. Goes on where it was
- * stopped.
+ * Trains runs into `data/checkpoints`, two at a time, each in its own process. A run
+ * keeps its adapter every few steps and publishes the one with the highest mean dev
+ * reward. Resumes if interrupted.
  */
 import { trainerSettings, withSettings } from '../training/config.js';
 import { existsSync } from 'node:fs';
@@ -40,32 +39,26 @@ import { contentHash } from '../io/provenance.js';
 
 const NUM_PROCESSES = 2;
 const PROGRESS_INTERVAL_MS = 5000;
-/** Steps between two adapters that are tried on dev questions. */
+/** Steps between two adapters that are evaluated on dev questions. */
 const KEEP_EVERY = 25;
-/** Dev questions on which they are tried. */
+/** Dev questions for that. */
 const NUM_DEV = 320;
 
 export interface TrainRunsOptions {
   backend: BackendName | 'auto';
-  /** Most GRPO steps of a run, to see whether all of it works. */
+  /** Most RL steps of a run, for a trial. */
   maxSteps?: number;
   signal?: AbortSignal;
-  /** What is said of the course of training, a line at a time. */
+  /** Called with each line. */
   log?: (line: string) => void;
-  /**
-   * @param fraction of the steps that were to be done, those of an earlier call left out
-   */
+  /** @param fraction of the steps that this call has to do */
   onProgress?: (fraction: number) => void;
 }
 
-/** GRPO steps of a run. */
-const stepsOf = (run: PolicyRun, maxSteps = Infinity): number =>
+const countSteps = (run: PolicyRun, maxSteps = Infinity): number =>
   Math.min(maxSteps, trainerSettings(configOf(run)).steps);
 
-/**
- * Puts the adapter with the most reward on dev questions into `root`, with its
- * configuration, metrics, dev curve and card.
- */
+/** Publishes the adapter with the highest mean dev reward under `root`. */
 export async function publishBest(
   run: PolicyRun,
   folder: string,
@@ -83,39 +76,36 @@ export async function publishBest(
   });
 }
 
-/** Where a run's checkpoints lie. Those of another model or other data are of no use. */
+/** Folder of a run's checkpoints, by the contents of its model and data. */
 async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const model = join(CHECKPOINTS, modelNameOf(run), 'model.safetensors');
   const { zerosearch } = configOf(run);
-  // One that has not been trained yet stands for no checkpoints: there is no such folder.
   const simulator = zerosearch
     ? [join(simulatorFolder(zerosearch.simulator!), 'adapter_model.safetensors')].filter((file) =>
         existsSync(file),
       )
     : [];
   const hash = await contentHash([model, join(SMALL_WORLD, 'passages.jsonl'), ...simulator]);
-  const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
-  return packagePath('runs', 'training', hash + short, runName(run));
+  const suffix = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
+  return packagePath('runs', 'training', hash + suffix, runName(run));
 }
 
-/**
- * Trains a run in this process, tries its adapters on dev questions and publishes the
- * best.
- */
+/** Trains a run in this process, evaluates its adapters and publishes the best one. */
 async function trainRun(
   run: PolicyRun,
   { backend, maxSteps, signal, log }: Omit<TrainRunsOptions, 'onProgress'>,
 ): Promise<void> {
   await useBackend(backend);
   const world = await loadWorld();
-  const steps = stepsOf(run, maxSteps);
+  const steps = countSteps(run, maxSteps);
   const config = withSettings(configOf(run), { steps });
   const modelFolder = join(CHECKPOINTS, modelNameOf(run));
   const folder = await runFolder(run, maxSteps);
-  // How well who plays a search engine answers says nothing of its documents: the last
-  // one is taken.
-  const tried = METHODS.get(run.method).isPreparation ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
-  const keepSteps = [...tried, steps];
+  // Answers say nothing about the documents of a search simulator: publish its last one.
+  const evaluated = METHODS.get(run.method).isPreparation
+    ? []
+    : range(KEEP_EVERY, steps, KEEP_EVERY);
+  const keepSteps = [...evaluated, steps];
   await runTraining({
     config,
     model: await loadModel(modelFolder),
@@ -131,7 +121,7 @@ async function trainRun(
       const [outcome, share] = ['rewards/outcome', 'decomposition_ratio/parallelizable'].map(
         (name) => metrics[name].toFixed(2),
       );
-      log?.(`${runName(run)}: step ${step} of ${steps}, outcome ${outcome}, decomposes ${share}`);
+      log?.(`${runName(run)}: step ${step} of ${steps}, outcome ${outcome}, decomposed ${share}`);
     },
   });
   const dev = createRandom('dev')
@@ -145,13 +135,12 @@ async function trainRun(
   }
   await publishBest(run, folder, curve);
   const outcomes = curve.map(({ outcome }) => outcome.toFixed(3)).join(' ');
-  log?.(`${runName(run)}: finished; right on dev questions, by steps: ${outcomes}`);
+  log?.(`${runName(run)}: done; right dev answers by step: ${outcomes}`);
 }
 
 /**
- * Seconds of all lines of a file as if each were the median one: a training that was
- * stopped for a while, or disturbed, does not count as one that takes so long. 0 without
- * a file. @param names of the metrics that are summed within a line
+ * Lines of a metrics file times their median seconds, so that pauses do not count; 0
+ * without a file. @param names of the metrics that are summed within a line
  */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
   const steps = (await readLines(path)).map((line) => JSON.parse(line) as Record<string, number>);
@@ -160,13 +149,12 @@ export async function recordedSeconds(path: string, names: readonly string[]): P
 }
 
 /**
- * Seconds that training takes, as the metrics of trained runs say; those were trained
- * on the native backend with 2 cores. A run that has no metrics yet counts as much as the
- * mean of `known` runs that have; 0 where none has.
+ * Seconds of training by recorded metrics (native backend, 2 cores). A run without
+ * metrics counts as the mean of `similar` runs; 0 if none has metrics.
  */
 export async function estimateTraining(
   runs: readonly PolicyRun[],
-  known: readonly PolicyRun[] = runs,
+  similar: readonly PolicyRun[] = runs,
 ): Promise<number> {
   const secondsOf = (run: PolicyRun): Promise<number> =>
     recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), [
@@ -174,14 +162,11 @@ export async function estimateTraining(
       'update_seconds',
     ]);
   const usual =
-    mean((await Promise.all(known.map(secondsOf))).filter((seconds) => seconds > 0)) ?? 0;
+    mean((await Promise.all(similar.map(secondsOf))).filter((seconds) => seconds > 0)) ?? 0;
   return sum(await Promise.all(runs.map(secondsOf)), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
-/**
- * Seconds that the initial models of some seeds take to train, by the metrics of those
- * that there are.
- */
+/** Seconds that initial models take to train, by the metrics of trained ones. */
 export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
   const secondsOf = async (seed: number): Promise<number> => {
     const files = INITIAL_MODELS.map((name) =>
@@ -192,12 +177,12 @@ export async function estimateWarmUps(seeds: readonly number[]): Promise<number>
       sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))))
     );
   };
-  const known = (await Promise.all(WARM_UPS.map(secondsOf))).filter((seconds) => seconds > 0);
-  return ((mean(known) ?? 0) * seeds.length) / NUM_PROCESSES;
+  const recorded = (await Promise.all(WARM_UPS.map(secondsOf))).filter((seconds) => seconds > 0);
+  return ((mean(recorded) ?? 0) * seeds.length) / NUM_PROCESSES;
 }
 
-/** Seeds of the warm-up that runs begin from and that have not been trained. */
-const seedsToWarmUp = (runs: readonly PolicyRun[]): number[] => [
+/** Seeds of the untrained initial models that runs need. */
+const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
   ...new Set(
     runs
       .filter((run) => !existsSync(join(CHECKPOINTS, modelNameOf(run), 'README.md')))
@@ -235,8 +220,8 @@ export const trainInitialModels = (
   );
 
 /**
- * Trains runs and puts adapters, metrics and cards into `data/checkpoints`.
- * @throws Error when a process fails, or the signal's reason; the same call then goes on
+ * Trains runs and publishes their adapters in `data/checkpoints`. Resumes if interrupted.
+ * @throws Error if a process fails, or the signal's reason
  */
 export async function trainRuns(
   runs: readonly PolicyRun[],
@@ -252,23 +237,23 @@ export async function trainRuns(
         ),
       ),
     );
-  const total = sum(runs, (run) => stepsOf(run, maxSteps));
+  const total = sum(runs, (run) => countSteps(run, maxSteps));
   let before = await doneSteps();
   const report = async (): Promise<void> => {
     const done = await doneSteps();
-    // A run that goes on takes the steps after its last checkpoint again.
+    // A resumed run repeats the steps after its last checkpoint.
     before = Math.min(before, done);
     onProgress?.((done - before) / Math.max(1, total - before));
   };
   const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
   try {
-    const begun = new Map<string, Promise<void>>();
+    const started = new Map<string, Promise<void>>();
     await runConcurrently(runs, NUM_PROCESSES, async (run) => {
-      // Stands before this run, and may still go on.
+      // Comes before this run, but may still be training.
       const simulator = configOf(run).zerosearch?.simulator;
-      if (simulator !== undefined) await begun.get(simulator);
+      if (simulator !== undefined) await started.get(simulator);
       const training = trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log });
-      begun.set(runName(run), training);
+      started.set(runName(run), training);
       await training;
     });
   } finally {
@@ -277,18 +262,17 @@ export async function trainRuns(
 }
 
 /**
- * Training of those runs that an experiment needs and that have not been trained yet,
- * and of their initial models.
- * @param alike runs by whose metrics the time is estimated
+ * Trains the missing runs of an experiment and their initial models.
+ * @param similar runs whose metrics estimate the time
  */
 export function trainingOf(
   runs: () => readonly PolicyRun[],
-  alike: () => readonly PolicyRun[] = runs,
+  similar: () => readonly PolicyRun[] = runs,
 ): Preparation {
   const open = (): PolicyRun[] => {
     const untrained = runs().filter((run) => !isTrained(run));
     const simulators = new Set(untrained.map((run) => configOf(run).zerosearch?.simulator));
-    // Trained for the sake of others: of no use once those are there.
+    // Preparations are only trained for runs that need them.
     return untrained.filter(
       (run) => !METHODS.get(run.method).isPreparation || simulators.has(runName(run)),
     );
@@ -297,17 +281,17 @@ export function trainingOf(
     plan: async () => {
       const untrained = open();
       if (untrained.length === 0) return null;
-      const steps = sum(untrained, (run) => stepsOf(run));
-      const trained = alike().filter((run) => isTrained(run));
-      const seeds = seedsToWarmUp(untrained);
+      const steps = sum(untrained, (run) => countSteps(run));
+      const trained = similar().filter((run) => isTrained(run));
+      const seeds = missingSeeds(untrained);
       const first = seeds.length > 0 ? `the initial models of seed ${seeds.join(' and ')}, ` : '';
       return {
-        work: `${first}${untrained.length} of ${runs().length} runs to train (${steps} GRPO steps)`,
+        work: `${first}${untrained.length} of ${runs().length} runs to train (${steps} steps)`,
         seconds: (await estimateWarmUps(seeds)) + (await estimateTraining(untrained, trained)),
       };
     },
     run: async ({ backend, signal, onProgress }) => {
-      const seeds = seedsToWarmUp(open());
+      const seeds = missingSeeds(open());
       if (seeds.length > 0) await trainInitialModels(seeds, { backend, signal });
       await trainRuns(open(), { backend, signal, onProgress });
     },

@@ -82,7 +82,7 @@ async function run(
 }
 
 describe('experiment', () => {
-  it('says the plan, prepares, runs, and shows progress over all', async () => {
+  it('logs the plan, trains, runs, and shows progress over all', async () => {
     const { error, did, lines, updates } = await run('ab');
     expect([error, did]).toEqual([null, ['a', 'training', 'b']]);
     expect(lines).toEqual([
@@ -99,28 +99,28 @@ describe('experiment', () => {
     ]);
   });
 
-  it('runs only what is named, skips what is there, and repeats it when forced', async () => {
+  it('runs only the named ones, skips finished ones, and repeats them with force', async () => {
     expect((await run('b')).did).toEqual(['b']);
     const again = await run('b');
-    expect(again).toMatchObject({ did: [], lines: ['b: second: is there'] });
+    expect(again).toMatchObject({ did: [], lines: ['b: second: done'] });
     expect((await run('b', { force: true })).did).toEqual(['b']);
   });
 
-  it('trains nothing where it is told so', async () => {
+  it('trains nothing with train: false', async () => {
     expect((await run('ab', { train: false })).did).toEqual(['a', 'b']);
   });
 
-  it('leaves out what this machine lacks something for, unless it is there', async () => {
+  it('skips experiments whose requirements this machine lacks, unless they are done', async () => {
     const missing = 'there is no model';
     expect(await run('ab', { missing })).toMatchObject({
       did: [],
       lines: [
-        'a: first: 1 of 1 jobs, left out: there is no model',
-        'b: second: 2 runs to train, left out: there is no model',
+        'a: first: 1 of 1 jobs, skipped: there is no model',
+        'b: second: 2 runs to train, skipped: there is no model',
       ],
     });
     await run('a');
-    expect(await run('a', { missing })).toMatchObject({ did: [], lines: ['a: first: is there'] });
+    expect(await run('a', { missing })).toMatchObject({ did: [], lines: ['a: first: done'] });
   });
 
   it('begins nothing more when stopped', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { replaceMarked, writeReadme } from '../../lib/experiments/readme.js';
+import { replaceMarked, writeReadme } from '../../lib/experiments/reports.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { chart, emptyResult, writeReport } from './made-up-results.js';

@@ -106,7 +106,7 @@ describe('trainingOf', () => {
     ]);
     expect(seconds).toBeGreaterThan(0);
     expect(await trainingOf(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
-      work: '1 of 2 runs to train (200 GRPO steps)',
+      work: '1 of 2 runs to train (200 steps)',
       seconds: seconds / 2,
     });
   });
