@@ -17,17 +17,17 @@ import { exportInteropCommands } from './export-interop.js';
 import { tensorBoardCommand } from './tensorboard.js';
 
 export interface ExportSettings {
-  /** The folder that gets a folder for each report. */
+  /** Gets one folder per report. */
   out: string;
   format: readonly ExportFormat[];
   /** Where the reports are. */
   reports: string;
-  /** Where the result goes; the process's stderr by default. */
+  /** Default: stderr. */
   log?: (line: string) => void;
 }
 
 const FORMATS = [...new Set(Object.values(EXPORT_FORMATS).flat())];
-/** Those that need no browser. */
+/** Formats that need no browser. */
 const DEFAULT_FORMATS = FORMATS.filter((format) => format !== 'pdf' && format !== 'png');
 
 interface Source {
@@ -41,7 +41,7 @@ function readSource(report: string, folder: string): Source {
     ? { name: path.basename(report, '.ipynb'), figures: notebookFigures(readNotebook(report)) }
     : readReportInfo(folder, report);
   if (source.figures.length === 0)
-    throw new Error(`Expected ${report} to have charts or tables, but it has none.`);
+    throw new Error(`Expected charts or tables in ${report}, but there are none.`);
   return source;
 }
 
@@ -70,27 +70,25 @@ export async function runExport(
     const target = path.join(out, name);
     const files: string[] = [];
     for (const figure of figures) files.push(...(await writeArtefact(figure, target, format)));
-    log(`${name}: ${files.length} files of ${figures.length} charts and tables in ${target}`);
+    log(`${name}: ${files.length} files from ${figures.length} charts and tables in ${target}`);
     written.push(...files);
   }
   return written;
 }
 
-/**
- * The `export` command: charts and tables of reports, unless it is told something else.
- */
+/** The `export` command; `reports` is its default subcommand. */
 export function exportCommand(): Command {
   const reports = new Command('reports')
     .description(
-      'write the charts and tables of reports as files for a paper (LaTeX, Markdown, CSV, Vega-Lite, SVG)',
+      'write charts and tables of reports as files for a paper (LaTeX, Markdown, CSV, Vega-Lite, SVG)',
     )
     .argument(
       '<reports...>',
       'names of reports such as main-results, executed notebooks (.ipynb), or all',
     )
-    .requiredOption('-o, --out <folder>', 'gets a folder for each report')
+    .requiredOption('-o, --out <folder>', 'gets one folder per report')
     .addOption(
-      new Option('--format <formats...>', 'kinds of files; pdf and png need Chromium')
+      new Option('--format <formats...>', 'file formats; pdf and png need Chromium')
         .choices(FORMATS)
         .default(DEFAULT_FORMATS),
     )
@@ -100,7 +98,7 @@ export function exportCommand(): Command {
     });
   const command = new Command('export')
     .description(
-      'write reports as files for a paper, the metrics of trainings for TensorBoard (export tensorboard), a policy for other engines (export hf), or a training for verl or TRL (export verl, export trl)',
+      'export reports for a paper, training metrics for TensorBoard (export tensorboard), a policy for other engines (export hf), or a training for verl or TRL (export verl, export trl)',
     )
     .usage(
       '<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>',

@@ -1,6 +1,6 @@
 /**
- * The work that most experiments are made of: a run's policy answers all test questions,
- * greedily; those of dev before a test is drawn.
+ * The jobs of most experiments: a run's policy answers all test questions greedily, or
+ * dev questions before a test is drawn.
  */
 import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,16 +47,13 @@ import {
 import { readDraw, type World } from '../retrieval/world.js';
 
 const BATCH_SIZE = 128;
-/** A wasm heap ends at 2 GB, and what is freed in it stays in pieces. */
+/** A wasm heap is limited to 2 GB and fragments. */
 const WASM_BATCH_SIZE = 16;
-/** Questions answered side by side. */
+/** Questions answered in one batch. */
 export const evaluationBatchSize = (backend: string): number =>
   backend === 'wasm' ? WASM_BATCH_SIZE : BATCH_SIZE;
 
-/**
- * What an evaluation of all questions takes on one core, roughly: for an estimate and
- * nothing else.
- */
+/** Rough duration of an evaluation on one core, for estimates only. */
 const ROUGH_SECONDS = 240;
 
 /** A run's answers. */
@@ -68,13 +65,10 @@ export interface Answers {
 
 const DATA = ['passages.jsonl', 'questions.jsonl'].map((name) => join(SMALL_WORLD, name));
 
-/** Identifies the small world's passages and questions. */
+/** Changes with the small world's passages and questions. */
 export const dataHash = (): Promise<string> => contentHash(DATA);
 
-/**
- * Identifies what a run's policy would answer: changes with the rollout's settings, the
- * questions, the passages and the weights.
- */
+/** Changes with everything answers depend on: rollout, questions, passages, weights. */
 export async function evaluationHash(run: PolicyRun): Promise<string> {
   const folders = weightFolders(run);
   requireFolders(folders);
@@ -84,7 +78,7 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
   return configHash({ rollout: rolloutOf(run), inputs: await contentHash([...files, ...DATA]) });
 }
 
-/** A job for each run; experiments that share runs share its result. */
+/** One job per run; experiments that share runs share the record. */
 export const answerJobs = (runs: readonly PolicyRun[]): Promise<Job<PolicyRun>[]> =>
   Promise.all(
     runs.map(async (run) => ({
@@ -95,8 +89,8 @@ export const answerJobs = (runs: readonly PolicyRun[]): Promise<Job<PolicyRun>[]
     })),
   );
 
-/** The policy of a run, or the table that stands beside them. */
-async function policyOf(run: PolicyRun, { questions, passages }: World): Promise<Policy> {
+/** Loads the policy of a run; the lookup table is the one without weights. */
+async function openPolicy(run: PolicyRun, { questions, passages }: World): Promise<Policy> {
   if (run.method !== 'lookup') return loadPolicy(run);
   const { tokenizer, weights } = await loadModel(weightFolders(run)[0]);
   disposeWeights(weights);
@@ -107,28 +101,27 @@ async function policyOf(run: PolicyRun, { questions, passages }: World): Promise
   );
 }
 
-/** Who is asked what in a job. */
-interface Asking {
+interface BatchOptions {
   policy: Policy;
   retriever: Retriever;
   questions: readonly Question[];
   rollout: RolloutConfig;
   batchSize: number;
-  /** What it returns is waited for. */
+  /** Awaited. */
   onBatch?: (trajectories: readonly Trajectory[]) => unknown;
 }
 
 /**
- * Answers questions in batches of mixed kinds, each kept as it comes, those of an
- * earlier call first; in the order of the questions. Undefined where time ran out.
+ * Answers questions in batches of mixed types and keeps each batch; resumes from kept
+ * ones. Returns measurements in the order of the questions, or undefined if time ran out.
  */
 export async function answerInBatches(
-  { policy, retriever, questions, rollout, batchSize, onBatch }: Asking,
+  { policy, retriever, questions, rollout, batchSize, onBatch }: BatchOptions,
   { kept, keep, until, onFraction }: Pick<WorkContext, 'kept' | 'keep' | 'until' | 'onFraction'>,
 ): Promise<Measurement[] | undefined> {
-  const known = byQuestion(kept as Measurement[][]);
+  const answered = byQuestion(kept as Measurement[][]);
   for (const batch of createRandom('batches').shuffle(createBatches(questions, batchSize))) {
-    const left = batch.map((i) => questions[i]).filter(({ id }) => !known.has(id));
+    const left = batch.map((i) => questions[i]).filter(({ id }) => !answered.has(id));
     if (left.length === 0) continue;
     if (performance.now() >= until) break;
     const measurements = await evaluatePolicy(policy, retriever, left, {
@@ -136,72 +129,69 @@ export async function answerInBatches(
       batchSize,
       onBatch: (_, trajectories) => onBatch?.(trajectories),
     });
-    measurements.forEach((measurement) => known.set(measurement.questionId, measurement));
+    measurements.forEach((measurement) => answered.set(measurement.questionId, measurement));
     await keep(measurements);
-    onFraction(known.size / questions.length);
+    onFraction(answered.size / questions.length);
   }
   policy.dispose?.();
-  return known.size < questions.length ? undefined : questions.map(({ id }) => known.get(id)!);
+  return answered.size < questions.length
+    ? undefined
+    : questions.map(({ id }) => answered.get(id)!);
 }
 
 /** A run's policy answers the evaluated questions of the small world. */
 async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
   const { backend, world } = context;
-  const asking = {
-    policy: await policyOf(run, world),
+  const options = {
+    policy: await openPolicy(run, world),
     retriever: world.retriever,
     questions: evaluatedQuestions(world.questions),
     rollout: rolloutOf(run),
     batchSize: evaluationBatchSize(backend),
   };
-  const measurements = await answerInBatches(asking, context);
+  const measurements = await answerInBatches(options, context);
   return measurements && { run, measurements };
 }
 
 const byQuestion = (batches: readonly Measurement[][]): Map<string, Measurement> =>
   new Map(batches.flat().map((measurement) => [measurement.questionId, measurement]));
 
-const isAlike = (a: Measurement, b: Measurement): boolean =>
+const isSame = (a: Measurement, b: Measurement): boolean =>
   a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
-/**
- * A recorded run with the answers of now where there are any. @param kept batches of them
- */
+/** Replaces recorded answers by new ones. @param kept batches of new measurements */
 export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
   recorded: Recorded,
   kept: readonly unknown[],
 ): { value: Recorded; note: string } {
   const { measurements } = recorded;
   const now = byQuestion(kept as Measurement[][]);
-  const alike = measurements.filter(
-    (m) => now.has(m.questionId) && isAlike(now.get(m.questionId)!, m),
+  const same = measurements.filter(
+    (m) => now.has(m.questionId) && isSame(now.get(m.questionId)!, m),
   );
-  const note = `${now.size} of ${measurements.length} questions answered now, ${alike.length} of them as recorded`;
+  const note = `${now.size} of ${measurements.length} questions re-evaluated, ${same.length} with the recorded answer`;
   return {
     value: { ...recorded, measurements: measurements.map((m) => now.get(m.questionId) ?? m) },
     note,
   };
 }
 
-/**
- * What a run's policy is asked in a job, by which retriever and settings of its own, and
- * what is kept of each trajectory.
- */
-interface Asked<T> {
+interface SampleJob<T> {
   questions: readonly Question[];
-  /** Default: that of the small world. */
+  /** Default: the small world's. */
   retriever?: Retriever;
   rollout?: Partial<RolloutConfig>;
+  /** What to return for each trajectory. */
   keep: (question: Question, trajectory: Trajectory) => T;
 }
 
-/** A run's policy answers some questions, greedily. */
+/** A run's policy answers the given questions greedily. */
 export async function answerSample<T>(
   run: PolicyRun,
   { backend, world, onFraction }: WorkContext,
-  { questions, retriever = world.retriever, rollout, keep }: Asked<T>,
+  { questions, retriever = world.retriever, rollout, keep }: SampleJob<T>,
 ): Promise<T[]> {
-  const policy = await policyOf(run, world);
+  const policy = await openPolicy(run, world);
   const kept = await answerQuestions(policy, retriever, questions, {
     keep,
     rollout: { ...rolloutOf(run), ...rollout },
@@ -212,10 +202,7 @@ export async function answerSample<T>(
   return kept;
 }
 
-/**
- * The computation of an experiment that compares runs by their answers: those that have
- * been trained.
- */
+/** The computation of an experiment that compares trained runs by their answers. */
 export const answersOf = (
   runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
   more: Pick<Computation, 'prepare'> = {},
@@ -227,7 +214,7 @@ export const answersOf = (
     merged: mergeAnswers<Answers>,
   });
 
-/** The training curves of the trained runs. @param methodOf names the method of a run */
+/** Training curves of trained runs. @param methodOf names the method of a run */
 async function readCurves(
   runs: readonly PolicyRun[],
   methodOf: (run: PolicyRun) => string,
@@ -245,17 +232,14 @@ async function readCurves(
   return curves;
 }
 
-/** All that reports read of answered runs. */
+/** Answers and training curves of runs. */
 export interface AnsweredRuns {
   answers: QuestionResult[];
   curves: CurvePoint[];
   provenance: Provenance;
 }
 
-/**
- * Of each question of the small world: answers recorded before it was measured do not say
- * it.
- */
+/** Hops of each small-world question, which early records lack. */
 async function hopsOfQuestions(): Promise<Map<string, number>> {
   const questions = await loadQuestions();
   return new Map(questions.map(({ id, metadata: { graph = [] } }) => [id, graphDepth(graph)]));
@@ -263,10 +247,9 @@ async function hopsOfQuestions(): Promise<Map<string, number>> {
 
 /**
  * The answers and training curves of an experiment's runs.
- * @param folder of this machine's results; what is not there is taken from the recorded
- * ones
+ * @param folder of this machine's records; the repository's records fill gaps
  * @param methodOf names the method of a run in rows
- * @throws Error naming the command that computes what is missing
+ * @throws Error with the command that computes missing records
  */
 export async function loadAnswers(
   experiment: Experiment,
@@ -292,37 +275,31 @@ export async function loadAnswers(
   };
 }
 
-/**
- * The seeds that there are answers of, for the provenance: those of the warm-up and those
- * of reinforcement.
- */
+/** Seeds of the initial models and of RL, for the provenance. */
 export const seedsOf = (runs: readonly PolicyRun[]): Provenance => ({
   warmUps: [...new Set(runs.map(({ warmUp }) => warmUp))].sort(),
   seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
 });
 
-/** Which questions were asked, for the provenance. */
+/** The evaluated questions, for the provenance. */
 export async function drawOf(): Promise<Provenance> {
   const draw = await readDraw();
   return draw === null
-    ? {
-        questions:
-          'dev, by some of which the adapters were chosen: no test has been drawn for these weights',
-      }
+    ? { questions: 'dev, some of which selected the adapters: no test is drawn for these weights' }
     : { questions: 'test', testDrawnFrom: draw.commit };
 }
 
-/** How many there are, such as `46,520`. */
+/** The number of items, such as `46,520`. */
 export const count = ({ length }: readonly unknown[]): string => length.toLocaleString('en');
 
 export interface SampleOptions {
-  /** One of so many questions of each benchmark and kind, rounded up. */
+  /** Draws every n-th question of each stratum, rounded up. */
   oneOf: number;
   /** The same seed draws the same questions. */
   seed: string;
 }
 
-/** One of `oneOf` evaluated questions of each benchmark, shape and size of the graph. */
+/** Samples evaluated questions by benchmark, question type and size of the graph. */
 export function stratifiedSample(
   questions: readonly Question[],
   { oneOf, seed }: SampleOptions,

@@ -1,23 +1,19 @@
-/**
- * What an experiment is: jobs whose results are kept, and claims of the paper that they
- * decide.
- */
+/** Types of an experiment: its jobs, its result, and the claims that it decides. */
 import type { BackendName } from '../tensor/backend.js';
 import type { ResultParts } from '../report/opening.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { World } from '../retrieval/world.js';
 
 /**
- * A piece of work whose result is kept under its key, and counts while its hash is the
- * same.
+ * A piece of work, recorded under its key; the record is valid while the hash matches.
  */
 export interface Job<Input> {
   key: string;
-  /** Changes with everything that the result depends on: settings, data, weights. */
+  /** Changes with everything the record depends on: settings, data, weights. */
   hash: string;
-  /** What the process that does it is told; plain data. */
+  /** Plain data for the worker process. */
   input: Input;
-  /** About how long it takes on one core. */
+  /** Estimate on one core. */
   seconds: number;
 }
 
@@ -25,46 +21,40 @@ export type { ResultParts };
 
 export interface WorkContext {
   backend: BackendName;
-  /** The small world, loaded once for each process. */
+  /** The small world, loaded once per process. */
   world: World;
   /** @param fraction of the job that is done, 0 to 1 */
   onFraction: (fraction: number) => void;
-  /** What an earlier call has got so far, which grows by {@link keep}. */
+  /** Items of an interrupted call; {@link keep} adds to them. */
   kept: readonly unknown[];
   keep: (item: unknown) => Promise<void>;
-  /** When to stop before all is done, as a time of `performance.now()`. */
+  /** When to stop early, on the clock of `performance.now()`. */
   until: number;
 }
 
-/** What is computed, in jobs that do not need each other. */
+/** Independent jobs. */
 export interface Computation {
   jobs(): Promise<Job<unknown>[]>;
-  /**
-   * Does a job in a process of its own. Returns undefined where it stopped at `until`;
-   * what it has kept stays.
-   */
+  /** Runs a job in a worker process. Returns undefined if it stopped at `until`. */
   work(input: unknown, context: WorkContext): Promise<unknown>;
-  /** Most processes side by side; default 2. Times want 1. */
+  /** Most concurrent processes; default 2. Timings need 1. */
   processes?: number;
-  /** Threads of each; default 1, since a small policy uses no more. */
+  /** Threads per process; default 1, since a small policy uses no more. */
   threads?: number;
   /**
-   * Whether the native backend multiplies with oneDNN: better for a language model;
-   * default false, which is better for a small policy.
+   * Uses oneDNN: faster for a language model, slower for a small policy; default false.
    */
   oneDnn?: boolean;
-  /**
-   * What this machine lacks for it, with the remedy; undefined where nothing is missing.
-   */
+  /** What this machine lacks, with the remedy; undefined if nothing. */
   missing?(): string | undefined;
-  /** What must be there before the jobs are known, such as training. */
+  /** Work before the jobs are known, such as training. */
   prepare?: Preparation;
-  /** A recorded result with the items that were kept of a new one in place of the old. */
+  /** Puts kept items into a record, with a note for its provenance. */
   merged?(recorded: unknown, kept: readonly unknown[]): { value: unknown; note: string };
 }
 
 export interface Preparation {
-  /** What there is to be done, in a few words; null where nothing is. */
+  /** The open work in a few words; null if there is none. */
   plan(): Promise<{ work: string; seconds: number } | null>;
   run(options: {
     backend: BackendName;
@@ -75,30 +65,29 @@ export interface Preparation {
 
 export interface ExperimentResult extends Required<ResultParts> {
   name: string;
-  /** Of the recorded answers and of the library's code. */
+  /** Changes with recorded answers and the library's code. */
   hash: string;
 }
 
 export interface Experiment {
-  /** Of its folder, its notebook's report and the command line. */
+  /** Also the name of its report, and on the command line. */
   name: string;
-  /** What is computed or shown, in a line. */
+  /** What is computed or shown. */
   title: string;
-  /** Absent where a report only looks at what others have computed. */
+  /** Absent if the experiment only reads the records of others. */
   computation?: Computation;
-  /** Names of the experiments whose results its report reads, in place of its own. */
+  /** Experiments whose records its result reads; default: its own. */
   reads?: readonly string[];
   /**
-   * Computes the result from answers, which takes seconds.
-   * @param folder of this machine's records; what it lacks is taken from the recorded
-   * ones
+   * Computes the result from records, which takes seconds.
+   * @param folder of this machine's records; the repository's records fill gaps
    */
   result?: (folder?: string) => Promise<ResultParts>;
-  /** Claims of the paper that its report decides. */
+  /** Claims of the paper that its result decides. */
   claims?: readonly PaperClaim[];
 }
 
-/** A computation whose jobs and work speak of the same types. */
+/** A computation whose jobs and work have the same types. */
 export const computation = <Input, Value>(
   spec: Omit<Computation, 'jobs' | 'work' | 'merged'> & {
     jobs(): Promise<Job<Input>[]>;
@@ -107,12 +96,12 @@ export const computation = <Input, Value>(
   },
 ): Computation => spec;
 
-/** One figure that a claim rests on, and where its interval must lie. */
+/** A figure that a claim rests on, and where its interval must lie. */
 export interface Part {
-  /** Which figure of several: a model, a benchmark. */
+  /** A model or benchmark, if the claim has several figures. */
   of: string;
   found: Interval;
-  /** How the figure is written: a difference in points, or a plain number. */
+  /** How to print it: a difference in points, or a plain number. */
   unit: 'points' | 'number';
   side: 'above' | 'below';
   threshold: number;
@@ -125,24 +114,24 @@ export interface Numbers {
   contrasts: Figures;
 }
 
-/** Where the evidence for a claim is, and what it says. */
+/** The evidence for a claim. */
 export interface Evidence {
-  /** Id of the notebook's cell that shows it. */
+  /** Id of the notebook cell that shows it. */
   cell: string;
-  /** What must hold, in words. */
+  /** What must hold. */
   rule: string;
-  /** None where the report does not hold the figures. */
+  /** Empty if the result lacks the figures. */
   parts: (numbers: Numbers) => Part[];
 }
 
-/** Something that the paper says of its method. */
+/** A claim of the paper about its method. */
 export interface PaperClaim {
   id: string;
   claim: string;
-  /** The figure as the paper states it. */
+  /** The figure in the paper's text. */
   paper: string;
-  /** The same from the paper's own tables, recomputed. */
+  /** The same figure recomputed from the paper's tables. */
   tables: () => string;
-  /** Or the reason why this project cannot tell. */
+  /** Or the reason why this project cannot decide it. */
   evidence: Evidence | { untestable: string };
 }

@@ -1,7 +1,4 @@
-/**
- * The experiments, in the order of their notebooks. A new one is its folder and its line
- * here.
- */
+/** The experiments in the order of their notebooks. Register new ones here. */
 import { baselines, baselinesTiming } from './baselines.js';
 import { baseVsInstruct } from './base-vs-instruct.js';
 import { decomposition } from './decomposition.js';

@@ -1,8 +1,7 @@
 /**
- * A policy without a model: a table of the wordings of training questions, with names
- * masked, and of the sentences of their evidence, with answers masked. It shows how much
- * of the small world can be had without understanding: all questions worded as in
- * training, none of the others.
+ * A policy without a model: a table of training wordings with masked names, and of
+ * evidence sentences with masked answers. It shows how far memorising wordings goes: it
+ * answers all questions worded as in training and no others.
  */
 import { group } from 'd3-array';
 import type { Operation, Passage, Question, SubQuestion } from '../data/question.js';
@@ -11,28 +10,23 @@ import type { Policy } from '../policy/policy.js';
 import { parseBlocks, parseInformation, printBlock, printSearch } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
-/** What a wording stands for. */
+/** What a wording asks for. */
 interface Plan {
-  /**
-   * Place of the root among the names, where there is one root; with more, all names are
-   * roots.
-   */
+  /** Index of the root among the names; null if all names are roots. */
   root: number | null;
-  /** What each step's queries add to the entity. */
+  /** The words that each step's queries add to the entity. */
   steps: string[];
   operation: Operation['kind'] | null;
 }
 
 const NAME = /\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*/gu;
-/**
- * Capitalised words that begin this many training questions begin a wording, not a name.
- */
+/** A first word of this many training questions belongs to the wording, not to a name. */
 const OPENING = 30;
 
-const addedTo = ({ entity, query }: SubQuestion): string => query.slice(entity.length);
+const addedWords = ({ entity, query }: SubQuestion): string => query.slice(entity.length);
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** Masks the names of a question; lists of three and more look the same. */
+/** Masks the names of a question; longer lists are masked like lists of two. */
 function masked(
   question: string,
   openings: ReadonlySet<string>,
@@ -49,14 +43,11 @@ function masked(
   return { wording: before + wording.replace(/X(?:, X)+/, 'X, X'), names };
 }
 
-/**
- * The table of the training questions: what each wording asks for, and the sentences that
- * say it.
- */
+/** Maps each training wording to its plan, and added words to evidence sentences. */
 function buildTable(questions: readonly Question[], passages: readonly Passage[]) {
   const firstWords = group(questions, ({ question }) => question.split(/[\s:,]/, 1)[0]);
   const openings = new Set(
-    [...firstWords].flatMap(([word, some]) => (some.length >= OPENING ? [word] : [])),
+    [...firstWords].flatMap(([word, starting]) => (starting.length >= OPENING ? [word] : [])),
   );
   const textOf = new Map(passages.map(({ id, text }) => [id, text]));
   const plans = new Map<string, Plan>();
@@ -69,17 +60,20 @@ function buildTable(questions: readonly Question[], passages: readonly Passage[]
     const root = roots.length === 1 ? names.indexOf(roots[0].entity) : null;
     plans.set(wording, {
       root,
-      steps: chain.map(addedTo),
+      steps: chain.map(addedWords),
       operation: metadata.operation?.kind ?? null,
     });
     for (const node of graph) {
       const text = escape(textOf.get(node.evidence[0])!).replace(escape(node.answers[0]), '(.+)');
-      const known = sentences.get(addedTo(node)) ?? new Set();
-      sentences.set(addedTo(node), known.add(`^${text}$`));
+      const texts = sentences.get(addedWords(node)) ?? new Set();
+      sentences.set(addedWords(node), texts.add(`^${text}$`));
     }
   }
   const patterns = new Map(
-    [...sentences].map(([added, some]) => [added, [...some].map((text) => new RegExp(text, 'u'))]),
+    [...sentences].map(([added, texts]) => [
+      added,
+      [...texts].map((text) => new RegExp(text, 'u')),
+    ]),
   );
   return { plans, patterns, openings };
 }
@@ -98,9 +92,8 @@ function conclude(
 }
 
 /**
- * @param questions for training, with dependency graphs
- * @param tokenizer of the policies that it stands beside: it reads and writes their
- * tokens
+ * @param questions training questions with dependency graphs
+ * @param tokenizer of the policies that it is compared with
  */
 export function createLookupPolicy(
   questions: readonly Question[],
@@ -118,7 +111,7 @@ export function createLookupPolicy(
       .flatMap(({ text }) => patterns.get(added)!.map((pattern) => pattern.exec(text)?.[1]))
       .find((value) => value !== undefined) ?? UNKNOWN;
 
-  /** The next action after what has been written so far. */
+  /** The next action after a transcript. */
   const act = (transcript: string): string => {
     const question = /Question: (.*)\n/.exec(transcript)?.[1] ?? '';
     const { wording, names } = masked(question, openings);

@@ -1,7 +1,4 @@
-/**
- * The paper's own figures as tidy rows, for the column beside ours and for its claims:
- * read from `data/paper/tables.json`, never typed in.
- */
+/** The paper's figures as tidy rows, read from `data/paper/tables.json`. */
 import { readFileSync } from 'node:fs';
 import { mean } from 'd3-array';
 import { z } from 'zod';
@@ -37,16 +34,12 @@ const paperSchema = z.object({
   table6_sequential: subsetTable,
 });
 
-/**
- * A figure that the paper prints, named as ours are but for the method, which has the
- * paper's name, or that of its lambdas in Table 4.
- */
+/** A figure of the paper; its method has the paper's name, or its lambdas in Table 4. */
 export type PaperRow = PaperCell & { value: number };
 
 /**
- * What columns are called here, and what to multiply them by. The tables' "turns" are
- * model calls here: they reach 5.07 where the budget is 4 search turns, so the last
- * generation is counted.
+ * Our metric for each column, and its factor. The tables' "turns" are model calls: they
+ * reach 5.07 with a budget of 4 search turns, so they count the last generation.
  */
 const COLUMNS: Readonly<Record<string, readonly [metric: string, factor: number]>> = {
   em: ['em', 1],
@@ -59,15 +52,15 @@ const BENCHMARKS = new Map(Object.entries(BENCHMARK_TITLES).map(([name, title]) 
 BENCHMARKS.set('2Wiki', '2wikimultihopqa');
 const KINDS = { par: 'parallelizable', seq: 'sequential' } as const;
 
-const benchmarkOf = (dataSet: string): string => BENCHMARKS.get(dataSet) ?? dataSet;
+const benchmarkName = (dataSet: string): string => BENCHMARKS.get(dataSet) ?? dataSet;
 
-/** `Qwen2.5-7B-Base` is `base`. */
-const modelOf = (backbone: string): string => backbone.split('-').at(-1)!.toLowerCase();
+/** `base` for `Qwen2.5-7B-Base`. */
+const modelName = (backbone: string): string => backbone.split('-').at(-1)!.toLowerCase();
 
-/** The rows of a table that is about a kind of question, such as `2Wiki-par`. */
+/** Rows of a table about one question type, such as `2Wiki-par`. */
 function subsetRows(
   [part, columns, values]: [string, readonly string[], readonly (number | null)[]],
-  who: Pick<PaperRow, 'method' | 'model'>,
+  names: Pick<PaperRow, 'method' | 'model'>,
 ): PaperRow[] {
   const [dataSet, kind] = part.split('-');
   return columns.flatMap((column, i) => {
@@ -75,8 +68,8 @@ function subsetRows(
     const value = values[i];
     if (value === null) return [];
     const cell = {
-      ...who,
-      benchmark: benchmarkOf(dataSet),
+      ...names,
+      benchmark: benchmarkName(dataSet),
       subset: KINDS[kind as 'par' | 'seq'],
       metric,
     };
@@ -84,10 +77,7 @@ function subsetRows(
   });
 }
 
-/**
- * The name of a setting of the rewards' weights in results, such as
- * `lambda_d=0.15,lambda_s=0.35`.
- */
+/** The method name of reward weights, such as `lambda_d=0.15,lambda_s=0.35`. */
 export const lambdaName = (lambdaD: number, lambdaS: number): string =>
   `lambda_d=${lambdaD},lambda_s=${lambdaS}`;
 
@@ -97,15 +87,15 @@ function readPaper() {
   const { benchmarks, rows: whole } = paper.table2_main_em;
   const table2 = whole.flatMap(({ backbone, method, em, avg }) =>
     [...em, avg].flatMap((value, i): PaperRow[] => {
-      const benchmark = i < benchmarks.length ? benchmarkOf(benchmarks[i]) : 'average';
-      const cell = { method, model: modelOf(backbone), benchmark, subset: 'all', metric: 'em' };
+      const benchmark = i < benchmarks.length ? benchmarkName(benchmarks[i]) : 'average';
+      const cell = { method, model: modelName(backbone), benchmark, subset: 'all', metric: 'em' };
       return value === null ? [] : [{ ...cell, value }];
     }),
   );
   const tables3And6 = [paper.table3_parallel, paper.table6_sequential].flatMap(
     ({ columns, rows }) =>
       rows.flatMap(({ subset, backbone, method, values }) =>
-        subsetRows([subset, columns, values], { method, model: modelOf(backbone) }),
+        subsetRows([subset, columns, values], { method, model: modelName(backbone) }),
       ),
   );
   const { columns, rows } = paper.table4_lambda_ablation;
@@ -118,24 +108,21 @@ function readPaper() {
     ),
   );
   const sizes = Object.entries(paper.table5_subset_sizes).flatMap(([dataSet, { par, seq }]) => [
-    { benchmark: benchmarkOf(dataSet), subset: KINDS.par, questions: par },
-    { benchmark: benchmarkOf(dataSet), subset: KINDS.seq, questions: seq },
+    { benchmark: benchmarkName(dataSet), subset: KINDS.par, questions: par },
+    { benchmark: benchmarkName(dataSet), subset: KINDS.seq, questions: seq },
   ]);
   const all = [...table2, ...tables3And6, ...table4];
-  return { rows: all, sizes, byCell: new Map(all.map((row) => [keyOf(row), row.value])) };
+  return { rows: all, sizes, byCell: new Map(all.map((row) => [cellKey(row), row.value])) };
 }
 
-let known: ReturnType<typeof readPaper> | undefined;
-/**
- * Rows in the tables' order, and how many questions of each kind a data set has (Table
- * 5).
- */
-export const paperTables = (): ReturnType<typeof readPaper> => (known ??= readPaper());
+let cached: ReturnType<typeof readPaper> | undefined;
+/** Rows in the tables' order, and the questions per data set and type (Table 5). */
+export const paperTables = (): ReturnType<typeof readPaper> => (cached ??= readPaper());
 
-const keyOf = ({ method, model, benchmark, subset, metric }: PaperCell): string =>
+const cellKey = ({ method, model, benchmark, subset, metric }: PaperCell): string =>
   [method, model, benchmark, subset, metric].join('/');
 
-/** What the tables call a method; null for one that they do not have. */
+/** A method's name in the tables; null if they lack it. */
 const paperName = (name: string): string | null =>
   METHODS.has(name) ? METHODS.get(name).paperName : name;
 
@@ -147,23 +134,22 @@ const paperName = (name: string): string | null =>
  */
 export function paperFigure(cell: PaperCell): number | null {
   const method = paperName(cell.method);
-  return method === null ? null : (paperTables().byCell.get(keyOf({ ...cell, method })) ?? null);
+  return method === null ? null : (paperTables().byCell.get(cellKey({ ...cell, method })) ?? null);
 }
 
-/** The paper's rows with the given fields; a method is called as it is here. */
+/** The paper's rows with the given fields; methods have our names. */
 export const paperRows = ({ method, ...fields }: Partial<PaperCell>): PaperRow[] =>
   matching(
     paperTables().rows,
     method === undefined ? fields : { ...fields, method: paperName(method) },
   );
 
-/** The plain mean of the paper's rows with the given fields; NaN where there are none. */
+/** The mean of the paper's rows with the given fields; NaN without rows. */
 export const paperMean = (fields: Partial<PaperCell>): number =>
   mean(paperRows(fields), ({ value }) => value) ?? NaN;
 
 /**
- * Contrasts with the paper's own beside them (`paper`): the difference, or the ratio,
- * of the figures that it prints for the two sides; null where it lacks one.
+ * Adds the paper's difference or ratio (`paper`); null if it lacks one of the figures.
  */
 export const withPaper = (
   contrasts: readonly TidyContrast[],

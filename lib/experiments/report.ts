@@ -1,4 +1,4 @@
-/** What experiments share in computing their results: figures and predictions. */
+/** Summaries and predictions of results. */
 import type { Interval } from '../evaluation/bootstrap.js';
 import {
   matching,
@@ -19,7 +19,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A prediction made before anything was computed. */
 export interface Predicted {
   prediction: string;
-  /** Fields of the row that decides it, or of the contrast if they include its `kind`. */
+  /** Fields of the deciding row, or contrast if they include `kind`. */
   figure: Fields;
   holds: (found: Interval) => boolean;
   /** A second figure that explains the first. */
@@ -38,7 +38,7 @@ function figureText(figure: Interval & { kind?: string; metric?: string; model?:
   return `${interval({ ...figure })}${isPoints ? ' points' : ''}${pooled}`;
 }
 
-/** Predictions with the figures that decide them; without a figure they are left out. */
+/** Predictions with their figures; those without a figure are left out. */
 export const checkPredictions = (
   { rows, contrasts }: Pick<Figures, 'rows' | 'contrasts'>,
   predicted: readonly Predicted[],
@@ -55,7 +55,7 @@ export const checkPredictions = (
   );
 };
 
-/** Figures of answers with intervals and the paper's. @param given overrides settings */
+/** Figures of answers with intervals, and the paper's. @param given overrides settings */
 export const summarise = (
   { answers, provenance }: Pick<AnsweredRuns, 'answers' | 'provenance'>,
   settings: SummaryOptions,
@@ -63,7 +63,7 @@ export const summarise = (
 ): TidyResults =>
   summariseResults(answers, { paper: paperFigure, provenance, ...settings, ...given });
 
-/** A result from a tidy table, whose rows and contrasts may be given with more fields. */
+/** A result from a tidy table; `rows` and `contrasts` replace the table's. */
 export const resultParts = ({
   tidy,
   predicted = [],

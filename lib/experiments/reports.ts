@@ -249,8 +249,8 @@ function countText(claims: readonly JudgedClaim[]): string {
 
 /** Figures in the README of the reports. */
 const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
-  ['main-results', 'calls'],
-  ['decomposition', 'decomposed'],
+  ['main-results', 'entities'],
+  ['decomposition', 'parallelizing'],
   ['main-results', 'untrained'],
   ['main-results', 'gaps'],
 ];

@@ -1,6 +1,4 @@
-/**
- * Verdicts on the paper's claims, by one stated rule, from the results of experiments.
- */
+/** Verdicts on the paper's claims from the results of experiments, by one rule. */
 import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching } from '../evaluation/table.js';
@@ -26,7 +24,7 @@ const numbersOf = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The figures among `items` with the given fields, as parts of a claim. */
+/** The figures with the given fields, as parts of a claim. */
 export const partsWhere = (
   items: Numbers['rows'],
   fields: Fields,
@@ -37,8 +35,8 @@ export const partsWhere = (
 export const OURS = { method: 'parallelsearch', benchmark: 'all' };
 
 /**
- * Differences in exact match, or of what `fields` say, of ParallelSearch over all
- * questions unless they say otherwise, above 0.
+ * Differences of ParallelSearch that must be above 0: exact match over all questions
+ * unless `fields` say otherwise.
  */
 export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): Part[] =>
   partsWhere(
@@ -47,10 +45,7 @@ export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): 
     { of, unit: 'points', side: 'above', threshold: 0 },
   );
 
-/**
- * A figure from each initial model by itself, then from both, where it is there; none
- * unless every model has it.
- */
+/** A figure per initial model, then the pooled one; empty unless every model has it. */
 export function fromEachModel(partsOf: (model: string, of: string) => Part[]): Part[] {
   const parts = INITIAL_MODELS.map((model) => partsOf(model, model));
   return parts.every((part) => part.length === 1)
@@ -58,66 +53,58 @@ export function fromEachModel(partsOf: (model: string, of: string) => Part[]): P
     : [];
 }
 
-/** {@link partsAhead} from each initial model, then from both. */
+/** {@link partsAhead} for each initial model, then pooled. */
 export const aheadFromEachModel = (numbers: Numbers, fields: Fields): Part[] =>
   fromEachModel((model, of) => partsAhead(numbers, of, { ...fields, model }));
 
 export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 
-/** A claim with everything that the claims page says of it. */
+/** A claim with its verdict and everything that pages show. */
 export interface JudgedClaim
   extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
   found: string;
-  /** The same in short: one figure, where there are more than {@link MOST_TOLD}. */
+  /** The same in short: one figure if there are more than {@link MAX_SHOWN}. */
   figure: string;
   parts: Part[];
-  /**
-   * Two-sided p of the least certain of its figures, after Holm's correction over all
-   * claims with figures; null without any.
-   */
+  /** Two-sided p of the deciding figure, Holm-corrected over all claims; null without. */
   p: number | null;
   verdict: Verdict;
-  /**
-   * The cell that computes it, from the folder of the reports; null where there is none.
-   */
+  /** Link to the cell that computes it, relative to the reports; or null. */
   link: string | null;
 }
 
-/**
- * Figures that are told one by one: those of both initial models, and of the two
- * together.
- */
-const MOST_TOLD = 3;
+/** Most figures shown one by one: two initial models and both pooled. */
+const MAX_SHOWN = 3;
 
-/** The rule, for readers. */
+/** The rule, for pages. */
 export const VERDICT_RULE =
-  'Shown: the whole 95 % interval lies where the claim puts it. Contradicted: the whole interval lies on the other side. Not shown: the interval holds the limit, so that questions and seeds at hand do not decide. A claim with several figures is shown when all of them are, and contradicted when one of them is. Since many claims are judged at once, none is shown or contradicted unless its p stays below 0.05 after Holm’s correction over all of them. Of differences only the direction is judged, because levels of a small world cannot be compared with the paper’s. Not testable: what it is about was never trained here, or is a level.';
+  'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. Because many claims are tested, a verdict of shown or contradicted also needs p < 0.05 after Holm’s correction over all claims. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, or about something that was not trained here.';
 
 const isBeyond = ({ found, side, threshold }: Part): boolean =>
   side === 'above' ? found.low > threshold : found.high < threshold;
 const isOpposite = ({ side, ...part }: Part): boolean =>
   isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
 
-/** The verdict on a claim's figures; none are not enough to compute it. */
-export function verdictOn(parts: readonly Part[]): Verdict {
+/** The verdict on a claim's figures. */
+export function judgeParts(parts: readonly Part[]): Verdict {
   if (parts.length === 0) return 'not computed yet';
   if (parts.some(isOpposite)) return 'contradicted';
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
 
 export const LEVEL = 0.05;
-/** Standard errors from end to end of a 95 % interval. */
+/** Width of a 95 % interval in standard errors. */
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
 
-/** Two-sided p of a figure against its limit, by the width of its interval. */
+/** Two-sided p of a figure against its threshold, by the width of its interval. */
 export function pOf({ found, threshold }: Pick<Part, 'found' | 'threshold'>): number {
   const error = (found.high - found.low) / INTERVAL_WIDTH;
   if (error === 0) return found.value === threshold ? 1 : 0;
   return 2 * cumulativeNormal(-Math.abs(found.value - threshold) / error);
 }
 
-/** Holm's step-down correction (Holm 1979): p values in the order given. */
+/** Holm's step-down correction (Holm 1979), in the order given. */
 export function holm(ps: readonly number[]): number[] {
   const adjusted = [...ps];
   let most = 0;
@@ -128,10 +115,7 @@ export function holm(ps: readonly number[]): number[] {
   return adjusted;
 }
 
-/**
- * Claims in the order in which readers get them: those that figures decide, then the
- * others.
- */
+/** Claims with figures first. */
 export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
   sort(claims, ({ parts }) => Number(parts.length === 0));
 
@@ -153,10 +137,7 @@ export function judgeClaims(
   return judged;
 }
 
-/**
- * All figures of a claim must hold: it is as certain as the least certain of them. One
- * that is against it is enough.
- */
+/** The least certain figure, or the one most against the claim if it is contradicted. */
 const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): Part =>
   verdict === 'contradicted' ? least(parts.filter(isOpposite), pOf)! : greatest(parts, pOf)!;
 
@@ -165,11 +146,11 @@ function judge(
   report: string,
   numbers: Numbers | null,
 ): JudgedClaim {
-  const said = { id, claim, paper, tables: tables() };
+  const fields = { id, claim, paper, tables: tables() };
   if ('untestable' in evidence) {
     const { untestable: rule } = evidence;
     return {
-      ...said,
+      ...fields,
       rule,
       found: '–',
       figure: '–',
@@ -181,14 +162,14 @@ function judge(
   }
   const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
-  const verdict = verdictOn(parts);
+  const verdict = judgeParts(parts);
   const which = verdict === 'contradicted' ? 'most against it' : 'least certain';
   const figure =
-    parts.length > MOST_TOLD
+    parts.length > MAX_SHOWN
       ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
       : found;
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  return { ...said, rule: evidence.rule, found, figure, parts, p: null, verdict, link };
+  return { ...fields, rule: evidence.rule, found, figure, parts, p: null, verdict, link };
 }
 
 function partText({ of, found, unit }: Part): string {

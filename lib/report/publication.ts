@@ -1,4 +1,4 @@
-/** The charts and tables of a report page as files for a paper. */
+/** Writes charts and tables as files for a paper. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
@@ -11,26 +11,23 @@ export type Artefact =
   | { kind: 'chart'; name: string; spec: VegaLiteSpec }
   | { kind: 'table'; name: string; cells: TableCells };
 
-/** Endings of files by what they can hold; of a chart, `csv` is the data behind it. */
+/** File formats; `csv` of a chart is its data. */
 export const EXPORT_FORMATS = {
   table: ['csv', 'tex', 'md'],
   chart: ['csv', 'json', 'svg', 'pdf', 'png'],
 } as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[Artefact['kind']][number];
 
-/**
- * Writes one chart or table into `folder` in those of the formats that it has. Returns
- * the files' names.
- */
+/** Writes a chart or table in its formats among `formats`. Returns the files' names. */
 export async function writeArtefact(
   artefact: Artefact,
   folder: string,
   formats: readonly ExportFormat[],
 ): Promise<string[]> {
   await mkdir(folder, { recursive: true });
-  const known: readonly ExportFormat[] = EXPORT_FORMATS[artefact.kind];
+  const supported: readonly ExportFormat[] = EXPORT_FORMATS[artefact.kind];
   const files: string[] = [];
-  for (const format of formats.filter((wanted) => known.includes(wanted))) {
+  for (const format of formats.filter((one) => supported.includes(one))) {
     const file = path.join(folder, `${artefact.name}.${format === 'json' ? 'vl.json' : format}`);
     await writeAs(artefact, format, file);
     files.push(file);
@@ -39,17 +36,17 @@ export async function writeArtefact(
 }
 
 /**
- * Writes a chart, or any Vega-Lite specification with its data inside, as `.svg`,
- * `.pdf` or `.png` (both by Chromium), `.csv` (its data) or `.json`.
- * @throws RangeError for another ending
+ * Writes a chart, or a Vega-Lite specification with inline data, as `.svg`, `.pdf` or
+ * `.png` (both need Chromium), `.csv` (its data) or `.json`.
+ * @throws RangeError for another extension
  */
 export async function writeChart(chart: Chart | VegaLiteSpec, file: string): Promise<void> {
   const { title: name, spec } =
     chart.kind === 'chart' ? (chart as Chart) : chartOfSpec(chart as VegaLiteSpec);
-  const format = EXPORT_FORMATS.chart.find((known) => path.extname(file) === `.${known}`);
+  const format = EXPORT_FORMATS.chart.find((one) => path.extname(file) === `.${one}`);
   if (!format)
     throw new RangeError(
-      `Expected a file that ends in .${EXPORT_FORMATS.chart.join(', .')}, but got ${file}.`,
+      `Expected a file ending in .${EXPORT_FORMATS.chart.join(', .')}, but got ${file}.`,
     );
   await mkdir(path.dirname(file), { recursive: true });
   await writeAs({ kind: 'chart', name, spec }, format, file);

@@ -82,12 +82,12 @@ describe('runExport', () => {
     const file = path.join(folder, 'main.ipynb');
     const written = await runExport([file, 'main'], { ...settings, format: ['md'], log });
     expect(written).toHaveLength(4);
-    expect(log.mock.calls[0][0]).toMatch(/^main: 2 files of 3 charts and tables in /);
+    expect(log.mock.calls[0][0]).toMatch(/^main: 2 files from 3 charts and tables in /);
   });
 
   it('refuses reports that are missing or have no figures', async () => {
     await expect(runExport(['nothing'], settings)).rejects.toThrow(/nothing/);
-    await expect(runExport(['empty'], settings)).rejects.toThrow(/has none/);
+    await expect(runExport(['empty'], settings)).rejects.toThrow(/charts or tables/);
     const nowhere = { ...settings, reports: path.join(folder, 'nowhere') };
     await expect(runExport(['all'], nowhere)).rejects.toThrow(/npm start/);
   });

@@ -21,7 +21,7 @@ describe('the README of the reports', () => {
     writeReport(folder, 'Main', {
       ...emptyResult('main-results'),
       finding: 'It is ahead by 0.5.',
-      figures: { calls: chart, untrained: chart, gaps: { kind: 'table', cells } },
+      figures: { entities: chart, untrained: chart, gaps: { kind: 'table', cells } },
       provenance: { questions: 'dev: no test has been drawn' },
     });
     await writeReadme(folder);
@@ -29,12 +29,12 @@ describe('the README of the reports', () => {
     expect(text).toContain('dev: no test has been drawn');
     expect(text).toContain('| NQ | 1.0 \\[0.5, 1.5\\] |');
     expect(text).toContain('- **Main**: It is ahead by 0.5.');
-    expect(text).toContain('![What the chart shows.](main-results-calls.svg)');
+    expect(text).toContain('![What the chart shows.](main-results-entities.svg)');
     expect(text).toMatch(
       /\| Answers more questions than the best baseline.* \| not computed yet \|/,
     );
     const pictures = readdirSync(folder).filter((file) => file.endsWith('.svg'));
-    expect(pictures).toEqual(['main-results-calls.svg', 'main-results-untrained.svg']);
+    expect(pictures).toEqual(['main-results-entities.svg', 'main-results-untrained.svg']);
     expect(readFileSync(join(folder, pictures[0]), 'utf8')).toContain('<svg');
   });
 
@@ -56,6 +56,6 @@ describe('the README of the reports', () => {
 
   it('names a figure that a result lacks', async () => {
     writeReport(folder, 'Main', emptyResult('main-results'));
-    await expect(writeReadme(folder)).rejects.toThrow(/main-results.*calls/);
+    await expect(writeReadme(folder)).rejects.toThrow(/main-results.*entities/);
   });
 });

@@ -7,7 +7,7 @@ import { claimsHtml, writeIndex } from '../../lib/experiments/reports.js';
 import {
   holm,
   judgeClaims,
-  verdictOn,
+  judgeParts,
   type PaperClaim,
   type Part,
 } from '../../lib/experiments/verdicts.js';
@@ -31,18 +31,18 @@ const part = (low: number, high: number, side: Part['side'] = 'above'): Part => 
 
 describe('the rule', () => {
   it('goes by the whole interval', () => {
-    expect(verdictOn([part(0.01, 0.02)])).toBe('shown');
-    expect(verdictOn([part(-0.01, 0.02)])).toBe('not shown');
-    expect(verdictOn([part(0, 0.02)])).toBe('not shown');
-    expect(verdictOn([part(-0.02, -0.01)])).toBe('contradicted');
-    expect(verdictOn([part(-0.02, -0.01, 'below')])).toBe('shown');
-    expect(verdictOn([part(0.01, 0.02, 'below')])).toBe('contradicted');
+    expect(judgeParts([part(0.01, 0.02)])).toBe('shown');
+    expect(judgeParts([part(-0.01, 0.02)])).toBe('not shown');
+    expect(judgeParts([part(0, 0.02)])).toBe('not shown');
+    expect(judgeParts([part(-0.02, -0.01)])).toBe('contradicted');
+    expect(judgeParts([part(-0.02, -0.01, 'below')])).toBe('shown');
+    expect(judgeParts([part(0.01, 0.02, 'below')])).toBe('contradicted');
   });
 
   it('wants all figures of a claim, and is contradicted by one', () => {
-    expect(verdictOn([part(0.01, 0.02), part(-0.01, 0.02)])).toBe('not shown');
-    expect(verdictOn([part(0.01, 0.02), part(-0.02, -0.01)])).toBe('contradicted');
-    expect(verdictOn([])).toBe('not computed yet');
+    expect(judgeParts([part(0.01, 0.02), part(-0.01, 0.02)])).toBe('not shown');
+    expect(judgeParts([part(0.01, 0.02), part(-0.02, -0.01)])).toBe('contradicted');
+    expect(judgeParts([])).toBe('not computed yet');
   });
 });
 

@@ -48,7 +48,7 @@ describe('writeChart', () => {
 
   it('rejects unknown endings and external data', async () => {
     await expect(writeChart(SPEC, file('pie.docx'))).rejects.toThrow(
-      /Expected a file that ends in \.csv, \.json, .* but got .*pie\.docx/,
+      /Expected a file ending in \.csv, \.json, .* but got .*pie\.docx/,
     );
     const elsewhere = { ...SPEC, data: { url: 'https://example.com/data.json' } };
     await expect(writeChart(elsewhere, file('elsewhere.svg'))).rejects.toThrow(/contain its data/);
