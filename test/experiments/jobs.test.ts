@@ -16,7 +16,7 @@ const inFolder = folderForEach();
 let folder: string;
 beforeEach(() => void (folder = inFolder('results')));
 
-/** An experiment that squares numbers, a job each. */
+/** An experiment that squares numbers, one job each. */
 const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   name: 'squares',
   title: 'squares',
@@ -27,10 +27,7 @@ const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   }),
 });
 
-/**
- * Processes that square: 7 makes them grow, 13 fails, and what has a time limit keeps a
- * part and is not finished.
- */
+/** Workers that square: 7 grows their memory, 13 fails, a time limit leaves a part. */
 function fakeWorkers() {
   const tasks: Task[] = [];
   const workers: { isStopped: boolean }[] = [];
@@ -88,7 +85,7 @@ const valuesIn = async (experiment: Experiment): Promise<unknown[]> =>
 const inputs = (tasks: readonly Task[]): unknown[] => tasks.map(({ input }) => input);
 
 describe('runJobs', () => {
-  it('does every job once, keeps results with their provenance, and stops the processes', async () => {
+  it('runs every job once, records provenance, and stops the workers', async () => {
     const { tasks, workers } = await run(squares([1, 2, 3, 4, 5]));
     expect(inputs(tasks)).toEqual([1, 2, 3, 4, 5]);
     expect(await valuesIn(squares([1, 2, 3, 4, 5]))).toEqual([1, 4, 9, 16, 25]);
@@ -108,7 +105,7 @@ describe('runJobs', () => {
     expect(inputs((await run(squares([3]), { force: true })).tasks)).toEqual([3]);
   });
 
-  it('replaces a process whose memory has grown', async () => {
+  it('replaces a worker whose memory has grown', async () => {
     const experiment = squares([7, 1]);
     experiment.computation!.processes = 1;
     const { workers } = await run(experiment);
@@ -116,7 +113,7 @@ describe('runJobs', () => {
     expect(workers.every(({ isStopped }) => isStopped)).toBe(true);
   });
 
-  it('weighs progress by the seconds of jobs', async () => {
+  it('weights progress by the seconds of jobs', async () => {
     const experiment = squares([1, 3]);
     experiment.computation!.processes = 1;
     const { progress } = await run(experiment);
@@ -128,19 +125,19 @@ describe('runJobs', () => {
     ]);
   });
 
-  it('ends with what a job throws, begins no other, and keeps what was done', async () => {
+  it('stops at the first error and keeps finished jobs', async () => {
     const failing = begin(squares([1, 13, 2, 3, 4, 5, 6]));
     await expect(failing.done).rejects.toThrow('unlucky');
     expect(failing.tasks.length).toBeLessThan(6);
     expect((await readRecords(squares([1]), folder))[0].done).not.toBeNull();
   });
 
-  it('ends with the reason of the signal', async () => {
+  it('throws the reason of the signal', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(run(squares([1, 2]), { signal })).rejects.toThrow('enough');
   });
 
-  it('lets recorded results stand in when the budget is over, with what was computed anew in them', async () => {
+  it('keeps records with their recomputed part when the budget is used up', async () => {
     const experiment = squares([2, 3]);
     const recorded = { hash: 'h', provenance: { recorded: 'earlier' }, value: 99 };
     for (const key of ['squares/2', 'squares/3']) await recordStore(folder).write(key, recorded);
@@ -153,41 +150,37 @@ describe('runJobs', () => {
     });
     expect(provenanceOf([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
     expect((await run(experiment, { budgetSeconds: 0 })).tasks).toEqual([]);
-    // Without a budget they are computed.
+    // Without a budget, everything is computed.
     await run(experiment);
     expect(await valuesIn(experiment)).toEqual([4, 9]);
   });
 
-  it('computes all, whatever the budget, where nothing is recorded', async () => {
+  it('ignores the budget if nothing is recorded', async () => {
     const { tasks } = await run(squares([2]), { budgetSeconds: 0 });
     expect(tasks.map(({ seconds }) => seconds)).toEqual([undefined]);
   });
 });
 
 describe('requireResults', () => {
-  it('names what is missing and the command that computes it', async () => {
+  it('names the missing job and the command that computes it', async () => {
     await expect(requireResults(squares([2]), folder)).rejects.toThrow(
-      'squares/2 has not been computed with these weights and data. Run "npx parallelsearch experiment squares".',
+      /squares\/2.*experiment squares/,
     );
-    // None of its runs has been trained.
-    await expect(requireResults(squares([]), folder)).rejects.toThrow(
-      'squares has not been computed',
-    );
+    // None of its runs is trained.
+    await expect(requireResults(squares([]), folder)).rejects.toThrow(/squares has/);
   });
 });
 
 describe('recordResults', () => {
-  it('keeps the results of this machine, beside those that are kept there already', async () => {
+  it('adds the records of this machine to the repository’s', async () => {
     const into = inFolder('kept');
-    await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow(
-      'Expected a result of squares/2',
-    );
+    await expect(recordResults(squares([2]), { folder, into })).rejects.toThrow(/squares\/2/);
     await run(squares([2]));
     await recordResults(squares([2]), { folder, into });
     const elsewhere = inFolder('elsewhere');
     const kept = await recordStore(elsewhere, into).read('squares/2', 'h');
     expect(kept).toMatchObject({ value: 4, folder: into });
-    // Another machine computes what is left.
+    // Another machine computes the rest.
     await recordStore(elsewhere).write('squares/3', { hash: 'h', provenance: {}, value: 9 });
     await recordResults(squares([2, 3]), { folder: elsewhere, into });
     const both = await requireResults(squares([2, 3]), inFolder('a third'), into);

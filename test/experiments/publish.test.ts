@@ -5,11 +5,8 @@ import { writeAdapterCard } from '../../lib/experiments/publish.js';
 import { realConfig } from '../../lib/experiments/real-model/settings.js';
 import { temporaryFolder } from '../folder.js';
 
-/**
- * The card of an adapter that was tried on dev questions after some steps, of which the
- * last but one was chosen.
- */
-async function cardOf(steps: readonly number[]): Promise<string> {
+/** The card of an adapter evaluated after `steps`; the last but one is chosen. */
+async function writeCard(steps: readonly number[]): Promise<string> {
   const folder = temporaryFolder();
   const write = (file: string, rows: readonly unknown[]) =>
     writeFile(join(folder, file), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
@@ -31,14 +28,14 @@ async function cardOf(steps: readonly number[]): Promise<string> {
   return readFile(join(folder, 'README.md'), 'utf8');
 }
 
-test('a card says how often an adapter was tried, from its first steps or from none', async () => {
+test('a card has the interval of evaluations and the chosen step', async () => {
   for (const steps of [
     [0, 15, 30],
     [15, 30, 45],
   ])
-    expect(await cardOf(steps)).toContain(`every 15 steps; this one, after ${steps[1]} steps`);
+    expect(await writeCard(steps)).toContain(`every 15 steps; this one, after ${steps[1]} steps`);
 });
 
-test('a card shows the means of the first and the last five steps', async () => {
-  expect(await cardOf([0, 15, 30])).toContain('| reward | 2.000 | 3.000 |');
+test('a card has means over the first and last five steps', async () => {
+  expect(await writeCard([0, 15, 30])).toContain('| reward | 2.000 | 3.000 |');
 });

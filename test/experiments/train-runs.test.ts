@@ -1,4 +1,3 @@
-/** Which of a run's adapters is published, and what is left to train. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +20,7 @@ describe('publishBest', () => {
     modelCalls: 2,
   }));
 
-  /** The folder of a finished run, whose adapters are told apart by their content. */
+  /** The folder of a finished run whose adapters differ. */
   function finishedRun(run: PolicyRun): string {
     const folder = inFolder('run');
     for (const { step } of CURVE) {
@@ -49,7 +48,7 @@ describe('publishBest', () => {
     return { target, read: (...names: string[]) => readFileSync(join(target, ...names), 'utf8') };
   };
 
-  it('puts the adapter with the most reward on dev in place of what was there, and says so', async () => {
+  it('replaces the adapter by the one with the highest dev reward', async () => {
     const { target, read } = await published({ ...KEPT, warmUp: 2 });
     expect(readdirSync(target).sort()).toEqual([
       'README.md',
@@ -75,7 +74,7 @@ describe('publishBest', () => {
     expect(read('README.md')).not.toContain('step-');
   });
 
-  it('puts kept steps beside it, each with a path to the model that holds there', async () => {
+  it('publishes kept steps with a valid path to the model', async () => {
     const { target, read } = await published(KEPT);
     expect(readdirSync(target)).toEqual(expect.arrayContaining(['step-25', 'step-75']));
     for (const step of [25, 75]) {
@@ -87,7 +86,7 @@ describe('publishBest', () => {
     expect(read('README.md')).toContain('`step-25`, `step-75`');
   });
 
-  it('leaves what is published alone where the adapter is missing', async () => {
+  it('changes nothing if an adapter is missing', async () => {
     const { target } = await published(KEPT);
     const before = readdirSync(target);
     await expect(publishBest(KEPT, inFolder('nowhere'), CURVE, inFolder())).rejects.toThrow(
@@ -98,7 +97,7 @@ describe('publishBest', () => {
 });
 
 describe('trainingOf', () => {
-  it('plans nothing where all runs are trained, else those that are not, by what the others took', async () => {
+  it('plans only untrained runs, with an estimate from trained ones', async () => {
     expect(await trainingOf(() => [KEPT]).plan()).toBeNull();
     const seconds = await recordedSeconds(join(adapterFolder(KEPT), 'metrics.jsonl'), [
       'rollout_seconds',
@@ -111,7 +110,7 @@ describe('trainingOf', () => {
     });
   });
 
-  it('plans a policy that plays a search engine only where one is trained that needs it', async () => {
+  it('plans a search simulator only for runs that need it', async () => {
     const untrained = { ...KEPT, seed: 99 };
     const simulator = { ...untrained, method: 'zerosearch:simulator' };
     const needsIt = { ...untrained, method: 'zerosearch' };
@@ -120,7 +119,7 @@ describe('trainingOf', () => {
     expect(await trainingOf(() => [simulator, KEPT]).plan()).toBeNull();
   });
 
-  it('adds up what the lines of metrics say as if none had been stopped for a while, and nothing where there are none', async () => {
+  it('estimates recorded seconds without pauses; 0 without a file', async () => {
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2,"c":100}\n{"a":0.5}\n');
     expect(await recordedSeconds(inFolder('metrics.jsonl'), ['a', 'b'])).toBe(3.5);
     writeFileSync(inFolder('metrics.jsonl'), '{"a":1,"b":2}\n{"a":0.5}\n{"a":3600}\n');

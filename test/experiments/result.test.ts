@@ -17,7 +17,7 @@ const answer = (questionId: string, em: 0 | 1, benchmark = 'nq'): object =>
   result({ method: 'whoever', questionId, em, benchmark });
 
 describe('loadAnswerFiles', () => {
-  it('gives every benchmark its row over the questions that all have answered, and differences from the first', async () => {
+  it('has figures over common questions, and differences from the first file', async () => {
     const a = write('a', [
       answer('1', 0),
       answer('2', 1),
@@ -48,7 +48,7 @@ describe('loadAnswerFiles', () => {
     expect(summary).toMatch(/6 answers .*3 questions/);
   });
 
-  it('names what is no answer, and files that have no question in common', async () => {
+  it('rejects files without answers or without common questions', async () => {
     const [a, b] = [write('a', [answer('1', 0)]), write('b', [answer('2', 1)])];
     await expect(loadAnswerFiles({ a, b })).rejects.toThrow(
       /every file .*a\.jsonl has 1, .*b\.jsonl has 1/,

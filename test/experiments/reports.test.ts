@@ -1,0 +1,131 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import path, { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { EXPERIMENTS } from '../../lib/experiments/list.js';
+import {
+  claimsHtml,
+  replaceMarked,
+  writeIndex,
+  writeReadme,
+} from '../../lib/experiments/reports.js';
+import { judgeClaims } from '../../lib/experiments/verdicts.js';
+import { packagePath } from '../../lib/io/paths.js';
+import { temporaryFolder } from '../folder.js';
+import { chart, emptyResult, writeReport } from './made-up-results.js';
+
+const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
+const contrasts = ['base', 'instruct'].map((model) => ({
+  method: 'parallelsearch',
+  against: 'search-r1',
+  model,
+  benchmark: 'average',
+  subset: 'all',
+  metric: 'em',
+  kind: 'difference',
+  value: 0.05,
+  low: 0.04,
+  high: 0.06,
+}));
+
+const cells = {
+  caption: 'The shape of Table 2.',
+  columns: ['benchmark', 'points'],
+  rows: [['NQ', '1.0 [0.5, 1.5]']],
+};
+const START = '<!-- written by npm start -->';
+const END = '<!-- end -->';
+
+describe('writeReadme', () => {
+  const folder = temporaryFolder();
+
+  it('writes questions, findings, tables, pictures and claims', async () => {
+    writeReport(folder, 'Main', {
+      ...emptyResult('main-results'),
+      finding: 'It is ahead by 0.5.',
+      figures: { entities: chart, untrained: chart, gaps: { kind: 'table', cells } },
+      provenance: { questions: 'dev: no test has been drawn' },
+    });
+    await writeReadme(folder);
+    const text = readFileSync(join(folder, 'README.md'), 'utf8');
+    expect(text).toContain('dev: no test has been drawn');
+    expect(text).toContain('| NQ | 1.0 \\[0.5, 1.5\\] |');
+    expect(text).toContain('- **Main**: It is ahead by 0.5.');
+    expect(text).toContain('![What the chart shows.](main-results-entities.svg)');
+    expect(text).toMatch(
+      /\| Answers more questions than the best baseline.* \| not computed yet \|/,
+    );
+    const pictures = readdirSync(folder).filter((file) => file.endsWith('.svg'));
+    expect(pictures).toEqual(['main-results-entities.svg', 'main-results-untrained.svg']);
+    expect(readFileSync(join(folder, pictures[0]), 'utf8')).toContain('<svg');
+  });
+
+  it('replaces only the lines between the marks', () => {
+    const text = ['a', START, 'old', END, 'z'].join('\n');
+    expect(replaceMarked(text, 'new\n')).toBe(['a', START, '', 'new', '', END, 'z'].join('\n'));
+    expect(replaceMarked('a z', 'new')).toBe('a z');
+  });
+
+  it('has every figure of the project’s README', () => {
+    const [all, readme] = ['reports/README.md', 'README.md'].map((file) =>
+      readFileSync(packagePath(file), 'utf8'),
+    );
+    const table = readme.slice(readme.indexOf(START), readme.indexOf(END));
+    const figures = table.match(/[+−]?[\d.]+ \\\[[^\]]+\]/g) ?? [];
+    expect(figures.length).toBeGreaterThanOrEqual(5);
+    expect(figures.filter((figure) => !all.includes(figure))).toEqual([]);
+  });
+
+  it('names a missing figure', async () => {
+    writeReport(folder, 'Main', emptyResult('main-results'));
+    await expect(writeReadme(folder)).rejects.toThrow(/main-results.*entities/);
+  });
+});
+
+describe('writeIndex', () => {
+  it('shows a card per result, in the order of experiments, then other pages', async () => {
+    const folder = temporaryFolder();
+    for (const [name, title] of [
+      ['top-k', 'k'],
+      ['main-results', 'A & B'],
+    ])
+      writeReport(folder, title, {
+        ...emptyResult(name),
+        finding: `Found: <0.5> in ${name}.`,
+        predictions: [{ prediction: 'P', found: '0', holds: false }],
+        ...(name === 'top-k' && { figures: {} }),
+      });
+    const playground = { name: 'playground', title: 'Play', description: 'To try.' };
+    const html = readFileSync(await writeIndex(folder, [playground]), 'utf8');
+    const [cards] = /<ul class="cards".*?<\/ul>(?=\n<section)/s.exec(html)!;
+    const shown = cards.matchAll(/<h2><a href="([^"]+)">([^<]*)<\/a><\/h2><p>([^<]*)<\/p>/g);
+    expect([...shown].map(([, ...parts]) => parts)).toEqual([
+      ['main-results.html', 'A &amp; B', 'Found: &lt;0.5&gt; in main-results.'],
+      ['top-k.html', 'k', 'Found: &lt;0.5&gt; in top-k.'],
+      ['playground.html', 'Play', 'To try.'],
+    ]);
+    expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
+    expect(cards).toContain('<summary>0 of 1 predictions hold</summary>');
+  });
+
+  it('counts verdicts and escapes text', () => {
+    const [claim] = judgeClaims(
+      [{ name: 'x', claims: [{ ...PAPER_CLAIMS[0], claim: '<b>' }] }],
+      new Map(),
+    );
+    const html = claimsHtml([claim]);
+    expect(html).toContain('1 claims: 1 not computed yet.');
+    expect(html).toContain('<span class="claim">&lt;b&gt;</span>');
+  });
+
+  it('lists every claim, also as JSON', async () => {
+    const folder = temporaryFolder();
+    writeReport(folder, 'Main', { ...emptyResult('main-results'), contrasts });
+    const html = readFileSync(await writeIndex(folder), 'utf8');
+    expect(html.match(/<li id="claim-/g)).toHaveLength(PAPER_CLAIMS.length);
+    expect(html).toContain('<a href="main-results.html#cell-gap-table">');
+    const { claims } = JSON.parse(readFileSync(path.join(folder, 'index.json'), 'utf8')) as {
+      claims: { id: string }[];
+    };
+    expect(claims.map(({ id }) => id)).toEqual(PAPER_CLAIMS.map(({ id }) => id));
+  });
+});
