@@ -26,7 +26,7 @@ import {
   type Job,
   type WorkContext,
 } from './experiment.js';
-import { provenanceOf, requireResults } from './records.js';
+import { mergeProvenance, requireResults } from './records.js';
 import { requireFolders } from '../policy/model-files.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
@@ -203,7 +203,7 @@ export async function answerSample<T>(
 }
 
 /** The computation of an experiment that compares trained runs by their answers. */
-export const answersOf = (
+export const answerComputation = (
   runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
   more: Pick<Computation, 'prepare'> = {},
 ): Computation =>
@@ -271,18 +271,18 @@ export async function loadAnswers(
   return {
     answers,
     curves: await readCurves(runs, methodOf),
-    provenance: provenanceOf(done, { ...seedsOf(runs), ...(await drawOf()) }),
+    provenance: mergeProvenance(done, { ...listSeeds(runs), ...(await readQuestionProvenance()) }),
   };
 }
 
 /** Seeds of the initial models and of RL, for the provenance. */
-export const seedsOf = (runs: readonly PolicyRun[]): Provenance => ({
+export const listSeeds = (runs: readonly PolicyRun[]): Provenance => ({
   warmUps: [...new Set(runs.map(({ warmUp }) => warmUp))].sort(),
   seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
 });
 
 /** The evaluated questions, for the provenance. */
-export async function drawOf(): Promise<Provenance> {
+export async function readQuestionProvenance(): Promise<Provenance> {
   const draw = await readDraw();
   return draw === null
     ? { questions: 'dev, some of which selected the adapters: no test is drawn for these weights' }

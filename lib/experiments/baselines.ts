@@ -22,7 +22,7 @@ import { figureText } from '../report/text.js';
 import { titleOf } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import { KINDS } from '../training/zerosearch.js';
-import { answersOf, count, loadAnswers, type AnsweredRuns } from './answers.js';
+import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperFigure, paperRows } from './paper.js';
@@ -30,8 +30,15 @@ import { resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, WARM_UPS } from './runs.js';
 import { loadTiming, summariseTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from './trade-off-chart.js';
-import { trainingOf } from './train-runs.js';
-import { aheadFromEachModel, holm, LEVEL, partsAhead, pOf, type PaperClaim } from './verdicts.js';
+import { planTraining } from './train-runs.js';
+import {
+  aheadFromEachModel,
+  holm,
+  LEVEL,
+  partsAhead,
+  pValue,
+  type PaperClaim,
+} from './verdicts.js';
 
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that are compared. */
@@ -117,8 +124,8 @@ export function comparedRuns(root?: string): PolicyRun[] {
 export const baselines: Experiment = {
   name: 'baselines',
   title: 'every baseline of Table 2, and PPO',
-  computation: answersOf(() => comparedRuns(), {
-    prepare: trainingOf(baselineRuns, () => COMPARED.flatMap(methodRuns)),
+  computation: answerComputation(() => comparedRuns(), {
+    prepare: planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
   }),
   result: compareBaselines,
   claims: baselineClaims,
@@ -177,7 +184,7 @@ const PREDICTED: readonly Predicted[] = [
  * Differences with p after Holm's correction over all of them, and the side they are on.
  */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {
-  const ps = holm(differences.map((found) => pOf({ found, threshold: 0 })));
+  const ps = holm(differences.map((found) => pValue({ found, threshold: 0 })));
   return differences.map((row, i) => {
     const isUndecided = ps[i] > LEVEL || (row.low <= 0 && row.high >= 0);
     const side = isUndecided ? 'undecided' : row.low > 0 ? 'ahead' : 'behind';

@@ -20,7 +20,7 @@ import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { resultParts, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../training/checkpoints.js';
-import { OURS, partsWhere, type Numbers, type PaperClaim } from './verdicts.js';
+import { OURS, selectParts, type Numbers, type PaperClaim } from './verdicts.js';
 import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
 
 /**
@@ -50,7 +50,7 @@ export const decompositionClaims: readonly PaperClaim[] = [
         return INITIAL_MODELS.flatMap((model) => {
           const cell = { ...OURS, model, subset: 'all', metric: 'parallelizing_f1' };
           const of = `F1 (${model}; always: ${figureText(always)})`;
-          return partsWhere(rows, cell, { of, unit: 'number', side: 'above', threshold: always });
+          return selectParts(rows, cell, { of, unit: 'number', side: 'above', threshold: always });
         });
       },
     },

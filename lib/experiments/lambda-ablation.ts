@@ -13,14 +13,14 @@ import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curve
 import { figureText, pointsText } from '../report/text.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { listed } from '../text/listed.js';
-import { answersOf, count, loadAnswers } from './answers.js';
+import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
 import { resultParts, summarise, type Predicted } from './report.js';
 import { tradeOffChart } from './trade-off-chart.js';
-import { ofWholeWarmUps, SEEDS, WARM_UPS } from './runs.js';
-import { trainingOf } from './train-runs.js';
-import { partsAhead, partsWhere, type PaperClaim } from './verdicts.js';
+import { dropIncompleteSeeds, SEEDS, WARM_UPS } from './runs.js';
+import { planTraining } from './train-runs.js';
+import { partsAhead, selectParts, type PaperClaim } from './verdicts.js';
 
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardOptions('paper');
@@ -166,7 +166,7 @@ const lambdaClaims: readonly PaperClaim[] = [
             against: lambdaMethod({ lambdaD, lambdaS: 0 }),
           };
           const cell = { ...sides, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
-          return partsWhere(contrasts, cell, { of, unit: 'number', side: 'below', threshold: 0 });
+          return selectParts(contrasts, cell, { of, unit: 'number', side: 'below', threshold: 0 });
         }),
     },
   },
@@ -175,7 +175,9 @@ const lambdaClaims: readonly PaperClaim[] = [
 export const lambdaAblation: Experiment = {
   name: 'lambda-ablation',
   title: 'training with other weights of the decomposition and the search-count reward',
-  computation: answersOf(() => ofWholeWarmUps(lambdaRuns()), { prepare: trainingOf(lambdaRuns) }),
+  computation: answerComputation(() => dropIncompleteSeeds(lambdaRuns()), {
+    prepare: planTraining(lambdaRuns),
+  }),
   result: compareLambdas,
   claims: lambdaClaims,
 };

@@ -19,12 +19,12 @@ import { trainingRows } from '../report/curves.js';
 import { metricInfo, titleOf } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, pointsText } from '../report/text.js';
-import { answersOf, count, loadAnswers } from './answers.js';
+import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, ResultParts } from './experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
 import { percent, resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, WARM_UPS } from './runs.js';
-import { trainingOf } from './train-runs.js';
+import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, partsAhead, type PaperClaim } from './verdicts.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
@@ -152,8 +152,8 @@ export function wholeRuns(root?: string): PolicyRun[] {
 export const mainResults: Experiment = {
   name: 'main-results',
   title: 'every method on all questions',
-  computation: answersOf(() => wholeRuns(), {
-    prepare: trainingOf(() => mainRuns().filter(hasOwnTraining)),
+  computation: answerComputation(() => wholeRuns(), {
+    prepare: planTraining(() => mainRuns().filter(hasOwnTraining)),
   }),
   result: compareMethods,
   claims: mainClaims,

@@ -25,7 +25,7 @@ import {
   aheadFromEachModel,
   fromEachModel,
   OURS,
-  partsWhere,
+  selectParts,
   type Numbers,
   type PaperClaim,
   type Part,
@@ -116,7 +116,7 @@ const costRatio = ({ contrasts }: Numbers, metric: string, threshold: number): P
     const sides = { ...OURS, against: 'search-r1', model };
     const cell = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
     const of = `${name}, ratio`;
-    return partsWhere(contrasts, cell, { of, unit: 'number', side: 'below', threshold });
+    return selectParts(contrasts, cell, { of, unit: 'number', side: 'below', threshold });
   });
 const paperCost = (metric: string): number => paperRatio({ subset: 'parallelizable', metric });
 

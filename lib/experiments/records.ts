@@ -70,7 +70,7 @@ const distinct = (values: readonly unknown[]): unknown => {
 };
 
 /** The provenance of several records as one. */
-export function provenanceOf(
+export function mergeProvenance(
   done: readonly Done<unknown, unknown>[],
   more: Provenance = {},
 ): Provenance {

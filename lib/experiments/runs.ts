@@ -13,7 +13,10 @@ export const WARM_UPS = [1, 2, 3];
 export const SEEDS = [1, 2];
 
 /** Drops seeds of initial models with untrained runs: compared settings share models. */
-export const ofWholeWarmUps = (runs: readonly PolicyRun[], root = CHECKPOINTS): PolicyRun[] => {
+export const dropIncompleteSeeds = (
+  runs: readonly PolicyRun[],
+  root = CHECKPOINTS,
+): PolicyRun[] => {
   const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
   return runs.filter(({ warmUp }) => !missing.has(warmUp));
 };

@@ -12,10 +12,16 @@ import { type Provenance, configHash } from '../io/provenance.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { count, drawOf, evaluationHash, seedsOf, stratifiedSample } from './answers.js';
+import {
+  count,
+  readQuestionProvenance,
+  evaluationHash,
+  listSeeds,
+  stratifiedSample,
+} from './answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
-import { provenanceOf, readRecords, type Done } from './records.js';
+import { mergeProvenance, readRecords, type Done } from './records.js';
 import {
   INITIAL_MODELS,
   isTrained,
@@ -160,15 +166,15 @@ export interface Timing {
   provenance: Provenance;
 }
 
-/** Timed answers, or null where some are missing with these weights and data. */
+/** Timed answers, or null if some are missing for these weights and data. */
 export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
   const results = await readRecords(experiment, folder);
   const done = results.flatMap(({ done }) => done ?? []) as Done<Contest, Recorded>[];
   if (done.length === 0 || done.length < results.length) return null;
-  const seeds = seedsOf(done.flatMap(({ job }) => job.input));
+  const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {
     answers: done.flatMap(({ record }) => record.value.answers),
-    provenance: provenanceOf(done, { ...seeds, ...(await drawOf()) }),
+    provenance: mergeProvenance(done, { ...seeds, ...(await readQuestionProvenance()) }),
   };
 }
 

@@ -33,9 +33,9 @@ import {
   answerSample,
   count,
   dataHash,
-  drawOf,
+  readQuestionProvenance,
   evaluationHash,
-  seedsOf,
+  listSeeds,
   stratifiedSample,
 } from './answers.js';
 import {
@@ -46,9 +46,9 @@ import {
   type WorkContext,
 } from './experiment.js';
 import { resultParts, summarise, type Predicted } from './report.js';
-import { provenanceOf, requireResults } from './records.js';
+import { mergeProvenance, requireResults } from './records.js';
 import { SEEDS, WARM_UPS } from './runs.js';
-import { trainingOf } from './train-runs.js';
+import { planTraining } from './train-runs.js';
 import { partsAhead, type PaperClaim } from './verdicts.js';
 
 interface TopKSetting {
@@ -212,7 +212,7 @@ export const topK: Experiment = {
   title: 'passages per query, for BM25, exact and HNSW search',
   computation: computation<TopKInput, Recorded>({
     jobs: listJobs,
-    prepare: trainingOf(topKRuns),
+    prepare: planTraining(topKRuns),
     work: async (input, context) =>
       input === 'recall'
         ? { recall: await measureRecall(context) }
@@ -332,8 +332,8 @@ export async function comparePassages(
     .map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
-  const draw = { ...seedsOf(runs), ...(await drawOf()) };
-  const provenance = { ...provenanceOf(done, draw), numQuestions, recall };
+  const draw = { ...listSeeds(runs), ...(await readQuestionProvenance()) };
+  const provenance = { ...mergeProvenance(done, draw), numQuestions, recall };
   const settings: SummaryOptions = {
     measures: MEASURES,
     pairs: pairs(),

@@ -265,7 +265,7 @@ export async function trainRuns(
  * Trains the missing runs of an experiment and their initial models.
  * @param similar runs whose metrics estimate the time
  */
-export function trainingOf(
+export function planTraining(
   runs: () => readonly PolicyRun[],
   similar: () => readonly PolicyRun[] = runs,
 ): Preparation {

@@ -12,13 +12,13 @@ import { printTrajectory, type Trajectory, type With } from '../rollout/trajecto
 import { executedSearches } from '../text/response.js';
 import {
   answerSample,
-  drawOf,
+  readQuestionProvenance,
   evaluationHash,
   type SampleOptions,
   stratifiedSample,
 } from './answers.js';
 import { computation, type Experiment, type Job } from './experiment.js';
-import { provenanceOf, requireResults } from './records.js';
+import { mergeProvenance, requireResults } from './records.js';
 import { isTrained, type PolicyRun, runName } from '../training/checkpoints.js';
 
 const SEED = 1;
@@ -106,6 +106,6 @@ export async function loadTrajectories(
   const byRun = done.map(({ record }) => record.value.lines);
   return {
     lines: byRun[0].flatMap((_, question) => byRun.map((lines) => lines[question])),
-    provenance: provenanceOf(done, { seeds: [SEED], ...(await drawOf()) }),
+    provenance: mergeProvenance(done, { seeds: [SEED], ...(await readQuestionProvenance()) }),
   };
 }

@@ -25,7 +25,7 @@ const numbersOf = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The figures with the given fields, as parts of a claim. */
-export const partsWhere = (
+export const selectParts = (
   items: Numbers['rows'],
   fields: Fields,
   part: Omit<Part, 'found'>,
@@ -39,7 +39,7 @@ export const OURS = { method: 'parallelsearch', benchmark: 'all' };
  * unless `fields` say otherwise.
  */
 export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): Part[] =>
-  partsWhere(
+  selectParts(
     contrasts,
     { ...OURS, metric: 'em', kind: 'difference', ...fields },
     { of, unit: 'points', side: 'above', threshold: 0 },
@@ -98,7 +98,7 @@ export const LEVEL = 0.05;
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
 
 /** Two-sided p of a figure against its threshold, by the width of its interval. */
-export function pOf({ found, threshold }: Pick<Part, 'found' | 'threshold'>): number {
+export function pValue({ found, threshold }: Pick<Part, 'found' | 'threshold'>): number {
   const error = (found.high - found.low) / INTERVAL_WIDTH;
   if (error === 0) return found.value === threshold ? 1 : 0;
   return 2 * cumulativeNormal(-Math.abs(found.value - threshold) / error);
@@ -129,7 +129,7 @@ export function judgeClaims(
     return claims.map((claim) => judge(claim, name, result ? numbersOf(result) : null));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
-  const ps = holm(decided.map((claim) => pOf(decidingPart(claim))));
+  const ps = holm(decided.map((claim) => pValue(decidingPart(claim))));
   decided.forEach((claim, i) => {
     claim.p = ps[i];
     if (ps[i] > LEVEL) claim.verdict = 'not shown';
@@ -139,7 +139,7 @@ export function judgeClaims(
 
 /** The least certain figure, or the one most against the claim if it is contradicted. */
 const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): Part =>
-  verdict === 'contradicted' ? least(parts.filter(isOpposite), pOf)! : greatest(parts, pOf)!;
+  verdict === 'contradicted' ? least(parts.filter(isOpposite), pValue)! : greatest(parts, pValue)!;
 
 function judge(
   { id, claim, paper, tables, evidence }: PaperClaim,

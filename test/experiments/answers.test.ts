@@ -1,5 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answersOf, evaluationBatchSize, type Answers } from '../../lib/experiments/answers.js';
+import {
+  answerComputation,
+  evaluationBatchSize,
+  type Answers,
+} from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
 import type { PolicyRun } from '../../lib/training/checkpoints.js';
 import { loadWorld, type World } from '../../lib/retrieval/world.js';
@@ -7,7 +11,7 @@ import { evaluatedQuestions } from '../../lib/data/question.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', warmUp: 1, seed: 1 };
-const computation = answersOf(() => [RUN]);
+const computation = answerComputation(() => [RUN]);
 let world: World;
 
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import {
   meanRanks,
   trainingSpread,
 } from '../../lib/experiments/baselines.js';
-import { trainingOf } from '../../lib/experiments/train-runs.js';
+import { planTraining } from '../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/checkpoints.js';
 import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
@@ -195,7 +195,7 @@ describe('the report', () => {
 });
 
 it('estimates training by similar runs', async () => {
-  const training = trainingOf(
+  const training = planTraining(
     () => baselineRuns().map((run) => ({ ...run, seed: 99 })),
     () => [{ method: 'search-r1', model: 'base', warmUp: 1, seed: 1 }],
   );

@@ -8,7 +8,7 @@ import {
   recordResults,
   runJobs,
 } from '../../lib/experiments/jobs.js';
-import { provenanceOf, requireResults, readRecords } from '../../lib/experiments/records.js';
+import { mergeProvenance, requireResults, readRecords } from '../../lib/experiments/records.js';
 import { recordStore } from '../../lib/io/records.js';
 import { folderForEach } from '../folder.js';
 
@@ -148,7 +148,7 @@ describe('runJobs', () => {
       isOwn: false,
       record: { value: 99, provenance: { recorded: '1 anew' } },
     });
-    expect(provenanceOf([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
+    expect(mergeProvenance([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
     expect((await run(experiment, { budgetSeconds: 0 })).tasks).toEqual([]);
     // Without a budget, everything is computed.
     await run(experiment);

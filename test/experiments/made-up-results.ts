@@ -1,4 +1,4 @@
-/** Results that no experiment has computed. */
+/** Made-up results. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
@@ -30,7 +30,7 @@ export const emptyResult = (name: string): ExperimentResult => ({
   provenance: {},
 });
 
-/** Writes a result and what the index reads of its page. */
+/** Writes a result and the information of its page. */
 export function writeReport(folder: string, title: string, result: ExperimentResult): void {
   const { name } = result;
   const info: ReportInfo = { name, title, description: '', figures: [] };

@@ -22,7 +22,7 @@ describe('figures of the paper', () => {
       0.9975,
     ],
     ['lambda_d=0.15,lambda_s=0', 'instruct', 'hotpotqa', 'parallelizable', 'model_calls', 2.67],
-    // printed nowhere
+    // Not in the paper
     ['parallelsearch', 'base', 'all', 'all', 'em', null],
     ['r1', 'base', 'hotpotqa', 'parallelizable', 'em', null],
     ['parallelsearch', 'base', 'hotpotqa', 'hybrid', 'em', null],
@@ -32,7 +32,7 @@ describe('figures of the paper', () => {
     expect(paperFigure({ method, model, benchmark, subset, metric })).toBe(expected);
   });
 
-  it('are found by any of their fields, with methods called as they are here', () => {
+  it('are found by any fields, with our method names', () => {
     const cell = { method: 'search-r1', subset: 'parallelizable', metric: 'em' };
     const dataSets = new Set(paperRows(cell).map(({ benchmark }) => benchmark));
     expect([...dataSets]).toEqual(['hotpotqa', '2wikimultihopqa', 'MultihopRAG']);
@@ -42,27 +42,27 @@ describe('figures of the paper', () => {
 
 describe('means of the paper’s tables', () => {
   const gains = paperGains('parallelizable');
-  const gainOf = (model: string, countsOnce: 'data set' | 'question') =>
+  const selectGain = (model: string, countsOnce: 'data set' | 'question') =>
     matching(gains, { model, countsOnce })[0];
 
-  it('give "+12.7 %" as points of the instruct backbone, and of nothing else: (1.947 - 1.565) / 3', () => {
-    const instruct = gainOf('instruct', 'data set');
+  it('give "+12.7 %" only as points of the instruct model: (1.947 - 1.565) / 3', () => {
+    const instruct = selectGain('instruct', 'data set');
     expect(instruct.difference).toBeCloseTo((1.947 - 1.565) / 3, 12);
     const figures = gains.flatMap(({ difference, relative }) => [difference, relative]);
     expect(figures.filter((x) => (100 * x).toFixed(1) === '12.7')).toEqual([instruct.difference]);
   });
 
-  it('count questions by Table 5: 1,487, 3,040 and 856', () => {
+  it('weight questions by Table 5: 1,487, 3,040 and 856', () => {
     const [ours, theirs] = [
       [0.656, 0.65, 0.641],
       [0.58, 0.476, 0.509],
     ].map(
       ([hotpot, wiki, news]) => (hotpot * 1487 + wiki * 3040 + news * 856) / (1487 + 3040 + 856),
     );
-    expect(gainOf('instruct', 'question').difference).toBeCloseTo(ours - theirs, 12);
+    expect(selectGain('instruct', 'question').difference).toBeCloseTo(ours - theirs, 12);
   });
 
-  it('read Table 6, whose exact match is in percent, as shares', () => {
+  it('convert the percentages of Table 6 to shares', () => {
     const cell = { method: 'parallelsearch', model: 'base', subset: 'sequential', metric: 'em' };
     expect(paperMean(cell)).toBeCloseTo((0.4061 + 0.2608 + 0.9115) / 3, 12);
   });

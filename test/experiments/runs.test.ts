@@ -15,7 +15,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../lib/training/checkpoints.js';
-import { ofWholeWarmUps, keptSteps } from '../../lib/experiments/runs.js';
+import { dropIncompleteSeeds, keptSteps } from '../../lib/experiments/runs.js';
 import { topKRuns } from '../../lib/experiments/top-k.js';
 import { temporaryFolder } from '../folder.js';
 
@@ -26,7 +26,7 @@ describe('the runs', () => {
   const ofMethod = (method: string): PolicyRun[] =>
     mainRuns().filter((run) => run.method === method);
 
-  it('have names of their own, which say what differs and are good for files', () => {
+  it('have unique names that are valid file names', () => {
     const names = all.map(runName);
     expect(new Set(names).size).toBe(names.length);
     expect(names).toEqual(
@@ -40,47 +40,47 @@ describe('the runs', () => {
     for (const name of [...names, ...mainRuns().map(runName)]) expect(name).toMatch(/^[\w.-]+$/);
   });
 
-  it('are trained for the main comparison, the weights of the rewards and the passages a query, each once', () => {
+  it('are trained once for the main comparison, reward weights and passages per query', () => {
     const names = all.map(runName);
     expect(names).toEqual(expect.arrayContaining([...lambdaRuns(), ...topKRuns()].map(runName)));
-    // Two methods from six models with two seeds, one in four turns; seven other weights
-    // and two methods with one passage from three.
+    // Two methods, six models, two seeds; one method in four turns; from three models:
+    // seven reward weights, and two methods with one passage.
     expect(names).toHaveLength(2 * 6 * 2 + 6 + 7 * 3 + 2 * 3);
   });
 
-  it('compare both methods from every initial model, with two seeds', () => {
+  it('compare both methods from every initial model with two seeds', () => {
     const of = (method: string): string[] =>
       ofMethod(method).map(({ model, warmUp, seed }) => `${model} ${warmUp} ${seed}`);
     expect(new Set(of('search-r1')).size).toBe(12);
     expect(of('search-r1')).toEqual(of('parallelsearch'));
   });
 
-  it('answer without training once from every initial model; what needs no model, once of each kind', () => {
+  it('include one untrained run per initial model and prompt', () => {
     for (const method of ['r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'])
       expect(ofMethod(method)).toHaveLength(6);
     expect(ofMethod('lookup')).toHaveLength(2);
   });
 
-  it('have the same steps, rollouts and tokens in training', () => {
-    const effortOf = (run: PolicyRun): unknown => {
+  it('train with the same steps, rollouts and tokens', () => {
+    const trainingCost = (run: PolicyRun): unknown => {
       const { grpo, lora, rollout } = configOf(run);
       return { grpo, lora, tokens: [rollout.maxNewTokens, rollout.maxInformationTokens] };
     };
-    for (const run of all) expect(effortOf(run)).toEqual(effortOf(all[0]));
+    for (const run of all) expect(trainingCost(run)).toEqual(trainingCost(all[0]));
     expect(configOf(all[0])).toMatchObject({
       grpo: { steps: 200 },
       rollout: { topK: 3, maxSearchTurns: 6 },
     });
   });
 
-  it('answer as they are trained: in four turns, with one passage a query', () => {
+  it('answer with the rollout settings of their training', () => {
     for (const run of all) expect(rolloutOf(run)).toEqual(configOf(run).rollout);
     const fewer: PolicyRun = { ...RUN, method: 'search-r1:b4' };
     expect(rolloutOf(fewer)).toEqual({ ...rolloutOf(RUN), maxSearchTurns: 4 });
     expect(rolloutOf({ ...RUN, topK: 1 })).toEqual({ ...rolloutOf(RUN), topK: 1 });
   });
 
-  it('keep steps of one run of each method', () => {
+  it('keep steps of one run per method', () => {
     const first = { ...RUN, warmUp: 1 };
     expect(keptSteps(first)).toEqual([25, 75]);
     const others = [
@@ -96,7 +96,7 @@ describe('the runs', () => {
 describe('weights', () => {
   const root = temporaryFolder();
 
-  it('are the model’s and those of training, perhaps by another method; without them a run is not trained', () => {
+  it('are the model’s and the adapter’s, perhaps of another method; without them a run is untrained', () => {
     const [model, adapter] = ['instruct-2', 'instruct-2-search-r1-seed1'].map((name) =>
       join(root, name),
     );
@@ -113,30 +113,30 @@ describe('weights', () => {
     expect(isTrained(RUN, root)).toBe(true);
   });
 
-  it('of a warm-up count where no run of that warm-up is missing', () => {
+  it('count only for seeds of initial models without missing runs', () => {
     const others = [1, 2].map((warmUp): PolicyRun => ({ ...RUN, method: 'r1', warmUp }));
-    expect(ofWholeWarmUps([RUN, ...others], root)).toEqual([RUN, others[1]]);
+    expect(dropIncompleteSeeds([RUN, ...others], root)).toEqual([RUN, others[1]]);
     const untrained = { ...RUN, seed: 2 };
-    expect(ofWholeWarmUps([RUN, untrained, ...others], root)).toEqual([]);
+    expect(dropIncompleteSeeds([RUN, untrained, ...others], root)).toEqual([]);
   });
 
-  it('are found by the name of a model, and the names that there are stand in the error', () => {
+  it('are found by the name of a model; the error lists the names', () => {
     expect(modelNames(root)).toEqual(['instruct-2']);
     expect(parseModelName('instruct-2')).toEqual({ model: 'instruct', warmUp: 2 });
     for (const other of ['instruct', 'instruct-2-search-r1-seed1'])
       expect(parseModelName(other)).toBeNull();
     expect(modelPath('instruct-2', root)).toBe(join(root, 'instruct-2'));
-    expect(() => modelPath('base-1', root)).toThrow('Expected a model of instruct-2, or a folder');
+    expect(() => modelPath('base-1', root)).toThrow(/instruct-2/);
   });
 });
 
-describe('a warm-up and a seed are compared', () => {
+describe('wholeRuns', () => {
   const root = temporaryFolder();
   const train = (runs: readonly PolicyRun[]): void =>
     runs
       .flatMap((run) => weightFolders(run, root))
       .forEach((folder) => mkdirSync(folder, { recursive: true }));
-  const unitsOf = (runs: readonly PolicyRun[]): string[] =>
+  const seedPairs = (runs: readonly PolicyRun[]): string[] =>
     [...new Set(runs.map(({ warmUp, seed }) => `${warmUp} ${seed}`))].sort();
   const compared = (warmUp: number, seed: number): PolicyRun[] =>
     mainRuns().filter(
@@ -146,21 +146,21 @@ describe('a warm-up and a seed are compared', () => {
         ['search-r1', 'parallelsearch'].includes(run.method),
     );
 
-  it('once both methods have them from both kinds of model', () => {
+  it('have both methods from both initial models', () => {
     expect(wholeRuns(root)).toEqual([]);
     train(compared(1, 1));
     train(compared(1, 2).slice(1));
     train(compared(2, 1).slice(0, 1));
-    expect(unitsOf(wholeRuns(root))).toEqual(['1 1']);
+    expect(seedPairs(wholeRuns(root))).toEqual(['1 1']);
     expect(wholeRuns(root).map(({ method }) => method)).toContain('untrained:drill');
     train(compared(1, 2));
-    expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '1 2']);
+    expect(seedPairs(wholeRuns(root))).toEqual(['1 1', '1 2']);
   });
 
-  it('and a further seed once all these warm-ups have it', () => {
+  it('have a further seed once every initial model has it', () => {
     train(compared(2, 1));
-    expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '2 1']);
+    expect(seedPairs(wholeRuns(root))).toEqual(['1 1', '2 1']);
     train(compared(2, 2));
-    expect(unitsOf(wholeRuns(root))).toEqual(['1 1', '1 2', '2 1', '2 2']);
+    expect(seedPairs(wholeRuns(root))).toEqual(['1 1', '1 2', '2 1', '2 2']);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { DevPoint } from '../../lib/experiments/publish.js';
 import { adapterFolder, configOf, type PolicyRun } from '../../lib/training/checkpoints.js';
-import { publishBest, recordedSeconds, trainingOf } from '../../lib/experiments/train-runs.js';
+import { publishBest, recordedSeconds, planTraining } from '../../lib/experiments/train-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
@@ -96,15 +96,15 @@ describe('publishBest', () => {
   });
 });
 
-describe('trainingOf', () => {
+describe('planTraining', () => {
   it('plans only untrained runs, with an estimate from trained ones', async () => {
-    expect(await trainingOf(() => [KEPT]).plan()).toBeNull();
+    expect(await planTraining(() => [KEPT]).plan()).toBeNull();
     const seconds = await recordedSeconds(join(adapterFolder(KEPT), 'metrics.jsonl'), [
       'rollout_seconds',
       'update_seconds',
     ]);
     expect(seconds).toBeGreaterThan(0);
-    expect(await trainingOf(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
+    expect(await planTraining(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
       work: '1 of 2 runs to train (200 steps)',
       seconds: seconds / 2,
     });
@@ -114,9 +114,11 @@ describe('trainingOf', () => {
     const untrained = { ...KEPT, seed: 99 };
     const simulator = { ...untrained, method: 'zerosearch:simulator' };
     const needsIt = { ...untrained, method: 'zerosearch' };
-    expect((await trainingOf(() => [simulator, needsIt]).plan())?.work).toContain('2 of 2 runs');
-    expect((await trainingOf(() => [simulator, untrained]).plan())?.work).toContain('1 of 2 runs');
-    expect(await trainingOf(() => [simulator, KEPT]).plan()).toBeNull();
+    expect((await planTraining(() => [simulator, needsIt]).plan())?.work).toContain('2 of 2 runs');
+    expect((await planTraining(() => [simulator, untrained]).plan())?.work).toContain(
+      '1 of 2 runs',
+    );
+    expect(await planTraining(() => [simulator, KEPT]).plan()).toBeNull();
   });
 
   it('estimates recorded seconds without pauses; 0 without a file', async () => {

@@ -10,7 +10,7 @@ import { type Provenance, configHash } from '../../io/provenance.js';
 import { intervalChart } from '../../report/chart.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { count, dataHash, drawOf } from '../answers.js';
+import { count, dataHash, readQuestionProvenance } from '../answers.js';
 import {
   computation,
   type Experiment,
@@ -19,7 +19,7 @@ import {
   type WorkContext,
 } from '../experiment.js';
 import { percent, resultParts, type Predicted } from '../report.js';
-import { provenanceOf, requireResults } from '../records.js';
+import { mergeProvenance, requireResults } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
   askingTitle,
@@ -278,11 +278,11 @@ export async function summariseTimes(folder?: string): Promise<ResultParts> {
   const repeats = LATENCY_RETRIEVERS.map(({ name, repeats }) => [name, repeats * seeds.length]);
   const loads = [...new Set(values.flatMap(({ load }) => load ?? []))];
   const tidy = summariseLatency(measured, generation, {
-    ...provenanceOf(done, {
+    ...mergeProvenance(done, {
       seeds,
       repeats: Object.fromEntries(repeats) as Record<string, number>,
       warmUps,
-      ...(await drawOf()),
+      ...(await readQuestionProvenance()),
     }),
     backend: 'none: retrieval only',
     ...(loads.length > 0 && { load: loads.join('; ') }),

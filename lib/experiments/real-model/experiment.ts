@@ -27,7 +27,7 @@ import {
 } from '../experiment.js';
 import { FAILURES } from '../failures.js';
 import { percent, resultParts, summarise, type Predicted } from '../report.js';
-import { provenanceOf, requireResults, readRecords, type Done } from '../records.js';
+import { mergeProvenance, requireResults, readRecords, type Done } from '../records.js';
 import { SECONDS, summariseTiming, timeAnswers, type TimedAnswer, type Timing } from '../timing.js';
 import {
   adapterPath,
@@ -356,9 +356,9 @@ async function readRealModel(folder?: string): Promise<RealRead> {
     ),
     curves: await readCurves('metrics.jsonl'),
     dev: await readDev(),
-    provenance: provenanceOf(done, ABOUT),
+    provenance: mergeProvenance(done, ABOUT),
     timed: timed
-      ? { answers: timed.record.value.answers, provenance: provenanceOf([timed], ABOUT) }
+      ? { answers: timed.record.value.answers, provenance: mergeProvenance([timed], ABOUT) }
       : null,
   };
 }
