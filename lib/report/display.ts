@@ -15,7 +15,7 @@ import { plainTable, type Table } from './table.js';
 export type MimeBundle = Record<string, unknown>;
 
 /** A result for notebooks: {@link ResultParts} with data frames in place of rows. */
-export interface ReportResults extends About {
+export interface ReportResults extends Required<About> {
   kind: 'results';
   /** One row per figure. */
   rows: Frame;
@@ -32,10 +32,12 @@ export const createResults = ({
   contrasts,
   frames = {},
   figures = {},
+  predictions = [],
   ...about
 }: ResultParts): ReportResults => ({
   ...about,
   kind: 'results',
+  predictions,
   rows: frameOf(rows),
   contrasts: frameOf(contrasts),
   frames: Object.fromEntries(Object.entries(frames).map(([name, items]) => [name, frameOf(items)])),
