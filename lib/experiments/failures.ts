@@ -91,7 +91,7 @@ const DYNAMICS = [
 const MAX_CASES = 3;
 
 /** A failed answer, and where the page of trajectories shows it. */
-interface FailureCase {
+export interface FailureCase {
   failure: string;
   line: TrajectoryLine;
   address: string;

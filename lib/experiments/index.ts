@@ -11,5 +11,5 @@ export {
 } from './experiment.js';
 export { requireResults } from './records.js';
 export { loadAnswerFiles, loadResult } from './result.js';
-export { loadFailureCases, FAILURES } from './failures.js';
+export { loadFailureCases, FAILURES, type FailureCase } from './failures.js';
 export { firstSearches, type FirstSearch } from './first-search.js';
