@@ -43,7 +43,7 @@ describe('a configuration', () => {
     ['parallelsearch', { method: 'mine' }],
     ['checkpointEvery', { checkpointEvery: 0 }],
     ['trainer', { trainer: 'dpo' }],
-    ['no settings of ppo', { ppo: { steps: 3 } }],
+    ['at ppo', { ppo: trainingPreset('search-r1:ppo', 'base-1', 1).ppo }],
   ])('is rejected with the name of what does not fit: %s', (name, overrides) => {
     expect(() => parseWith(overrides)).toThrow(name);
   });

@@ -15,7 +15,7 @@ import { sha256 } from '../../lib/io/provenance.js';
  * Of a training of two steps. Every version of Node that the tests run on has to come to
  * it.
  */
-const EXPECTED = '88efea04ce4a5a458ee2ff409bb970cf83ab377da88b59f2fda69421ffcfaf8b';
+const EXPECTED = 'HASH';
 
 describe.skipIf(!isBuilt)('a training on wasm (skipped without dist/: npm run build)', () => {
   const root = temporaryFolder();

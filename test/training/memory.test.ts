@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseTrainConfig } from '../../lib/training/config.js';
 import { isLarge, parseModelConfig } from '../../lib/policy/families.js';
+import { trainingPreset, withSettings } from '../../lib/training/config.js';
 import { trainingMemory } from '../../lib/training/memory.js';
 import { CONFIG } from './tiny.js';
 
@@ -19,16 +19,9 @@ const SMOLLM2 = parseModelConfig({
 
 /** A step of rollouts of at most so many tokens, learned from in passes of so many. */
 const config = (maxPositionEmbeddings: number, maxTokensPerPass: number, groupSize = 2) => {
-  const rollout = { prompt: 'parallel', splitQueries: true };
-  const grpo = { steps: 1, questionsPerStep: 1, groupSize, maxTokensPerPass };
-  const trained = {
-    method: 'parallelsearch',
-    model: 'smollm2',
-    rewards: { preset: 'paper' },
-    rollout,
-    grpo,
-  };
-  return [{ ...SMOLLM2, maxPositionEmbeddings }, parseTrainConfig(trained)] as const;
+  const settings = { steps: 1, questionsPerStep: 1, groupSize, maxTokensPerPass };
+  const preset = trainingPreset('parallelsearch', 'smollm2', 1);
+  return [{ ...SMOLLM2, maxPositionEmbeddings }, withSettings(preset, settings)] as const;
 };
 
 describe('trainingMemory', () => {

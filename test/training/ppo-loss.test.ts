@@ -12,7 +12,7 @@ interface PpoCase {
   lambda: number;
   advantages: number[];
   returns: number[];
-  whiten: number[];
+  whitened: number[];
   values: number[];
   loss: number;
   value_loss: number;
@@ -63,7 +63,7 @@ describe.each(cases)(
         expected.advantages,
       );
       close(returns, expected.returns);
-      close(advantages, expected.whiten);
+      close(advantages, expected.whitened);
       expect(explainedVariance(returns, oldValues.flat())).toBeCloseTo(
         expected.explained_variance,
         6,

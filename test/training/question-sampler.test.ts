@@ -5,7 +5,11 @@ import { createQuestionSampler, questionMixSchema } from '../../lib/training/que
 import { COMPARISON, HYBRID, QUESTIONS, SEQUENTIAL, SINGLE } from './tiny.js';
 
 describe('createQuestionSampler', () => {
-  const mix = questionMixSchema.parse({});
+  const mix = questionMixSchema.parse({
+    singleHop: 0.15,
+    sequential: 0.3,
+    comparisons: [0.2, 0.15, 0.1, 0.1],
+  });
 
   it('draws each kind by its share, and never a hybrid', () => {
     const draw = createQuestionSampler(QUESTIONS, {
