@@ -1,8 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
 /**
- * Files that replace modules, set the environment or add to a registry each have a process of
- * their own. The others share two processes, which load each module once: half the time.
+ * Files that replace modules, set the environment or add to a registry each have a
+ * process of their own. The others share two processes, which load each module once: half
+ * the time.
  */
 const ALONE = ['test/examples/*.test.ts', 'test/**/*.alone.test.ts'];
 

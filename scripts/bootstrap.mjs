@@ -20,7 +20,10 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILD_STAMP = 'dist/.source-hash';
-/** What lint, format and type checks keep, so that a second run only looks at what changed. */
+/**
+ * What lint, format and type checks keep, so that a second run only looks at what
+ * changed.
+ */
 const CACHE = 'node_modules/.cache/checks';
 const TOOLS = {
   tsc: 'node_modules/typescript/bin/tsc', // never node_modules/.bin/tsc: tslab brings a TypeScript of its own

@@ -2,8 +2,8 @@
  * Whether two versions of the project behave alike: the JSON of every report, 300 fresh
  * answers and two GRPO steps.
  *
- *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER   # after `npm start` there
- *   node scripts/compare-behaviour.mjs compare BEFORE AFTER       # two such folders
+ *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER # after `npm start` there
+ *   node scripts/compare-behaviour.mjs compare BEFORE AFTER # two such folders
  *
  * It only uses the command line, so it works for versions whose modules have other names.
  */

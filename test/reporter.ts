@@ -31,7 +31,7 @@ export default class FailuresReporter implements Reporter {
         for (const error of test.result().errors ?? [])
           this.printError(`${module.relativeModuleId} > ${test.fullName}`, module, error);
     }
-    for (const error of unhandledErrors) logger.printError(error as Error);
+    for (const error of unhandledErrors) logger.printError(error);
     const skipped = group(
       modules.flatMap((module) => [...module.children.allTests('skipped')]),
       reasonOf,
@@ -41,7 +41,7 @@ export default class FailuresReporter implements Reporter {
 
   private printError(title: string, module: TestModule, error: unknown): void {
     this.vitest.logger.log(`\n${title}`);
-    this.vitest.logger.printError(error as Error, { project: module.project });
+    this.vitest.logger.printError(error, { project: module.project });
   }
 }
 

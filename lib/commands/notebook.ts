@@ -172,7 +172,7 @@ export async function newNotebook(name: string): Promise<string> {
 /** The `notebook` command with its subcommands. */
 export function notebookCommand(): Command {
   const notebook = new Command('notebook').description(
-    'execute notebooks, render them as pages, create new ones',
+    'execute notebooks (notebook run), render them as pages (notebook render), create new ones (notebook new)',
   );
   notebook
     .command('run')

@@ -33,7 +33,9 @@ interface AdapterOptions {
   /** That the policy samples at, so that log-probabilities are those of the sampler. */
   temperature: number;
   maxTokensPerPass: number;
-  /** Trained together with the adapter but no part of the policy, such as a value head. */
+  /**
+   * Trained together with the adapter but no part of the policy, such as a value head.
+   */
   extraParams?: Weights;
 }
 

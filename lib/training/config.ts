@@ -1,6 +1,6 @@
 /**
- * The configuration of a training run: the preset of its method and model, overridden by a
- * file, overridden by flags. Presets hold every default; unknown keys throw.
+ * The configuration of a training run: the preset of its method and model, overridden by
+ * a file, overridden by flags. Presets hold every default; unknown keys throw.
  */
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
@@ -132,7 +132,9 @@ const schema = z
 export type TrainConfig = z.infer<typeof schema>;
 export type TrainerSettings = z.infer<typeof settings>;
 
-/** The settings that all trainers share, from the section of a configuration's trainer. */
+/**
+ * The settings that all trainers share, from the section of a configuration's trainer.
+ */
 export const trainerSettings = (config: TrainConfig): TrainerSettings => config[config.trainer]!;
 
 /** A configuration with other settings of its trainer. */
@@ -157,7 +159,9 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 /** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
 export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
-/** Models of the small world: one update per step, at a rate for which 200 steps suffice. */
+/**
+ * Models of the small world: one update per step, at a rate for which 200 steps suffice.
+ */
 const SMALL_MODEL = {
   rollout: {},
   settings: {
@@ -180,7 +184,10 @@ const SMALL_MODEL = {
   checkpointEvery: 20,
 };
 
-/** Language models, for which a step takes minutes on two cores: few steps, at LoRA's rate. */
+/**
+ * Language models, for which a step takes minutes on two cores: few steps, at LoRA's
+ * rate.
+ */
 const LANGUAGE_MODEL: typeof SMALL_MODEL = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   settings: {
@@ -202,7 +209,9 @@ const CLIPPED = { clip: 0.2, beta: 0.001 };
 /** Share of the steps over which PPO's learning rate rises (App. A.4). */
 const PPO_WARM_UP = 0.285;
 
-/** What a trainer has in place of, and in addition to, the settings of the model's scale. */
+/**
+ * What a trainer has in place of, and in addition to, the settings of the model's scale.
+ */
 function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): object {
   const numRollouts = settings.questionsPerStep * settings.groupSize;
   const askOnce = { questionsPerStep: numRollouts, groupSize: 1 };
@@ -229,7 +238,8 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): 
     case 'rejection-sampling':
       return askFive;
     case 'demonstrations':
-      // Few enough to leave reward something to teach. Three of four that are drawn are used.
+      // Few enough to leave reward something to teach. Three of four that are drawn are
+      // used.
       return { steps: 120, questionsPerStep: 10, groupSize: 1, learningRate: 1e-3, warmupSteps: 4 };
     case 'zerosearch':
       // Numbers of its released scripts.

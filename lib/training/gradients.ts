@@ -32,9 +32,9 @@ interface PassStates {
 }
 
 /**
- * The share of the loss that some rows have, from the log-probabilities (M) of their trained
- * tokens, row by row. `read` names tensors whose values are read after the pass, because
- * GPU reads are asynchronous.
+ * The share of the loss that some rows have, from the log-probabilities (M) of their
+ * trained tokens, row by row. `read` names tensors whose values are read after the pass,
+ * because GPU reads are asynchronous.
  */
 export type TokenLoss<Row> = (
   logProbs: tf.Tensor1D,
@@ -68,8 +68,8 @@ export async function rowGradients<Row extends Sequence>(
     const passRows = indices.map((i) => rows[i]);
     const kept: Record<string, tf.Tensor> = {};
     const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
-      // Small models keep the arithmetic their trainings have always had, so that runs give
-      // the same bytes.
+      // Small models keep the arithmetic their trainings have always had, so that runs
+      // give the same bytes.
       const logProbs = batchLogProbs(
         weightsOf(newest),
         batch,

@@ -1,12 +1,13 @@
 /**
- * Group relative policy optimisation (Shao et al. 2024, arXiv 2402.03300), as ParallelSearch
- * and Search-R1 use it. Details and departures:
+ * Group relative policy optimisation (Shao et al. 2024, arXiv 2402.03300), as
+ * ParallelSearch and Search-R1 use it. Details and departures:
  *
  * 1. The deviation of a group is `torch.std` (n - 1), as in the authors' script.
  * 2. The loss is the mean over all tokens of a mini-batch (verl, DAPO Eq. 8), not over
  *    rollouts first.
  * 3. The KL to the initial model is part of the loss, not of the reward.
- * 4. Groups of equal rewards are skipped (`frac_reward_zero_std`): all they add is their KL.
+ * 4. Groups of equal rewards are skipped (`frac_reward_zero_std`): all they add is their
+ *    KL.
  * 5. Log-probabilities are those of the distribution sampled from (temperature included);
  *    the old ones are the sampler's own.
  * 6. A reward can give each search turn a value, whose advantage is added on its tokens.
@@ -104,8 +105,8 @@ interface GrpoTokens {
 }
 
 /**
- * min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 + clip].
- * Differentiable in `logProbs`. The caller disposes of the result.
+ * min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 +
+ * clip]. Differentiable in `logProbs`. The caller disposes of the result.
  */
 export function clippedObjective(
   logProbs: tf.Tensor1D,
@@ -114,15 +115,15 @@ export function clippedObjective(
 ): tf.Tensor1D {
   const ratio = tf.exp(tf.sub(logProbs, oldLogProbs));
   const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), advantages);
-  // Not tf.where, whose gradient needs one of the comparison. Equal shapes, because tfjs's
-  // gradient is wrong for broadcast ones.
+  // Not tf.where, whose gradient needs one of the comparison. Equal shapes, because
+  // tfjs's gradient is wrong for broadcast ones.
   return tf.minimum(tf.mul(ratio, advantages), clipped);
 }
 
 /**
  * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's
- * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy. Differentiable
- * in `logProbs`. The caller disposes of the result.
+ * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy.
+ * Differentiable in `logProbs`. The caller disposes of the result.
  * @param options.clip the ratio is clipped to [1 - clip, 1 + clip]
  * @param options.beta weight of the KL term
  */
@@ -138,8 +139,8 @@ export function grpoLoss(
 }
 
 /**
- * Token means over an update: the KL estimator (nats), and the share of tokens whose clipped
- * surrogate is the smaller one.
+ * Token means over an update: the KL estimator (nats), and the share of tokens whose
+ * clipped surrogate is the smaller one.
  */
 export function clipStatistics(
   passes: readonly PassValues<GrpoRow>[],

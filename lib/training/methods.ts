@@ -1,6 +1,6 @@
 /**
- * The methods, in the order of tables: from no search to parallel search. A method says how
- * it answers and where its weights come from; a new one is an entry here.
+ * The methods, in the order of tables: from no search to parallel search. A method says
+ * how it answers and where its weights come from; a new one is an entry here.
  */
 import { createRegistry, nameSchema } from '../registry.js';
 import type { RewardPresetName } from '../rewards/presets.js';
@@ -161,7 +161,9 @@ const stepSearch: Method = {
   training: { trainer: 'ppo', rewards: 'stepsearch' },
 };
 
-/** The same rewards with GRPO: those of search turns become advantages of their tokens. */
+/**
+ * The same rewards with GRPO: those of search turns become advantages of their tokens.
+ */
 const stepSearchGrpo: Method = {
   ...stepSearch,
   name: 'stepsearch:grpo',
@@ -306,8 +308,8 @@ export const trainedMethods = (): string[] =>
   METHODS.all().flatMap(({ name, training }) => (training && 'trainer' in training ? [name] : []));
 
 /**
- * The method whose training a method's weights come from: itself, another one, or null for
- * the initial model.
+ * The method whose training a method's weights come from: itself, another one, or null
+ * for the initial model.
  * @throws RangeError for an unknown method
  */
 export function trainedBy(name: string): string | null {

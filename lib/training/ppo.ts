@@ -1,10 +1,12 @@
 /**
- * Proximal policy optimisation (Schulman et al. 2017) as Search-R1 and ParallelSearch use it
- * (App. A.4). Details and departures:
+ * Proximal policy optimisation (Schulman et al. 2017) as Search-R1 and ParallelSearch use
+ * it (App. A.4). Details and departures:
  *
- * 1. Every question is asked once. A token is worth what follows it minus what a value head
+ * 1. Every question is asked once. A token is worth what follows it minus what a value
+ *    head
  *    expected (generalised advantage estimation, Schulman et al. 2016).
- * 2. The KL to the initial model is subtracted from the reward of each token. The reward of
+ * 2. The KL to the initial model is subtracted from the reward of each token. The reward
+ *    of
  *    a search turn is given at its last token, the rest at the rollout's last.
  * 3. The value head reads the policy's own hidden states, where the paper trains a second
  *    model; its gradient reaches the adapter with weight `valueWeight`.
@@ -127,10 +129,10 @@ export function tokenRewards({ segments, rewards, turnRewards = [] }: With<'rewa
 }
 
 /**
- * Generalised advantage estimates of one rollout's tokens and the returns their values are
- * trained on: A_t = delta_t + gamma lambda A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and
- * A_t + V_t. The value after the last token is 0. The environment's tokens are left out;
- * with gamma = lambda = 1, as in the paper, that changes nothing.
+ * Generalised advantage estimates of one rollout's tokens and the returns their values
+ * are trained on: A_t = delta_t + gamma lambda A_(t+1), delta_t = r_t + gamma V_(t+1) -
+ * V_t, and A_t + V_t. The value after the last token is 0. The environment's tokens are
+ * left out; with gamma = lambda = 1, as in the paper, that changes nothing.
  */
 export function generalisedAdvantages(
   rewards: readonly number[],

@@ -2,15 +2,18 @@
  * Methods that imitate: cross-entropy on the answer side of rows, a step at a time on the
  * questions that reinforcement would draw.
  *
- * - `sft` (Search-R1, arXiv 2503.09516, Table 2): gold answers, without search. Rollouts of
+ * - `sft` (Search-R1, arXiv 2503.09516, Table 2): gold answers, without search. Rollouts
+ *   of
  *   the policy are only measured.
- * - `rejection-sampling` (the same table): five rollouts of the initial model per question;
+ * - `rejection-sampling` (the same table): five rollouts of the initial model per
+ *   question;
  *   the right ones are imitated.
- * - `demonstrations` (this project): the warm-up of a language model on the searches of an
+ * - `demonstrations` (this project): the warm-up of a language model on the searches of
+ *   an
  *   expert that knows the dependency graphs.
  *
- * Departure: in the paper all rollouts are sampled first and learned from afterwards; here
- * step by step. Only the order differs, since the initial model is what is sampled.
+ * Departure: in the paper all rollouts are sampled first and learned from afterwards;
+ * here step by step. Only the order differs, since the initial model is what is sampled.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Question } from '../data/question.js';
@@ -29,7 +32,9 @@ import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
 /** Names of the metrics of {@link imitate}. */
 export const IMITATION_METRICS = ['loss', 'grad_norm'];
 
-/** One optimizer step on the cross-entropy of some rows, mean over their trained tokens. */
+/**
+ * One optimizer step on the cross-entropy of some rows, mean over their trained tokens.
+ */
 export async function imitate(
   { settings, trained }: TrainingLoop,
   rows: readonly Sequence[],
@@ -104,13 +109,15 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
   };
 }
 
-/** Share of parallelizable questions that the parallel prompt's demonstrations decompose. */
+/**
+ * Share of parallelizable questions that the parallel prompt's demonstrations decompose.
+ */
 const PARALLEL_SHARE = 0.3;
 
 /**
- * Two of five steps use Search-R1's prompt, sequentially; two use the parallel prompt, where
- * a share is decomposed (the rest is left to reward); one answers without search, so that
- * the closed-book baseline knows its prompt too.
+ * Two of five steps use Search-R1's prompt, sequentially; two use the parallel prompt,
+ * where a share is decomposed (the rest is left to reward); one answers without search,
+ * so that the closed-book baseline knows its prompt too.
  * @throws Error if no question has a dependency graph
  */
 export function createDemonstrationTrainer(task: TrainingTask): Trainer {
@@ -167,8 +174,8 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
 const wordsOf = (text: string): string[] => normalizeAnswer(text).split(' ');
 
 /**
- * Whether every word of an answer to every sub-question was shown: what was never shown must
- * not be recited.
+ * Whether every word of an answer to every sub-question was shown: what was never shown
+ * must not be recited.
  */
 function isFounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');

@@ -43,7 +43,9 @@ export interface StepResult {
 /** An adapter in training, one step at a time, in memory. Dispose of it at the end. */
 export interface Trainer {
   readonly loop: TrainingLoop;
-  /** Whether rollouts are of the current policy, so that their reward says how good it is. */
+  /**
+   * Whether rollouts are of the current policy, so that their reward says how good it is.
+   */
   readonly isOnPolicy: boolean;
   /**
    * Samples, rewards and updates once.
@@ -91,7 +93,9 @@ export interface PolicyRow extends Sequence {
 export class TrainingLoop {
   /** Number of the next step; set when a run resumes. */
   step = 0;
-  /** How often the run went back: it draws anew then, at a learning rate halved as often. */
+  /**
+   * How often the run went back: it draws anew then, at a learning rate halved as often.
+   */
   rollbacks = 0;
   readonly settings: TrainerSettings;
   readonly trained: TrainedAdapter;

@@ -1,14 +1,16 @@
 /**
  * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): a policy learns to search while another
- * one plays the search engine and writes useful or noisy documents; the share of noisy ones
- * grows during training. The update is GRPO's. Tests use real search. Departures:
+ * one plays the search engine and writes useful or noisy documents; the share of noisy
+ * ones grows during training. The update is GRPO's. Tests use real search. Departures:
  *
  * 1. As many documents per query as our retrievers return, where the paper has five.
  * 2. The search engine is an adapter on the policy's own initial model, where the paper
  *    takes a larger model; it is told what that one knows, as far as the graph says it.
- * 3. The adapter is trained step by step on rollouts of the initial model with real search;
+ * 3. The adapter is trained step by step on rollouts of the initial model with real
+ *    search;
  *    in the paper all are sampled first. Only the order differs.
- * 4. Documents count as useful if they state what the query asks for, where the paper takes
+ * 4. Documents count as useful if they state what the query asks for, where the paper
+ *    takes
  *    those of right answers: small policies answer too few questions to learn from those
  *    alone. For the same reason the passage that states it comes first.
  */
@@ -69,7 +71,9 @@ export function createZeroSearch(task: TrainingTask): Trainer {
   };
 }
 
-/** Trains the policy that plays the search engine (Sec. 3.2): it imitates real results. */
+/**
+ * Trains the policy that plays the search engine (Sec. 3.2): it imitates real results.
+ */
 export function createSimulatorTraining(task: TrainingTask): Trainer {
   const loop = new TrainingLoop(task, 'zerosearch-simulator');
   const { groupSize } = loop.settings;

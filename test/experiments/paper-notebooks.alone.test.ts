@@ -71,7 +71,7 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
   it('starts with the finding of its result, then a chart', () => {
     const result = readResults(source).get(name);
     if (!result) return expect(name).toBe('first-steps');
-    const texts = [result.finding, ...result.predictions.flatMap((one) => Object.values(one))];
+    const texts = [result.finding, ...result.predictions.map((one) => JSON.stringify(one))];
     expect(texts.join()).not.toMatch(/NaN|undefined|null/);
     const head = html.slice(html.indexOf('<h1'), html.indexOf('<h2', html.indexOf('<h1')));
     expect(head.includes('<header class="opening"><p class="headline">')).toBe(true);
