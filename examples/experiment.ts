@@ -12,7 +12,7 @@ import {
 import { dataHash } from '../lib/experiments/answers.js';
 import { evaluatedQuestions } from '../lib/data/question.js';
 import { graphQuestionType } from '../lib/index.js';
-import { figure, frameOf, table, type Table } from '../lib/report/index.js';
+import { figure, createFrame, table, type Table } from '../lib/report/index.js';
 import { configHash } from '../lib/io/provenance.js';
 
 /** Passages per question. */
@@ -60,7 +60,7 @@ export async function plainQuestionsTable(folder?: string): Promise<Table> {
   );
   const rows = means.map(([subset, value]) => ({ subset, metric: 'evidence_seen', value }));
   const caption = `Sub-questions whose evidence is among the first ${TOP_K} passages for the whole question.`;
-  return table(frameOf(rows), { caption, rows: ['subset'], cells: { Share: figure() } });
+  return table(createFrame(rows), { caption, rows: ['subset'], cells: { Share: figure() } });
 }
 
 // Registration. In this repository, add it to the list in lib/experiments/list.ts.

@@ -214,10 +214,10 @@ export const answerComputation = (
     merged: mergeAnswers<Answers>,
   });
 
-/** Training curves of trained runs. @param methodOf names the method of a run */
+/** Training curves of trained runs. @param nameMethod names the method of a run */
 async function readCurves(
   runs: readonly PolicyRun[],
-  methodOf: (run: PolicyRun) => string,
+  nameMethod: (run: PolicyRun) => string,
 ): Promise<CurvePoint[]> {
   const curves: CurvePoint[] = [];
   for (const run of runs) {
@@ -226,7 +226,7 @@ async function readCurves(
     for await (const line of createInterface({ input: createReadStream(path) })) {
       const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
       const { model, warmUp, seed } = run;
-      curves.push({ method: methodOf(run), model, warmUp, seed, ...metrics });
+      curves.push({ method: nameMethod(run), model, warmUp, seed, ...metrics });
     }
   }
   return curves;
@@ -248,19 +248,19 @@ async function hopsOfQuestions(): Promise<Map<string, number>> {
 /**
  * The answers and training curves of an experiment's runs.
  * @param folder of this machine's records; the repository's records fill gaps
- * @param methodOf names the method of a run in rows
+ * @param nameMethod names the method of a run in rows
  * @throws Error with the command that computes missing records
  */
 export async function loadAnswers(
   experiment: Experiment,
   folder?: string,
-  methodOf: (run: PolicyRun) => string = ({ method }) => method,
+  nameMethod: (run: PolicyRun) => string = ({ method }) => method,
 ): Promise<AnsweredRuns> {
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
   const hops = await hopsOfQuestions();
   const answers = done.flatMap(({ record }) => {
     const { run, measurements } = record.value;
-    const who = { method: methodOf(run), model: run.model, warmUp: run.warmUp, seed: run.seed };
+    const who = { method: nameMethod(run), model: run.model, warmUp: run.warmUp, seed: run.seed };
     return measurements.map((measurement): QuestionResult => ({
       ...who,
       ...measurement,
@@ -270,7 +270,7 @@ export async function loadAnswers(
   const runs = done.map(({ job }) => job.input);
   return {
     answers,
-    curves: await readCurves(runs, methodOf),
+    curves: await readCurves(runs, nameMethod),
     provenance: mergeProvenance(done, { ...listSeeds(runs), ...(await readQuestionProvenance()) }),
   };
 }

@@ -19,7 +19,7 @@ import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoin
 import { BASELINES, METHODS, methodTitle } from '../training/methods.js';
 import { trainingRows } from '../report/curves.js';
 import { figureText } from '../report/text.js';
-import { titleOf } from '../report/titles.js';
+import { valueTitle } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
@@ -93,7 +93,7 @@ const baselineClaims: readonly PaperClaim[] = [
       rule: 'Difference above 0 in every cell of Table 2, to every baseline that is trained here',
       parts: (numbers) =>
         CELLS.flatMap((cell) => {
-          const of = `${methodTitle(cell.against)}, ${titleOf('benchmark', cell.benchmark)} (${cell.model})`;
+          const of = `${methodTitle(cell.against)}, ${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
           return partsAhead(numbers, of, { ...cell, subset: 'all' });
         }),
     },

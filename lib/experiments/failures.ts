@@ -140,13 +140,13 @@ async function optionalRates(
   experiment: Experiment,
   {
     folder,
-    methodOf,
+    nameMethod,
     ...options
-  }: SummaryOptions & { folder?: string; methodOf?: (run: PolicyRun) => string },
+  }: SummaryOptions & { folder?: string; nameMethod?: (run: PolicyRun) => string },
 ) {
   const results = await readRecords(experiment, folder);
   if (results.length === 0 || results.some(({ done }) => done === null)) return [];
-  const read = await loadAnswers(experiment, folder, methodOf);
+  const read = await loadAnswers(experiment, folder, nameMethod);
   return failureRates(read, { ...options, pairs: [] }).rows;
 }
 
@@ -182,7 +182,7 @@ export async function countFailures(
       // Every method of Table 2, from the initial models that all were trained from.
       others: await optionalRates(baselines, { folder, ...options }),
       lambdas: onLines(
-        await optionalRates(lambdaAblation, { folder, methodOf: byWeight, ...options }),
+        await optionalRates(lambdaAblation, { folder, nameMethod: byWeight, ...options }),
       ),
     },
     figures: {

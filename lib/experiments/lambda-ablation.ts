@@ -82,10 +82,10 @@ function identicalSettings(): Lambdas[] {
     (rows) => JSON.stringify(rows.map(({ value }) => value)),
     ({ method }) => method,
   );
-  const figuresOf = (setting: Lambdas): string => figures.get(lambdaMethod(setting))!;
+  const printed = (setting: Lambdas): string => figures.get(lambdaMethod(setting))!;
   const grid = lambdaGrid();
   return grid.filter((setting) =>
-    grid.some((other) => other !== setting && figuresOf(other) === figuresOf(setting)),
+    grid.some((other) => other !== setting && printed(other) === printed(setting)),
   );
 }
 

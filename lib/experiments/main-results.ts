@@ -16,7 +16,7 @@ import { BASELINES, METHODS, methodTitle, trainedBy } from '../training/methods.
 import { UNTRAINED } from '../training/methods.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
-import { metricInfo, titleOf } from '../report/titles.js';
+import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, pointsText } from '../report/text.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
@@ -74,7 +74,7 @@ const mainClaims: readonly PaperClaim[] = [
       rule: 'Difference above 0 on each of the seven benchmarks from both models',
       parts: (numbers) =>
         CELLS.flatMap((cell) => {
-          const of = `${titleOf('benchmark', cell.benchmark)} (${cell.model})`;
+          const of = `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
           return partsAhead(numbers, of, { ...cell, against: 'search-r1', subset: 'all' });
         }),
     },

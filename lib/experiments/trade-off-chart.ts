@@ -1,15 +1,15 @@
 /** Exact match against model calls: what right answers cost. */
 import {
   axisTitle,
-  chartOf,
-  seriesOf,
+  createChart,
+  seriesChannels,
   SMALL_WORLD_NOTE,
   type Chart,
   type VegaLiteSpec,
 } from '../report/chart.js';
-import { rowsOf, type Rows } from '../report/frame.js';
+import { toRows, type Rows } from '../report/frame.js';
 import { figureText } from '../report/text.js';
-import { metricInfo, titleOf, valuesOf } from '../report/titles.js';
+import { metricInfo, valueTitle, distinctValues } from '../report/titles.js';
 
 interface TradeOff {
   /** What a point stands for. */
@@ -39,7 +39,7 @@ export function tradeOffChart(
   rows: Rows,
   { of, color: by, questions, hasFront, within = 1 } = SETTINGS,
 ): Chart {
-  const all = rowsOf(rows);
+  const all = toRows(rows);
   const answers = all.filter(({ metric }) => metric === 'em');
   const least = Math.max(...answers.map(({ value }) => Number(value))) - within;
   const values = answers
@@ -47,9 +47,9 @@ export function tradeOffChart(
     .map((em) => {
       const calls = all.find((row) => row.metric === 'model_calls' && row[of] === em[of])!;
       return {
-        [of]: titleOf(of, em[of]),
-        [by]: titleOf(by, em[by]),
-        name: titleOf(of, em[of]),
+        [of]: valueTitle(of, em[of]),
+        [by]: valueTitle(by, em[by]),
+        name: valueTitle(of, em[of]),
         em: Number(em.value),
         emLow: em.low,
         emHigh: em.high,
@@ -64,7 +64,7 @@ export function tradeOffChart(
         (other) => other.em >= em && other.calls <= calls && (other.em > em || other.calls < calls),
       ),
   );
-  const { color, shape } = seriesOf(by, valuesOf(by, all).map(String));
+  const { color, shape } = seriesChannels(by, distinctValues(by, all).map(String));
   const [x, y] = [axis('model_calls', 'calls'), axis('em', 'em')];
   const line = { type: 'line', strokeDash: [4, 4] };
   const point = { type: 'point', filled: true, size: 80, opacity: 1 };
@@ -73,7 +73,7 @@ export function tradeOffChart(
   const spoken = values.map(
     ({ name, em, calls }) => `${name} ${figureText(em)} with ${figureText(calls, 2)} calls`,
   );
-  return chartOf({
+  return createChart({
     title: `Exact match${within < 1 ? ` within ${within} of the best` : ''} against model calls, ${questions}, with 95 % intervals`,
     subtitle: SMALL_WORLD_NOTE,
     alt: `Exact match and model calls of each ${of === 'setting' ? 'setting (lambda_d, lambda_s)' : of}: ${spoken.join('; ')}.`,

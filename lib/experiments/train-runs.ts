@@ -156,19 +156,21 @@ export async function estimateTraining(
   runs: readonly PolicyRun[],
   similar: readonly PolicyRun[] = runs,
 ): Promise<number> {
-  const secondsOf = (run: PolicyRun): Promise<number> =>
+  const readSeconds = (run: PolicyRun): Promise<number> =>
     recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), [
       'rollout_seconds',
       'update_seconds',
     ]);
   const usual =
-    mean((await Promise.all(similar.map(secondsOf))).filter((seconds) => seconds > 0)) ?? 0;
-  return sum(await Promise.all(runs.map(secondsOf)), (seconds) => seconds || usual) / NUM_PROCESSES;
+    mean((await Promise.all(similar.map(readSeconds))).filter((seconds) => seconds > 0)) ?? 0;
+  return (
+    sum(await Promise.all(runs.map(readSeconds)), (seconds) => seconds || usual) / NUM_PROCESSES
+  );
 }
 
 /** Seconds that initial models take to train, by the metrics of trained ones. */
 export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
-  const secondsOf = async (seed: number): Promise<number> => {
+  const readSeconds = async (seed: number): Promise<number> => {
     const files = INITIAL_MODELS.map((name) =>
       join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'),
     );
@@ -177,7 +179,7 @@ export async function estimateWarmUps(seeds: readonly number[]): Promise<number>
       sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))))
     );
   };
-  const recorded = (await Promise.all(WARM_UPS.map(secondsOf))).filter((seconds) => seconds > 0);
+  const recorded = (await Promise.all(WARM_UPS.map(readSeconds))).filter((seconds) => seconds > 0);
   return ((mean(recorded) ?? 0) * seeds.length) / NUM_PROCESSES;
 }
 

@@ -4,7 +4,7 @@ import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
 import { cellAnchor } from '../report/html.js';
-import { titleOf } from '../report/titles.js';
+import { valueTitle } from '../report/titles.js';
 import type {
   ExperimentResult,
   Evidence,
@@ -17,7 +17,7 @@ import type {
 export type { Numbers, PaperClaim, Part } from './experiment.js';
 import { INITIAL_MODELS } from '../training/checkpoints.js';
 
-const numbersOf = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
+const resultNumbers = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
   rows: [...rows, ...(frames.training ?? [])] as Numbers['rows'],
   contrasts: contrasts as Figures,
 });
@@ -46,10 +46,10 @@ export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): 
   );
 
 /** A figure per initial model, then the pooled one; empty unless every model has it. */
-export function fromEachModel(partsOf: (model: string, of: string) => Part[]): Part[] {
-  const parts = INITIAL_MODELS.map((model) => partsOf(model, model));
+export function fromEachModel(select: (model: string, of: string) => Part[]): Part[] {
+  const parts = INITIAL_MODELS.map((model) => select(model, model));
   return parts.every((part) => part.length === 1)
-    ? [...parts.flat(), ...partsOf('all', titleOf('model', 'all'))]
+    ? [...parts.flat(), ...select('all', valueTitle('model', 'all'))]
     : [];
 }
 
@@ -126,7 +126,7 @@ export function judgeClaims(
 ): JudgedClaim[] {
   const judged = experiments.flatMap(({ name, claims = [] }) => {
     const result = results.get(name);
-    return claims.map((claim) => judge(claim, name, result ? numbersOf(result) : null));
+    return claims.map((claim) => judge(claim, name, result ? resultNumbers(result) : null));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
   const ps = holm(decided.map((claim) => pValue(decidingPart(claim))));

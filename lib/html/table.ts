@@ -40,12 +40,12 @@ function columnRuns(columns: readonly string[]): ColumnRun[] {
 export function tableHtml(cells: TableCells, className = 'ps-table'): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
-  const cellOf = (cell: string, c: number): Markup =>
+  const bodyCell = (cell: string, c: number): Markup =>
     c === 0 ? markup('th', { scope: 'row' }, cell) : markup('td', { class: classes[c] }, cell);
   const head = markup('thead', headRows(columns, classes));
   const body = markup(
     'tbody',
-    rows.map((row) => markup('tr', row.map(cellOf))),
+    rows.map((row) => markup('tr', row.map(bodyCell))),
   );
   return markupHtml(markup('table', { class: className }, markup('caption', caption), head, body));
 }

@@ -1,9 +1,16 @@
 /** Charts of data frames, as Vega-Lite specifications. */
 import { flatGroup } from 'd3-array';
 import type { TableCells } from '../html/table.js';
-import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
+import { listColumns, toRows, type Row, type Rows } from './frame.js';
 import { figureText } from './text.js';
-import { decimalsOf, fieldTitle, isShare, metricInfo, titleOf, valuesOf } from './titles.js';
+import {
+  metricDecimals,
+  fieldTitle,
+  isShare,
+  metricInfo,
+  valueTitle,
+  distinctValues,
+} from './titles.js';
 
 /**
  * A Vega-Lite specification as JSON, within what versions 5 (JupyterLab 4) and 6 share.
@@ -37,7 +44,7 @@ export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the
  * alternative into its description.
  * @throws Error if a title, the text alternative, an axis title or a unit is missing
  */
-export function chartOf({
+export function createChart({
   title,
   subtitle,
   alt,
@@ -87,7 +94,7 @@ function valuesUnder(key: string, spec: unknown): unknown[] {
 }
 
 /** Any Vega-Lite specification as a chart, unchecked. */
-export function chartOfSpec(spec: VegaLiteSpec): Chart {
+export function wrapSpec(spec: VegaLiteSpec): Chart {
   const { text = spec.title } = (spec.title ?? {}) as { text?: unknown };
   const title = typeof text === 'string' ? text : 'Chart';
   const alt = typeof spec.description === 'string' ? spec.description : title;
@@ -100,7 +107,7 @@ export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
     .flatMap((data) => data?.values ?? [])
     // Vega-Lite calls the field of a bare value `data`.
     .map((value) => (typeof value === 'object' && value !== null ? value : { data: value }) as Row);
-  const columns = columnsOf(rows);
+  const columns = listColumns(rows);
   const text = (value: unknown): string =>
     typeof value === 'string' ? value : JSON.stringify(value);
   return { caption, columns, rows: rows.map((row) => columns.map((c) => text(row[c] ?? ''))) };
@@ -172,11 +179,11 @@ const DASHES = [
 ];
 
 /** Colour, shape, dashes and offset of the values of a field, in one legend. */
-export function seriesOf(field: string, values: readonly string[]) {
+export function seriesChannels(field: string, values: readonly string[]) {
   const fixed = values.map((value) => FIELD_STYLES[field]?.[value]);
   const free = STYLES.filter(({ color }) => !fixed.some((style) => style?.color === color));
   const styles = fixed.map((style, i) => style ?? free[i % free.length]);
-  const domain = values.map((value) => titleOf(field, value));
+  const domain = values.map((value) => valueTitle(field, value));
   const channel = { field, type: 'nominal', title: fieldTitle(field) };
   return {
     color: { ...channel, scale: { domain, range: styles.map(({ color }) => color) } },
@@ -224,7 +231,7 @@ const POINT = { type: 'point', filled: true, size: 55, opacity: 1 };
  * paper (`paper`) are hollow points, those of a model (`predicted`) dashed lines.
  */
 export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
-  const rows = rowsOf(frame);
+  const rows = toRows(frame);
   const isPlainShare = rows.length > 0 && isShare(String(rows[0].metric)) && !('kind' in rows[0]);
   const has = (field: string): boolean => rows.some((row) => typeof row[field] === 'number');
   const { color, shape, xOffset, y } = channels(rows, spec);
@@ -263,7 +270,7 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
 
 /** Pixels between points; more where few points share a long label. */
 function pointDistance(rows: readonly Row[], { x, color }: ChartSpec): number {
-  const longest = Math.max(0, ...rows.map((row) => String(labelOf(x, row[x])).length));
+  const longest = Math.max(0, ...rows.map((row) => String(valueLabel(x, row[x])).length));
   return Math.max(17, Math.min(68, 6 * longest) / new Set(rows.map((row) => row[color])).size);
 }
 
@@ -287,7 +294,7 @@ export function bandChart(
   frame: Rows,
   { interpolate = 'linear', log, mark, points, legend = true, ...spec }: ChartSpec & BandOptions,
 ): Chart {
-  const rows = rowsOf(frame);
+  const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
   const x = {
     field: spec.x,
@@ -310,7 +317,7 @@ export function bandChart(
     width: 300,
     height: 190,
     layer: [
-      ...(columnsOf(frame).includes('low') ? [band] : []),
+      ...(listColumns(frame).includes('low') ? [band] : []),
       {
         mark: { type: 'line', strokeWidth: 2, interpolate, point: points },
         encoding: {
@@ -326,7 +333,7 @@ export function bandChart(
 
 /** Lines with points over the values of a field. */
 export function lineChart(frame: Rows, spec: ChartSpec): Chart {
-  const rows = rowsOf(frame);
+  const rows = toRows(frame);
   const { color, shape, y } = channels(rows, spec);
   const x = { ...categories(rows, spec), type: 'ordinal' };
   const encoding = { x, y: { ...y, field: 'value' }, color };
@@ -358,11 +365,11 @@ const PART_COLORS = ['#5b8fc7', '#d95f02', '#1b7a5a', '#9a7bb5', '#8a8a8a'];
 /** Stacked bars: each row is a `part` of a bar with its `value`, in the rows' order. */
 export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const { y: bar, panel, mark } = spec;
-  const values = rowsOf(frame).map((row, order): Row => ({
+  const values = toRows(frame).map((row, order): Row => ({
     ...row,
     order,
-    [bar]: titleOf(bar, row[bar]),
-    [panel]: titleOf(panel, row[panel]),
+    [bar]: valueTitle(bar, row[bar]),
+    [panel]: valueTitle(panel, row[panel]),
   }));
   const parts = [...new Set(values.map(({ part }) => part))];
   const spoken = flatGroup(values, (row) => `${String(row[panel])}, ${String(row[bar])}`).map(
@@ -388,13 +395,13 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
     encoding: { y, x: { ...x, field: mark } },
   };
   const independent = { scale: { x: 'independent' }, axis: { x: 'independent' } };
-  return chartOf({
+  return createChart({
     title: spec.title,
     subtitle: spec.subtitle,
     alt: `${spoken.join('; ')}.`,
     spec: {
       data: { values },
-      facet: { ...facet(panel, rowsOf(frame)), type: 'nominal' },
+      facet: { ...facet(panel, toRows(frame)), type: 'nominal' },
       columns: 2,
       spec: {
         width: 300,
@@ -413,7 +420,7 @@ function channels(rows: readonly Row[], spec: ChartSpec) {
     title: spec.yTitle ?? axisTitle(metricTitle(rows, spec), rowsMetric(rows, spec).unit),
     scale: { zero: false },
   };
-  return { ...seriesOf(spec.color, valuesOf(spec.color, rows).map(String)), y };
+  return { ...seriesChannels(spec.color, distinctValues(spec.color, rows).map(String)), y };
 }
 
 /** The one metric of the rows. @throws Error if they have none or several */
@@ -431,15 +438,15 @@ const metricTitle = (rows: readonly Row[], spec: ChartSpec): string =>
 
 /** A horizontal axis with the values of a field in order. */
 function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpec {
-  const sort = valuesOf(x, rows).map((value) => labelOf(x, value));
+  const sort = distinctValues(x, rows).map((value) => valueLabel(x, value));
   const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
   const axis = { labelAngle: isLong ? -25 : 0 };
   return { field: x, type: 'nominal', sort, title: xTitle ?? fieldTitle(x), axis };
 }
 
 /** The label of a value; the axis title says the rest: `compares 2` is 2. */
-const labelOf = (field: string, value: Row[string]): Row[string] =>
-  typeof value === 'number' ? value : titleOf(field, value).replace(/^compares /, '');
+const valueLabel = (field: string, value: Row[string]): Row[string] =>
+  typeof value === 'number' ? value : valueTitle(field, value).replace(/^compares /, '');
 
 /** Fields that charts draw as numbers. */
 const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
@@ -453,15 +460,15 @@ function panelChart(
   const { x, color, row, column, panel, width = view.width, height = view.height } = spec;
   const labelled = [x, color, row, column, panel].filter((field) => field !== undefined);
   const values = rows.map((one) => ({
-    ...Object.fromEntries(labelled.map((field) => [field, labelOf(field, one[field])])),
+    ...Object.fromEntries(labelled.map((field) => [field, valueLabel(field, one[field])])),
     ...Object.fromEntries(QUANTITIES.flatMap((name) => (name in one ? [[name, one[name]]] : []))),
   }));
   const inner = { width, height, layer: view.layer };
   const facets = panels(rows, spec);
-  return chartOf({
+  return createChart({
     title: spec.title,
     subtitle: spec.subtitle ?? SMALL_WORLD_NOTE,
-    alt: `${metricTitle(rows, spec)}. ${spokenText(rowsOf(spec.spoken ?? rows), spec)}`,
+    alt: `${metricTitle(rows, spec)}. ${spokenText(toRows(spec.spoken ?? rows), spec)}`,
     spec: { data: { values }, ...(facets ? { ...facets, spec: inner } : inner) },
   });
 }
@@ -469,7 +476,7 @@ function panelChart(
 /** A panel per value of a field, in order. */
 const facet = (field: string, rows: readonly Row[]): VegaLiteSpec => ({
   field,
-  sort: valuesOf(field, rows).map((value) => titleOf(field, value)),
+  sort: distinctValues(field, rows).map((value) => valueTitle(field, value)),
 });
 
 function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec | null {
@@ -497,10 +504,10 @@ const MAX_SPOKEN_ROWS = 16;
 function spokenText(rows: readonly Row[], { x, color, row, column, panel }: ChartSpec): string {
   const listsAll = rows.length <= MAX_SPOKEN_ROWS;
   const titles = (fields: readonly string[]) => (one: Row) =>
-    fields.map((field) => titleOf(field, one[field])).join(', ');
+    fields.map((field) => valueTitle(field, one[field])).join(', ');
   const valueText = (one: Row): string => {
-    const value = figureText(one.value as number, decimalsOf(String(one.metric), one.value));
-    const place = x === 'step' ? `step ${String(one[x])}` : titleOf(x, one[x]);
+    const value = figureText(one.value as number, metricDecimals(String(one.metric), one.value));
+    const place = x === 'step' ? `step ${String(one[x])}` : valueTitle(x, one[x]);
     return x in one && x !== color ? `${value} (${place})` : value;
   };
   const seriesText = ([name, points]: [string, Row[]]): string =>

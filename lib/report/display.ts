@@ -5,8 +5,8 @@ import { escapeHtml, markup, markupHtml } from '../html/markup.js';
 import { segmentsMarkup } from '../html/segments.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
-import { frameOf, type Frame, type Rows } from './frame.js';
+import { wrapSpec, type Chart, type VegaLiteSpec } from './chart.js';
+import { createFrame, type Frame, type Rows } from './frame.js';
 import { renderSvg } from './render.js';
 import { openingBundle, type About, type ResultParts } from './opening.js';
 import { plainTable, type Table } from './table.js';
@@ -38,9 +38,11 @@ export const createResults = ({
   ...about,
   kind: 'results',
   predictions,
-  rows: frameOf(rows),
-  contrasts: frameOf(contrasts),
-  frames: Object.fromEntries(Object.entries(frames).map(([name, items]) => [name, frameOf(items)])),
+  rows: createFrame(rows),
+  contrasts: createFrame(contrasts),
+  frames: Object.fromEntries(
+    Object.entries(frames).map(([name, items]) => [name, createFrame(items)]),
+  ),
   figures,
 });
 
@@ -77,7 +79,7 @@ const isRows = (item: object): item is Rows =>
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
   if (isRows(item)) return mimeBundle(plainTable(item));
-  if (item.kind === undefined) return mimeBundle(chartOfSpec(item));
+  if (item.kind === undefined) return mimeBundle(wrapSpec(item));
   switch (item.kind) {
     case 'results': {
       const { finding, summary, predictions, provenance } = item;
@@ -127,7 +129,7 @@ export interface Transcript {
  * A trajectory, segment by segment, for `display`.
  * @param address of a page with more about it, to link
  */
-export function transcriptOf(
+export function createTranscript(
   { question, segments, searchTurns }: Pick<Trajectory, 'question' | 'segments' | 'searchTurns'>,
   address?: string,
 ): Transcript {

@@ -83,7 +83,7 @@ const renumbered = (frame: DataFrame): Frame =>
  * A data frame of records; missing fields are null.
  * @throws Error if danfojs-node is not installed
  */
-export function frameOf(records: readonly object[]): Frame {
+export function createFrame(records: readonly object[]): Frame {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = records.map((record) => columns.map((column) => (record as Row)[column] ?? null));
   return newFrame(rows, { columns });
@@ -92,12 +92,12 @@ export function frameOf(records: readonly object[]): Frame {
 const isPlain = (rows: Rows): rows is readonly object[] => Array.isArray(rows);
 
 /** The columns of a data frame, or all fields of plain rows. */
-export const columnsOf = (rows: Rows): string[] =>
+export const listColumns = (rows: Rows): string[] =>
   isPlain(rows) ? [...new Set(rows.flatMap((row) => Object.keys(row)))] : [...rows.columns];
 
 /** The rows of a data frame; undefined and NaN become null. */
-export function rowsOf(frame: Rows): Row[] {
-  const columns = columnsOf(frame);
+export function toRows(frame: Rows): Row[] {
+  const columns = listColumns(frame);
   const values = isPlain(frame)
     ? frame.map((row) => columns.map((column) => (row as Row)[column]))
     : (frame.values as Row[string][][]);

@@ -4,7 +4,7 @@
 export { listed } from '../text/listed.js';
 export {
   bandChart,
-  chartOf,
+  createChart,
   intervalChart,
   lineChart,
   stackedChart,
@@ -15,13 +15,13 @@ export {
 export {
   display,
   finding,
-  transcriptOf,
+  createTranscript,
   type Displayable,
   type Finding,
   type ReportResults,
   type Transcript,
 } from './display.js';
-export { frameOf, rowsOf, type Frame, type Row, type Rows } from './frame.js';
+export { createFrame, toRows, type Frame, type Row, type Rows } from './frame.js';
 export { writeChart } from './publication.js';
 export { renderSvg } from './render.js';
 export {
@@ -36,5 +36,5 @@ export {
   type TableSpec,
 } from './table.js';
 export { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
-export { metricInfo, titleOf, type MetricInfo } from './titles.js';
+export { metricInfo, valueTitle, type MetricInfo } from './titles.js';
 export { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';

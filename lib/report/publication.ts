@@ -4,7 +4,7 @@ import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { writePicture, renderSvg } from './render.js';
 import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from '../html/table.js';
-import { chartData, chartOfSpec, type Chart, type VegaLiteSpec } from './chart.js';
+import { chartData, wrapSpec, type Chart, type VegaLiteSpec } from './chart.js';
 
 /** A chart or a table with the name of its files. */
 export type Artefact =
@@ -42,7 +42,7 @@ export async function writeArtefact(
  */
 export async function writeChart(chart: Chart | VegaLiteSpec, file: string): Promise<void> {
   const { title: name, spec } =
-    chart.kind === 'chart' ? (chart as Chart) : chartOfSpec(chart as VegaLiteSpec);
+    chart.kind === 'chart' ? (chart as Chart) : wrapSpec(chart as VegaLiteSpec);
   const format = EXPORT_FORMATS.chart.find((one) => path.extname(file) === `.${one}`);
   if (!format)
     throw new RangeError(

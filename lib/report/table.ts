@@ -4,9 +4,9 @@
 import { sort } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { TableCells } from '../html/table.js';
-import { columnsOf, rowsOf, type Row, type Rows } from './frame.js';
+import { listColumns, toRows, type Row, type Rows } from './frame.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
-import { decimalsOf, fieldTitle, isShare, titleOf, valuesOf } from './titles.js';
+import { metricDecimals, fieldTitle, isShare, valueTitle, distinctValues } from './titles.js';
 
 /** A table as texts. */
 export interface Table {
@@ -40,14 +40,17 @@ export const interval: CellFormat = (row) => {
   if (kind === 'ratio') return intervalText(estimate);
   if (kind === 'gain' || (kind === 'difference' && isShare(String(metric))))
     return pointsIntervalText(estimate);
-  return intervalText(estimate, decimalsOf(String(metric), row.value));
+  return intervalText(estimate, metricDecimals(String(metric), row.value));
 };
 
 /** A number with the decimals of its metric, such as `figure('paper')`. */
 export const figure =
   (field = 'value', decimals?: number): CellFormat =>
   (row) =>
-    figureText(row[field] as number | null, decimals ?? decimalsOf(String(row.metric), row[field]));
+    figureText(
+      row[field] as number | null,
+      decimals ?? metricDecimals(String(row.metric), row[field]),
+    );
 
 /** A difference in points, such as `points('paper')`. */
 export const points =
@@ -74,7 +77,7 @@ const rowKey = (row: Row, fields: readonly string[]): string =>
 /** The distinct combinations of the fields' values, in order. */
 function combinations(rows: readonly Row[], fields: readonly string[]): Row[] {
   const distinct = [...new Map(rows.map((row) => [rowKey(row, fields), row])).values()];
-  const orders = fields.map((field) => valuesOf(field, distinct));
+  const orders = fields.map((field) => distinctValues(field, distinct));
   const ranks = (row: Row): number[] => fields.map((field, i) => orders[i].indexOf(row[field]));
   return sort(distinct, (a, b) => {
     const [ofA, ofB] = [ranks(a), ranks(b)];
@@ -91,7 +94,7 @@ export function table(frame: Rows, spec: TableSpec): Table {
   const { caption, rows: rowFields, columns: columnFields = [], titles = {} } = spec;
   const { cells: formats = interval } = spec;
   const fields = [...rowFields, ...columnFields];
-  const rows = rowsOf(frame);
+  const rows = toRows(frame);
   if (rows.length === 0) throw new Error(`Expected rows for the table "${caption}", but got none.`);
   const unknown = fields.find((field) => !(field in rows[0]));
   if (unknown)
@@ -107,13 +110,13 @@ export function table(frame: Rows, spec: TableSpec): Table {
   }
   const named: [string, CellFormat][] =
     typeof formats === 'function' ? [['', formats]] : Object.entries(formats);
-  const valueTitle = (field: string, row: Row): string =>
-    titles[String(row[field])] ?? titleOf(field, row[field]);
+  const titleIn = (field: string, row: Row): string =>
+    titles[String(row[field])] ?? valueTitle(field, row[field]);
   const heads = combinations(rows, rowFields);
   const columns = combinations(rows, columnFields)
     .flatMap((column) =>
       named.map(([name, format]) => ({
-        title: [...columnFields.map((field) => valueTitle(field, column)), name]
+        title: [...columnFields.map((field) => titleIn(field, column)), name]
           .filter(Boolean)
           .join(' · '),
         cells: heads.map((head) => {
@@ -133,7 +136,7 @@ export function table(frame: Rows, spec: TableSpec): Table {
         ...columns.map(({ title }) => title),
       ],
       rows: heads.map((head, i) => [
-        ...rowFields.map((field) => valueTitle(field, head)),
+        ...rowFields.map((field) => titleIn(field, head)),
         ...columns.map(({ cells }) => cells[i]),
       ]),
     },
@@ -145,7 +148,7 @@ const pick = (row: Row, fields: readonly string[]): Row =>
 
 /** A data frame as it is: numbers with up to four decimals, dashes for missing values. */
 export function plainTable(frame: Rows, caption?: string): Table {
-  const rows = rowsOf(frame).map((row) => Object.values(row).map(cellText));
+  const rows = toRows(frame).map((row) => Object.values(row).map(cellText));
   caption ??= `Data frame (${rows.length} rows)`;
-  return { kind: 'table', cells: { caption, columns: columnsOf(frame), rows } };
+  return { kind: 'table', cells: { caption, columns: listColumns(frame), rows } };
 }

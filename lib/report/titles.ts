@@ -94,7 +94,7 @@ const isMethod = (field: string): boolean => field === 'method' || field === 'ag
 export const fieldTitle = (field: string): string => FIELD_TITLES[field] ?? field;
 
 /** The title of a field's value. */
-export function titleOf(field: string, value: unknown): string {
+export function valueTitle(field: string, value: unknown): string {
   const text = String(value);
   if (field === 'metric') return metricInfo(text).title;
   if (isMethod(field)) return METHODS.has(text) ? METHODS.get(text).title : text;
@@ -103,7 +103,7 @@ export function titleOf(field: string, value: unknown): string {
 }
 
 /** The distinct values of a field: those with titles in their order, then the others. */
-export function valuesOf(field: string, rows: readonly Row[]): Row[string][] {
+export function distinctValues(field: string, rows: readonly Row[]): Row[string][] {
   const order = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
   const rank = (value: Row[string]): number =>
     (order.indexOf(String(value)) + order.length + 1) % (order.length + 1);
@@ -237,7 +237,7 @@ export function metricInfo(metric: string): MetricInfo {
 }
 
 /** Decimals of a metric's value; milliseconds have three significant digits. */
-export function decimalsOf(metric: string, value: unknown): number {
+export function metricDecimals(metric: string, value: unknown): number {
   const { unit, decimals = 3 } = metricInfo(metric);
   if (unit !== 'ms' || typeof value !== 'number' || value < 1) return decimals;
   return Math.max(0, 2 - Math.floor(Math.log10(value)));

@@ -6,7 +6,7 @@ import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import { findChromium } from '../../lib/report/render.js';
 import { notebookFigures } from '../../lib/report/html.js';
 import type { Artefact } from '../../lib/report/publication.js';
-import { frameOf } from '../../lib/report/frame.js';
+import { createFrame } from '../../lib/report/frame.js';
 import { plainTable } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
 import { notebookOf } from '../notebook/notebooks.js';
@@ -15,7 +15,10 @@ import { shown, syntheticChart, syntheticReport } from '../report/fixtures.js';
 const folder = temporaryFolder();
 const reports = path.join(folder, 'reports');
 const chart = syntheticChart(syntheticReport());
-const table = plainTable(frameOf([{ Method: 'A_1', 'Time · ms': 2 }]), 'Shares & </script> in %');
+const table = plainTable(
+  createFrame([{ Method: 'A_1', 'Time · ms': 2 }]),
+  'Shares & </script> in %',
+);
 const out = path.join(folder, 'out');
 const settings: ExportSettings = {
   out,

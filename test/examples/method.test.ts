@@ -5,7 +5,7 @@ import { leastToMost } from '../../examples/method.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { METHODS, rolloutConfigOf, trainingPreset } from '../../lib/index.js';
-import { titleOf } from '../../lib/report/titles.js';
+import { valueTitle } from '../../lib/report/titles.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { captured, linesOf, writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
@@ -21,7 +21,7 @@ describe('examples/method.ts', () => {
     expect(METHODS.names().at(-1)).toBe(name);
     expect(choicesOf(trainCommand())).toContain(name);
     expect(choicesOf(evaluateCommand())).toContain(name);
-    expect(titleOf('method', name)).toBe('Least-to-most');
+    expect(valueTitle('method', name)).toBe('Least-to-most');
     expect(rolloutConfigOf(name)).toMatchObject({
       prompt: name,
       maxSearchTurns: 6,

@@ -15,7 +15,7 @@ import { planTraining } from '../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/checkpoints.js';
 import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
-import { frameOf, rowsOf } from '../../lib/report/frame.js';
+import { createFrame, toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticResults } from './synthetic.js';
 
@@ -176,7 +176,7 @@ describe('the report', () => {
   );
 
   it('compares ParallelSearch in every cell of Table 2, with p and side', () => {
-    const cells = rowsOf(report.frames!.cells);
+    const cells = toRows(report.frames!.cells);
     const besideOtc = matching(cells, { against: 'otc' });
     expect(besideOtc.length).toBe(14);
     for (const { p, side, method } of besideOtc) {
@@ -190,7 +190,7 @@ describe('the report', () => {
     const [fewer, noLoss] = report.predictions!;
     expect(fewer).toMatchObject({ holds: true });
     expect(noLoss).toMatchObject({ holds: true });
-    expect(rowsOf(report.frames!.ranks).map(({ method }) => method)).toContain('otc');
+    expect(toRows(report.frames!.ranks).map(({ method }) => method)).toContain('otc');
   });
 });
 
@@ -225,12 +225,12 @@ it('draws the front of methods that none beats in both answers and calls', () =>
     questions: 'all questions',
     hasFront: true,
   } as const;
-  const { spec, alt } = tradeOffChart(frameOf(rows), options);
+  const { spec, alt } = tradeOffChart(createFrame(rows), options);
   const [line] = spec.layer as { data: { values: { method: string }[] } }[];
   expect(line.data.values.map(({ method }) => method)).toEqual(['OTC', 'StepSearch']);
   expect(alt).toContain('SFT (no search) 0.400 with 3.00 calls');
 
-  const closer = tradeOffChart(frameOf(rows), { ...options, within: 0.1 });
+  const closer = tradeOffChart(createFrame(rows), { ...options, within: 0.1 });
   expect(closer.alt).toContain('OTC 0.500');
   expect(closer.alt).toContain('StepSearch 0.600');
   expect(closer.alt).not.toContain('SFT');

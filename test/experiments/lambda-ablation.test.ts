@@ -14,7 +14,7 @@ import { mainRuns } from '../../lib/experiments/main-results.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { configOf, runName } from '../../lib/training/checkpoints.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
-import { rowsOf, type Row } from '../../lib/report/frame.js';
+import { toRows, type Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 
@@ -103,7 +103,7 @@ describe('figures', () => {
     const folder = temporaryFolder();
     await writeSyntheticLambdaAblation(folder);
     const results = await compareLambdas(folder, { resamples: 20 });
-    [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
+    [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
   });
 
   it('name the setting, and have the figures of Table 4', () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { compareMethods } from '../../lib/experiments/main-results.js';
-import { rowsOf } from '../../lib/report/frame.js';
+import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
 
@@ -21,7 +21,7 @@ it('checks predictions by figures, and shows subsets of all questions and of man
   expect(outcomes('of sequential questions')).toEqual([true, true]);
   expect(outcomes('Repeats')).toEqual([true, true]);
 
-  const rows = rowsOf(results.rows);
+  const rows = toRows(results.rows);
   expect(matching(rows, { benchmark: MANY, subset: 'entities_8' })).not.toEqual([]);
   expect(matching(rows, { benchmark: 'average', subset: 'wording_unseen' })).not.toEqual([]);
   const subsets = matching(rows, { benchmark: 'hotpotqa' }).map(({ subset }) => subset);

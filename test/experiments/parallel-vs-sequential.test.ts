@@ -7,7 +7,7 @@ import {
   thresholds,
 } from '../../lib/experiments/parallel-vs-sequential.js';
 import type { ResultParts } from '../../lib/experiments/experiment.js';
-import { rowsOf } from '../../lib/report/frame.js';
+import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticAnswers, writeSyntheticTiming } from './synthetic.js';
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 60_000);
 
 it('counts the questions of each type, with those of Table 5', () => {
-  const sizes = rowsOf(results.frames!.sizes);
+  const sizes = toRows(results.frames!.sizes);
   const counts = (benchmark: string) =>
     matching(sizes, { benchmark }).map(({ paper, here }) => [paper, here]);
   expect(counts('hotpotqa')).toEqual([
@@ -35,12 +35,12 @@ it('counts the questions of each type, with those of Table 5', () => {
 
 it('has the paper’s +12.7, and our gain where every question counts once', () => {
   const instruct = { subset: 'parallelizable', model: 'instruct' };
-  const gains = matching(rowsOf(results.frames!.gains), instruct);
+  const gains = matching(toRows(results.frames!.gains), instruct);
   const [mean] = matching(gains, { counts_once: 'data set', kind: 'difference' });
   expect(mean).toMatchObject({ value: null });
   expect(mean.paper).toBeCloseTo((1.947 - 1.565) / 3, 12);
   const sides = { method: 'parallelsearch', against: 'search-r1', benchmark: 'all', metric: 'em' };
-  const [ratio] = matching(rowsOf(results.contrasts), { ...sides, ...instruct, kind: 'ratio' });
+  const [ratio] = matching(toRows(results.contrasts), { ...sides, ...instruct, kind: 'ratio' });
   const [gain] = matching(gains, { counts_once: 'question', kind: 'gain' });
   for (const part of ['value', 'low', 'high'])
     expect(gain[part]).toBeCloseTo(Number(ratio[part]) - 1, 12);
@@ -48,7 +48,7 @@ it('has the paper’s +12.7, and our gain where every question counts once', () 
 
 it('recomputes the costs of Table 3: 69.7 % of the calls, 89.6 % of the seconds', () => {
   const whole = { subset: 'parallelizable', model: 'all' };
-  const costs = matching(rowsOf(results.frames!.paperCosts), whole);
+  const costs = matching(toRows(results.frames!.paperCosts), whole);
   expect(costs.map(({ metric, paper }) => [metric, Number(paper).toFixed(3)])).toEqual([
     ['model_calls', '0.697'],
     ['seconds', '0.896'],
@@ -57,7 +57,7 @@ it('recomputes the costs of Table 3: 69.7 % of the calls, 89.6 % of the seconds'
 
 it('adds seconds with the paper’s', () => {
   const cell = { subset: 'parallelizable', method: 'parallelsearch', model: 'base' };
-  const seconds = matching(rowsOf(results.rows), { ...cell, metric: 'seconds' });
+  const seconds = matching(toRows(results.rows), { ...cell, metric: 'seconds' });
   expect(matching(seconds, { benchmark: 'all' })[0].value).toBeCloseTo(0.02, 6);
   expect(matching(seconds, { benchmark: 'hotpotqa' })[0].paper).toBe(2.16);
   expect(results.provenance).toHaveProperty('timing');

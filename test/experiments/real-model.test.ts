@@ -27,7 +27,7 @@ import {
   triedSteps,
   WARM_UP,
 } from '../../lib/experiments/real-model/settings.js';
-import { rowsOf } from '../../lib/report/frame.js';
+import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, syntheticCurves, syntheticResults } from './synthetic.js';
 import { graphQuestionType } from '../../lib/data/question.js';
@@ -148,11 +148,11 @@ it('reports figures over both multi-hop benchmarks, times, and other numbers of 
   const read = { answers, byTopK, curves, dev: curves, timed, provenance: {} };
   const report = realModelResult(read, { resamples: 20 });
   // The same answers with each number of passages.
-  const topK = rowsOf(report.frames!.topK);
+  const topK = toRows(report.frames!.topK);
   expect(topK.map((row) => row.topK)).toEqual([1, 3, 10]);
   expect(new Set(topK.map(({ value }) => value)).size).toBe(1);
   // Without a graph there is no figure of the evidence.
-  const rows = rowsOf(report.rows);
+  const rows = toRows(report.rows);
   const evidence = { metric: 'evidence_seen', method: 'search-r1', subset: 'all' };
   expect(matching(rows, { ...evidence, benchmark: 'nq' })).toEqual([]);
   const [overall] = matching(rows, { ...evidence, benchmark: 'all' });
@@ -162,7 +162,7 @@ it('reports figures over both multi-hop benchmarks, times, and other numbers of 
   const [ours] = matching(rows, { ...seconds, method: 'parallelsearch' });
   const timedOurs = matching(timed.answers, { method: 'parallelsearch', subset: 'parallelizable' });
   expect(ours.value).toBeCloseTo(mean(timedOurs, (answer) => answer.seconds)!);
-  expect(matching(rowsOf(report.contrasts), { ...seconds, kind: 'ratio' })).toHaveLength(1);
+  expect(matching(toRows(report.contrasts), { ...seconds, kind: 'ratio' })).toHaveLength(1);
 });
 
 it('picks cases of ParallelSearch’s first seed with Search-R1’s answer to the same question', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswerFiles } from '../../lib/experiments/result.js';
-import { rowsOf } from '../../lib/report/frame.js';
+import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result } from './synthetic.js';
 
@@ -32,7 +32,7 @@ describe('loadAnswerFiles', () => {
     ]);
     const { rows, contrasts, summary } = await loadAnswerFiles({ here: a, api: b });
     const em = (method: string, benchmark: string): unknown =>
-      matching(rowsOf(rows), { method, benchmark, subset: 'all', metric: 'em' })[0].value;
+      matching(toRows(rows), { method, benchmark, subset: 'all', metric: 'em' })[0].value;
     expect(['nq', 'hotpotqa', 'all'].map((name) => em('here', name))).toEqual([0.5, 1, 0.666667]);
     expect(['nq', 'hotpotqa', 'all'].map((name) => em('api', name))).toEqual([1, 1, 1]);
     const of = {
@@ -43,8 +43,8 @@ describe('loadAnswerFiles', () => {
       metric: 'em',
       kind: 'difference',
     };
-    expect(matching(rowsOf(contrasts), of)[0].value).toBe(0.5);
-    expect(rowsOf(rows).every(({ paper }) => paper === null)).toBe(true);
+    expect(matching(toRows(contrasts), of)[0].value).toBe(0.5);
+    expect(toRows(rows).every(({ paper }) => paper === null)).toBe(true);
     expect(summary).toMatch(/6 answers .*3 questions/);
   });
 

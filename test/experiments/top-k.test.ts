@@ -10,7 +10,7 @@ import {
   topK,
   topKSample,
 } from '../../lib/experiments/top-k.js';
-import { rowsOf, type Row } from '../../lib/report/frame.js';
+import { toRows, type Row } from '../../lib/report/frame.js';
 import { loadWorld, type World } from '../../lib/retrieval/world.js';
 import type { SearchResult, Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -101,8 +101,8 @@ describe('figures', () => {
     const folder = temporaryFolder();
     await writeSyntheticTopK(folder);
     const results = await comparePassages(folder, { resamples: 20 });
-    [rows, contrasts] = [rowsOf(results.rows), rowsOf(results.contrasts)];
-    expect(rowsOf(results.frames!.recall)).toHaveLength(3 * 4);
+    [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
+    expect(toRows(results.frames!.recall)).toHaveLength(3 * 4);
   });
 
   it('name method, retriever and passages, here and in training', () => {

@@ -48,7 +48,7 @@ const CELLS = [
   markdown('# Small\n\nA chart, a table, a data frame, a rollout, progress.'),
   code(
     `import * as ps from '../dist/report/index.js';
-const rewards = ps.frameOf(
+const rewards = ps.createFrame(
   [1, 2, 3, 4, 5].map((step) => ({ method: 'parallelsearch', metric: 'reward', step, value: step / 5 })),
 );`,
   ),
@@ -59,7 +59,7 @@ const rewards = ps.frameOf(
   code('await ps.display(rewards);'),
   code(
     `const segments = [{ kind: 'policy', text: '<think> why </think><answer> A </answer>', tokenIds: [1] }];
-await ps.display(ps.transcriptOf({ question: 'A?', segments: segments as never, searchTurns: [] }));`,
+await ps.display(ps.createTranscript({ question: 'A?', segments: segments as never, searchTurns: [] }));`,
   ),
   code(
     `import * as tslab from 'tslab';

@@ -232,12 +232,12 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
       readFileSync(packagePath('docs', 'library.md'), 'utf8'),
     )!;
     const also = `
-import { frameOf, table, type Table } from 'parallelsearch/report';
+import { createFrame, table, type Table } from 'parallelsearch/report';
 import { EXPERIMENTS } from 'parallelsearch/experiments';
 const rows = [{ method: 'parallelsearch', benchmark: 'nq', metric: 'em', value: 1, low: 0, high: 1 }];
 const shown: Table = table(rows, { caption: 'One row.', rows: ['method'], columns: ['benchmark'] });
 console.log(shown.cells.rows.length, EXPERIMENTS.length);
-try { frameOf(rows); } catch (error) { console.log((error as Error).message); }
+try { createFrame(rows); } catch (error) { console.log((error as Error).message); }
 `;
     writeFileSync(inProject('program.ts'), program + also);
     const strict = ['--strict', '--skipLibCheck', 'false', '--target', 'es2022', 'program.ts'];

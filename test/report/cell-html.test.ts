@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cellOutputHtml, isPlainHtml, reportHtml } from '../../lib/report/html.js';
 import { pageHtml } from '../../lib/html/page.js';
-import { transcriptOf } from '../../lib/report/display.js';
+import { createTranscript } from '../../lib/report/display.js';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
 import { MIME, mimeBundle } from '../../lib/report/display.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
@@ -13,7 +13,7 @@ import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { INJECTION } from '../pages/viewer/synthetic.js';
 import { syntheticReport, syntheticTable } from '../report/fixtures.js';
 
-const transcript = transcriptOf(
+const transcript = createTranscript(
   {
     question: INJECTION,
     segments: [{ kind: 'policy', tokenIds: [], text: `<think>${INJECTION}</think>` }],

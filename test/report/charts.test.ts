@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { METHODS } from '../../lib/training/methods.js';
 import {
-  chartOf,
+  createChart,
   type VegaLiteSpec,
   bandChart,
   intervalChart,
   lineChart,
   STYLES,
-  seriesOf,
+  seriesChannels,
   stackedChart,
 } from '../../lib/report/chart.js';
 import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
-import { frameOf } from '../../lib/report/frame.js';
+import { createFrame } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { timeParts } from '../../lib/experiments/latency/experiment.js';
 import { syntheticLatency } from '../experiments/synthetic-latency.js';
@@ -19,9 +19,10 @@ import { where } from './fixtures.js';
 
 const x = { field: 'a', type: 'nominal', title: 'Method' };
 const y = { field: 'b', type: 'quantitative', title: 'Time (ms)' };
-const made = (spec: VegaLiteSpec, title = 'T', alt = 'A is 1.') => chartOf({ title, alt, spec });
+const made = (spec: VegaLiteSpec, title = 'T', alt = 'A is 1.') =>
+  createChart({ title, alt, spec });
 
-describe('chartOf', () => {
+describe('createChart', () => {
   it.each([
     { mark: 'bar', encoding: { x, y } },
     {
@@ -45,7 +46,7 @@ describe('chartOf', () => {
 
 const MODELS = ['base', 'instruct'];
 const IN_PAPER = ['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
-const frame = frameOf(
+const frame = createFrame(
   MODELS.flatMap((model) =>
     IN_PAPER.flatMap((method, i) =>
       ['nq', 'hotpotqa'].map((benchmark) => ({
@@ -76,7 +77,7 @@ const curves = MODELS.flatMap((model) =>
 const spec = { title: 'A title', color: 'method' };
 
 describe('charts', () => {
-  const training = frameOf(trainingRows(curves, ['reward']));
+  const training = createFrame(trainingRows(curves, ['reward']));
   const charts = {
     intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
     bands: bandChart(training, { ...spec, x: 'step', column: 'model' }),
@@ -111,17 +112,17 @@ describe('charts', () => {
       metric: 'kl',
       value: step,
     }));
-    expect(bandChart(frameOf(steps), { ...spec, x: 'step' }).alt).toBe(
+    expect(bandChart(createFrame(steps), { ...spec, x: 'step' }).alt).toBe(
       'KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).',
     );
   });
 
   it('need rows of one metric', () => {
-    const two = frameOf(
+    const two = createFrame(
       ['em', 'f1'].map((metric) => ({ method: 'r1', metric, value: 1, benchmark: 'nq' })),
     );
     expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow(/one metric/);
-    expect(() => intervalChart(frameOf([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
+    expect(() => intervalChart(createFrame([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
   });
 });
 
@@ -138,7 +139,7 @@ it.each([
 
 it('stackedChart lists the parts of each bar in words, and can be drawn', async () => {
   const parts = timeParts(syntheticLatency()) as { sub_queries: number }[];
-  const four = frameOf(parts.filter(({ sub_queries: n }) => n === 4));
+  const four = createFrame(parts.filter(({ sub_queries: n }) => n === 4));
   const axes = { y: 'asked', panel: 'retriever', xTitle: 'Wall clock (ms)', mark: 'measured' };
   const chart = stackedChart(four, { title: 'Where the time goes', ...axes });
   expect(chart.alt).toContain('HTTP, 50 ms delay, in turns: waiting 200');
@@ -200,7 +201,9 @@ function luminance(color: string): number {
 }
 
 describe('colours', () => {
-  const { range: methods } = seriesOf('method', METHODS.names()).color.scale as { range: string[] };
+  const { range: methods } = seriesChannels('method', METHODS.names()).color.scale as {
+    range: string[];
+  };
 
   it.each([
     ['of methods', methods],

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { transcriptOf } from '../../lib/report/display.js';
+import { createTranscript } from '../../lib/report/display.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 
-describe('transcriptOf', () => {
+describe('createTranscript', () => {
   const question = { ...syntheticQuestion(0), question: `Which? ${INJECTION}` };
   const line = trajectoryLine(question, [{ queries: ['Town0', INJECTION] }], 'Town0');
-  const { html, text } = transcriptOf(line as Trajectory);
+  const { html, text } = createTranscript(line as Trajectory);
 
   it('shows every segment in order, with passages by sub-query', () => {
     const kinds = [...html.matchAll(/class="segment (\w+)"/g)].map(([, kind]) => kind);

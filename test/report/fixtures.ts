@@ -10,14 +10,14 @@ import {
   type Displayable,
   type ReportResults,
 } from '../../lib/report/display.js';
-import { frameOf, rowsOf, type Frame, type Row } from '../../lib/report/frame.js';
+import { createFrame, toRows, type Frame, type Row } from '../../lib/report/frame.js';
 import { figure, interval, table, type Table } from '../../lib/report/table.js';
 import { syntheticCurves, syntheticResults } from '../experiments/synthetic.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 
 /** The rows of a frame for which something holds. */
 export const where = (frame: Frame, holds: (row: Row) => boolean): Frame =>
-  frame.query(rowsOf(frame).map(holds));
+  frame.query(toRows(frame).map(holds));
 
 /** Few questions of each kind, few resamples. */
 export function syntheticReport(): ReportResults {
@@ -64,7 +64,7 @@ export async function syntheticNotebook(report = syntheticReport()): Promise<Not
     name: 'stderr',
     text: 'A long line of a log. '.repeat(20),
   });
-  const curves = frameOf(trainingRows(syntheticCurves(), ['reward']));
+  const curves = createFrame(trainingRows(syntheticCurves(), ['reward']));
   const training = bandChart(curves, {
     title: 'Training',
     x: 'step',

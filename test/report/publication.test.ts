@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { frameOf, writeChart } from '../../lib/report/index.js';
+import { createFrame, writeChart } from '../../lib/report/index.js';
 import { MIME, mimeBundle } from '../../lib/report/display.js';
 import { temporaryFolder } from '../folder.js';
 
@@ -32,7 +32,7 @@ describe('display of a bare specification', () => {
   });
 
   it('is a table for a data frame or a part of one', async () => {
-    const frame = frameOf([{ part: 'a' }, { part: 'b' }]);
+    const frame = createFrame([{ part: 'a' }, { part: 'b' }]);
     for (const shown of [frame, frame.head(1)])
       expect((await mimeBundle(shown))[MIME.html]).toMatch(/<table/);
   });

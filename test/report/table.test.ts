@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DataFrame } from 'danfojs-node';
 import { tableHtml } from '../../lib/html/table.js';
 import { mimeBundle } from '../../lib/report/display.js';
-import { frameOf, rowsOf } from '../../lib/report/frame.js';
+import { createFrame, toRows } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
 import { where } from './fixtures.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
@@ -69,7 +69,7 @@ describe('table', () => {
   it('pivots a frame: methods in order, a column per format, no empty columns', () => {
     const cells = { paper: figure('paper'), 'here [95 %]': interval };
     const spec = { caption: 'T', rows: ['model'], columns: ['method'], cells };
-    const { cells: found } = table(frameOf(ROWS), spec);
+    const { cells: found } = table(createFrame(ROWS), spec);
     expect(found.columns).toEqual([
       'Initial model',
       'Search-R1 · paper',
@@ -97,7 +97,7 @@ describe('table', () => {
       rows: ['method'],
       titles: { method: 'Who', 'search-r1': 'the other' },
     };
-    const { cells } = table(frameOf(ROWS.slice(0, 2)), spec);
+    const { cells } = table(createFrame(ROWS.slice(0, 2)), spec);
     expect([cells.columns, cells.rows.map(([who]) => who)]).toEqual([
       ['Who', ''],
       ['the other', 'ParallelSearch'],
@@ -108,30 +108,30 @@ describe('table', () => {
     const difference = { ...ROWS[0], kind: 'difference' };
     const cells = { paper: points('paper'), here: interval };
     expect(
-      table(frameOf([difference]), { caption: 'T', rows: ['benchmark'], cells }).cells.rows,
+      table(createFrame([difference]), { caption: 'T', rows: ['benchmark'], cells }).cells.rows,
     ).toEqual([['NQ', '+40.0', '+50.0 [+40.0, +60.0]']]);
   });
 
   it('rejects an empty frame, an unknown field, and two rows for a cell', () => {
     const spec = { caption: 'T', rows: ['model'] };
-    expect(() => table(frameOf([]), spec)).toThrow(/rows/);
-    expect(() => table(frameOf(ROWS), { ...spec, columns: ['nowhere'] })).toThrow(
+    expect(() => table(createFrame([]), spec)).toThrow(/rows/);
+    expect(() => table(createFrame(ROWS), { ...spec, columns: ['nowhere'] })).toThrow(
       'but got nowhere',
     );
-    expect(() => table(frameOf(ROWS), spec)).toThrow(/one row per cell/);
+    expect(() => table(createFrame(ROWS), spec)).toThrow(/one row per cell/);
   });
 });
 
 describe('a data frame', () => {
   it('can be filtered repeatedly and after sorting', () => {
-    const frame = frameOf(ROWS);
+    const frame = createFrame(ROWS);
     const base = where(frame, ({ model }) => model === 'instruct');
     const ours = where(base, ({ method }) => method === 'parallelsearch');
-    expect(rowsOf(ours).map(({ value }) => value)).toEqual([0.6]);
+    expect(toRows(ours).map(({ value }) => value)).toEqual([0.6]);
     const sorted = frame.sortValues('value', { ascending: false });
     const low = sorted.query(sorted.column('value').lt(0.45));
-    expect(rowsOf(low).map(({ value }) => value)).toEqual([0.4, 0.35, 0.3]);
-    expect(rowsOf(where(low, ({ model }) => model === 'nowhere'))).toEqual([]);
+    expect(toRows(low).map(({ value }) => value)).toEqual([0.4, 0.35, 0.3]);
+    expect(toRows(where(low, ({ model }) => model === 'nowhere'))).toEqual([]);
   });
 
   it('leaves missing numbers out of the statistics of groups', () => {
@@ -142,20 +142,20 @@ describe('a data frame', () => {
       { group: 'b', value: null },
       { group: 'b' },
     ];
-    const groups = frameOf(rows).groupby(['group']);
+    const groups = createFrame(rows).groupby(['group']);
     const statistics = groups.agg({ value: ['mean', 'min', 'count'] });
-    expect(rowsOf(statistics)).toEqual([
+    expect(toRows(statistics)).toEqual([
       { group: 'a', value_mean: 1.5, value_min: 1, value_count: 2 },
       { group: 'b', value_mean: null, value_min: null, value_count: 0 },
     ]);
-    expect(rowsOf(groups.col(['value']).mean())).toMatchObject([
+    expect(toRows(groups.col(['value']).mean())).toMatchObject([
       { value_mean: 1.5 },
       { value_mean: null },
     ]);
   });
 
   it('has null for missing fields', () => {
-    expect(rowsOf(frameOf([{ a: 1 }, { b: 'x' }]))).toEqual([
+    expect(toRows(createFrame([{ a: 1 }, { b: 'x' }]))).toEqual([
       { a: 1, b: null },
       { a: null, b: 'x' },
     ]);

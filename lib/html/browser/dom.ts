@@ -20,11 +20,11 @@ function fill<E extends Element>(
     else if (value !== null && value !== undefined && value !== false)
       node.setAttribute(name, value === true ? '' : String(value));
   }
-  node.append(...children.map((child) => (child instanceof Markup ? nodeOf(child) : child)));
+  node.append(...children.map((child) => (child instanceof Markup ? createNode(child) : child)));
   return node;
 }
 
-const nodeOf = ({ name, attributes, children }: Markup): Element =>
+const createNode = ({ name, attributes, children }: Markup): Element =>
   fill(document.createElement(name), attributes, [...children]);
 
 const builder =

@@ -7,7 +7,7 @@ import { reportScript } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
-import { decimalsOf, metricInfo } from '../../report/titles.js';
+import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { listed } from '../../text/listed.js';
 import { exactMatch } from '../../text/normalize.js';
@@ -89,7 +89,7 @@ function figuresTable(
   const fields = [...metrics].map((metric): Field => {
     const cell = ({ name }: ComparedRun): string | undefined => {
       const figure = figures.find((row) => row.method === name && row.metric === metric);
-      return figure && intervalText(figure, decimalsOf(metric, figure.value));
+      return figure && intervalText(figure, metricDecimals(metric, figure.value));
     };
     return [metricInfo(metric).title, cell];
   });
