@@ -94,18 +94,18 @@ async function askMs(retriever: Retriever, turns: readonly string[][]): Promise<
 }
 
 const asked = queries.slice(0, RECALL.queries);
-async function idsOf(retriever: Retriever): Promise<string[][]> {
+async function searchIds(retriever: Retriever): Promise<string[][]> {
   const lists = await retriever.retrieve(asked, { topK: RECALL.topK });
   return lists.map((list) => list.map(({ passage }) => passage.id));
 }
-const exactIds = await idsOf(await createRetriever('exact', passages));
+const exactIds = await searchIds(await createRetriever('exact', passages));
 
 const rows = [];
 const recall: Record<string, number> = {};
 for (const { name, place } of named) {
   const retriever = await createRetriever(place, passages);
   if (isDense(name)) {
-    const found = await idsOf(retriever);
+    const found = await searchIds(retriever);
     const shares = found.map(
       (ids, i) => ids.filter((id) => exactIds[i].includes(id)).length / RECALL.topK,
     );

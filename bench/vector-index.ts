@@ -76,7 +76,7 @@ interface Row {
 const rows: Row[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'vector-index-'));
 
-async function idsOf(retriever: Retriever, asked: string[]): Promise<string[][]> {
+async function searchIds(retriever: Retriever, asked: string[]): Promise<string[][]> {
   const found = await retriever.retrieve(asked, { topK: TOP_K });
   return found.map((list) => list.map(({ passage }) => passage.id));
 }
@@ -101,7 +101,7 @@ async function measure(
   const start = performance.now();
   const retriever = await build();
   const buildSeconds = (performance.now() - start) / 1000;
-  const found = await idsOf(retriever, queries);
+  const found = await searchIds(retriever, queries);
   const shares = found.map(
     (ids, i) => ids.filter((id) => (truth ?? found)[i].includes(id)).length / TOP_K,
   );

@@ -12,7 +12,7 @@ export default async function setup(): Promise<() => void> {
   console.warn = () => undefined;
   const { baselineRuns } = await import('../lib/experiments/baselines.js');
   const { trainedRuns } = await import('../lib/experiments/retrain.js');
-  const { modelNameOf, runName } = await import('../lib/training/checkpoints.js');
+  const { modelNameForRun, runName } = await import('../lib/training/checkpoints.js');
   const { CHECKPOINTS } = await import('../lib/io/paths.js');
   console.warn = warn;
 
@@ -30,7 +30,7 @@ export default async function setup(): Promise<() => void> {
   for (const run of [...trainedRuns(), ...baselineRuns()]) {
     const method = run.method.startsWith('parallelsearch') ? 'parallelsearch' : 'search-r1';
     const standIn = { method, model: run.model, warmUp: 1, seed: 1 };
-    link(modelNameOf(run), modelNameOf(standIn));
+    link(modelNameForRun(run), modelNameForRun(standIn));
     link(runName(run), runName(standIn));
   }
   process.env.PARALLELSEARCH_CHECKPOINTS = root;

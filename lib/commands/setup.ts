@@ -15,7 +15,7 @@ import {
   modelPath,
   parseModelName,
   resolveTrainConfig,
-  trainConfigOf,
+  readTrainConfig,
   weightFolders,
 } from '../training/checkpoints.js';
 import type { ConfigOverrides, TrainConfig } from '../training/config.js';
@@ -104,7 +104,7 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
   const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
   const folders =
     address === undefined ? await policyFolders({ ...spec, method: method ?? given?.method }) : [];
-  const trained = given ?? (await trainConfigOf(folders[1]));
+  const trained = given ?? (await readTrainConfig(folders[1]));
   const search = {
     name: spec.retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
     options: {

@@ -54,7 +54,7 @@ const nested = (path: string, value: unknown): ConfigOverrides =>
  * @throws Error naming what is wrong in the file, or in the configuration of a
  * combination
  */
-export async function gridOf(json: unknown): Promise<Point[]> {
+export async function expandGrid(json: unknown): Promise<Point[]> {
   const parsed = sweepSchema.safeParse(json);
   if (!parsed.success)
     throw new Error(
@@ -85,7 +85,7 @@ export async function gridOf(json: unknown): Promise<Point[]> {
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit } = settings;
   const out = settings.out ?? join('runs', basename(file, '.json'));
-  const points = await gridOf(await readJson(file));
+  const points = await expandGrid(await readJson(file));
   const folders = points.map(({ name }) => join(out, name));
   // Better refused now than after the first training.
   if (split !== undefined) await selectQuestions({ data, split, limit });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
 import { type TrainConfig, trainerSettings } from '../training/config.js';
-import { trainConfigOf } from '../training/checkpoints.js';
+import { readTrainConfig } from '../training/checkpoints.js';
 import { readSteps } from '../pages/run/folder.js';
 import { describeDuration } from './cli-utils.js';
 
@@ -29,7 +29,7 @@ async function secondsPerRollout({ config, folder }: Training): Promise<number |
 /** The committed run of a training's model and method, if there is one. */
 async function committedRun({ config: { model, method } }: Training): Promise<Training[]> {
   const folder = join(CHECKPOINTS, `${model}-${method}-seed1`);
-  const config = await trainConfigOf(folder);
+  const config = await readTrainConfig(folder);
   return config ? [{ config, folder }] : [];
 }
 
@@ -48,11 +48,11 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
  */
 export async function describeStepsLeft(trainings: readonly Training[]): Promise<string> {
   const left = await stepsLeft(trainings);
-  const paceOf = async (runs: readonly Training[]): Promise<number | undefined> =>
+  const meanPace = async (runs: readonly Training[]): Promise<number | undefined> =>
     mean(await Promise.all(runs.map(secondsPerRollout)));
   const committed = async (): Promise<Training[]> =>
     (await Promise.all(trainings.map(committedRun))).flat();
-  const pace = (await paceOf(trainings)) ?? (await paceOf(await committed()));
+  const pace = (await meanPace(trainings)) ?? (await meanPace(await committed()));
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
   const about = pace && numRollouts > 0 ? `, about ${describeDuration(pace * numRollouts)}` : '';
   return `${sum(left)} steps to do${about}`;

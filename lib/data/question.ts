@@ -119,7 +119,7 @@ export function graphDepth(graph: QuestionGraph): number {
     throw new Error('Expected sub-question ids to be unique within a graph.');
   const depths = new Map<string, number>();
   const visiting = new Set<string>();
-  const depthOf = (id: string): number => {
+  const nodeDepth = (id: string): number => {
     const node = nodes.get(id);
     if (!node)
       throw new Error(`Expected dependsOn to name a sub-question of the graph, but got ${id}.`);
@@ -128,12 +128,12 @@ export function graphDepth(graph: QuestionGraph): number {
     const memoised = depths.get(id);
     if (memoised !== undefined) return memoised;
     visiting.add(id);
-    const depth = 1 + Math.max(0, ...node.dependsOn.map(depthOf));
+    const depth = 1 + Math.max(0, ...node.dependsOn.map(nodeDepth));
     visiting.delete(id);
     depths.set(id, depth);
     return depth;
   };
-  return Math.max(0, ...graph.map((node) => depthOf(node.id)));
+  return Math.max(0, ...graph.map((node) => nodeDepth(node.id)));
 }
 
 /**

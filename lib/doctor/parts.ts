@@ -126,11 +126,11 @@ export function checkLab({ found, tried }: LabSearch): Finding {
 /** Whether JupyterLab has our kernel. */
 export async function checkKernel(
   { found }: LabSearch,
-  specsOf = readKernelspecs,
+  listKernelspecs = readKernelspecs,
 ): Promise<Finding> {
   if (!found)
     return { status: 'missing', detail: 'needs JupyterLab', remedy: 'Install JupyterLab first.' };
-  const specs = await specsOf(found.executable);
+  const specs = await listKernelspecs(found.executable);
   const names = `(kernels: ${Object.keys(specs).sort().join(', ') || 'none'})`;
   if (isOurs(specs)) return `${KERNEL_NAME} starts this package's tslab ${names}`;
   const other = specs[KERNEL_NAME]?.resource_dir;

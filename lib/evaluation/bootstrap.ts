@@ -9,7 +9,7 @@
  *   models are shared by all methods, which start from the same weights. Within each
  *   drawn initial model, RL runs are drawn for each method independently. Runs of two
  *   methods with the same seed share the adapter's first weights and the questions of
- *   each step; treating them as independent widens the interval, unless `weightsOf` says
+ *   each step; treating them as independent widens the interval, unless `weightsId` says
  *   that two methods are one set of weights under two prompts. Drawing questions and runs
  *   independently is Owen's pigeonhole bootstrap (Annals of Applied Statistics 1(2),
  *   2007), which is slightly too wide in the part that both share.
@@ -148,7 +148,7 @@ export interface BootstrapOptions {
   /** Default 1,000. */
   resamples?: number;
   /** Methods with the same name here share their drawn seeds. Default: none do. */
-  weightsOf?: (method: string) => string;
+  weightsId?: (method: string) => string;
 }
 
 export interface Strata {
@@ -173,7 +173,7 @@ export function createBootstrap(
   strata: Strata,
   options: BootstrapOptions,
 ): Bootstrap {
-  const { resamples = 1000, weightsOf = (method) => method } = options;
+  const { resamples = 1000, weightsId = (method) => method } = options;
   const sums = resampledSums(table, strata, {
     resamples,
     random: options.random.fork('questions'),
@@ -181,7 +181,7 @@ export function createBootstrap(
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
   const drawRuns = ({ method, model }: Group, warmUps: readonly number[]): Uint16Array[] => {
-    const name = `${weightsOf(method)}/${model}`;
+    const name = `${weightsId(method)}/${model}`;
     const randoms = {
       warmUps: options.random.fork(`warm-ups/${model}`),
       seeds: options.random.fork(`seeds/${name}`),

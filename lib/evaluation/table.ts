@@ -77,7 +77,7 @@ export interface SummaryOptions {
   /** Methods to compare. Default: those of the main report. */
   pairs?: readonly MethodPair[];
   /** See `BootstrapOptions`. */
-  weightsOf?: (method: string) => string;
+  weightsId?: (method: string) => string;
   /** Whether to compare each method's models with each other, too. */
   comparesModels?: boolean;
 }
@@ -120,13 +120,13 @@ export function summariseResults(
     selects = () => true,
     paper = () => null,
     resamples,
-    weightsOf,
+    weightsId,
   } = options;
   const table = scoreTable(results, measures);
   const { questions, runs } = table;
   const strata = groupStrata(questions.map(selectionKey));
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
-  const bootstrap = createBootstrap(table, strata, { random, resamples, weightsOf });
+  const bootstrap = createBootstrap(table, strata, { random, resamples, weightsId });
 
   const createCells = (selection: Selection): Cell[] => {
     const weights = selectionWeights(questions, selection);

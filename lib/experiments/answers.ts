@@ -39,7 +39,7 @@ import {
   adapterFolder,
   isTrained,
   loadPolicy,
-  rolloutOf,
+  rolloutForRun,
   runName,
   weightFolders,
   type PolicyRun,
@@ -75,7 +75,10 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
   const files = folders.map((folder, i) =>
     join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
   );
-  return configHash({ rollout: rolloutOf(run), inputs: await contentHash([...files, ...DATA]) });
+  return configHash({
+    rollout: rolloutForRun(run),
+    inputs: await contentHash([...files, ...DATA]),
+  });
 }
 
 /** One job per run; experiments that share runs share the record. */
@@ -146,7 +149,7 @@ async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers 
     policy: await openPolicy(run, world),
     retriever: world.retriever,
     questions: evaluatedQuestions(world.questions),
-    rollout: rolloutOf(run),
+    rollout: rolloutForRun(run),
     batchSize: evaluationBatchSize(backend),
   };
   const measurements = await answerInBatches(options, context);
@@ -194,7 +197,7 @@ export async function answerSample<T>(
   const policy = await openPolicy(run, world);
   const kept = await answerQuestions(policy, retriever, questions, {
     keep,
-    rollout: { ...rolloutOf(run), ...rollout },
+    rollout: { ...rolloutForRun(run), ...rollout },
     batchSize: evaluationBatchSize(backend),
     onBatch: (done) => onFraction(done / questions.length),
   });

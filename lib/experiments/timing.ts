@@ -26,7 +26,7 @@ import {
   INITIAL_MODELS,
   isTrained,
   loadPolicy,
-  rolloutOf,
+  rolloutForRun,
   type PolicyRun,
 } from '../training/checkpoints.js';
 import { SEEDS, WARM_UPS } from './runs.js';
@@ -124,7 +124,7 @@ async function timeContest(runs: Contest, { world, onFraction }: WorkContext): P
   const questions = timedQuestions(world.questions);
   const contestants = [];
   for (const run of runs)
-    contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutOf(run) });
+    contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutForRun(run) });
   const answers = await timeAnswers(contestants, world.retriever, questions, {
     onAnswer: (numAnswers) => onFraction(numAnswers / (questions.length * runs.length)),
   });
@@ -188,6 +188,6 @@ export const summariseTiming = (
     pairs: [['parallelsearch', 'search-r1']],
     paper: paperFigure,
     // The methods were timed together, seed by seed, so seeds are resampled together.
-    weightsOf: () => 'timed together',
+    weightsId: () => 'timed together',
     ...options,
   });

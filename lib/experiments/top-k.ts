@@ -337,7 +337,7 @@ export async function comparePassages(
   const settings: SummaryOptions = {
     measures: MEASURES,
     pairs: pairs(),
-    weightsOf: (name) => `${parseVariant(name).method}/${parseVariant(name).trainedK}`,
+    weightsId: (name) => `${parseVariant(name).method}/${parseVariant(name).trainedK}`,
     selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
   };
   const summary = summarise({ answers, provenance }, settings, options);

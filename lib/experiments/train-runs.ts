@@ -25,11 +25,11 @@ import { type DevPoint, evaluateAdapter, publishAdapter, readLines } from './pub
 import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
-  configOf,
+  trainConfigForRun,
   INITIAL_MODELS,
   initialModelName,
   isTrained,
-  modelNameOf,
+  modelNameForRun,
   runName,
   type PolicyRun,
 } from '../training/checkpoints.js';
@@ -56,7 +56,7 @@ export interface TrainRunsOptions {
 }
 
 const countSteps = (run: PolicyRun, maxSteps = Infinity): number =>
-  Math.min(maxSteps, trainerSettings(configOf(run)).steps);
+  Math.min(maxSteps, trainerSettings(trainConfigForRun(run)).steps);
 
 /** Publishes the adapter with the highest mean dev reward under `root`. */
 export async function publishBest(
@@ -65,7 +65,7 @@ export async function publishBest(
   curve: readonly DevPoint[],
   root = CHECKPOINTS,
 ): Promise<void> {
-  const model = modelNameOf(run);
+  const model = modelNameForRun(run);
   const earlier = keptSteps(run).filter((step) => existsSync(join(folder, keptAdapter(step))));
   await publishAdapter(adapterFolder(run, root), folder, curve, {
     name: runName(run),
@@ -78,8 +78,8 @@ export async function publishBest(
 
 /** Folder of a run's checkpoints, by the contents of its model and data. */
 async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
-  const model = join(CHECKPOINTS, modelNameOf(run), 'model.safetensors');
-  const { zerosearch } = configOf(run);
+  const model = join(CHECKPOINTS, modelNameForRun(run), 'model.safetensors');
+  const { zerosearch } = trainConfigForRun(run);
   const simulator = zerosearch
     ? [join(simulatorFolder(zerosearch.simulator!), 'adapter_model.safetensors')].filter((file) =>
         existsSync(file),
@@ -98,8 +98,8 @@ async function trainRun(
   await useBackend(backend);
   const world = await loadWorld();
   const steps = countSteps(run, maxSteps);
-  const config = withSettings(configOf(run), { steps });
-  const modelFolder = join(CHECKPOINTS, modelNameOf(run));
+  const config = withSettings(trainConfigForRun(run), { steps });
+  const modelFolder = join(CHECKPOINTS, modelNameForRun(run));
   const folder = await runFolder(run, maxSteps);
   // Answers say nothing about the documents of a search simulator: publish its last one.
   const evaluated = METHODS.get(run.method).isPreparation
@@ -187,7 +187,7 @@ export async function estimateWarmUps(seeds: readonly number[]): Promise<number>
 const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
   ...new Set(
     runs
-      .filter((run) => !existsSync(join(CHECKPOINTS, modelNameOf(run), 'README.md')))
+      .filter((run) => !existsSync(join(CHECKPOINTS, modelNameForRun(run), 'README.md')))
       .map(({ warmUp }) => warmUp),
   ),
 ];
@@ -252,7 +252,7 @@ export async function trainRuns(
     const started = new Map<string, Promise<void>>();
     await runConcurrently(runs, NUM_PROCESSES, async (run) => {
       // Comes before this run, but may still be training.
-      const simulator = configOf(run).zerosearch?.simulator;
+      const simulator = trainConfigForRun(run).zerosearch?.simulator;
       if (simulator !== undefined) await started.get(simulator);
       const training = trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log });
       started.set(runName(run), training);
@@ -273,7 +273,9 @@ export function planTraining(
 ): Preparation {
   const open = (): PolicyRun[] => {
     const untrained = runs().filter((run) => !isTrained(run));
-    const simulators = new Set(untrained.map((run) => configOf(run).zerosearch?.simulator));
+    const simulators = new Set(
+      untrained.map((run) => trainConfigForRun(run).zerosearch?.simulator),
+    );
     // Preparations are only trained for runs that need them.
     return untrained.filter(
       (run) => !METHODS.get(run.method).isPreparation || simulators.has(runName(run)),

@@ -11,7 +11,7 @@ import { optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { configHash, provenanceHere } from '../io/provenance.js';
 import { recordStore } from '../io/records.js';
-import { codeCells, textOf, type CodeCell, type Notebook } from './nbformat.js';
+import { codeCells, joinLines, type CodeCell, type Notebook } from './nbformat.js';
 
 export interface Timing {
   elapsedMs: number;
@@ -75,7 +75,7 @@ export async function hashNotebook(
   { cwd, inputs }: { cwd: string; inputs: readonly string[] },
 ): Promise<string> {
   return configHash({
-    code: codeCells(notebook).map(({ source }) => textOf(source)),
+    code: codeCells(notebook).map(({ source }) => joinLines(source)),
     cwd: path.resolve(cwd),
     build: await hashPath(packagePath('dist')),
     tslab: optionalVersion('tslab'),

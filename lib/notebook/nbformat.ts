@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { writeFileSafely } from '../io/files.js';
 
-/** A string or a list of lines; {@link textOf} joins them. */
+/** A string or a list of lines; {@link joinLines} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);
 const metadataSchema = z.record(z.string(), z.unknown());
 const executionCountSchema = z.number().int().nonnegative().nullable();
@@ -98,11 +98,11 @@ const writtenSchema = notebookSchema
   .refine(({ cells }) => isUnique(cells.map(({ id }) => id)), 'Expected cell ids to differ.');
 
 /** A multi-line field as one string. */
-export const textOf = (text: string | string[]): string =>
+export const joinLines = (text: string | string[]): string =>
   Array.isArray(text) ? text.join('') : text;
 
 /** A text as a list of lines, as Jupyter writes it. */
-export const linesOf = (text: string): string[] =>
+export const splitLines = (text: string): string[] =>
   text.split(/(?<=\n)/).filter((line) => line !== '');
 
 /** Reads and checks a notebook; adds cell ids if it is older than 4.5. */

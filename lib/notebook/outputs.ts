@@ -1,5 +1,5 @@
 /** What a kernel sends, as outputs of cells in nbformat and as text in a terminal. */
-import { isJsonMime, linesOf, textOf, type CellOutput } from './nbformat.js';
+import { isJsonMime, splitLines, joinLines, type CellOutput } from './nbformat.js';
 import type { KernelOutput } from './tslab.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
@@ -29,15 +29,15 @@ function addStream(outputs: CellOutput[], content: KernelOutput['content']): voi
   const text = String(content.text);
   const last = outputs.at(-1);
   if (last?.output_type === 'stream' && last.name === name)
-    last.text = linesOf(textOf(last.text) + text);
-  else outputs.push({ output_type: 'stream', name, text: linesOf(text) });
+    last.text = splitLines(joinLines(last.text) + text);
+  else outputs.push({ output_type: 'stream', name, text: splitLines(text) });
 }
 
 /** nbformat allows JSON under JSON MIME types, and lists of lines under all others. */
 function displayOutput({ data = {}, metadata = {} }: KernelOutput['content']): Display {
   const entries = Object.entries(data as Display['data']).map(([mime, value]) => {
     if (isJsonMime(mime)) return [mime, value];
-    return [mime, linesOf(typeof value === 'string' ? value : JSON.stringify(value))];
+    return [mime, splitLines(typeof value === 'string' ? value : JSON.stringify(value))];
   });
   return {
     output_type: 'display_data',
@@ -50,7 +50,7 @@ function displayOutput({ data = {}, metadata = {} }: KernelOutput['content']): D
 export const stderrText = (outputs: readonly CellOutput[]): string =>
   outputs
     .flatMap((output) =>
-      output.output_type === 'stream' && output.name === 'stderr' ? textOf(output.text) : [],
+      output.output_type === 'stream' && output.name === 'stderr' ? joinLines(output.text) : [],
     )
     .join('')
     .trim();

@@ -3,7 +3,7 @@
  * cell tagged `injected-parameters` after it sets them.
  */
 import { runInNewContext } from 'node:vm';
-import { linesOf, textOf, type Cell, type Notebook } from './nbformat.js';
+import { splitLines, joinLines, type Cell, type Notebook } from './nbformat.js';
 import { loadTypeScript } from './tslab.js';
 
 type ParameterValue =
@@ -29,7 +29,12 @@ function declarations(notebook: Notebook): Map<string, Declaration> {
   const cell = notebook.cells.find(isDeclaring);
   if (!cell) return new Map();
   const ts = loadTypeScript();
-  const source = ts.createSourceFile('cell.ts', textOf(cell.source), ts.ScriptTarget.Latest, true);
+  const source = ts.createSourceFile(
+    'cell.ts',
+    joinLines(cell.source),
+    ts.ScriptTarget.Latest,
+    true,
+  );
   const declared = source.statements.flatMap((statement) =>
     ts.isVariableStatement(statement) ? statement.declarationList.declarations : [],
   );
@@ -126,7 +131,7 @@ const injectedCell = (lines: readonly string[]): Cell => ({
   cell_type: 'code',
   id: INJECTED,
   metadata: { tags: [INJECTED] },
-  source: linesOf(lines.join('\n')),
+  source: splitLines(lines.join('\n')),
   execution_count: null,
   outputs: [],
 });

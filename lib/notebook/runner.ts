@@ -7,7 +7,7 @@ import { errorOutput, NotebookError, type FailureReason } from './failure.js';
 import {
   codeCells,
   readNotebook,
-  textOf,
+  joinLines,
   writeNotebook,
   type CodeCell,
   type Notebook,
@@ -100,7 +100,7 @@ async function execute(
   const collect = outputCollector();
   const failures = new Map<CodeCell, NotebookError>();
   const fail = (cell: CodeCell, reason: FailureReason, stderr: string): void => {
-    const place = { number: cells.indexOf(cell) + 1, id: cell.id!, source: textOf(cell.source) };
+    const place = { number: cells.indexOf(cell) + 1, id: cell.id!, source: joinLines(cell.source) };
     const failure = new NotebookError(file, place, reason, stderr);
     if (!keepGoing) throw failure;
     failures.set(cell, failure);
@@ -118,7 +118,7 @@ async function execute(
       live.output(output);
     };
     try {
-      const { ok, count } = await kernel.execute(textOf(cell.source), { timeoutMs, onOutput });
+      const { ok, count } = await kernel.execute(joinLines(cell.source), { timeoutMs, onOutput });
       cell.execution_count = count;
       // The reply to a failed cell has no text: the error is on standard error.
       if (ok) failIfUnhandled(cell);
@@ -134,7 +134,7 @@ async function execute(
   try {
     const cellMs: number[] = [];
     for (const [i, cell] of cells.entries()) {
-      const source = textOf(cell.source);
+      const source = joinLines(cell.source);
       live.progress(`[${i + 1}/${cells.length}] ${source.split('\n')[0]}`);
       const cellStarted = performance.now();
       const canContinue = source.trim() === '' || (await runCell(cell));

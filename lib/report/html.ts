@@ -15,7 +15,7 @@ import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import type { TableCells } from '../html/table.js';
 import {
   codeCells,
-  textOf,
+  joinLines,
   type Cell,
   type CellOutput,
   type CodeCell,
@@ -63,7 +63,7 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode)
     : [];
   const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
-  const opened = opening ? textOf(opening.data[MIME.html] as string | string[]) : '';
+  const opened = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
   const header = isPlainHtml(opened) ? opened : cellOutputHtml(opened);
   const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
   const { headings } = rendering.markdown;
@@ -92,9 +92,9 @@ const showsMore = (cell: Cell): boolean =>
 function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
   const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
   for (const cell of cells) {
-    const isHeading = cell.cell_type === 'markdown' && /^#{1,3} /.test(textOf(cell.source));
+    const isHeading = cell.cell_type === 'markdown' && /^#{1,3} /.test(joinLines(cell.source));
     if (isHeading) rendering.hasChart = false;
-    if (isHeading && !textOf(cell.source).startsWith('###'))
+    if (isHeading && !joinLines(cell.source).startsWith('###'))
       sections.push({ isFolded: cell.metadata.tags?.includes(FOLDED) ?? false, parts: [] });
     sections.at(-1)!.parts.push(cellHtml(cell, rendering));
   }
@@ -109,12 +109,12 @@ function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
 }
 
 function cellHtml(cell: Cell, rendering: Rendering): string {
-  if (cell.cell_type === 'markdown') return rendering.markdown.render(textOf(cell.source));
+  if (cell.cell_type === 'markdown') return rendering.markdown.render(joinLines(cell.source));
   return cell.cell_type === 'code' ? codeCellHtml(cell, rendering) : '';
 }
 
 function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
-  const source = escapeHtml(textOf(cell.source));
+  const source = escapeHtml(joinLines(cell.source));
   const code = `<details class="code"><summary>Code</summary><pre><code>${source}</code></pre></details>`;
   const names = outputNames(cell);
   const outputs = cell.outputs.map((output, i) => outputHtml(output, names[i], rendering));
@@ -149,7 +149,7 @@ const preHtml = (text: string, style = ''): string =>
   `<pre${style && ` class="${style}"`}>${escapeHtml(stripVTControlCharacters(text))}</pre>`;
 
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
-  if (output.output_type === 'stream') return preHtml(textOf(output.text), output.name);
+  if (output.output_type === 'stream') return preHtml(joinLines(output.text), output.name);
   if (output.output_type === 'error')
     return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
   return MIME.about in output.data ? '' : bundleHtml(output.data, name, rendering);
@@ -158,7 +158,7 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
 /** The richest representation that a page supports. */
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   const text = (mime: string): string | undefined =>
-    mime in data ? textOf(data[mime] as string | string[]) : undefined;
+    mime in data ? joinLines(data[mime] as string | string[]) : undefined;
   if (MIME.vegaLite in data) {
     const [spec, svg] = [data[MIME.vegaLite] as VegaLiteSpec, text(MIME.svg) ?? ''];
     rendering.hasChart = true;
@@ -190,7 +190,7 @@ const findOpening = (notebook: Notebook): { data: MimeBundle } | undefined =>
 
 function firstSentence(notebook: Notebook): string {
   const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');
-  const paragraph = textOf(markdown?.source ?? '')
+  const paragraph = joinLines(markdown?.source ?? '')
     .split('\n')
     .find((line) => line.trim() !== '' && !line.startsWith('#'));
   return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);

@@ -143,9 +143,9 @@ export class TrainedAdapter {
     tokenLoss: TokenLoss<Row>,
   ): Promise<{ loss: number; gradNorm: number; passes: PassValues<Row>[] }> {
     this.release();
-    const weightsOf = (trained: Weights): Weights =>
+    const buildWeights = (trained: Weights): Weights =>
       withAdapter(this.model.weights, trained, this.lora);
-    const passes = { ...this.passes, weightsOf };
+    const passes = { ...this.passes, buildWeights };
     const {
       loss,
       gradients,

@@ -4,7 +4,7 @@
  */
 import { mean, sum } from 'd3-array';
 import type { With } from '../rollout/trajectory.js';
-import { groupsOf } from './rollouts.js';
+import { splitIntoGroups } from './rollouts.js';
 
 type Scored = With<'rewards' | 'advantage'>;
 
@@ -39,7 +39,7 @@ export function groupAdvantages(
       `Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`,
     );
   }
-  return groupsOf(rewards, groupSize).flatMap((group) => normalised(group, unbiased));
+  return splitIntoGroups(rewards, groupSize).flatMap((group) => normalised(group, unbiased));
 }
 
 /**
@@ -64,7 +64,7 @@ export function withAdvantages(
 ): Scored[] {
   const totals = trajectories.map(({ rewards }) => rewards.total);
   const ofRollouts = groupAdvantages(totals, groupSize);
-  const ofTurns = groupsOf(trajectories, groupSize).flatMap((group) =>
+  const ofTurns = splitIntoGroups(trajectories, groupSize).flatMap((group) =>
     turnAdvantages(group.map(({ turnRewards }) => turnRewards ?? [])),
   );
   return trajectories.map((trajectory, i) => ({

@@ -58,7 +58,7 @@ const stateSchema = z.strictObject({
   files: z.record(z.enum(FILES), z.string()),
   checksum: z.string(),
 });
-const checksumOf = (state: RunState, files: Record<string, string>): string =>
+const computeChecksum = (state: RunState, files: Record<string, string>): string =>
   sha256(JSON.stringify([state, files]));
 
 const namesIn = async (folder: string): Promise<string[]> =>
@@ -72,7 +72,7 @@ const stepsIn = async (folder: string): Promise<number[]> =>
  * The folder of a step's checkpoint: the one of before, where a kill has kept the new one
  * from its name.
  */
-function folderOf(folder: string, step: number): string {
+function stepFolder(folder: string, step: number): string {
   const path = join(folder, String(step));
   return existsSync(path) ? path : oldPath(path);
 }
@@ -110,7 +110,7 @@ export async function saveCheckpoint(
     files[name] = sha256(bytes);
     await writeFile(join(aside, name), bytes, { flush: true });
   }
-  const text = JSON.stringify({ state, files, checksum: checksumOf(state, files) });
+  const text = JSON.stringify({ state, files, checksum: computeChecksum(state, files) });
   await writeFile(join(aside, STATE_FILE), text, { flush: true });
   const remove = async (isUnwanted: (name: string) => boolean): Promise<void> => {
     for (const name of (await namesIn(folder)).filter(isUnwanted))
@@ -121,7 +121,7 @@ export async function saveCheckpoint(
   await remove((name) => parseFloat(name) > nextStep);
   await replaceFolder(aside, target);
   const before = (await stepsIn(folder)).find((step) => step < nextStep);
-  const kept = [target, ...(before === undefined ? [] : [folderOf(folder, before)])];
+  const kept = [target, ...(before === undefined ? [] : [stepFolder(folder, before)])];
   await remove((name) => !kept.includes(join(folder, name)));
 }
 
@@ -133,7 +133,7 @@ async function readCheckpoint(
   const parsed = stateSchema.safeParse(await readJson(join(folder, STATE_FILE)));
   if (!parsed.success) throw new Error(`${STATE_FILE}: ${z.prettifyError(parsed.error)}`);
   const { state, files, checksum } = parsed.data;
-  if (checksum !== checksumOf(state, files))
+  if (checksum !== computeChecksum(state, files))
     throw new Error(`${STATE_FILE} does not have its checksum`);
   if (state.nextStep !== step) throw new Error(`${STATE_FILE} is of step ${state.nextStep}`);
   const [trained, optimizer] = await Promise.all(
@@ -164,7 +164,7 @@ export async function resumeCheckpoint(
 ): Promise<Checkpoint | null> {
   const steps = (await stepsIn(folder)).filter((step) => step < before);
   for (const step of steps) {
-    const path = folderOf(folder, step);
+    const path = stepFolder(folder, step);
     const found = await readCheckpoint(path, step).catch(({ message }: Error) => {
       log(`The checkpoint ${path} is damaged and not used: ${message}.`);
       return null;

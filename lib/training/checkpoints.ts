@@ -52,7 +52,7 @@ export interface PolicyRun {
 }
 
 /** The name of a run's initial model, such as `instruct-2`. */
-export const modelNameOf = ({ model, warmUp }: PolicyRun): string =>
+export const modelNameForRun = ({ model, warmUp }: PolicyRun): string =>
   initialModelName(model, warmUp);
 
 /** A name for files, such as `instruct-2-parallelsearch-seed1`. */
@@ -61,7 +61,7 @@ export function runName(run: PolicyRun): string {
   const variants = [lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`, topK && `k${topK}`];
   // No colon in the name of a file.
   const parts = [
-    modelNameOf(run),
+    modelNameForRun(run),
     method.replace(':', '-'),
     ...variants.filter(Boolean),
     `seed${seed}`,
@@ -70,15 +70,15 @@ export function runName(run: PolicyRun): string {
 }
 
 /** How a run's policy answers. */
-export const rolloutOf = ({ method, topK }: PolicyRun): RolloutConfig => ({
+export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
   ...rolloutConfigOf(method),
   ...(topK && { topK }),
 });
 
 /** The configuration that a run is trained with. */
-export const configOf = (run: PolicyRun): TrainConfig => {
+export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
   const { method, seed, lambdas, topK } = run;
-  const preset = trainingPreset(method, modelNameOf(run), seed, { lambdas });
+  const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
   // Trained before, from the same model with the same seed.
   const simulator = runName({ ...run, method: zeroSearchSimulator.name });
   return parseTrainConfig(
@@ -122,7 +122,7 @@ export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
  */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const method = trainedBy(run.method);
-  const base = join(root, modelNameOf(run));
+  const base = join(root, modelNameForRun(run));
   return method === null ? [base] : [base, adapterFolder({ ...run, method }, root)];
 }
 
@@ -136,7 +136,7 @@ export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<Lo
   const [model, adapter] = weightFolders(run, root);
   return loadLocalPolicy(model, {
     adapter,
-    name: `${run.method} (${modelNameOf(run)}, seed ${run.seed})`,
+    name: `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`,
   });
 }
 
@@ -172,7 +172,7 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
  * What an adapter was trained with; null where there is none, or its folder does not
  * tell.
  */
-export async function trainConfigOf(adapter?: string): Promise<TrainConfig | null> {
+export async function readTrainConfig(adapter?: string): Promise<TrainConfig | null> {
   if (adapter === undefined) return null;
   const file = join(adapter, TRAIN_CONFIG_FILE);
   return existsSync(file) ? parseTrainConfig(await readJson(file)) : null;
@@ -188,5 +188,5 @@ export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<
   const { base } = await readPeftConfig(adapter);
   const folder = base === undefined ? undefined : resolve(adapter, base);
   if (folder !== undefined && existsSync(folder)) return folder;
-  return modelPath((await trainConfigOf(adapter))?.model ?? DEFAULT_MODEL, root);
+  return modelPath((await readTrainConfig(adapter))?.model ?? DEFAULT_MODEL, root);
 }

@@ -37,12 +37,12 @@ export const TOKEN_BREAK = '\u2060';
 
 /** Tokenises each piece by itself, as the rollout's segments are. */
 export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
-  const idsOf = ({ text, isToken }: Piece): number[] =>
+  const encode = ({ text, isToken }: Piece): number[] =>
     isToken
       ? [tokenizer.tokenId(text)!]
       : text.split(TOKEN_BREAK).flatMap((part) => tokenizer.encode(part));
   const tokens = pieces.flatMap((piece) =>
-    idsOf(piece).map((id) => ({ id, weight: piece.weight })),
+    encode(piece).map((id) => ({ id, weight: piece.weight })),
   );
   return {
     tokenIds: tokens.map(({ id }) => id),
@@ -53,9 +53,9 @@ export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Se
 
 /** The weight of all tokens with a loss. */
 export function totalWeight(rows: readonly Sequence[]): number {
-  const weightsOf = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
+  const tokenWeights = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
     lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));
-  return sum(rows, (row) => sum(weightsOf(row)));
+  return sum(rows, (row) => sum(tokenWeights(row)));
 }
 
 /**

@@ -15,7 +15,7 @@ import { KeptProducts } from './kept-products.js';
 import {
   batchHidden,
   batchLogProbs,
-  passesOf,
+  splitIntoPasses,
   type PassOptions,
   type Sequence,
   type SequenceBatch,
@@ -50,28 +50,28 @@ export interface PassValues<Row> {
 
 /**
  * The loss summed over passes, and its gradients. The caller disposes of the gradients.
- * @param options.weightsOf the weights that run, given those that are trained; by default
- * they are the same
+ * @param options.buildWeights the weights of the forward pass, given the trained ones;
+ * default: the trained ones
  * @throws Error if there is no trained token
  */
 export async function rowGradients<Row extends Sequence>(
   trained: Weights,
   rows: readonly Row[],
-  options: PassOptions & { weightsOf?: (trained: Weights) => Weights },
+  options: PassOptions & { buildWeights?: (trained: Weights) => Weights },
   tokenLoss: TokenLoss<Row>,
 ): Promise<{ loss: number; gradients: Weights; passes: PassValues<Row>[] }> {
-  const { weightsOf = (same) => same } = options;
+  const { buildWeights = (same) => same } = options;
   let gradients: Weights | null = null;
   let loss = 0;
   const passes: PassValues<Row>[] = [];
-  for (const { indices, batch } of passesOf(rows, options.maxTokensPerPass)) {
+  for (const { indices, batch } of splitIntoPasses(rows, options.maxTokensPerPass)) {
     const passRows = indices.map((i) => rows[i]);
     const kept: Record<string, tf.Tensor> = {};
-    const lossOf = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
+    const computeLoss = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
       // Small models keep the arithmetic their trainings have always had, so that runs
       // give the same bytes.
       const logProbs = batchLogProbs(
-        weightsOf(newest),
+        buildWeights(newest),
         batch,
         { ...options, computesGradient: options.isCheckpointed },
         hidden,
@@ -85,9 +85,9 @@ export async function rowGradients<Row extends Sequence>(
       return part;
     };
     const part = options.isCheckpointed
-      ? checkpointedGradients(trained, batch, { ...options, weightsOf }, lossOf)
+      ? checkpointedGradients(trained, batch, { ...options, buildWeights }, computeLoss)
       : lossAndGradients(trained, (newest) =>
-          lossOf(batchHidden(weightsOf(newest), batch, options), newest),
+          computeLoss(batchHidden(buildWeights(newest), batch, options), newest),
         );
     loss += (await part.value.data())[0];
     part.value.dispose();
@@ -120,11 +120,11 @@ export function lossAndGradients(
 }
 
 /** Number of the layer that a weight is of, or null. */
-const layerOf = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
+const layerIndex = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
 
 /** The lowest layer that is trained; the number of layers where none is. */
 export const lowestLayer = (trained: Weights, { numLayers }: ModelConfig): number =>
-  trained.embed ? 0 : (min(Object.keys(trained), layerOf) ?? numLayers);
+  trained.embed ? 0 : (min(Object.keys(trained), layerIndex) ?? numLayers);
 
 const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
   Object.fromEntries(Object.entries(weights).filter(([key]) => isWanted(key)));
@@ -136,20 +136,20 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
  * pass computes the rest of a layer again before it goes through it. Value of a loss of
  * hidden states (M, C), and its gradient with respect to every tensor in `trained`. The
  * caller disposes of all.
- * @param weightsOf the weights that run, out of those that are trained
+ * @param options.buildWeights the weights of the forward pass, given the trained ones
  */
 function checkpointedGradients(
   trained: Weights,
   batch: SequenceBatch,
-  options: PassOptions & { weightsOf: (trained: Weights) => Weights },
+  options: PassOptions & { buildWeights: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
-  const { config, table, frozen, isAdapter, room, weightsOf } = options;
+  const { config, table, frozen, isAdapter, room, buildWeights } = options;
   const products = isAdapter ? new KeptProducts(room) : undefined;
   const compute = (): { value: tf.Scalar; gradients: Weights } => {
     const { tree } = batch;
     const context = layerContext(tree, config, table);
-    const weights = weightsOf(trained);
+    const weights = buildWeights(trained);
     // Below the lowest layer that is trained nothing has a gradient, and no input is
     // kept.
     const lowest = lowestLayer(trained, config);
@@ -166,22 +166,22 @@ function checkpointedGradients(
 
     // The embedding is above the layers, too, where the head is tied to it.
     const isAbove = (key: string): boolean =>
-      layerOf(key) === null && (key !== 'embed' || config.tieWordEmbeddings);
+      layerIndex(key) === null && (key !== 'embed' || config.tieWordEmbeddings);
     const top = { ...pick(trained, isAbove), x: hidden };
     const whole = lossAndGradients(top, ({ x, ...others }) => {
       const newest = { ...trained, ...others };
-      const normed = finalNorm(x as tf.Tensor2D, weightsOf(newest), config);
+      const normed = finalNorm(x as tf.Tensor2D, buildWeights(newest), config);
       return loss(gatherRows(normed, tf.tensor1d(batch.positions, 'int32')), newest);
     });
     const { x: last, ...gradients } = whole.gradients;
     top.x.dispose();
     let dx = last;
     for (let i = config.numLayers - 1; i >= lowest; i--) {
-      const own = pick(trained, (key) => layerOf(key) === i);
+      const own = pick(trained, (key) => layerIndex(key) === i);
       const keys = Object.keys(own);
       const x = inputs.pop()!;
       const [dInput, ...dOwn] = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
-        const newest = weightsOf(Object.fromEntries(keys.map((key, k) => [key, tensors[k]])));
+        const newest = buildWeights(Object.fromEntries(keys.map((key, k) => [key, tensors[k]])));
         return runLayer(
           x as tf.Tensor2D,
           { ...weights, ...newest },

@@ -17,7 +17,7 @@ import { sum } from 'd3-array';
 import { isZeroVariance, tokenAdvantages, withAdvantages } from './advantages.js';
 import type { PassValues } from './gradients.js';
 import type { Metrics } from './metrics.js';
-import { groupsOf } from './rollouts.js';
+import { splitIntoGroups } from './rollouts.js';
 import {
   TrainingLoop,
   type IsUsable,
@@ -58,7 +58,7 @@ export async function learnFromGroups(
   const { groupSize } = loop.settings;
   // A rollout is worth what its reward is above its group's mean.
   const trajectories = withAdvantages(sampled.trajectories, groupSize);
-  const useful = groupsOf(trajectories, groupSize)
+  const useful = splitIntoGroups(trajectories, groupSize)
     .filter((group) => !isZeroVariance(group))
     .flat();
   const rows = await loop.policyRows(useful);

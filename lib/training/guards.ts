@@ -127,7 +127,7 @@ export const guardsSchema = z
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
 /** All guards, as a configuration has them. */
-export const guardsOf = (settings: GuardSettings): Guard[] =>
+export const resolveGuards = (settings: GuardSettings): Guard[] =>
   (Object.keys(GUARDS) as Name[]).map((name) => ({ name, ...GUARDS[name], ...settings?.[name] }));
 
 /** Whether a value is on the bad side of a guard's limit. */
@@ -143,8 +143,8 @@ export interface Alarm {
 /**
  * What is alarming in a step's metrics; those that it does not have are not asked for.
  */
-export function alarmsOf(metrics: Metrics, settings?: GuardSettings): Alarm[] {
-  const alarms = guardsOf(settings)
+export function checkGuards(metrics: Metrics, settings?: GuardSettings): Alarm[] {
+  const alarms = resolveGuards(settings)
     .filter((guard) => guard.metric in metrics && isAlarming(guard, metrics[guard.metric]))
     .map(({ metric, meaning, action }) => ({
       action,

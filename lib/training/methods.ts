@@ -37,7 +37,7 @@ export interface Method {
    */
   readonly training:
     | { readonly trainer: TrainerName; readonly rewards: RewardPresetName }
-    | { readonly weightsOf: string }
+    | { readonly weightsFrom: string }
     | null;
   /** Only trained for the sake of others: it is in no comparison. */
   readonly isPreparation?: boolean;
@@ -227,7 +227,7 @@ const searchR1ParallelPrompt: Method = {
   source: `${PARALLELSEARCH_PAPER}, Table 3`,
   paperName: 'Search-R1+Parallel Prompt',
   rollout: PARALLEL,
-  training: { weightsOf: 'search-r1' },
+  training: { weightsFrom: 'search-r1' },
 };
 
 /** ParallelSearch: the parallel prompt and the rewards of Eq. 3 to 7. */
@@ -315,5 +315,5 @@ export const trainedMethods = (): string[] =>
 export function trainedBy(name: string): string | null {
   const { training } = METHODS.get(name);
   if (!training) return null;
-  return 'weightsOf' in training ? training.weightsOf : name;
+  return 'weightsFrom' in training ? training.weightsFrom : name;
 }

@@ -4,7 +4,7 @@ import type { With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
-import { groupsOf } from './rollouts.js';
+import { splitIntoGroups } from './rollouts.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 
 type Scored = With<'rewards' | 'advantage'>;
@@ -51,7 +51,7 @@ export function rolloutMetrics(
     reward,
     reward_std: Math.sqrt(of((t) => (t.rewards.total - reward) ** 2)),
     frac_reward_zero_std: mean(
-      groupsOf(scored, groupSize).map((group) => Number(isZeroVariance(group))),
+      splitIntoGroups(scored, groupSize).map((group) => Number(isZeroVariance(group))),
     ),
     ...Object.fromEntries(names.map((name) => [`rewards/${name}`, of((t) => t.rewards[name])])),
     turns: of((t) => t.searchTurns.length),

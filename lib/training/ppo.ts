@@ -82,11 +82,12 @@ async function updatePpo(
   const options = task.config.ppo!;
   const { valueLearningRate: peak, valueWarmupSteps: warmupSteps, steps } = options;
   const valueRate = scheduledRate(step, { peak, final: peak, warmupSteps, totalSteps: steps });
-  const rateOf = (key: string): number => (key === HEAD || key === BIAS ? valueRate : learningRate);
+  const rateFor = (key: string): number =>
+    key === HEAD || key === BIAS ? valueRate : learningRate;
   const numTokens = sum(rows, (row) => row.oldLogProbs.length);
   const { loss, gradNorm, passes } = await trained.update(
     rows,
-    { learningRate: rateOf, maxGradNorm: options.maxGradNorm },
+    { learningRate: rateFor, maxGradNorm: options.maxGradNorm },
     (logProbs, batch, { hidden, newest }) => {
       const column = (name: 'oldLogProbs' | 'advantages' | 'oldValues' | 'returns'): tf.Tensor1D =>
         tf.tensor1d(batch.flatMap((row) => row[name]));

@@ -18,7 +18,7 @@ interface GroupOptions {
 }
 
 /** Consecutive groups of a size. */
-export const groupsOf = <T>(items: readonly T[], groupSize: number): T[][] =>
+export const splitIntoGroups = <T>(items: readonly T[], groupSize: number): T[][] =>
   Array.from({ length: items.length / groupSize }, (_, g) =>
     items.slice(g * groupSize, (g + 1) * groupSize),
   );
@@ -39,7 +39,7 @@ export async function rollOutGroups(
   });
   policy.release?.();
   const seen = trajectories.map((trajectory, i) => scoringInput(trajectory, repeated[i]));
-  const scores = groupsOf(seen, groupSize).flatMap((group) =>
+  const scores = splitIntoGroups(seen, groupSize).flatMap((group) =>
     group.map((one) => scoreRollout(rewards, one, group)),
   );
   const rewarded = trajectories.map((trajectory, i) => ({

@@ -15,7 +15,7 @@ import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { TRAIN_CONFIG_FILE, withSettings } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
-import { alarmsOf, gravest, type Alarm } from './guards.js';
+import { checkGuards, gravest, type Alarm } from './guards.js';
 import { mean, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
@@ -66,7 +66,7 @@ const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
  * Of all that a result depends on; how many tokens go through the model at a time is up
  * to the machine.
  */
-function hashOf(run: TrainingRun): string {
+function hashRun(run: TrainingRun): string {
   return configHash({
     config: withSettings(run.config, { maxTokensPerPass: undefined }),
     inputsHash: run.inputsHash,
@@ -106,7 +106,7 @@ export async function runTraining(run: TrainingRun): Promise<void> {
 /** All steps that are left. */
 async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> {
   const { config, folder, keepSteps = [], signal } = run;
-  const hash = hashOf(run);
+  const hash = hashRun(run);
   const checkpointFolder = join(folder, 'checkpoint');
   const records = RECORDS.map((name) => join(folder, name));
   const { loop } = trainer;
@@ -201,9 +201,9 @@ async function recordedStep(
 ): Promise<{ alarm: Alarm | null; reward: number }> {
   const { step } = trainer.loop;
   const isUsable = (sampled: Metrics): boolean =>
-    !alarmsOf(sampled, config.guards).some(({ action }) => action === 'skip');
+    !checkGuards(sampled, config.guards).some(({ action }) => action === 'skip');
   const { metrics, trajectories } = await trainer.next(isUsable);
-  const found = alarmsOf(metrics, config.guards);
+  const found = checkGuards(metrics, config.guards);
   const alarms = [
     ...rollbacks
       .filter(({ to }) => to === step)

@@ -98,7 +98,7 @@ function withoutTail(row: Sequence): Sequence {
  * The passes over some rows: batches that have a loss, with the indices of their rows.
  * Rows that begin alike are in one where they fit.
  */
-export function passesOf(rows: readonly Sequence[], maxTokens: number) {
+export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
   const read = rows.map(withoutTail);
   const order = read.map((_, i) => i).filter((i) => read[i].tokenIds.length > 1);
   order.sort((a, b) => comparePrefixes(read[a].tokenIds, read[b].tokenIds) || a - b);
@@ -175,7 +175,7 @@ export async function perToken(
   compute: (batch: SequenceBatch) => tf.Tensor1D,
 ): Promise<number[][]> {
   const numbers = sequences.map((): number[] => []);
-  for (const { indices, batch } of passesOf(sequences, maxTokensPerPass)) {
+  for (const { indices, batch } of splitIntoPasses(sequences, maxTokensPerPass)) {
     const tensor = tf.tidy(() => compute(batch));
     const values = await tensor.data();
     tensor.dispose();

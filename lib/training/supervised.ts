@@ -50,7 +50,7 @@ export async function imitate(
 
 export const isRight = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
 
-const rowOf = (trajectory: Trajectory): Sequence => ({
+const toSequence = (trajectory: Trajectory): Sequence => ({
   tokenIds: tokenIds(trajectory),
   lossMask: lossMask(trajectory),
 });
@@ -99,7 +99,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
           ...one,
           advantage: Number(isRight(one)),
         })),
-        rows: sampled.trajectories.filter(isRight).map(rowOf),
+        rows: sampled.trajectories.filter(isRight).map(toSequence),
         update: (rows) => imitate(loop, rows, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         isUsable,
@@ -160,7 +160,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
           ...one,
           advantage: Number(isUsed[i]),
         })),
-        rows: sampled.trajectories.filter((_, i) => isUsed[i]).map(rowOf),
+        rows: sampled.trajectories.filter((_, i) => isUsed[i]).map(toSequence),
         update: (rows) => imitate(loop, rows, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         metrics: { demonstrations: isUsed.filter(Boolean).length },
@@ -171,7 +171,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
   };
 }
 
-const wordsOf = (text: string): string[] => normalizeAnswer(text).split(' ');
+const splitWords = (text: string): string[] => normalizeAnswer(text).split(' ');
 
 /**
  * Whether every word of an answer to every sub-question was shown: what was never shown
@@ -181,9 +181,9 @@ function isFounded({ segments }: Trajectory, { metadata: { graph = [] } }: Quest
   const information = segments.filter(({ kind }) => kind === 'information');
   if (information.length === 0) return true;
   const shown = new Set(
-    information.flatMap(({ text }) => wordsOf(text.replace('</information>', ''))),
+    information.flatMap(({ text }) => splitWords(text.replace('</information>', ''))),
   );
   return graph.every(({ answers }) =>
-    answers.some((answer) => wordsOf(answer).every((word) => shown.has(word))),
+    answers.some((answer) => splitWords(answer).every((word) => shown.has(word))),
   );
 }

@@ -35,7 +35,7 @@ import type { TrainConfig } from './config.js';
 import { encodePieces } from './cross-entropy.js';
 import { learnFromGroups } from './grpo.js';
 import { mean, type Metrics } from './metrics.js';
-import { groupsOf } from './rollouts.js';
+import { splitIntoGroups } from './rollouts.js';
 import type { Sequence } from './sequences.js';
 import { imitate, IMITATION_METRICS, isRight } from './supervised.js';
 import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
@@ -83,7 +83,7 @@ export function createSimulatorTraining(task: TrainingTask): Trainer {
     next: async (isUsable) => {
       const step = loop.begin();
       const sampled = await loop.sample(step, { policy: loop.trained.initialPolicy });
-      const rows = groupsOf(sampled.trajectories, groupSize).flatMap((group, g) =>
+      const rows = splitIntoGroups(sampled.trajectories, groupSize).flatMap((group, g) =>
         group.flatMap((one) => documentRows(one, step.questions[g], task)),
       );
       return loop.finish(step, sampled, {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { gridOf } from '../../lib/commands/sweep.js';
+import { expandGrid } from '../../lib/commands/sweep.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, startCommand } from './command-line.js';
 import { linesOf, writeTinyWorld } from './tiny-world.js';
@@ -22,9 +22,9 @@ const BASE = {
   grpo: { steps: 30, questionsPerStep: 2, groupSize: 2 },
 };
 
-describe('gridOf', () => {
+describe('expandGrid', () => {
   it('makes every combination, named by its values', async () => {
-    const grid = await gridOf({
+    const grid = await expandGrid({
       ...BASE,
       sweep: { 'rewards.lambdaD': [0.15, 0.5], seed: [1, 2], model: ['base-1'] },
     });
@@ -43,9 +43,9 @@ describe('gridOf', () => {
   });
 
   it('rejects a file without lists, and unknown settings', async () => {
-    await expect(gridOf(BASE)).rejects.toThrow(/sweep/);
-    await expect(gridOf({ ...BASE, sweep: { seed: 1 } })).rejects.toThrow(/sweep.seed/);
-    const misspelt = gridOf({ ...BASE, sweep: { 'rewards.lamdaD': [1] } });
+    await expect(expandGrid(BASE)).rejects.toThrow(/sweep/);
+    await expect(expandGrid({ ...BASE, sweep: { seed: 1 } })).rejects.toThrow(/sweep.seed/);
+    const misspelt = expandGrid({ ...BASE, sweep: { 'rewards.lamdaD': [1] } });
     await expect(misspelt).rejects.toThrow(/lamdaD/);
   });
 });

@@ -33,7 +33,7 @@ function bootstrapOf(
   {
     resamples = 2000,
     seed = 0,
-    weightsOf,
+    weightsId,
   }: Partial<Omit<BootstrapOptions, 'random'>> & { seed?: number } = {},
 ) {
   const table = scoreTable(results, MAIN_MEASURES);
@@ -41,7 +41,7 @@ function bootstrapOf(
   const bootstrap = createBootstrap(table, strata, {
     random: createRandom(seed),
     resamples,
-    weightsOf,
+    weightsId,
   });
   const weights = selectionWeights(table.questions, everything);
   return (method: string) => bootstrap.estimate({ method, model: 'base' }, 'em', weights);
@@ -131,7 +131,7 @@ describe('seed resampling', () => {
   it('shares seeds between methods with the same weights', () => {
     const seeds = [shareRight(20, 1), shareRight(20, 0)];
     const results = [...answers('a/1', seeds), ...answers('a/2', seeds)];
-    const estimate = bootstrapOf(results, { weightsOf: (method) => method.split('/')[0] });
+    const estimate = bootstrapOf(results, { weightsId: (method) => method.split('/')[0] });
     expect(estimate('a/1').samples).toEqual(estimate('a/2').samples);
   });
 });

@@ -12,7 +12,7 @@ import {
 } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns } from '../../lib/experiments/main-results.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
-import { configOf, runName } from '../../lib/training/checkpoints.js';
+import { trainConfigForRun, runName } from '../../lib/training/checkpoints.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
@@ -54,7 +54,11 @@ describe('settings', () => {
     const main = new Set(mainRuns().map(runName));
     expect(names.filter((name) => main.has(name))).toHaveLength(3);
     const run = lambdaRuns().find(({ lambdas }) => lambdas?.lambdaD === 0.5)!;
-    expect(configOf(run).rewards).toMatchObject({ preset: 'paper', lambdaD: 0.5, lambdaS: 0.35 });
+    expect(trainConfigForRun(run).rewards).toMatchObject({
+      preset: 'paper',
+      lambdaD: 0.5,
+      lambdaS: 0.35,
+    });
   });
 });
 

@@ -5,12 +5,12 @@ import { lambdaRuns } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns, wholeRuns } from '../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../lib/experiments/retrain.js';
 import {
-  configOf,
+  trainConfigForRun,
   isTrained,
   modelNames,
   modelPath,
   parseModelName,
-  rolloutOf,
+  rolloutForRun,
   runName,
   weightFolders,
   type PolicyRun,
@@ -63,21 +63,21 @@ describe('the runs', () => {
 
   it('train with the same steps, rollouts and tokens', () => {
     const trainingCost = (run: PolicyRun): unknown => {
-      const { grpo, lora, rollout } = configOf(run);
+      const { grpo, lora, rollout } = trainConfigForRun(run);
       return { grpo, lora, tokens: [rollout.maxNewTokens, rollout.maxInformationTokens] };
     };
     for (const run of all) expect(trainingCost(run)).toEqual(trainingCost(all[0]));
-    expect(configOf(all[0])).toMatchObject({
+    expect(trainConfigForRun(all[0])).toMatchObject({
       grpo: { steps: 200 },
       rollout: { topK: 3, maxSearchTurns: 6 },
     });
   });
 
   it('answer with the rollout settings of their training', () => {
-    for (const run of all) expect(rolloutOf(run)).toEqual(configOf(run).rollout);
+    for (const run of all) expect(rolloutForRun(run)).toEqual(trainConfigForRun(run).rollout);
     const fewer: PolicyRun = { ...RUN, method: 'search-r1:b4' };
-    expect(rolloutOf(fewer)).toEqual({ ...rolloutOf(RUN), maxSearchTurns: 4 });
-    expect(rolloutOf({ ...RUN, topK: 1 })).toEqual({ ...rolloutOf(RUN), topK: 1 });
+    expect(rolloutForRun(fewer)).toEqual({ ...rolloutForRun(RUN), maxSearchTurns: 4 });
+    expect(rolloutForRun({ ...RUN, topK: 1 })).toEqual({ ...rolloutForRun(RUN), topK: 1 });
   });
 
   it('keep steps of one run per method', () => {

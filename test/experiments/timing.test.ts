@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutOf } from '../../lib/training/checkpoints.js';
+import { loadPolicy, rolloutForRun } from '../../lib/training/checkpoints.js';
 import {
   generationTime,
   loadTiming,
@@ -24,7 +24,7 @@ describe('timeAnswers', () => {
     const asked: string[] = [];
     const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
       run: { method, model: 'instruct', warmUp: 1, seed: 1 },
-      rollout: rolloutOf({ method, model: 'instruct', warmUp: 1, seed: 1 }),
+      rollout: rolloutForRun({ method, model: 'instruct', warmUp: 1, seed: 1 }),
       policy: {
         name: method,
         tokenizer: policy.tokenizer,

@@ -2,7 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { DevPoint } from '../../lib/experiments/publish.js';
-import { adapterFolder, configOf, type PolicyRun } from '../../lib/training/checkpoints.js';
+import {
+  adapterFolder,
+  trainConfigForRun,
+  type PolicyRun,
+} from '../../lib/training/checkpoints.js';
 import { publishBest, recordedSeconds, planTraining } from '../../lib/experiments/train-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
 import { linesOf } from '../commands/tiny-world.js';
@@ -29,7 +33,7 @@ describe('publishBest', () => {
       const files = {
         'adapter_model.safetensors': `weights after ${step}`,
         'adapter_config.json': '{"r":4,"base_model_name_or_path":"../../elsewhere"}',
-        'train_config.json': JSON.stringify(configOf(run)),
+        'train_config.json': JSON.stringify(trainConfigForRun(run)),
       };
       for (const [file, text] of Object.entries(files)) writeFileSync(join(adapter, file), text);
     }

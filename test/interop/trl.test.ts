@@ -14,7 +14,7 @@ import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInputFromSegments } from '../../lib/rewards/reward.js';
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
-import { groupsOf } from '../../lib/training/rollouts.js';
+import { splitIntoGroups } from '../../lib/training/rollouts.js';
 import { temporaryFolder } from '../folder.js';
 import { trainingExport } from './exports.js';
 import { PATIENCE_MS, runPython, trlPython } from './python.js';
@@ -86,7 +86,7 @@ describe.skipIf(!trlPython)(
 
     it('computes the same advantages, except for an epsilon of 1e-4', () => {
       for (const { rollouts } of steps)
-        for (const group of groupsOf(rollouts, GROUP_SIZE)) {
+        for (const group of splitIntoGroups(rollouts, GROUP_SIZE)) {
           const scores = group.map(({ score }) => score);
           const ours = groupAdvantages(scores, GROUP_SIZE);
           const mean = scores.reduce((sum, score) => sum + score, 0) / GROUP_SIZE;

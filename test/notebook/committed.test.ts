@@ -7,9 +7,9 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import {
   codeCells,
-  linesOf,
+  splitLines,
   readNotebook,
-  textOf,
+  joinLines,
   type Notebook,
 } from '../../lib/notebook/nbformat.js';
 
@@ -55,14 +55,14 @@ describe.each(files)('%s', (name) => {
   const file = path.join(folder, name);
   const text = readFileSync(file, 'utf8');
   const notebook = readNotebook(file);
-  const sources = codeCells(notebook).map(({ source }) => textOf(source));
+  const sources = codeCells(notebook).map(({ source }) => joinLines(source));
 
   it('is nbformat 4.5 with cell ids, in the layout of Jupyter', () => {
     const raw = JSON.parse(text) as Notebook;
     expect([raw.nbformat, raw.nbformat_minor]).toEqual([4, 5]);
     for (const { id, source } of raw.cells) {
       expect(id).toBeDefined();
-      expect(source).toEqual(linesOf(textOf(source)));
+      expect(source).toEqual(splitLines(joinLines(source)));
     }
     expect(text).toBe(`${JSON.stringify(raw, null, 1)}\n`);
     // JupyterLab selects the kernel by name; VS Code highlights by language.
@@ -95,7 +95,7 @@ describe.each(files)('%s', (name) => {
   it('starts with a title and introduction, and declares its parameters', () => {
     const [first] = notebook.cells;
     expect(first.cell_type).toBe('markdown');
-    expect(textOf(first.source)).toMatch(/^# .+\n\n\S/);
+    expect(joinLines(first.source)).toMatch(/^# .+\n\n\S/);
     const tagged = notebook.cells.filter(({ metadata }) => metadata.tags?.includes('parameters'));
     expect(tagged.length).toBeLessThanOrEqual(1);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { textOf } from '../../lib/notebook/nbformat.js';
+import { joinLines } from '../../lib/notebook/nbformat.js';
 import { withParameters } from '../../lib/notebook/parameters.js';
 import { code, markdown, notebookOf } from './notebooks.js';
 
@@ -16,7 +16,7 @@ const notebook = notebookOf(markdown('# Title'), code(DEFAULTS, 'parameters'), c
 
 type Given = Parameters<typeof withParameters>[1];
 const injected = (given: Given): string =>
-  textOf(withParameters(notebook, given).notebook.cells[2].source);
+  joinLines(withParameters(notebook, given).notebook.cells[2].source);
 
 describe('parameters', () => {
   it.each([
@@ -52,7 +52,7 @@ describe('parameters', () => {
     const once = withParameters(notebook, { seed: 1 }).notebook;
     const { cells } = withParameters(once, { folder: 'a"b', quick: true, limit: 5 }).notebook;
     expect(cells).toHaveLength(4);
-    expect(textOf(cells[2].source).split('\n')).toEqual([
+    expect(joinLines(cells[2].source).split('\n')).toEqual([
       'let folder: string = "a\\"b";',
       'let quick: boolean = true;',
       'let limit: number | null = 5;',

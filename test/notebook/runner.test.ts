@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { codeCells, readNotebook, textOf } from '../../lib/notebook/nbformat.js';
+import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
 import { NotebookError, runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, writeCells } from './notebooks.js';
@@ -58,7 +58,7 @@ shown.html('<b>new</b>\\n<i>line</i>');`),
     expect(written.nbformat_minor).toBe(5);
     const cells = codeCells(written);
     expect(cells.map((cell) => cell.execution_count)).toEqual([1, 2, 3, 4, 5, null]);
-    expect(textOf(cells[1].source)).toBe('let n: number = 21;');
+    expect(joinLines(cells[1].source)).toBe('let n: number = 21;');
     expect(cells[2].outputs).toEqual([
       { output_type: 'stream', name: 'stdout', text: ['a\n', '42\n'] },
       { output_type: 'stream', name: 'stderr', text: ['careful\n'] },

@@ -5,7 +5,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it, vi } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
-import { codeCells, textOf } from '../../lib/notebook/nbformat.js';
+import { codeCells, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
 import { code, writeCells } from '../notebook/notebooks.js';
@@ -111,7 +111,7 @@ console.log(Object.keys(a${i}).length > 0, a${i}[key${i}] === b${i}[key${i}]);`)
     const file = writeCells(path.join(folder, 'notebooks', 'entries.ipynb'), ...cells);
     const { notebook } = await runNotebook(file, { log: () => undefined });
     const shown = codeCells(notebook).map(({ outputs: [output] }) =>
-      output?.output_type === 'stream' ? textOf(output.text) : '',
+      output?.output_type === 'stream' ? joinLines(output.text) : '',
     );
     expect(shown).toEqual(ENTRIES.map(() => 'true true\n'));
   });

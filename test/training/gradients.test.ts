@@ -240,10 +240,10 @@ describe('gradients one layer at a time', () => {
     );
     const trained = { ...adapter, value: value() };
     const merged = await gradientsOf(trained, {
-      weightsOf: ({ value: _, ...newest }) => mergeAdapter(weights, newest, LORA),
+      buildWeights: ({ value: _, ...newest }) => mergeAdapter(weights, newest, LORA),
     });
     const beside = {
-      weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA),
+      buildWeights: (newest: Weights) => withAdapter(weights, newest, LORA),
       isAdapter: true,
     };
     expectClose(await gradientsOf(trained, beside), merged);
@@ -264,7 +264,7 @@ describe('gradients one layer at a time', () => {
     );
     const trained = { ...adapter, value: value() };
     const beside = {
-      weightsOf: (newest: Weights) => withAdapter(weights, newest, LORA),
+      buildWeights: (newest: Weights) => withAdapter(weights, newest, LORA),
       isAdapter: true,
     };
     const runs = [];
@@ -301,7 +301,7 @@ describe('gradients one layer at a time', () => {
     );
     const trained = { ...adapter, value: value() };
     const beside = {
-      weightsOf: (newest: Weights) => withAdapter(weights, newest, lora),
+      buildWeights: (newest: Weights) => withAdapter(weights, newest, lora),
       isAdapter: true,
     };
     const whole = await gradientsOf(trained, beside);

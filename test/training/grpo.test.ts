@@ -8,7 +8,7 @@ import type { With } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { isZeroVariance, tokenAdvantages } from '../../lib/training/advantages.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
-import { groupsOf } from '../../lib/training/rollouts.js';
+import { splitIntoGroups } from '../../lib/training/rollouts.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from './tiny.js';
 
@@ -44,7 +44,7 @@ function onPolicyLoss(
   trajectories: readonly With<'rewards' | 'advantage'>[],
   groupSize = GROUP_SIZE,
 ): number {
-  const useful = groupsOf(trajectories, groupSize).filter((group) => !isZeroVariance(group));
+  const useful = splitIntoGroups(trajectories, groupSize).filter((group) => !isZeroVariance(group));
   const advantages = useful.flat().flatMap(tokenAdvantages);
   return -advantages.reduce((a, b) => a + b, 0) / advantages.length;
 }

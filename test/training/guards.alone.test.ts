@@ -8,9 +8,9 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
-  alarmsOf,
+  checkGuards,
   gravest,
-  guardsOf,
+  resolveGuards,
   type Alarm,
   type GuardSettings,
 } from '../../lib/training/guards.js';
@@ -54,10 +54,10 @@ const HEALTHY = {
   reward: 0.9,
 };
 
-describe('alarmsOf', () => {
+describe('checkGuards', () => {
   it('is silent about a healthy step, and does not ask for metrics that a step does not have', () => {
-    expect(alarmsOf(HEALTHY)).toEqual([]);
-    expect(alarmsOf({ reward: 1 })).toEqual([]);
+    expect(checkGuards(HEALTHY)).toEqual([]);
+    expect(checkGuards({ reward: 1 })).toEqual([]);
   });
 
   it.each([
@@ -79,7 +79,7 @@ describe('alarmsOf', () => {
   ])(
     'names %s at %d, with its value, its cause and the remedy',
     (metric, value, action, meaning) => {
-      const alarms = alarmsOf({ ...HEALTHY, [metric]: value });
+      const alarms = checkGuards({ ...HEALTHY, [metric]: value });
       expect(alarms).toHaveLength(1);
       expect(alarms[0].action).toBe(action);
       expect(alarms[0].text.startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
@@ -88,7 +88,7 @@ describe('alarmsOf', () => {
   );
 
   it.each([NaN, Infinity])('stops at a metric of %d, and names it', (value) => {
-    const [{ action, text }] = alarmsOf({ ...HEALTHY, loss: value });
+    const [{ action, text }] = checkGuards({ ...HEALTHY, loss: value });
     expect([action, text]).toEqual([
       'stop',
       expect.stringContaining(`loss ${value}: the update is no number`),
@@ -97,11 +97,11 @@ describe('alarmsOf', () => {
 
   it('takes limits and actions from the configuration, and each is by itself', () => {
     const settings: GuardSettings = { search: { limit: 2 }, kl: { action: 'rollback' } };
-    const alarms = alarmsOf({ ...HEALTHY, kl: 1 }, settings);
+    const alarms = checkGuards({ ...HEALTHY, kl: 1 }, settings);
     expect(alarms.map(({ action }) => action)).toEqual(['warn', 'rollback']);
     expect(gravest(alarms)?.action).toBe('rollback');
     expect(gravest([])).toBeNull();
-    expect(guardsOf(settings).find(({ name }) => name === 'kl')?.limit).toBe(0.5);
+    expect(resolveGuards(settings).find(({ name }) => name === 'kl')?.limit).toBe(0.5);
   });
 });
 

@@ -7,7 +7,7 @@ import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { groupsOf, rollOutGroups } from '../../lib/training/rollouts.js';
+import { splitIntoGroups, rollOutGroups } from '../../lib/training/rollouts.js';
 import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
 
 let model: Model;
@@ -16,13 +16,13 @@ beforeAll(async () => {
   model = chattyModel();
 });
 
-it('groupsOf cuts consecutive groups', () => {
-  expect(groupsOf([1, 2, 3, 4, 5, 6], 2)).toEqual([
+it('splitIntoGroups cuts consecutive groups', () => {
+  expect(splitIntoGroups([1, 2, 3, 4, 5, 6], 2)).toEqual([
     [1, 2],
     [3, 4],
     [5, 6],
   ]);
-  expect(groupsOf([], 3)).toEqual([]);
+  expect(splitIntoGroups([], 3)).toEqual([]);
 });
 
 const WITHOUT_GRAPH = { ...SINGLE, id: 'no graph', metadata: {} };

@@ -6,7 +6,7 @@ import type { Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
   packSequences,
-  passesOf,
+  splitIntoPasses,
   sequenceLogProbs,
   type PassOptions,
   type Sequence,
@@ -55,14 +55,14 @@ describe('packSequences', () => {
   });
 });
 
-describe('passesOf', () => {
+describe('splitIntoPasses', () => {
   it('leaves out what follows the last token with a loss: a context may end beyond the positions of the model', () => {
-    const [{ batch }] = passesOf(
+    const [{ batch }] = splitIntoPasses(
       [{ tokenIds: [5, 9, 31, 7, 7, 7], lossMask: [0, 0, 1, 0, 0, 0] }],
       100,
     );
     expect(batch.tree.ids).toEqual([5, 9, 31]);
-    expect(passesOf([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
+    expect(splitIntoPasses([{ tokenIds: [5, 9], lossMask: [0, 0] }], 100)).toEqual([]);
   });
 
   it('puts rows that begin alike into one pass, of at most so many padded tokens', () => {
@@ -73,7 +73,7 @@ describe('passesOf', () => {
       [7, 8, 9, 9, 9],
       [1, 2, 3, 5],
     ];
-    const passes = passesOf(
+    const passes = splitIntoPasses(
       rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) })),
       12,
     );

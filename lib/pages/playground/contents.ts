@@ -15,9 +15,9 @@ import {
   adapterFolder,
   DEFAULT_METHOD,
   isTrained,
-  modelNameOf,
+  modelNameForRun,
   runName,
-  trainConfigOf,
+  readTrainConfig,
   weightFolders,
   type PolicyRun,
 } from '../../training/checkpoints.js';
@@ -104,15 +104,15 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
   const checkpoints: Policies['checkpoints'] = [];
   for (const runs of MODELS.map(runsFrom)) {
     if (!runs.every((run) => isTrained(run, root))) continue;
-    const model = modelNameOf(runs[0]);
+    const model = modelNameForRun(runs[0]);
     await addFolder(files, model, join(root, model), MODEL_FILES);
     checkpoints.push({ id: model, title: `${model}, before GRPO`, model, adapters: {} });
-    const { steps } = trainerSettings((await trainConfigOf(adapterFolder(runs[0], root)))!);
+    const { steps } = trainerSettings((await readTrainConfig(adapterFolder(runs[0], root)))!);
     for (const numSteps of [...keptSteps(runs[0]), steps]) {
       const isLast = numSteps === steps;
-      const folderOf = (run: PolicyRun): string =>
+      const adapterPath = (run: PolicyRun): string =>
         posix.join(runName(run), isLast ? '' : stepFolder(numSteps));
-      const adapters = Object.fromEntries(runs.map((run) => [run.method, folderOf(run)]));
+      const adapters = Object.fromEntries(runs.map((run) => [run.method, adapterPath(run)]));
       const folders = Object.values(adapters);
       if (!folders.every((folder) => existsSync(join(root, folder)))) continue;
       for (const folder of folders)
@@ -124,7 +124,7 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
   if (checkpoints.length === 0)
     requireFolders(runsFrom(MODELS[0]).flatMap((run) => weightFolders(run, root)));
   const trained = checkpoints.findLast(({ model }) => model === checkpoints[0].model)!;
-  const config = (await trainConfigOf(join(root, trained.adapters.parallelsearch)))!;
+  const config = (await readTrainConfig(join(root, trained.adapters.parallelsearch)))!;
   return {
     methods: METHODS.map((name) => {
       return { name, title: methodTitle(name), rollout: rolloutConfigOf(name) };
@@ -143,7 +143,7 @@ async function addAdapter(
   root: string,
 ): Promise<Policies> {
   const model = await adapterBase(adapter, root);
-  const config = await trainConfigOf(adapter);
+  const config = await readTrainConfig(adapter);
   requireSmall([join(model, 'model.safetensors'), join(adapter, 'adapter_model.safetensors')]);
   await addFolder(files, 'model', model, MODEL_FILES);
   await addFolder(files, 'adapter', adapter, ADAPTER_FILES);

@@ -11,7 +11,12 @@ import { citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { guardsOf, isAlarming, type Guard, type GuardSettings } from '../../training/guards.js';
+import {
+  resolveGuards,
+  isAlarming,
+  type Guard,
+  type GuardSettings,
+} from '../../training/guards.js';
 import {
   curvesHtml,
   rolloutFacts,
@@ -99,7 +104,7 @@ function guardsHtml(steps: readonly StepMetrics[], settings: GuardSettings): str
   const newest = steps.at(-1)!;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
     guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
-  const guards = guardsOf(settings).filter(({ metric }) => metric in newest.metrics);
+  const guards = resolveGuards(settings).filter(({ metric }) => metric in newest.metrics);
   const ringing = guards.filter((guard) => rings(guard, newest));
   const rows = guards.map((guard) => [
     guard.metric,

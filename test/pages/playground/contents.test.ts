@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   adapterFolder,
-  configOf,
+  trainConfigForRun,
   INITIAL_MODELS,
-  modelNameOf,
+  modelNameForRun,
   runName,
   type PolicyRun,
 } from '../../../lib/training/checkpoints.js';
@@ -25,13 +25,13 @@ const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRu
 const root = temporaryFolder();
 beforeAll(() => {
   for (const model of INITIAL_MODELS) {
-    const name = modelNameOf(runOf('', model));
+    const name = modelNameForRun(runOf('', model));
     symlinkSync(join(CHECKPOINTS, name), join(root, name));
     for (const run of METHODS.map((method) => runOf(method, model))) {
       const [from, to] = [adapterFolder(run), adapterFolder(run, root)];
       mkdirSync(to);
       for (const file of ADAPTER) cpSync(join(from, file), join(to, file));
-      writeFileSync(join(to, 'train_config.json'), JSON.stringify(configOf(run)));
+      writeFileSync(join(to, 'train_config.json'), JSON.stringify(trainConfigForRun(run)));
     }
   }
 });

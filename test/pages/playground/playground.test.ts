@@ -12,7 +12,7 @@ import { rolloutConfigOf } from '../../../lib/training/methods.js';
 import {
   adapterFolder,
   INITIAL_MODELS,
-  modelNameOf,
+  modelNameForRun,
   type PolicyRun,
 } from '../../../lib/training/checkpoints.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
@@ -51,7 +51,7 @@ const LAST = `instruct-1-step-${numTrainedSteps}`;
 /** Copies checkpoints, with those of seed 2 as the ones after 25 steps. */
 function writeCheckpoints(root: string): void {
   for (const model of INITIAL_MODELS) {
-    const name = modelNameOf(runOf('', model));
+    const name = modelNameForRun(runOf('', model));
     symlinkSync(join(CHECKPOINTS, name), join(root, name));
     for (const run of METHODS.map((method) => runOf(method, model))) {
       cpSync(adapterFolder(run), adapterFolder(run, root), {
