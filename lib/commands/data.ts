@@ -18,6 +18,7 @@ import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { listed } from '../text/listed.js';
 import { convertCommand } from './convert.js';
+import { makeCommand } from './make.js';
 
 const MAX_COMPLAINTS = 10;
 
@@ -147,7 +148,10 @@ export function dataCommand(): Command {
       process.exitCode = await runDataCheck(folder);
     });
   return new Command('data')
-    .description('check your own data (data check) or convert it (data convert)')
+    .description(
+      'your own data: passages out of documents (data make), check (data check), convert (data convert)',
+    )
+    .addCommand(makeCommand())
     .addCommand(check)
     .addCommand(convertCommand());
 }

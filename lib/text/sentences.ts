@@ -17,3 +17,20 @@ export function sentenceAbout(text: string, names: readonly string[], question: 
   });
   return greatest(scored, ({ score }) => score)?.sentence ?? '';
 }
+
+/** The end of an initial or abbreviation, after which no sentence ends. */
+const ABBREVIATION =
+  /(?:^|[\s("'“‘])(?:(?:\p{Lu}\.)*\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|Mt|Fig|No|vs|cf|e\.g|i\.e)\.$/u;
+
+/** The sentences of a paragraph, trimmed; abbreviations such as `Dr.` end none. */
+export function splitSentences(paragraph: string): string[] {
+  const sentences: string[] = [];
+  for (const { segment } of segmenter.segment(paragraph)) {
+    const sentence = segment.trim();
+    const last = sentences.at(-1);
+    if (last !== undefined && ABBREVIATION.test(last))
+      sentences[sentences.length - 1] = `${last} ${sentence}`;
+    else if (sentence !== '') sentences.push(sentence);
+  }
+  return sentences;
+}

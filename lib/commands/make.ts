@@ -1,0 +1,134 @@
+/** `parallelsearch data make FOLDER FILE...`: makes a corpus out of documents. */
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { group, median, sort } from 'd3-array';
+import { Command } from 'commander';
+import {
+  DOCUMENT_ENDINGS,
+  documentEnding,
+  readSections,
+  type Columns,
+  type Section,
+} from '../data/documents.js';
+import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js';
+import { countWords, makePassages } from '../data/passages.js';
+import { writeTextsSafely } from '../io/files.js';
+import { shortPath } from '../io/paths.js';
+import { listed } from '../text/listed.js';
+import { log, parseCount } from './cli-utils.js';
+
+export interface MakeSettings extends Columns {
+  words: number;
+  force?: boolean;
+  skipUnreadable?: boolean;
+}
+
+/** Documents in files and folders, each once. */
+function findDocuments(sources: readonly string[]): string[] {
+  const files = sources.flatMap((source) =>
+    statSync(source, { throwIfNoEntry: false })?.isDirectory()
+      ? readdirSync(source, { recursive: true, encoding: 'utf8' })
+          .filter((name) => DOCUMENT_ENDINGS.includes(documentEnding(name)))
+          .sort()
+          .map((name) => path.join(source, name))
+      : [source],
+  );
+  return [...new Map(files.map((file) => [path.resolve(file), file])).values()];
+}
+
+/** The folder that contains all files. */
+function commonFolder(files: readonly string[]): string {
+  let folder = path.dirname(path.resolve(files[0]));
+  while (files.some((file) => path.relative(folder, path.resolve(file)).startsWith('..')))
+    folder = path.dirname(folder);
+  return folder;
+}
+
+/** `120 words (guide.md#3)`. */
+const describePassage = ({ id, text }: Passage): string => `${countWords(text)} words (${id})`;
+
+/**
+ * Writes `corpus.jsonl` and prints a report.
+ * @throws Error naming every file that cannot be read, or an existing corpus; nothing is
+ * then written
+ */
+export async function runMake(
+  out: string,
+  sources: readonly string[],
+  { words, force, skipUnreadable, ...columns }: MakeSettings,
+): Promise<void> {
+  const existing = dataSetFiles(out).passages;
+  if (existing !== undefined && !force)
+    throw new Error(`Expected no passages in ${shortPath(existing)}. Replace them with --force.`);
+  const files = findDocuments(sources);
+  if (files.length === 0)
+    throw new Error(
+      `Expected files that end in ${listed(DOCUMENT_ENDINGS)} in ${listed(sources)}, but found none.`,
+    );
+  const root = commonFolder(files);
+  const readable: { name: string; ending: string; sections: Section[] }[] = [];
+  const complaints: string[] = [];
+  for (const file of files)
+    try {
+      const sections = await readSections(file, columns);
+      if (sections.length === 0) throw new Error('expected text, but got none.');
+      const name = path.relative(root, path.resolve(file)).replaceAll(path.sep, '/');
+      readable.push({ name, ending: documentEnding(file), sections });
+    } catch (error) {
+      const reason = (error as Error).message.replace(/^ENOENT.*/, 'there is no such file.');
+      complaints.push(`  ${shortPath(file)}: ${reason}`);
+    }
+  const unreadable = `${complaints.length} of ${files.length} files could not be read`;
+  if (complaints.length > 0 && !skipUnreadable)
+    throw new Error(
+      `${unreadable}:\n${complaints.join('\n')}\nNothing was written. Correct them, or leave them out with --skip-unreadable.`,
+    );
+  if (complaints.length > 0) log(`${unreadable} and are left out:\n${complaints.join('\n')}`);
+  const { passages, numDuplicates } = makePassages(readable, words);
+  if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
+  const corpus = path.join(out, 'corpus.jsonl');
+  function* lines(): Generator<string> {
+    for (const passage of passages) yield formatPassages([passage]);
+  }
+  await writeTextsSafely(corpus, lines());
+
+  const byEnding = group(readable, ({ ending }) => ending);
+  const endings = [...byEnding].map(([ending, members]) => `${members.length} ${ending}`);
+  const byLength = sort(passages, ({ text }) => countWords(text));
+  const rows = [
+    ['files', `${readable.length} (${listed(endings)})`],
+    [
+      'passages',
+      `${passages.length}, median ${median(passages, ({ text }) => countWords(text))} words`,
+    ],
+    ['duplicates dropped', String(numDuplicates)],
+    ['shortest', describePassage(byLength[0])],
+    ['longest', describePassage(byLength.at(-1)!)],
+  ];
+  const report = rows.map(([name, value]) => `  ${name.padEnd(18)}  ${value}\n`).join('');
+  process.stdout.write(
+    `${shortPath(corpus)}:\n${report}\nNext: parallelsearch ask "..." --data ${shortPath(out)}\n`,
+  );
+}
+
+/** The `make` command below `data`. */
+export const makeCommand = (): Command =>
+  new Command('make')
+    .description(
+      'make a corpus out of documents: text, Markdown and HTML are cut at headings, paragraphs and sentences; in CSV, JSON, JSON Lines and Parquet each row is a document',
+    )
+    .argument('<folder>', 'output folder, for --data of other commands')
+    .argument('<files...>', `files or folders of files that end in ${DOCUMENT_ENDINGS.join(', ')}`)
+    .option('--words <n>', 'about how many words a passage has', parseCount, 100)
+    .option('--title <column>', 'column of the title (default: title, name or question)')
+    .option('--text <column>', 'column of the text (default: text, contents, body or answer)')
+    .option('--force', 'replace the folder’s passages')
+    .option('--skip-unreadable', 'leave out files that cannot be read (default: write nothing)')
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ parallelsearch data make my-data notes/*.md manual.html faq.csv passages.parquet
+  $ parallelsearch ask "How do I reset the pump?" --data my-data --model my-model`,
+    )
+    .action(runMake);

@@ -1,0 +1,342 @@
+/**
+ * Reads documents as sections: paragraphs under a title. Text, Markdown and HTML have a
+ * section per heading; CSV, JSON and Parquet have one per row.
+ */
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import MarkdownIt from 'markdown-it';
+import Papa from 'papaparse';
+import { parse, type DefaultTreeAdapterTypes } from 'parse5';
+import { readParquet } from '../io/parquet.js';
+import { listed } from '../text/listed.js';
+import { splitContents } from './flashrag-text.js';
+
+export interface Section {
+  /** The document's title and the headings above the paragraphs, joined by ` - `. */
+  title: string;
+  paragraphs: string[];
+  /** A row's own id. */
+  id?: string;
+  /** Whether the title is only the file's name. */
+  isUntitled?: boolean;
+}
+
+/** Columns of CSV, JSON and Parquet; those not named are guessed. */
+export interface Columns {
+  title?: string;
+  text?: string;
+}
+
+/** How a format is read. @throws Error saying what is wrong */
+type Reader = (source: { text: string; name: string; columns: Columns }) => Section[];
+
+const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim();
+const splitParagraphs = (text: string): string[] =>
+  text
+    .split(/\n\s*\n/)
+    .map(collapse)
+    .filter(Boolean);
+
+/** The longest first line that is a title, in words. */
+const MAX_TITLE_WORDS = 12;
+
+/** A short first paragraph that does not end like a sentence is the title. */
+const readPlainText: Reader = ({ text, name }) => {
+  const [first, ...others] = splitParagraphs(text);
+  if (first === undefined) return [];
+  const isTitle =
+    others.length > 0 && first.split(' ').length <= MAX_TITLE_WORDS && !/[.!?:;,]$/.test(first);
+  return isTitle
+    ? [{ title: first, paragraphs: others }]
+    : [{ title: name, paragraphs: [first, ...others], isUntitled: true }];
+};
+
+/** A paragraph (level 0) or a heading. */
+interface Block {
+  level: number;
+  text: string;
+}
+
+/** One section per heading. A document's only first-level heading is its title. */
+function sectionBlocks(
+  blocks: readonly Block[],
+  titles: { given?: string; page?: string; name: string },
+): Section[] {
+  const top = blocks.filter(({ level }) => level === 1);
+  const known = titles.given || (top.length === 1 ? top[0].text : titles.page);
+  const title = known || titles.name;
+  const sections: Section[] = [];
+  let path: Block[] = [];
+  let current: Section | undefined;
+  for (const block of blocks) {
+    if (block.level > 0) {
+      path = path.filter(({ level }) => level < block.level);
+      if (block !== top[0] || top.length > 1) path.push(block);
+      current = undefined;
+      continue;
+    }
+    if (!current) {
+      const headings = path.map(({ text }) => text).filter((text) => text !== title);
+      const isUntitled = !known && headings.length === 0;
+      current = { title: [title, ...headings].join(' - '), paragraphs: [], isUntitled };
+      sections.push(current);
+    }
+    current.paragraphs.push(block.text);
+  }
+  return sections;
+}
+
+type Node = DefaultTreeAdapterTypes.ChildNode;
+
+const SKIPPED = new Set(
+  'head script style noscript template nav footer aside svg iframe button select textarea'.split(
+    ' ',
+  ),
+);
+const BLOCK = new Set(
+  (
+    'address article blockquote body caption dd details div dl dt fieldset figcaption figure ' +
+    'form header hr li main ol p pre section summary table tbody thead tr ul'
+  ).split(' '),
+);
+
+const childNodes = (node: DefaultTreeAdapterTypes.Node): Node[] =>
+  'childNodes' in node ? node.childNodes : [];
+
+const ROLES = new Map([
+  ['main', 'main'],
+  ['navigation', 'nav'],
+  ['contentinfo', 'footer'],
+]);
+
+/** The name of an element, or that of the element for its role. */
+function elementName(node: Node): string {
+  const attributes = 'attrs' in node ? node.attrs : [];
+  const role = attributes.find(({ name }) => name === 'role')?.value ?? '';
+  return ROLES.get(role) ?? node.nodeName;
+}
+
+/** Elements with a name, in order. */
+const findElements = (node: DefaultTreeAdapterTypes.Node, name: string): Node[] =>
+  childNodes(node).flatMap((child) => [
+    ...(elementName(child) === name ? [child] : []),
+    ...findElements(child, name),
+  ]);
+
+const textContent = (node: Node): string =>
+  'value' in node ? node.value : childNodes(node).map(textContent).join('');
+
+/** Headings and paragraphs; navigation, footers and scripts are left out. */
+function htmlBlocks(root: DefaultTreeAdapterTypes.Node): Block[] {
+  const blocks: Block[] = [];
+  let buffer = '';
+  const flush = (): void => {
+    const text = collapse(buffer);
+    if (text !== '') blocks.push({ level: 0, text });
+    buffer = '';
+  };
+  const visit = (node: Node): void => {
+    const name = elementName(node);
+    if (name === '#text') buffer += (node as DefaultTreeAdapterTypes.TextNode).value;
+    if (SKIPPED.has(name)) return;
+    const level = Number(/^h([1-6])$/.exec(name)?.[1] ?? 0);
+    if (level > 0 || BLOCK.has(name)) flush();
+    if (level > 0) {
+      // Documentation generators end headings with a link to themselves.
+      const text = collapse(textContent(node)).replace(/\s*[#¶]+$/, '');
+      if (text !== '') blocks.push({ level, text });
+      return;
+    }
+    if (name === 'br') buffer += ' ';
+    if (['td', 'th'].includes(name) && buffer.trim() !== '') buffer += ' | ';
+    childNodes(node).forEach(visit);
+    if (BLOCK.has(name)) flush();
+  };
+  childNodes(root).forEach(visit);
+  flush();
+  return blocks;
+}
+
+/** The element with the page's content: `main`, the only `article`, or the whole page. */
+function mainElement(page: DefaultTreeAdapterTypes.Document): DefaultTreeAdapterTypes.Node {
+  const [main, articles] = ['main', 'article'].map((name) => findElements(page, name));
+  return main[0] ?? (articles.length === 1 ? articles[0] : page);
+}
+
+const readHtml: Reader = ({ text, name }) => {
+  const page = parse(text);
+  const [head] = findElements(page, 'title');
+  const title = head && collapse(textContent(head));
+  return sectionBlocks(htmlBlocks(mainElement(page)), { page: title, name });
+};
+
+const FRONT_MATTER = /^---\n([\s\S]*?)\n---[^\S\n]*(?:\n|$)/;
+
+const readMarkdown: Reader = ({ text, name }) => {
+  const matter = FRONT_MATTER.exec(text);
+  const given = /^title:[^\S\n]*(["']?)(.*?)\1[^\S\n]*$/m.exec(matter?.[1] ?? '')?.[2];
+  const html = new MarkdownIt({ html: true }).render(text.slice(matter?.[0].length ?? 0));
+  return sectionBlocks(htmlBlocks(parse(html)), { given, name });
+};
+
+/** Column names in order of preference. */
+const GUESSES = {
+  title: ['title', 'name', 'question', 'heading', 'subject'],
+  text: ['text', 'contents', 'content', 'body', 'passage', 'answer', 'description'],
+  id: ['id', '_id', 'docid'],
+};
+
+/** A column by name or by guess. @throws Error naming the columns there are */
+function findColumn(
+  kind: keyof typeof GUESSES,
+  names: readonly string[],
+  given?: string,
+): string | undefined {
+  const wanted = given === undefined ? GUESSES[kind] : [given];
+  const isSame = (name: string, other: string): boolean =>
+    name === other || (given === undefined && name.trim().toLowerCase() === other);
+  const column = wanted.flatMap((guess) => names.filter((name) => isSame(name, guess)))[0];
+  if (column === undefined && (given !== undefined || kind === 'text'))
+    throw new Error(
+      given === undefined
+        ? `expected a column such as ${listed(wanted)}, but got ${listed(names)}. Name it with --${kind}.`
+        : `expected a column ${given} (--${kind}), but got ${listed(names)}.`,
+    );
+  return column;
+}
+
+/** The text of a cell; a list is one paragraph per item. */
+function cellText(value: unknown, where: string): string {
+  if (value === null || value === undefined) return '';
+  if (Array.isArray(value)) return value.map((item) => cellText(item, where)).join('\n\n');
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  throw new Error(`${where}: expected text, but got ${JSON.stringify(value).slice(0, 60)}.`);
+}
+
+/** Sections of rows; rows without text are left out. */
+function readRows(
+  rows: readonly Readonly<Record<string, unknown>>[],
+  { name, columns }: { name: string; columns: Columns },
+): Section[] {
+  if (rows.length === 0) return [];
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const textColumn = findColumn('text', names, columns.text)!;
+  const others = names.filter((other) => other !== textColumn);
+  const titleColumn = findColumn('title', others, columns.title);
+  const idColumn = findColumn('id', others);
+  return rows.flatMap((row, i) => {
+    const cell = (column: string | undefined): string =>
+      column === undefined ? '' : cellText(row[column], `row ${i + 1}, ${column}`);
+    const body = cell(textColumn).trim();
+    if (body === '') return [];
+    // FlashRAG's `contents` begin with the title.
+    const { title, text } =
+      textColumn === 'contents' && titleColumn === undefined
+        ? splitContents(body)
+        : { title: collapse(cell(titleColumn)), text: body };
+    const paragraphs = splitParagraphs(text);
+    const id = cell(idColumn) || undefined;
+    return [{ title: title || name, paragraphs, id, isUntitled: title === '' }];
+  });
+}
+
+const isRow = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parseRow(text: string, where = ''): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${where}${(error as Error).message}`, { cause: error });
+  }
+  if (isRow(value)) return value;
+  throw new Error(`${where}expected an object, but got ${text.slice(0, 60)}.`);
+}
+
+const readJsonLines: Reader = ({ text, ...source }) => {
+  const lines = text.split('\n').map((line, i) => ({ line: line.trim(), number: i + 1 }));
+  const rows = lines.filter(({ line }) => line !== '');
+  return readRows(
+    rows.map(({ line, number }) => parseRow(line, `line ${number}: `)),
+    source,
+  );
+};
+
+const readJson: Reader = ({ text, ...source }) => {
+  const value: unknown = JSON.parse(text);
+  const rows = Array.isArray(value) ? value : [value];
+  const wrong = rows.findIndex((row) => !isRow(row));
+  if (wrong >= 0) throw new Error(`expected a list of objects, but item ${wrong + 1} is none.`);
+  return readRows(rows as Record<string, unknown>[], source);
+};
+
+const readCsv: Reader = ({ text, ...source }) => {
+  const { data, errors } = Papa.parse<Record<string, unknown>>(text, {
+    header: true,
+    skipEmptyLines: 'greedy',
+  });
+  // Of a file with a single column no delimiter can be detected.
+  const [error] = errors.filter(({ code }) => code !== 'UndetectableDelimiter');
+  // Errors of quotes count the header as a row, others do not.
+  const row = (error?.row ?? 0) + (error?.type === 'Quotes' ? 0 : 1);
+  if (error) throw new Error(`row ${row}: ${error.message}`);
+  return readRows(data, source);
+};
+
+const READERS: Readonly<Record<string, Reader>> = {
+  txt: readPlainText,
+  text: readPlainText,
+  md: readMarkdown,
+  markdown: readMarkdown,
+  html: readHtml,
+  htm: readHtml,
+  csv: readCsv,
+  tsv: readCsv,
+  jsonl: readJsonLines,
+  ndjson: readJsonLines,
+  json: readJson,
+};
+
+/**
+ * Endings of the files that {@link readSections} reads; all but Parquet also with .gz.
+ */
+export const DOCUMENT_ENDINGS: readonly string[] = [...Object.keys(READERS), 'parquet'];
+
+/** The ending of a file's name, without `.gz`. */
+export const documentEnding = (file: string): string =>
+  /\.([^.]+)$/.exec(basename(file.toLowerCase(), '.gz'))?.[1] ?? '';
+
+/** Text in UTF-8 or UTF-16, or in the encoding that an HTML page names. */
+function decodeText(bytes: Uint8Array, ending: string): string {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
+  const stated = /^html?$/.test(ending) && /<meta[^>]+charset=["']?([\w-]+)/i.exec(head)?.[1];
+  const mark = head.startsWith('ÿþ') ? 'utf-16le' : head.startsWith('þÿ') && 'utf-16be';
+  const encoding = mark || stated || 'utf-8';
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error(`expected text in ${encoding}, but got other bytes. Save it as UTF-8.`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * The sections of a file, by the ending of its name.
+ * @throws Error saying what is wrong with it
+ */
+export async function readSections(file: string, columns: Columns = {}): Promise<Section[]> {
+  const ending = documentEnding(file);
+  const name = basename(file).replace(/(.)\..*$/, '$1');
+  if (!DOCUMENT_ENDINGS.includes(ending))
+    throw new Error(`expected one of the endings ${listed(DOCUMENT_ENDINGS)}.`);
+  if (ending === 'parquet') return readRows(await readParquet(file), { name, columns });
+  const bytes = await readFile(file);
+  const plain = file.endsWith('.gz') ? await promisify(gunzip)(bytes) : bytes;
+  const text = decodeText(plain, ending).replaceAll('\r\n', '\n');
+  return READERS[ending]({ text, name, columns });
+}

@@ -1,0 +1,113 @@
+/** Cuts documents into passages of about equal length for a corpus. */
+import { least } from 'd3-array';
+import { splitSentences } from '../text/sentences.js';
+import type { Section } from './documents.js';
+import type { Passage } from './question.js';
+
+/** A run of letters, or one character of a script without spaces. */
+const WORD =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]+/gu;
+
+export const countWords = (text: string): number => text.match(WORD)?.length ?? 0;
+
+/** The longest passage in units of the wanted length. */
+const MAX_LENGTH = 1.5;
+/** What a cut inside a paragraph costs, in squared deviations from the wanted length. */
+const SPLIT_COST = 0.2;
+
+/** A sentence, or a part of a long one. */
+interface Piece {
+  text: string;
+  numWords: number;
+  endsParagraph: boolean;
+}
+
+/** A sentence in parts of at most `words` words and about equal length. */
+function splitSentence(sentence: string, words: number): string[] {
+  const numWords = countWords(sentence);
+  if (numWords <= words * MAX_LENGTH) return [sentence];
+  const size = Math.ceil(numWords / Math.ceil(numWords / words));
+  const starts = Array.from(sentence.matchAll(WORD), ({ index }) => index).filter(
+    (_, i) => i % size === 0,
+  );
+  return starts.map((start, i) => sentence.slice(i === 0 ? 0 : start, starts[i + 1]).trim());
+}
+
+function splitPieces(paragraph: string, words: number): Piece[] {
+  const texts = splitSentences(paragraph).flatMap((sentence) => splitSentence(sentence, words));
+  return texts.map((text, i) => ({
+    text,
+    numWords: countWords(text),
+    endsParagraph: i === texts.length - 1,
+  }));
+}
+
+/**
+ * Cuts paragraphs into texts of about `words` words, at most one and a half times as
+ * many. Of all cuts between sentences it takes those with the least squared deviation
+ * from the wanted length, and rather between paragraphs than inside one.
+ */
+export function cutParagraphs(paragraphs: readonly string[], words: number): string[] {
+  const pieces = paragraphs.flatMap((paragraph) => splitPieces(paragraph, words));
+  // The best cut of the first n pieces: its cost, and where its last text starts.
+  const best: { cost: number; start: number }[] = [{ cost: 0, start: 0 }];
+  for (let end = 1; end <= pieces.length; end++) {
+    const cuts: typeof best = [];
+    let numWords = 0;
+    for (let start = end - 1; start >= 0; start--) {
+      numWords += pieces[start].numWords;
+      if (numWords > words * MAX_LENGTH && start < end - 1) break;
+      const deviation = (numWords - words) / words;
+      cuts.push({ cost: best[start].cost + deviation ** 2, start });
+    }
+    const { cost, start } = least(cuts, (cut) => cut.cost)!;
+    best.push({ cost: cost + (pieces[end - 1].endsParagraph ? 0 : SPLIT_COST), start });
+  }
+  const texts: string[] = [];
+  for (let end = pieces.length; end > 0; end = best[end].start)
+    texts.push(
+      pieces
+        .slice(best[end].start, end)
+        .map(({ text, endsParagraph }) => text + (endsParagraph ? '\n' : ' '))
+        .join('')
+        .trim(),
+    );
+  return texts.reverse();
+}
+
+/** A file's sections; `name` begins the ids of passages without an id of their own. */
+export interface Source {
+  name: string;
+  sections: readonly Section[];
+}
+
+/**
+ * The passages of documents, of about `words` words each. A passage with the title and
+ * text of an earlier one is dropped; a title that is only the file's name does not count.
+ */
+export function makePassages(
+  sources: readonly Source[],
+  words: number,
+): { passages: Passage[]; numDuplicates: number } {
+  const passages: Passage[] = [];
+  const [ids, keys] = [new Set<string>(), new Set<string>()];
+  let numDuplicates = 0;
+  for (const { name, sections } of sources) {
+    let number = 0;
+    for (const { title, paragraphs, id: rowId, isUntitled } of sections)
+      for (const [part, text] of cutParagraphs(paragraphs, words).entries()) {
+        number++;
+        const key = `${isUntitled ? '' : title}\n${text}`.toLowerCase().replace(/\s+/g, ' ');
+        if (keys.has(key)) {
+          numDuplicates++;
+          continue;
+        }
+        keys.add(key);
+        const rowPart = part > 0 ? `${rowId}#${part + 1}` : rowId;
+        const id = rowId === undefined || ids.has(rowPart!) ? `${name}#${number}` : rowPart!;
+        ids.add(id);
+        passages.push({ id, contents: `${title}\n${text}`, title, text });
+      }
+  }
+  return { passages, numDuplicates };
+}

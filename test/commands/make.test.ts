@@ -1,0 +1,81 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runMake } from '../../lib/commands/make.js';
+import { loadPassages } from '../../lib/data/flashrag.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
+import { folderForEach } from '../folder.js';
+import { captured } from './tiny-world.js';
+
+const inFolder = folderForEach();
+let printed: () => string;
+let logged: () => string;
+
+beforeEach(() => {
+  [printed, logged] = [captured('stdout'), captured('stderr')];
+  mkdirSync(inFolder('notes', 'deep'), { recursive: true });
+  for (const [name, text] of Object.entries({
+    'notes/pump.md': '# Pump\n\nIt is blue.\n\n## Reset\n\nPress the red button twice.\n',
+    'notes/deep/copy.txt': 'Pump\n\nIt is blue.',
+    'notes/logo.png': 'PNG',
+    'faq.csv': 'question,answer\nWho makes it?,Acme makes it.\n',
+    'bad.jsonl': '{"text": 1',
+  }))
+    writeFileSync(inFolder(name), text);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const make = (sources: string[], settings: Partial<Parameters<typeof runMake>[2]> = {}) =>
+  runMake(
+    inFolder('data'),
+    sources.map((name) => inFolder(name)),
+    { words: 100, ...settings },
+  );
+
+describe('data make', () => {
+  it('makes a corpus that can be searched, and reports on it', async () => {
+    await make(['notes', 'faq.csv', 'faq.csv']);
+    const passages = await loadPassages(inFolder('data'));
+    expect(passages.map(({ id, title, text }) => [id, title, text])).toEqual([
+      ['notes/deep/copy.txt#1', 'Pump', 'It is blue.'],
+      ['notes/pump.md#2', 'Pump - Reset', 'Press the red button twice.'],
+      ['faq.csv#1', 'Who makes it?', 'Acme makes it.'],
+    ]);
+    expect(printed()).toMatch(/files +3 \(1 txt, 1 md and 1 csv\)\n +passages +3,/);
+    expect(printed()).toMatch(/duplicates dropped +1\n.*shortest +3 words.*\n.*longest +5 words/);
+    const retriever = await createRetriever('bm25', passages);
+    const [[best]] = await retriever.retrieve(['reset button'], { topK: 1 });
+    expect(best.passage.id).toBe('notes/pump.md#2');
+  });
+
+  it('names every file that cannot be read and writes nothing', async () => {
+    const sources = ['faq.csv', 'bad.jsonl', 'none.md', 'notes/logo.png'];
+    const error = await make(sources).catch((reason: unknown) => (reason as Error).message);
+    for (const part of [
+      /^3 of 4 files/,
+      /bad\.jsonl: line 1: /,
+      /none\.md: .*no such/,
+      /logo\.png: /,
+    ])
+      expect(error).toMatch(part);
+    expect(existsSync(inFolder('data'))).toBe(false);
+    await make(sources, { skipUnreadable: true });
+    expect(logged()).toContain('bad.jsonl: line 1: ');
+    expect(await loadPassages(inFolder('data'))).toHaveLength(1);
+  });
+
+  it('replaces passages only when forced', async () => {
+    await make(['faq.csv']);
+    const before = readFileSync(inFolder('data', 'corpus.jsonl'), 'utf8');
+    await expect(make(['notes'])).rejects.toThrow(/corpus\.jsonl.*--force/);
+    expect(readFileSync(inFolder('data', 'corpus.jsonl'), 'utf8')).toBe(before);
+    await make(['notes'], { force: true });
+    expect(await loadPassages(inFolder('data'))).toHaveLength(2);
+  });
+
+  it('says what to give it', async () => {
+    mkdirSync(inFolder('empty'));
+    await expect(make(['empty'])).rejects.toThrow(/txt.*empty/);
+    writeFileSync(inFolder('blank.txt'), ' \n');
+    await expect(make(['blank.txt'])).rejects.toThrow(/blank\.txt: expected text/);
+  });
+});

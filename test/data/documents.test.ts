@@ -1,0 +1,145 @@
+import { writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { readSections, type Columns, type Section } from '../../lib/data/documents.js';
+import { writeParquet } from '../../lib/io/parquet.js';
+import { folderForEach } from '../folder.js';
+
+const inFolder = folderForEach();
+
+function read(name: string, content: string | Uint8Array, columns?: Columns): Promise<Section[]> {
+  writeFileSync(inFolder(name), content);
+  return readSections(inFolder(name), columns);
+}
+
+/** Title and paragraphs. */
+const plain = (sections: readonly Section[]): [string, ...string[]][] =>
+  sections.map(({ title, paragraphs }) => [title, ...paragraphs]);
+
+describe('readSections', () => {
+  it('titles sections of Markdown by document title and headings', async () => {
+    const markdown = `# Pump manual
+
+Read *this* first:
+all of it.
+
+## Reset
+
+1. Press [the button](http://example.com).
+2. Wait.
+
+### After a leak
+
+| valve | state |
+| --- | --- |
+| A | closed |
+
+## Storage
+
+Keep it dry.
+`;
+    expect(plain(await read('manual.md', markdown))).toEqual([
+      ['Pump manual', 'Read this first: all of it.'],
+      ['Pump manual - Reset', 'Press the button.', 'Wait.'],
+      ['Pump manual - Reset - After a leak', 'valve | state', 'A | closed'],
+      ['Pump manual - Storage', 'Keep it dry.'],
+    ]);
+  });
+
+  it('prefers the title of the front matter, and falls back on the name of the file', async () => {
+    const markdown = '---\ntags: [a]\ntitle: "The pump"\n---\n# Intro\n\nText.\n';
+    expect(plain(await read('a.md', markdown))).toEqual([['The pump', 'Text.']]);
+    expect(await read('my-notes.md', 'Text.')).toMatchObject([
+      { title: 'my-notes', isUntitled: true },
+    ]);
+    expect(plain(await read('b.md', '# One\n\nx\n\n# Two\n\ny\n'))).toEqual([
+      ['b - One', 'x'],
+      ['b - Two', 'y'],
+    ]);
+  });
+
+  it('reads the content of an HTML page without navigation and scripts', async () => {
+    const html = `<!doctype html><title>Pumps | Example</title>
+      <nav><a>Home</a></nav><header>Logo</header>
+      <main><p>A &amp; B<br>c<script>alert(1)</script><p>Second
+        <h2>Reset<a class="headerlink">¶</a></h2><div>Press <b>it</b>.<ul><li>one<li>two</ul></div>
+      </main><footer>© 2026</footer>`;
+    expect(plain(await read('page.html', html))).toEqual([
+      ['Pumps | Example', 'A & B c', 'Second'],
+      ['Pumps | Example - Reset', 'Press it.', 'one', 'two'],
+    ]);
+    const roles = '<h1>T</h1><div role="navigation">a</div><p>b<div role="contentinfo">c</div>';
+    expect(plain(await read('page.htm', roles))).toEqual([['T', 'b']]);
+  });
+
+  it('takes a short first line of a text as its title', async () => {
+    expect(plain(await read('a.txt', 'The pump\n\nIt is\nblue.\n\n \nIt hums.'))).toEqual([
+      ['The pump', 'It is blue.', 'It hums.'],
+    ]);
+    expect(plain(await read('a.txt', 'It is blue.\n\nIt hums.'))).toEqual([
+      ['a', 'It is blue.', 'It hums.'],
+    ]);
+  });
+
+  it('guesses the columns of CSV whatever separates them', async () => {
+    const csv = '\uFEFFQuestion;Answer\nWhy?;"Because; of\n\nthis ""pump""."\n;\nHow?;So.\n';
+    expect(plain(await read('faq.csv', csv))).toEqual([
+      ['Why?', 'Because; of', 'this "pump".'],
+      ['How?', 'So.'],
+    ]);
+  });
+
+  it('takes the columns that are named', async () => {
+    const csv = 'title,text,summary\nT,long,short\n';
+    const columns = { title: 'text', text: 'summary' };
+    expect(plain(await read('a.csv', csv, columns))).toEqual([['long', 'short']]);
+    await expect(read('a.csv', csv, { text: 'body' })).rejects.toThrow(/body.*summary/);
+    await expect(read('b.csv', 'a,b\n1,2\n')).rejects.toThrow(/contents.*a and b.*--text/);
+  });
+
+  it('reads rows of JSON Lines with their ids, also those of FlashRAG', async () => {
+    const lines = '{"id": 7, "contents": "\\"T\\"\\nfirst"}\n\n{"id": "b", "contents": "none"}\n';
+    expect(await read('corpus.jsonl', lines)).toEqual([
+      { title: 'T', paragraphs: ['first'], id: '7', isUntitled: false },
+      { title: 'corpus', paragraphs: ['none'], id: 'b', isUntitled: true },
+    ]);
+    expect(plain(await read('corpus.jsonl.gz', gzipSync(lines)))).toHaveLength(2);
+    expect(plain(await read('a.json', '[{"name": "N", "body": ["x", "y"]}]'))).toEqual([
+      ['N', 'x', 'y'],
+    ]);
+  });
+
+  it('reads rows of Parquet', async () => {
+    const file = inFolder('passages.parquet');
+    const rows = [
+      { title: 'A', text: 'a', n: 1 },
+      { title: null, text: 'b', n: 2 },
+    ];
+    await writeParquet(file, rows, { title: 'text', text: 'text', n: 'integer' });
+    expect(plain(await readSections(file))).toEqual([
+      ['A', 'a'],
+      ['passages', 'b'],
+    ]);
+  });
+
+  it('reads UTF-16 and the encoding that a page names', async () => {
+    const utf16 = Buffer.from('\uFEFFcafé', 'utf16le');
+    expect(plain(await read('a.txt', utf16))).toEqual([['a', 'café']]);
+    const page = Buffer.from('<meta charset="iso-8859-1"><p>café', 'latin1');
+    expect(plain(await read('a.html', page))).toEqual([['a', 'café']]);
+  });
+
+  it.each([
+    ['a.txt', Buffer.from([0x63, 0xe9, 0x20]), /utf-8/],
+    ['a.jsonl', '{"text": "a"}\n{"text"', /^line 2: /],
+    ['a.jsonl', '[1]', /^line 1: expected an object/],
+    ['a.jsonl', '{"text": {"a": 1}}', /^row 1, text: .*\{"a":1\}/],
+    ['a.json', '[{"text": "x"}, 3]', /item 2/],
+    ['a.csv', 'text,title\n"open,x\n', /^row 1: .*quote/i],
+    ['a.csv', 'text,title\na,b\nc\n', /^row 2: .*fields/i],
+    ['a.parquet', 'PAR0', /Parquet/],
+    ['a.docx', 'PK', /endings txt/],
+  ])('says what is wrong with %s', async (name, content, message) => {
+    await expect(read(name, content)).rejects.toThrow(message);
+  });
+});
