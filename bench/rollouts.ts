@@ -43,7 +43,7 @@ const [address] = positionals;
 const repeats = Number(values.repeats);
 
 const backend = address ? undefined : await useBackend(values.backend as BackendName | 'auto');
-const run = { method: DEFAULT_METHOD, model: 'instruct', warmUp: 1, seed: 1 } as const;
+const run = { method: DEFAULT_METHOD, model: 'instruct', initSeed: 1, seed: 1 } as const;
 const policy: Policy = address
   ? await openRemotePolicy(address, { model: values.model, tokenizer: values.tokenizer })
   : await loadPolicy(run);

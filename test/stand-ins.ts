@@ -29,7 +29,7 @@ export default async function setup(): Promise<() => void> {
   };
   for (const run of [...trainedRuns(), ...baselineRuns()]) {
     const method = run.method.startsWith('parallelsearch') ? 'parallelsearch' : 'search-r1';
-    const standIn = { method, model: run.model, warmUp: 1, seed: 1 };
+    const standIn = { method, model: run.model, initSeed: 1, seed: 1 };
     link(modelNameForRun(run), modelNameForRun(standIn));
     link(runName(run), runName(standIn));
   }

@@ -31,7 +31,7 @@ export interface Run {
   method: string;
   model: string;
   /** Seed of the initial model. */
-  warmUp: number;
+  initSeed: number;
   /** Seed of RL. */
   seed: number;
 }
@@ -45,8 +45,8 @@ export interface ScoreTable {
   values: Float64Array;
 }
 
-const runName = ({ method, model, warmUp = 1, seed }: Pick<QuestionResult, keyof Run>): string =>
-  `${method}/${model}${warmUp === 1 ? '' : `/warm-up ${warmUp}`}/seed ${seed}`;
+const runName = ({ method, model, initSeed = 1, seed }: Pick<QuestionResult, keyof Run>): string =>
+  `${method}/${model}${initSeed === 1 ? '' : `/warm-up ${initSeed}`}/seed ${seed}`;
 
 export const denominatorColumn = (metric: string): string => `${metric}, denominator`;
 
@@ -73,13 +73,13 @@ export function scoreTable(
   const runs = new Map<string, Run & { at: number }>();
   for (const result of results) {
     const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
-    const { method, model, warmUp = 1, seed } = result;
+    const { method, model, initSeed = 1, seed } = result;
     if (!questions.has(questionId)) {
       const key = { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo };
       questions.set(questionId, { ...key, at: questions.size });
     }
     if (!runs.has(runName(result)))
-      runs.set(runName(result), { method, model, warmUp, seed, at: runs.size });
+      runs.set(runName(result), { method, model, initSeed, seed, at: runs.size });
   }
   const columns = measures.flatMap(measureColumns);
   const findOffset = (question: { at: number }, run: { at: number }): number =>
@@ -180,13 +180,13 @@ export function createBootstrap(
   });
   const numColumns = table.runs.length * table.columns.length;
   const seedCounts = new Map<string, Uint16Array[]>();
-  const drawRuns = ({ method, model }: Group, warmUps: readonly number[]): Uint16Array[] => {
+  const drawRuns = ({ method, model }: Group, initSeeds: readonly number[]): Uint16Array[] => {
     const name = `${weightsId(method)}/${model}`;
     const randoms = {
-      warmUps: options.random.fork(`warm-ups/${model}`),
+      initSeeds: options.random.fork(`warm-ups/${model}`),
       seeds: options.random.fork(`seeds/${name}`),
     };
-    if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(warmUps, resamples, randoms));
+    if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(initSeeds, resamples, randoms));
     return seedCounts.get(name)!;
   };
   return {
@@ -195,7 +195,7 @@ export function createBootstrap(
       const runs = findRuns(table, runGroup);
       const counts = drawRuns(
         runGroup,
-        runs.map((run) => table.runs[run].warmUp),
+        runs.map((run) => table.runs[run].initSeed),
       );
       const stratumWeights = commonWeights(weights, strata);
       const columnOffset = columnIndex(table, name);
@@ -275,18 +275,18 @@ function resampledSums(
 
 /**
  * How often each run is drawn in each resample: (runs)(resamples).
- * @param warmUps the initial model of each run
+ * @param initSeeds the initial model of each run
  */
 function drawCounts(
-  warmUps: readonly number[],
+  initSeeds: readonly number[],
   resamples: number,
-  randoms: { warmUps: Random; seeds: Random },
+  randoms: { initSeeds: Random; seeds: Random },
 ): Uint16Array[] {
-  const counts = warmUps.map(() => new Uint16Array(resamples));
-  const groups = [...group(warmUps.keys(), (run) => warmUps[run]).values()];
+  const counts = initSeeds.map(() => new Uint16Array(resamples));
+  const groups = [...group(initSeeds.keys(), (run) => initSeeds[run]).values()];
   for (let b = 0; b < resamples; b++)
     for (let draw = 0; draw < groups.length; draw++) {
-      const runs = randoms.warmUps.choice(groups);
+      const runs = randoms.initSeeds.choice(groups);
       for (let seed = 0; seed < runs.length; seed++) counts[randoms.seeds.choice(runs)][b]++;
     }
   return counts;

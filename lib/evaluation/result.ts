@@ -48,7 +48,7 @@ export interface QuestionResult extends Measurement {
   method: string;
   model: 'base' | 'instruct';
   /** Seed of the initial model; 1 if there is only one. */
-  warmUp?: number;
+  initSeed?: number;
   /** Seed of RL. */
   seed: number;
 }
@@ -92,6 +92,6 @@ export function answersInCommon(
   return latest.flatMap(([name, answers]) =>
     [...answers.values()]
       .filter(({ questionId }) => latest.every(([, others]) => others.has(questionId)))
-      .map((answer) => ({ ...answer, method: name, model: 'base' as const, warmUp: 1, seed: 1 })),
+      .map((answer) => ({ ...answer, method: name, model: 'base' as const, initSeed: 1, seed: 1 })),
   );
 }

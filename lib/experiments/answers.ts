@@ -228,8 +228,8 @@ async function readCurves(
     if (!existsSync(path)) continue;
     for await (const line of createInterface({ input: createReadStream(path) })) {
       const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
-      const { model, warmUp, seed } = run;
-      curves.push({ method: nameMethod(run), model, warmUp, seed, ...metrics });
+      const { model, initSeed, seed } = run;
+      curves.push({ method: nameMethod(run), model, initSeed, seed, ...metrics });
     }
   }
   return curves;
@@ -261,9 +261,14 @@ export async function loadAnswers(
 ): Promise<AnsweredRuns> {
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
   const hops = await hopsOfQuestions();
-  const answers = done.flatMap(({ record }) => {
-    const { run, measurements } = record.value;
-    const who = { method: nameMethod(run), model: run.model, warmUp: run.warmUp, seed: run.seed };
+  const answers = done.flatMap(({ job: { input: run }, record }) => {
+    const { measurements } = record.value;
+    const who = {
+      method: nameMethod(run),
+      model: run.model,
+      initSeed: run.initSeed,
+      seed: run.seed,
+    };
     return measurements.map((measurement): QuestionResult => ({
       ...who,
       ...measurement,
@@ -280,7 +285,7 @@ export async function loadAnswers(
 
 /** Seeds of the initial models and of RL, for the provenance. */
 export const listSeeds = (runs: readonly PolicyRun[]): Provenance => ({
-  warmUps: [...new Set(runs.map(({ warmUp }) => warmUp))].sort(),
+  warmUps: [...new Set(runs.map(({ initSeed }) => initSeed))].sort(),
   seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
 });
 

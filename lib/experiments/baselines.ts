@@ -27,7 +27,7 @@ import type { Experiment, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperFigure, paperRows } from './paper.js';
 import { resultParts, summarise, type Predicted } from './report.js';
-import { SEEDS, WARM_UPS } from './runs.js';
+import { SEEDS, INIT_SEEDS } from './runs.js';
 import { loadTiming, summariseTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { planTraining } from './train-runs.js';
@@ -103,7 +103,7 @@ const baselineClaims: readonly PaperClaim[] = [
 
 /** One training from either initial model: a working day on two cores for all methods. */
 const methodRuns = (method: string): PolicyRun[] =>
-  INITIAL_MODELS.map((model) => ({ method, model, warmUp: WARM_UPS[0], seed: SEEDS[0] }));
+  INITIAL_MODELS.map((model) => ({ method, model, initSeed: INIT_SEEDS[0], seed: SEEDS[0] }));
 
 /** Runs of this experiment alone; policies that play a search engine come first. */
 export const baselineRuns = (): PolicyRun[] =>
@@ -240,7 +240,9 @@ const averageEm = (answers: readonly QuestionResult[]): number => {
 export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
   const trainings = flatRollup(
     answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES),
-    (group) => [...rollup(group, averageEm, ({ warmUp, seed }) => `${warmUp}/${seed}`).values()],
+    (group) => [
+      ...rollup(group, averageEm, ({ initSeed, seed }) => `${initSeed}/${seed}`).values(),
+    ],
     ({ method }) => method,
     ({ model }) => model,
   );

@@ -18,7 +18,7 @@ import type { Experiment, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
 import { resultParts, summarise, type Predicted } from './report.js';
 import { tradeOffChart } from './trade-off-chart.js';
-import { dropIncompleteSeeds, SEEDS, WARM_UPS } from './runs.js';
+import { dropIncompleteSeeds, SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { partsAhead, selectParts, type PaperClaim } from './verdicts.js';
 
@@ -62,9 +62,14 @@ const isPaper = (setting: Lambdas): boolean => lambdaMethod(setting) === lambdaM
 
 /** ParallelSearch from the instruct models with every setting and one seed. */
 export const lambdaRuns = (): PolicyRun[] =>
-  WARM_UPS.flatMap((warmUp) =>
+  INIT_SEEDS.flatMap((initSeed) =>
     lambdaSettings().map((lambdas): PolicyRun => {
-      const run = { method: 'parallelsearch', model: 'instruct', warmUp, seed: SEEDS[0] } as const;
+      const run = {
+        method: 'parallelsearch',
+        model: 'instruct',
+        initSeed,
+        seed: SEEDS[0],
+      } as const;
       return isPaper(lambdas) ? run : { ...run, lambdas };
     }),
   );
@@ -239,7 +244,7 @@ const CURVE_MEASURES: readonly {
 /** How soon each setting learns: means over the seeds with the range. */
 export const learningRows = (curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] =>
   [...group(curves, ({ method }) => method)].flatMap(([method, points]) => {
-    const seeds = [...group(points, ({ warmUp, seed }) => `${warmUp}/${seed}`).values()];
+    const seeds = [...group(points, ({ initSeed, seed }) => `${initSeed}/${seed}`).values()];
     return CURVE_MEASURES.map(({ metric, subset, of }) => {
       const values = seeds.map((curve) => {
         const steps = curve.toSorted((a, b) => a.step - b.step);

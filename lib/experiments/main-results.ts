@@ -23,7 +23,7 @@ import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, ResultParts } from './experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
 import { percent, resultParts, summarise, type Predicted } from './report.js';
-import { SEEDS, WARM_UPS } from './runs.js';
+import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, partsAhead, type PaperClaim } from './verdicts.js';
 
@@ -113,11 +113,11 @@ export function mainRuns(): PolicyRun[] {
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));
-  const runs = (methods: string[], seeds: number[], warmUps = WARM_UPS): PolicyRun[] =>
+  const runs = (methods: string[], seeds: number[], initSeeds = INIT_SEEDS): PolicyRun[] =>
     seeds.flatMap((seed) =>
-      warmUps.flatMap((warmUp) =>
+      initSeeds.flatMap((initSeed) =>
         INITIAL_MODELS.flatMap((model) =>
-          methods.map((method) => ({ method, model, warmUp, seed })),
+          methods.map((method) => ({ method, model, initSeed, seed })),
         ),
       ),
     );
@@ -130,7 +130,7 @@ export function mainRuns(): PolicyRun[] {
     ...runs(untrained, first),
     ...runs(others, SEEDS),
     ...runs(ONE_SEED, first),
-    ...runs(['lookup'], first, WARM_UPS.slice(0, 1)),
+    ...runs(['lookup'], first, INIT_SEEDS.slice(0, 1)),
   ];
 }
 
@@ -142,11 +142,13 @@ export function wholeRuns(root?: string): PolicyRun[] {
   const missing = mainRuns().filter(
     (run) => hasOwnTraining(run) && !ONE_SEED.includes(run.method) && !isTrained(run, root),
   );
-  const isWhole = (warmUp: number, seed: number): boolean =>
-    !missing.some((run) => run.warmUp === warmUp && run.seed === seed);
-  const warmUps = WARM_UPS.filter((warmUp) => isWhole(warmUp, SEEDS[0]));
-  const seeds = SEEDS.filter((seed) => warmUps.every((warmUp) => isWhole(warmUp, seed)));
-  return mainRuns().filter(({ warmUp, seed }) => warmUps.includes(warmUp) && seeds.includes(seed));
+  const isWhole = (initSeed: number, seed: number): boolean =>
+    !missing.some((run) => run.initSeed === initSeed && run.seed === seed);
+  const initSeeds = INIT_SEEDS.filter((initSeed) => isWhole(initSeed, SEEDS[0]));
+  const seeds = SEEDS.filter((seed) => initSeeds.every((initSeed) => isWhole(initSeed, seed)));
+  return mainRuns().filter(
+    ({ initSeed, seed }) => initSeeds.includes(initSeed) && seeds.includes(seed),
+  );
 }
 
 export const mainResults: Experiment = {

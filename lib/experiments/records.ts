@@ -63,6 +63,14 @@ export async function requireResults<Input, Value>(
   return records.map(({ done }) => done as Done<Input, Value>);
 }
 
+/** Rows of a record. Early records call the seed of the initial model `warmUp`. */
+export const readRows = <Row extends { initSeed?: number }>(
+  rows: readonly (Row & { warmUp?: number })[],
+): Row[] =>
+  rows.map(
+    ({ warmUp, ...row }) => ({ ...row, initSeed: row.initSeed ?? warmUp }) as unknown as Row,
+  );
+
 /** The one value of a provenance field, or all of them if records differ. */
 const distinct = (values: readonly unknown[]): unknown => {
   const all = [...new Set(values.filter((value) => value !== undefined).map(String))];

@@ -11,7 +11,7 @@ import type { BackendName } from '../tensor/backend.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { runName, type PolicyRun } from '../training/checkpoints.js';
-import { WARM_UPS } from './runs.js';
+import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';
 import {
   estimateTraining,
@@ -30,7 +30,7 @@ export function trainedRuns(): PolicyRun[] {
 
 /** Seconds of the recorded training, by its metrics: native backend, 2 cores. */
 export const estimateRetraining = async (): Promise<number> =>
-  (await estimateWarmUps(WARM_UPS)) + (await estimateTraining(trainedRuns()));
+  (await estimateWarmUps(INIT_SEEDS)) + (await estimateTraining(trainedRuns()));
 
 interface RetrainOptions {
   backend: BackendName;
@@ -57,7 +57,7 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
   await step('encoder', () => trainEncoder(options));
   await step('initial models', async () => {
     await rm(CHECKPOINTS, { recursive: true, force: true });
-    await trainInitialModels(WARM_UPS, options);
+    await trainInitialModels(INIT_SEEDS, options);
   });
   await trainRuns(trainedRuns(), options);
 }

@@ -7,7 +7,7 @@ import { BASELINES } from '../training/methods.js';
 export const PUBLISH_EVERY = 20;
 
 /** Seeds of the initial models. */
-export const WARM_UPS = [1, 2, 3];
+export const INIT_SEEDS = [1, 2, 3];
 
 /** Seeds of RL in the main comparison; ablations use the first. */
 export const SEEDS = [1, 2];
@@ -17,8 +17,10 @@ export const dropIncompleteSeeds = (
   runs: readonly PolicyRun[],
   root = CHECKPOINTS,
 ): PolicyRun[] => {
-  const missing = new Set(runs.filter((run) => !isTrained(run, root)).map(({ warmUp }) => warmUp));
-  return runs.filter(({ warmUp }) => !missing.has(warmUp));
+  const missing = new Set(
+    runs.filter((run) => !isTrained(run, root)).map(({ initSeed }) => initSeed),
+  );
+  return runs.filter(({ initSeed }) => !missing.has(initSeed));
 };
 
 /**
@@ -26,9 +28,9 @@ export const dropIncompleteSeeds = (
  * the playground shows them.
  */
 const KEPT_STEPS = [25, 75];
-const isKept = ({ method, model, warmUp, seed, lambdas, topK }: PolicyRun): boolean =>
+const isKept = ({ method, model, initSeed, seed, lambdas, topK }: PolicyRun): boolean =>
   model === 'instruct' &&
-  warmUp === 1 &&
+  initSeed === 1 &&
   seed === 1 &&
   !lambdas &&
   !topK &&

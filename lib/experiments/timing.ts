@@ -21,7 +21,7 @@ import {
 } from './answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
-import { mergeProvenance, readRecords, type Done } from './records.js';
+import { mergeProvenance, readRecords, readRows, type Done } from './records.js';
 import {
   INITIAL_MODELS,
   isTrained,
@@ -29,7 +29,7 @@ import {
   rolloutForRun,
   type PolicyRun,
 } from '../training/checkpoints.js';
-import { SEEDS, WARM_UPS } from './runs.js';
+import { SEEDS, INIT_SEEDS } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };
@@ -48,7 +48,7 @@ const ONE_OF = 15;
 const ROUGH_SECONDS = 85;
 
 export interface Contestant {
-  run: Pick<QuestionResult, 'method' | 'model' | 'warmUp' | 'seed'>;
+  run: Pick<QuestionResult, 'method' | 'model' | 'initSeed' | 'seed'>;
   policy: Policy;
   rollout: RolloutConfig;
 }
@@ -73,14 +73,14 @@ export async function timeAnswers(
   const answers: TimedAnswer[] = [];
   const answer = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
     const { run, policy, rollout } = contestant;
-    const { method, model, warmUp, seed } = run;
+    const { method, model, initSeed, seed } = run;
     const start = now();
     const [measurement] = await evaluatePolicy(policy, retriever, [question], {
       rollout,
       batchSize: 1,
     });
     const seconds = Number(((now() - start) / 1000).toFixed(6));
-    return { method, model, warmUp, seed, ...measurement, seconds };
+    return { method, model, initSeed, seed, ...measurement, seconds };
   };
   for (const contestant of contestants) await answer(contestant, questions[0]);
   for (const [i, question] of questions.entries()) {
@@ -140,11 +140,11 @@ export const timingExperiment = (
   const jobs = (): Promise<Job<Contest>[]> =>
     Promise.all(
       contests().map(async (runs) => {
-        const [{ model, warmUp }] = runs;
+        const [{ model, initSeed }] = runs;
         const policies = await Promise.all(runs.map(evaluationHash));
         const hash = configHash({ oneOf: ONE_OF, runs: policies });
         const seconds = ROUGH_SECONDS * runs.length;
-        return { key: `${name}/${model}-${warmUp}`, hash, input: runs, seconds };
+        return { key: `${name}/${model}-${initSeed}`, hash, input: runs, seconds };
       }),
     );
   return { name, title, computation: computation({ jobs, work: timeContest, processes: 1 }) };
@@ -154,9 +154,9 @@ export const timingExperiment = (
 export const timing = timingExperiment(
   { name: 'timing', title: 'seconds a question, both methods in turn' },
   () =>
-    WARM_UPS.flatMap((warmUp) =>
+    INIT_SEEDS.flatMap((initSeed) =>
       INITIAL_MODELS.map((model) =>
-        METHODS.map((method) => ({ method, model, warmUp, seed: SEEDS[0] })),
+        METHODS.map((method) => ({ method, model, initSeed, seed: SEEDS[0] })),
       ),
     ).filter((runs) => runs.every((run) => isTrained(run))),
 );
@@ -173,7 +173,7 @@ export async function loadTiming(folder?: string, experiment = timing): Promise<
   if (done.length === 0 || done.length < results.length) return null;
   const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {
-    answers: done.flatMap(({ record }) => record.value.answers),
+    answers: done.flatMap(({ record }) => readRows(record.value.answers)),
     provenance: mergeProvenance(done, { ...seeds, ...(await readQuestionProvenance()) }),
   };
 }

@@ -46,8 +46,8 @@ import {
   type WorkContext,
 } from './experiment.js';
 import { resultParts, summarise, type Predicted } from './report.js';
-import { mergeProvenance, requireResults } from './records.js';
-import { SEEDS, WARM_UPS } from './runs.js';
+import { mergeProvenance, readRows, requireResults } from './records.js';
+import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { partsAhead, type PaperClaim } from './verdicts.js';
 
@@ -82,10 +82,10 @@ export const topKSettings = (trainedK = 3): TopKSetting[] =>
  * The main comparison's runs of the first seed, and the same trained with one passage.
  */
 export const topKRuns = (): PolicyRun[] =>
-  WARM_UPS.flatMap((warmUp) =>
+  INIT_SEEDS.flatMap((initSeed) =>
     TOP_K.methods.flatMap((method) =>
       TOP_K.trainedKs.map((trainedK) => {
-        const run = { method, model: TOP_K.model, warmUp, seed: SEEDS[0] };
+        const run = { method, model: TOP_K.model, initSeed, seed: SEEDS[0] };
         return trainedK === 1 ? { ...run, topK: 1 } : run;
       }),
     ),
@@ -135,7 +135,7 @@ export async function answerUnder(
   { run, ...setting }: TopKSetting & { run: PolicyRun },
   context: WorkContext,
 ): Promise<TopKAnswer[]> {
-  const { method, model, warmUp, seed } = run;
+  const { method, model, initSeed, seed } = run;
   return answerSample(run, context, {
     questions: topKSample(context.world),
     retriever: await openRetriever(setting.retriever, context.world),
@@ -143,7 +143,7 @@ export async function answerUnder(
     keep: (question, trajectory) => ({
       method,
       model,
-      warmUp,
+      initSeed,
       seed,
       ...setting,
       ...measure(question, trajectory),
@@ -328,7 +328,7 @@ export async function comparePassages(
   const values = done.map(({ record }) => record.value);
   const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
   const answers = values
-    .flatMap((value) => ('answers' in value ? value.answers : []))
+    .flatMap((value) => ('answers' in value ? readRows(value.answers) : []))
     .map((answer) => ({ ...answer, method: variantName(answer) }));
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));

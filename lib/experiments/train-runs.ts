@@ -33,7 +33,7 @@ import {
   runName,
   type PolicyRun,
 } from '../training/checkpoints.js';
-import { keptSteps, PUBLISH_EVERY, WARM_UPS } from './runs.js';
+import { keptSteps, PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
 import { loadWorld } from '../retrieval/world.js';
 import { contentHash } from '../io/provenance.js';
 
@@ -179,7 +179,9 @@ export async function estimateWarmUps(seeds: readonly number[]): Promise<number>
       sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))))
     );
   };
-  const recorded = (await Promise.all(WARM_UPS.map(readSeconds))).filter((seconds) => seconds > 0);
+  const recorded = (await Promise.all(INIT_SEEDS.map(readSeconds))).filter(
+    (seconds) => seconds > 0,
+  );
   return ((mean(recorded) ?? 0) * seeds.length) / NUM_PROCESSES;
 }
 
@@ -188,7 +190,7 @@ const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
   ...new Set(
     runs
       .filter((run) => !existsSync(join(CHECKPOINTS, modelNameForRun(run), 'README.md')))
-      .map(({ warmUp }) => warmUp),
+      .map(({ initSeed }) => initSeed),
   ),
 ];
 

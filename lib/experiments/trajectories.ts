@@ -27,7 +27,7 @@ const METHODS = {
   base: ['parallelsearch', 'search-r1'],
 };
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = (['instruct', 'base'] as const).flatMap(
-  (model) => METHODS[model].map((method) => ({ method, model, warmUp: SEED, seed: SEED })),
+  (model) => METHODS[model].map((method) => ({ method, model, initSeed: SEED, seed: SEED })),
 );
 export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
 /** All trajectories are scored alike, whatever their policy was trained with. */
@@ -103,7 +103,9 @@ export async function loadTrajectories(
   folder?: string,
 ): Promise<{ lines: TrajectoryLine[]; provenance: Provenance }> {
   const done = await requireResults<PolicyRun, Recorded>(trajectories, folder);
-  const byRun = done.map(({ record }) => record.value.lines);
+  const byRun = done.map(({ job, record }) =>
+    record.value.lines.map((line) => ({ ...line, run: job.input })),
+  );
   return {
     lines: byRun[0].flatMap((_, question) => byRun.map((lines) => lines[question])),
     provenance: mergeProvenance(done, { seeds: [SEED], ...(await readQuestionProvenance()) }),

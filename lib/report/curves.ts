@@ -7,7 +7,7 @@ export interface CurvePoint {
   method: string;
   model: string;
   /** Seed of the initial model. */
-  warmUp?: number;
+  initSeed?: number;
   seed: number;
   step: number;
   [metric: string]: string | number | null | undefined;
@@ -72,5 +72,5 @@ export function trainingRows(
   });
 }
 
-const seedKey = ({ warmUp = 1, seed }: CurvePoint): string => `${warmUp}/${seed}`;
+const seedKey = ({ initSeed = 1, seed }: CurvePoint): string => `${initSeed}/${seed}`;
 const runKey = ({ method, model }: CurvePoint): string => `${method}/${model}`;

@@ -42,7 +42,7 @@ export interface PolicyRun {
   method: string;
   model: InitialModelName;
   /** Seed of the initial model's warm-up. */
-  warmUp: number;
+  initSeed: number;
   /** Seed of reinforcement. */
   seed: number;
   /** Those it was trained with, where they are not the paper's. */
@@ -52,8 +52,8 @@ export interface PolicyRun {
 }
 
 /** The name of a run's initial model, such as `instruct-2`. */
-export const modelNameForRun = ({ model, warmUp }: PolicyRun): string =>
-  initialModelName(model, warmUp);
+export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
+  initialModelName(model, initSeed);
 
 /** A name for files, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
@@ -143,9 +143,9 @@ export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<Lo
 const MODEL_NAME = new RegExp(`^(${INITIAL_MODELS.join('|')})-(\\d+)$`);
 
 /** The initial model of a name such as `instruct-2`, or null for a name that is none. */
-export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'warmUp'> | null {
-  const [, model, warmUp] = MODEL_NAME.exec(name) ?? [];
-  return model ? { model: model as InitialModelName, warmUp: Number(warmUp) } : null;
+export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'initSeed'> | null {
+  const [, model, initSeed] = MODEL_NAME.exec(name) ?? [];
+  return model ? { model: model as InitialModelName, initSeed: Number(initSeed) } : null;
 }
 
 /** Names of the initial models that there are, such as `base-1`. */

@@ -143,7 +143,7 @@ describe('resampling of initial models', () => {
       answers(
         method,
         seeds.map((share) => shareRight(40, share)),
-      ).map((one) => ({ ...one, warmUp: w + 1 })),
+      ).map((one) => ({ ...one, initSeed: w + 1 })),
     );
 
   it('adds the variance between initial models and that between their runs', () => {

@@ -10,7 +10,7 @@ import { loadWorld, type World } from '../../lib/retrieval/world.js';
 import { evaluatedQuestions } from '../../lib/data/question.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
-const RUN: PolicyRun = { method: 'r1', model: 'instruct', warmUp: 1, seed: 1 };
+const RUN: PolicyRun = { method: 'r1', model: 'instruct', initSeed: 1, seed: 1 };
 const computation = answerComputation(() => [RUN]);
 let world: World;
 

@@ -159,7 +159,7 @@ describe('spread of trainings', () => {
 
 describe('the report', () => {
   const answers = syntheticResults({ perTemplate: 4 }).filter(
-    ({ warmUp, seed }) => warmUp === 1 && seed === 1,
+    ({ initSeed, seed }) => initSeed === 1 && seed === 1,
   );
   // OTC answers as Search-R1 does, with a call less.
   const otc = matching(answers, { method: 'search-r1' }).map((answer) => ({
@@ -197,7 +197,7 @@ describe('the report', () => {
 it('estimates training by similar runs', async () => {
   const training = planTraining(
     () => baselineRuns().map((run) => ({ ...run, seed: 99 })),
-    () => [{ method: 'search-r1', model: 'base', warmUp: 1, seed: 1 }],
+    () => [{ method: 'search-r1', model: 'base', initSeed: 1, seed: 1 }],
   );
   const { work, seconds } = (await training.plan())!;
   expect(work).toMatch(/24 .*4800/);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { adapterFolder } from '../../lib/training/checkpoints.js';
 import { parseTrainConfig, TRAIN_CONFIG_FILE, trainerSettings } from '../../lib/training/config.js';
 
-const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 });
+const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 });
 
 /** GRPO steps of the weights in the data folder. */
 export const numTrainedSteps = trainerSettings(

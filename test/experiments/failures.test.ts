@@ -72,7 +72,7 @@ describe('failures', () => {
 it('cases are the first answers of a method that failed so', () => {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, tokenIds: [], text });
   const lineOf = (method: string) =>
-    scoredLine({ method, model: 'base', warmUp: 1, seed: 1 }, SEQUENTIAL, {
+    scoredLine({ method, model: 'base', initSeed: 1, seed: 1 }, SEQUENTIAL, {
       questionId: SEQUENTIAL.id,
       question: SEQUENTIAL.question,
       goldenAnswers: SEQUENTIAL.goldenAnswers,

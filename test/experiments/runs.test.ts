@@ -19,7 +19,7 @@ import { dropIncompleteSeeds, keptSteps } from '../../lib/experiments/runs.js';
 import { topKRuns } from '../../lib/experiments/top-k.js';
 import { temporaryFolder } from '../folder.js';
 
-const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', warmUp: 2, seed: 1 };
+const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };
 
 describe('the runs', () => {
   const all = trainedRuns();
@@ -50,7 +50,7 @@ describe('the runs', () => {
 
   it('compare both methods from every initial model with two seeds', () => {
     const of = (method: string): string[] =>
-      ofMethod(method).map(({ model, warmUp, seed }) => `${model} ${warmUp} ${seed}`);
+      ofMethod(method).map(({ model, initSeed, seed }) => `${model} ${initSeed} ${seed}`);
     expect(new Set(of('search-r1')).size).toBe(12);
     expect(of('search-r1')).toEqual(of('parallelsearch'));
   });
@@ -81,7 +81,7 @@ describe('the runs', () => {
   });
 
   it('keep steps of one run per method', () => {
-    const first = { ...RUN, warmUp: 1 };
+    const first = { ...RUN, initSeed: 1 };
     expect(keptSteps(first)).toEqual([25, 75]);
     const others = [
       RUN,
@@ -114,7 +114,7 @@ describe('weights', () => {
   });
 
   it('count only for seeds of initial models without missing runs', () => {
-    const others = [1, 2].map((warmUp): PolicyRun => ({ ...RUN, method: 'r1', warmUp }));
+    const others = [1, 2].map((initSeed): PolicyRun => ({ ...RUN, method: 'r1', initSeed }));
     expect(dropIncompleteSeeds([RUN, ...others], root)).toEqual([RUN, others[1]]);
     const untrained = { ...RUN, seed: 2 };
     expect(dropIncompleteSeeds([RUN, untrained, ...others], root)).toEqual([]);
@@ -122,7 +122,7 @@ describe('weights', () => {
 
   it('are found by the name of a model; the error lists the names', () => {
     expect(modelNames(root)).toEqual(['instruct-2']);
-    expect(parseModelName('instruct-2')).toEqual({ model: 'instruct', warmUp: 2 });
+    expect(parseModelName('instruct-2')).toEqual({ model: 'instruct', initSeed: 2 });
     for (const other of ['instruct', 'instruct-2-search-r1-seed1'])
       expect(parseModelName(other)).toBeNull();
     expect(modelPath('instruct-2', root)).toBe(join(root, 'instruct-2'));
@@ -137,11 +137,11 @@ describe('wholeRuns', () => {
       .flatMap((run) => weightFolders(run, root))
       .forEach((folder) => mkdirSync(folder, { recursive: true }));
   const seedPairs = (runs: readonly PolicyRun[]): string[] =>
-    [...new Set(runs.map(({ warmUp, seed }) => `${warmUp} ${seed}`))].sort();
-  const compared = (warmUp: number, seed: number): PolicyRun[] =>
+    [...new Set(runs.map(({ initSeed, seed }) => `${initSeed} ${seed}`))].sort();
+  const compared = (initSeed: number, seed: number): PolicyRun[] =>
     mainRuns().filter(
       (run) =>
-        run.warmUp === warmUp &&
+        run.initSeed === initSeed &&
         run.seed === seed &&
         ['search-r1', 'parallelsearch'].includes(run.method),
     );

@@ -13,9 +13,9 @@ export async function writeSyntheticLambdaAblation(folder: string): Promise<void
   const answers = matching(syntheticResults({ perTemplate: 8 }), ours);
   await writeRecords(folder, lambdaAblation, (run: PolicyRun) => {
     const { lambdaD, lambdaS } = runLambdas(run);
-    const { warmUp, seed } = run;
-    const measurements = matching(answers, { warmUp, seed }).map(
-      ({ method: _m, model: _n, warmUp: _w, seed: _s, ...answer }) => {
+    const { initSeed, seed } = run;
+    const measurements = matching(answers, { initSeed, seed }).map(
+      ({ method: _m, model: _n, initSeed: _w, seed: _s, ...answer }) => {
         const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
         return {
           ...answer,

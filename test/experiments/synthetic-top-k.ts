@@ -17,21 +17,23 @@ export async function writeSyntheticTopK(folder: string): Promise<void> {
   await writeRecords(folder, topK, (input: TopKInput) => {
     if (input === 'recall') return { recall };
     const { run, ...setting } = input;
-    const { method, model, warmUp, seed } = run;
-    const answers = matching(results, { method, model, warmUp, seed }).map((result): TopKAnswer => {
-      const subQueries = result.searches.flat().length;
-      const isFound = setting.k >= 3 && setting.retriever === 'bm25';
-      return {
-        ...result,
-        ...setting,
-        subQueries,
-        em: isFound ? 1 : result.em,
-        passagesFound: setting.k * subQueries,
-        passagesShown: Math.min(setting.k, 3) * subQueries,
-        evidenceSeen: isFound ? 1 : 0.5,
-        isContextFull: false,
-      };
-    });
+    const { method, model, initSeed, seed } = run;
+    const answers = matching(results, { method, model, initSeed, seed }).map(
+      (result): TopKAnswer => {
+        const subQueries = result.searches.flat().length;
+        const isFound = setting.k >= 3 && setting.retriever === 'bm25';
+        return {
+          ...result,
+          ...setting,
+          subQueries,
+          em: isFound ? 1 : result.em,
+          passagesFound: setting.k * subQueries,
+          passagesShown: Math.min(setting.k, 3) * subQueries,
+          evidenceSeen: isFound ? 1 : 0.5,
+          isContextFull: false,
+        };
+      },
+    );
     return { answers };
   });
 }

@@ -64,7 +64,7 @@ export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
     questionId: 'q0',
     method: 'search-r1',
     model: 'base',
-    warmUp: 1,
+    initSeed: 1,
     seed: 1,
     benchmark: 'nq',
     type: 'na',
@@ -108,7 +108,7 @@ export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): Questi
   );
   const runs = cross(Object.entries(SKILL), MODELS).flatMap(([[method, skill], model]) =>
     cross(range(method === 'lookup' ? 1 : warmUps), range(SEEDED.includes(method) ? 2 : 1)).map(
-      ([w, s]) => ({ method, skill, model, warmUp: w + 1, seed: s + 1 }),
+      ([w, s]) => ({ method, skill, model, initSeed: w + 1, seed: s + 1 }),
     ),
   );
   return cross(runs, questions, ({ skill, ...run }, { ease, ...question }) => {

@@ -20,11 +20,11 @@ describe('timeAnswers', () => {
     await useBackend('auto');
     const { questions, retriever } = await loadWorld();
     const sample = timedQuestions(questions).slice(0, 2);
-    const policy = await loadPolicy({ method: 'r1', model: 'instruct', warmUp: 1, seed: 1 });
+    const policy = await loadPolicy({ method: 'r1', model: 'instruct', initSeed: 1, seed: 1 });
     const asked: string[] = [];
     const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
-      run: { method, model: 'instruct', warmUp: 1, seed: 1 },
-      rollout: rolloutForRun({ method, model: 'instruct', warmUp: 1, seed: 1 }),
+      run: { method, model: 'instruct', initSeed: 1, seed: 1 },
+      rollout: rolloutForRun({ method, model: 'instruct', initSeed: 1, seed: 1 }),
       policy: {
         name: method,
         tokenizer: policy.tokenizer,
@@ -62,7 +62,7 @@ describe('timing', () => {
   it('times both methods against each other, one job at a time', async () => {
     const computation = timing.computation!;
     expect((await computation.jobs()).map(({ key }) => key)).toEqual(
-      [1, 2, 3].flatMap((warmUp) => [`timing/base-${warmUp}`, `timing/instruct-${warmUp}`]),
+      [1, 2, 3].flatMap((initSeed) => [`timing/base-${initSeed}`, `timing/instruct-${initSeed}`]),
     );
     expect(computation.processes).toBe(1);
   });

@@ -33,7 +33,7 @@ describe('answers', () => {
     const run = {
       method: 'parallelsearch',
       model: 'instruct',
-      warmUp: 1,
+      initSeed: 1,
       seed: 1,
       topK: 1,
     } as const;

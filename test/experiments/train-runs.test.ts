@@ -13,7 +13,7 @@ import { linesOf } from '../commands/tiny-world.js';
 import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
-const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
+const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
 
 describe('publishBest', () => {
   const CURVE = [0.2, 0.5, 0.9, 0.6].map((reward, i): DevPoint => ({
@@ -53,7 +53,7 @@ describe('publishBest', () => {
   };
 
   it('replaces the adapter by the one with the highest dev reward', async () => {
-    const { target, read } = await published({ ...KEPT, warmUp: 2 });
+    const { target, read } = await published({ ...KEPT, initSeed: 2 });
     expect(readdirSync(target).sort()).toEqual([
       'README.md',
       'adapter_config.json',

@@ -20,7 +20,7 @@ import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { syntheticData, syntheticQuestion } from '../pages/viewer/synthetic.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
-const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
+const RUN: PolicyRun = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
 const retriever = createBm25Retriever(
   createPassages({ Town0: 'Town0 is old.', River0: 'River0 is new.' }),
 );

@@ -76,7 +76,7 @@ describe.skipIf(vllm === undefined)(
       policy = await loadPolicy({
         method: 'parallelsearch',
         model: 'instruct',
-        warmUp: 1,
+        initSeed: 1,
         seed: 1,
       });
       const { questions } = await loadWorld();

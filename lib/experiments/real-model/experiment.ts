@@ -27,7 +27,7 @@ import {
 } from '../experiment.js';
 import { FAILURES } from '../failures.js';
 import { percent, resultParts, summarise, type Predicted } from '../report.js';
-import { mergeProvenance, requireResults, readRecords, type Done } from '../records.js';
+import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
 import { SECONDS, summariseTiming, timeAnswers, type TimedAnswer, type Timing } from '../timing.js';
 import {
   adapterPath,
@@ -75,7 +75,7 @@ const ROUGH_SECONDS = { batched: 5, alone: 8 };
 
 /** There is one model and one warm-up. */
 export const runFields = ({ method, seed }: RealRun) =>
-  ({ method, model: 'instruct', warmUp: 1, seed }) as const;
+  ({ method, model: 'instruct', initSeed: 1, seed }) as const;
 
 /** Equal words have equal digests; others collide once in 65,536. */
 const digest = (text: string): string =>
@@ -358,7 +358,10 @@ async function readRealModel(folder?: string): Promise<RealRead> {
     dev: await readDev(),
     provenance: mergeProvenance(done, ABOUT),
     timed: timed
-      ? { answers: timed.record.value.answers, provenance: mergeProvenance([timed], ABOUT) }
+      ? {
+          answers: readRows(timed.record.value.answers),
+          provenance: mergeProvenance([timed], ABOUT),
+        }
       : null,
   };
 }

@@ -115,7 +115,7 @@ export async function simulateRun(folder?: string): Promise<ResultParts> {
   );
   const { rows, contrasts, parts, sensitivity } = simulatePaper(shapes, measured);
   // The benchmark of rollouts asks this policy questions of every type.
-  const policy = { method: 'parallelsearch', model: 'instruct', warmUp: 1, seed: 1 };
+  const policy = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
   const asked = createRandom('rollouts')
     .shuffle(matching(answers, policy))
     .map((answer) => rolloutShape(answer, 1));

@@ -97,7 +97,7 @@ async function addFolder(
 }
 
 const runsFrom = (model: PolicyRun['model']): PolicyRun[] =>
-  METHODS.map((method) => ({ method, model, warmUp: SEED, seed: SEED }));
+  METHODS.map((method) => ({ method, model, initSeed: SEED, seed: SEED }));
 
 /** Both methods from each initial model: before, during and after training. */
 async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promise<Policies> {

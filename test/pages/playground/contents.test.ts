@@ -19,7 +19,7 @@ import { temporaryFolder } from '../../folder.js';
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 const ADAPTER = ['adapter_config.json', 'adapter_model.safetensors'];
 const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRun => {
-  return { method, model, warmUp: 1, seed: 1 };
+  return { method, model, initSeed: 1, seed: 1 };
 };
 
 const root = temporaryFolder();

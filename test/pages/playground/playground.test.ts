@@ -44,7 +44,7 @@ type Method = (typeof METHODS)[number];
 const PATIENCE_MS = 100_000;
 
 const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRun => {
-  return { method, model, warmUp: 1, seed: 1 };
+  return { method, model, initSeed: 1, seed: 1 };
 };
 const LAST = `instruct-1-step-${numTrainedSteps}`;
 
