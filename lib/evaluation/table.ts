@@ -239,13 +239,17 @@ const rounded = ({ value, low, high }: Interval): Interval => {
   return { value: round(value), low: round(low), high: round(high) };
 };
 
-/** The items with all of these field values. */
-export const matching = <T extends object>(
-  items: readonly T[],
-  fields: Readonly<Record<string, unknown>>,
-): T[] =>
-  items.filter((item) =>
-    Object.entries(fields).every(
-      ([name, value]) => (item as Record<string, unknown>)[name] === value,
-    ),
-  );
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether an item has these field values; a list means any of them. */
+export const where =
+  (fields: Fields) =>
+  (item: object): boolean =>
+    Object.entries(fields).every(([name, wanted]) => {
+      const value = (item as Fields)[name];
+      return Array.isArray(wanted) ? wanted.includes(value) : value === wanted;
+    });
+
+/** The items with these field values; a list means any of them. */
+export const matching = <T extends object>(items: readonly T[], fields: Fields): T[] =>
+  items.filter(where(fields));

@@ -2,30 +2,17 @@
  * The jobs of most experiments: a run's policy answers all test questions greedily, or
  * dev questions before a test is drawn.
  */
-import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { group } from 'd3-array';
 import { answerQuestions, evaluatePolicy, createBatches } from '../evaluation/evaluate.js';
-import { loadQuestions } from '../data/flashrag.js';
-import {
-  graphDepth,
-  type Question,
-  evaluatedQuestions,
-  graphQuestionType,
-} from '../data/question.js';
+import { type Question, evaluatedQuestions, graphQuestionType } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import { type Provenance, configHash, contentHash } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
-import {
-  computation,
-  type Computation,
-  type Experiment,
-  type Job,
-  type WorkContext,
-} from './experiment.js';
+import { computation, type Computation, type Experiment, type WorkContext } from './experiment.js';
+import { readLines } from './publish.js';
 import { mergeProvenance, requireResults } from './records.js';
 import { requireFolders } from '../policy/model-files.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -81,17 +68,6 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
   });
 }
 
-/** One job per run; experiments that share runs share the record. */
-export const answerJobs = (runs: readonly PolicyRun[]): Promise<Job<PolicyRun>[]> =>
-  Promise.all(
-    runs.map(async (run) => ({
-      key: `answers/${runName(run)}`,
-      hash: await evaluationHash(run),
-      input: run,
-      seconds: ROUGH_SECONDS,
-    })),
-  );
-
 /** Loads the policy of a run; the lookup table is the one without weights. */
 async function openPolicy(run: PolicyRun, { questions, passages }: World): Promise<Policy> {
   if (run.method !== 'lookup') return loadPolicy(run);
@@ -122,7 +98,7 @@ export async function answerInBatches(
   { policy, retriever, questions, rollout, batchSize, onBatch }: BatchOptions,
   { kept, keep, until, onFraction }: Pick<WorkContext, 'kept' | 'keep' | 'until' | 'onFraction'>,
 ): Promise<Measurement[] | undefined> {
-  const answered = byQuestion(kept as Measurement[][]);
+  const answered = byQuestion(kept);
   for (const batch of createRandom('batches').shuffle(createBatches(questions, batchSize))) {
     const left = batch.map((i) => questions[i]).filter(({ id }) => !answered.has(id));
     if (left.length === 0) continue;
@@ -145,38 +121,35 @@ export async function answerInBatches(
 /** A run's policy answers the evaluated questions of the small world. */
 async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
   const { backend, world } = context;
-  const options = {
-    policy: await openPolicy(run, world),
-    retriever: world.retriever,
-    questions: evaluatedQuestions(world.questions),
-    rollout: rolloutForRun(run),
-    batchSize: evaluationBatchSize(backend),
-  };
-  const measurements = await answerInBatches(options, context);
+  const measurements = await answerInBatches(
+    {
+      policy: await openPolicy(run, world),
+      retriever: world.retriever,
+      questions: evaluatedQuestions(world.questions),
+      rollout: rolloutForRun(run),
+      batchSize: evaluationBatchSize(backend),
+    },
+    context,
+  );
   return measurements && { run, measurements };
 }
 
-const byQuestion = (batches: readonly Measurement[][]): Map<string, Measurement> =>
-  new Map(batches.flat().map((measurement) => [measurement.questionId, measurement]));
+const byQuestion = (batches: readonly unknown[]): Map<string, Measurement> =>
+  new Map((batches as Measurement[][]).flat().map((one) => [one.questionId, one]));
 
-const isSame = (a: Measurement, b: Measurement): boolean =>
-  a.answer === b.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
+const isSame = (a: Measurement, b?: Measurement): boolean =>
+  a.answer === b?.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
 /** Replaces recorded answers by new ones. @param kept batches of new measurements */
 export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
   recorded: Recorded,
   kept: readonly unknown[],
 ): { value: Recorded; note: string } {
-  const { measurements } = recorded;
-  const now = byQuestion(kept as Measurement[][]);
-  const same = measurements.filter(
-    (m) => now.has(m.questionId) && isSame(now.get(m.questionId)!, m),
-  );
+  const now = byQuestion(kept);
+  const same = recorded.measurements.filter((one) => isSame(one, now.get(one.questionId)));
+  const measurements = recorded.measurements.map((one) => now.get(one.questionId) ?? one);
   const note = `${now.size} of ${measurements.length} questions re-evaluated, ${same.length} with the recorded answer`;
-  return {
-    value: { ...recorded, measurements: measurements.map((m) => now.get(m.questionId) ?? m) },
-    note,
-  };
+  return { value: { ...recorded, measurements }, note };
 }
 
 interface SampleJob<T> {
@@ -205,34 +178,47 @@ export async function answerSample<T>(
   return kept;
 }
 
-/** The computation of an experiment that compares trained runs by their answers. */
+/**
+ * The computation of an experiment that compares trained runs by their answers, a job per
+ * run; experiments that share runs share the records.
+ */
 export const answerComputation = (
-  runs: () => readonly PolicyRun[] | Promise<readonly PolicyRun[]>,
-  more: Pick<Computation, 'prepare'> = {},
+  runs: () => readonly PolicyRun[],
+  prepare?: Computation['prepare'],
 ): Computation =>
   computation<PolicyRun, Answers>({
-    ...more,
-    jobs: async () => answerJobs((await runs()).filter((run) => isTrained(run))),
+    prepare,
+    jobs: () =>
+      Promise.all(
+        runs()
+          .filter((run) => isTrained(run))
+          .map(async (run) => ({
+            key: `answers/${runName(run)}`,
+            hash: await evaluationHash(run),
+            input: run,
+            seconds: ROUGH_SECONDS,
+          })),
+      ),
     work: answerAll,
     merged: mergeAnswers<Answers>,
   });
 
-/** Training curves of trained runs. @param nameMethod names the method of a run */
+type NameMethod = (run: PolicyRun) => string;
+
+/** Training curves of trained runs. */
 async function readCurves(
   runs: readonly PolicyRun[],
-  nameMethod: (run: PolicyRun) => string,
+  nameMethod: NameMethod,
 ): Promise<CurvePoint[]> {
-  const curves: CurvePoint[] = [];
-  for (const run of runs) {
-    const path = join(adapterFolder(run), 'metrics.jsonl');
-    if (!existsSync(path)) continue;
-    for await (const line of createInterface({ input: createReadStream(path) })) {
+  const curves = runs.map(async (run) => {
+    const { model, initSeed, seed } = run;
+    const lines = await readLines(join(adapterFolder(run), 'metrics.jsonl'));
+    return lines.map((line) => {
       const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
-      const { model, initSeed, seed } = run;
-      curves.push({ method: nameMethod(run), model, initSeed, seed, ...metrics });
-    }
-  }
-  return curves;
+      return { method: nameMethod(run), model, initSeed, seed, ...metrics };
+    });
+  });
+  return (await Promise.all(curves)).flat();
 }
 
 /** Answers and training curves of runs. */
@@ -242,38 +228,23 @@ export interface AnsweredRuns {
   provenance: Provenance;
 }
 
-/** Hops of each small-world question, which early records lack. */
-async function hopsOfQuestions(): Promise<Map<string, number>> {
-  const questions = await loadQuestions();
-  return new Map(questions.map(({ id, metadata: { graph = [] } }) => [id, graphDepth(graph)]));
-}
-
 /**
  * The answers and training curves of an experiment's runs.
  * @param folder of this machine's records; the repository's records fill gaps
- * @param nameMethod names the method of a run in rows
+ * @param nameMethod the method of a run in rows
  * @throws Error with the command that computes missing records
  */
 export async function loadAnswers(
   experiment: Experiment,
   folder?: string,
-  nameMethod: (run: PolicyRun) => string = ({ method }) => method,
+  nameMethod: NameMethod = ({ method }) => method,
 ): Promise<AnsweredRuns> {
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
-  const hops = await hopsOfQuestions();
   const answers = done.flatMap(({ job: { input: run }, record }) => {
-    const { measurements } = record.value;
-    const who = {
-      method: nameMethod(run),
-      model: run.model,
-      initSeed: run.initSeed,
-      seed: run.seed,
-    };
-    return measurements.map((measurement): QuestionResult => ({
-      ...who,
-      ...measurement,
-      hops: hops.get(measurement.questionId),
-    }));
+    const { model, initSeed, seed } = run;
+    return record.value.measurements.map((measurement): QuestionResult => {
+      return { method: nameMethod(run), model, initSeed, seed, ...measurement };
+    });
   });
   const runs = done.map(({ job }) => job.input);
   return {

@@ -2,21 +2,18 @@
  * The two initial models compared: where training from each ends (Table 2), and its
  * course (Figure 5).
  */
-import type { Interval } from '../evaluation/bootstrap.js';
-import { MAIN_MEASURES } from '../evaluation/metrics.js';
-import { matching, type SummaryOptions } from '../evaluation/table.js';
+import { matching, where, type SummaryOptions } from '../evaluation/table.js';
 import { UNTRAINED } from '../training/methods.js';
-import { type Chart, intervalChart } from '../report/chart.js';
+import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
-import type { Row } from '../report/frame.js';
 import { pointsText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
-import { resultParts, summarise } from './report.js';
+import { findFigure, resultParts, summarise } from './report.js';
 import { INITIAL_MODELS } from '../training/checkpoints.js';
-import { type PaperClaim, partsAhead } from './verdicts.js';
+import { partsAhead } from './verdicts.js';
 
 const baseOverInstruct: PaperClaim = {
   id: 'base-over-instruct',
@@ -30,14 +27,15 @@ const baseOverInstruct: PaperClaim = {
   evidence: {
     cell: 'gap-table',
     rule: 'Base minus instruct of ParallelSearch, average of the benchmarks, above 0',
-    parts: (numbers) => {
-      const sides = { against: 'parallelsearch', model: 'base', against_model: 'instruct' };
-      return partsAhead(numbers, 'average of seven benchmarks', {
-        ...sides,
+    parts: partsAhead({
+      'average of seven benchmarks': {
+        against: 'parallelsearch',
+        model: 'base',
+        against_model: 'instruct',
         benchmark: 'average',
         subset: 'all',
-      });
-    },
+      },
+    }),
   },
 };
 
@@ -49,35 +47,44 @@ const DYNAMICS = [
   'completions/mean_length',
   'decomposition_ratio',
 ];
-const SUBSETS = ['all', 'parallelizable', 'sequential'];
 /** The two that are trained, and what there was before. */
 const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
-/** @param folder of this machine's records */
-export async function compareInitialModels(
+async function compareInitialModels(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
   const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
-  const shown = answers.filter(({ method }) => SHOWN.includes(method));
-  const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
-  const own = { measures: MAIN_MEASURES, selects, pairs: [], comparesModels: true };
-  const tidy = summarise({ answers: shown, provenance }, own, options);
+  const shown = matching(answers, { method: SHOWN });
+  const selects = where({ subset: ['all', 'parallelizable', 'sequential'] });
+  const settings = { selects, pairs: [], comparesModels: true };
+  const tidy = summarise({ answers: shown, provenance }, settings, options);
   const contrasts = withPaper(tidy.contrasts);
   const training = trainingRows(curves, DYNAMICS);
-  const [gap] = matching(tidy.contrasts, {
-    ...GAP,
-    method: 'parallelsearch',
-    benchmark: 'average',
-  });
+  const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
+  const isClear = gap.low > 0 || gap.high < 0;
+  const difference = isClear
+    ? `the base model ends ${pointsText(Math.abs(gap.value))} points ${gap.low > 0 ? 'above' : 'below'} the instruct model`
+    : 'there is no significant difference between the base and the instruct model';
+  const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
   return resultParts({
-    finding: findingOn(gap),
+    finding: `After training with ParallelSearch, ${difference}.`,
     summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
     tidy,
     contrasts,
     // A row for each metric, run and window of steps; and the same in ten windows.
     frames: { training, tenths: trainingRows(curves, DYNAMICS, 10) },
-    figures: { gaps: gapChart(contrasts) },
+    figures: {
+      gaps: intervalChart(
+        drawn.filter(({ benchmark }) => benchmark !== 'all'),
+        {
+          title: 'Base minus instruct in exact match: here, and in the paper (hollow)',
+          yTitle: 'Difference in exact match (share of questions)',
+          x: 'benchmark',
+          color: 'method',
+        },
+      ),
+    },
   });
 }
 
@@ -89,25 +96,6 @@ const GAP = {
   metric: 'em',
   kind: 'difference',
 };
-
-const findingOn = (gap: Interval): string =>
-  gap.low > 0 || gap.high < 0
-    ? `After training with ParallelSearch, the base model ends ${pointsText(Math.abs(gap.value))} points ${gap.low > 0 ? 'above' : 'below'} the instruct model.`
-    : 'After training with ParallelSearch, there is no significant difference between the base and the instruct model.';
-
-const gapChart = (contrasts: readonly object[]): Chart =>
-  intervalChart(
-    matching(contrasts as Row[], GAP).filter(
-      ({ method, benchmark }) =>
-        ['search-r1', 'parallelsearch'].includes(String(method)) && benchmark !== 'all',
-    ),
-    {
-      title: 'Base minus instruct in exact match: here, and in the paper (hollow)',
-      yTitle: 'Difference in exact match (share of questions)',
-      x: 'benchmark',
-      color: 'method',
-    },
-  );
 
 export const baseVsInstruct: Experiment = {
   name: 'base-vs-instruct',

@@ -23,22 +23,15 @@ import { valueTitle } from '../report/titles.js';
 import { listed } from '../text/listed.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperFigure, paperRows } from './paper.js';
 import { resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
-import { loadTiming, summariseTiming, timingExperiment, type Timing } from './timing.js';
+import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { planTraining } from './train-runs.js';
-import {
-  aheadFromEachModel,
-  holm,
-  LEVEL,
-  partsAhead,
-  pValue,
-  type PaperClaim,
-} from './verdicts.js';
+import { aheadFromEachModel, holm, LEVEL, partsAhead, pValue } from './verdicts.js';
 
 const OURS = 'parallelsearch';
 /** Methods of the main comparison that are compared. */
@@ -68,8 +61,7 @@ const aheadOnAverage = (id: string, against: string, remark = ''): PaperClaim =>
   evidence: {
     cell: 'average-table',
     rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
-    parts: (numbers) =>
-      aheadFromEachModel(numbers, { against, benchmark: 'average', subset: 'all' }),
+    parts: aheadFromEachModel({ against, benchmark: 'average', subset: 'all' }),
   },
 });
 
@@ -91,11 +83,14 @@ const baselineClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'cells-table',
       rule: 'Difference above 0 in every cell of Table 2, to every baseline that is trained here',
-      parts: (numbers) =>
-        CELLS.flatMap((cell) => {
-          const of = `${methodTitle(cell.against)}, ${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
-          return partsAhead(numbers, of, { ...cell, subset: 'all' });
-        }),
+      parts: partsAhead(
+        Object.fromEntries(
+          CELLS.map((cell) => [
+            `${methodTitle(cell.against)}, ${valueTitle('benchmark', cell.benchmark)} (${cell.model})`,
+            { ...cell, subset: 'all' },
+          ]),
+        ),
+      ),
     },
   },
   aheadOnAverage('zerosearch', 'zerosearch', '; trained there on another data set'),
@@ -124,9 +119,10 @@ export function comparedRuns(root?: string): PolicyRun[] {
 export const baselines: Experiment = {
   name: 'baselines',
   title: 'every baseline of Table 2, and PPO',
-  computation: answerComputation(() => comparedRuns(), {
-    prepare: planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
-  }),
+  computation: answerComputation(
+    () => comparedRuns(),
+    planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
+  ),
   result: compareBaselines,
   claims: baselineClaims,
 };
@@ -324,12 +320,7 @@ export function baselineReport(
 ): ResultParts {
   const measures = METRICS.map(mainMeasure);
   const tidy = summarise(read, { measures, selects, pairs: PAIRS }, options);
-  if (timed) {
-    const { rows, contrasts } = summariseTiming(timed, { selects, pairs: PAIRS, ...options });
-    tidy.rows.push(...rows);
-    tidy.contrasts.push(...contrasts);
-    tidy.provenance.timing = timed.provenance;
-  }
+  addTiming(tidy, timed, { selects, pairs: PAIRS, ...options });
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
   const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };
@@ -369,8 +360,7 @@ export function baselineReport(
   });
 }
 
-/** @param folder this machine's results; recorded results fill the gaps */
-export async function compareBaselines(
+async function compareBaselines(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {

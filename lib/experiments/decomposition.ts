@@ -10,30 +10,33 @@ import type { Interval } from '../evaluation/bootstrap.js';
 import { mainMeasure, type Measure, type Metric } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { MANY } from '../evaluation/selections.js';
-import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import {
+  matching,
+  type MethodPair,
+  type SummaryOptions,
+  type TidyRow,
+} from '../evaluation/table.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { resultParts, summarise, type Predicted } from './report.js';
+import { findValue, resultParts, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../training/checkpoints.js';
-import { OURS, selectParts, type Numbers, type PaperClaim } from './verdicts.js';
+import { OURS, findParts } from './verdicts.js';
 import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
 
-/**
- * F1 of decomposing every question; null where the rows do not say how many there are.
- */
-export function alwaysF1(rows: Numbers['rows']): number | null {
-  const size = (subset: string, metric: string): unknown =>
-    matching(rows, { benchmark: 'all', subset, metric })[0]?.n;
-  const [all, parallel] = [size('all', 'parallelizing_f1'), size('parallelizable', 'coverage')];
-  return typeof all === 'number' && typeof parallel === 'number'
-    ? (2 * parallel) / (all + parallel)
-    : null;
+/** F1 of decomposing every question; NaN if the rows lack the numbers of questions. */
+export function alwaysF1(rows: readonly object[]): number {
+  const count = (subset: string, metric: string): number =>
+    (matching(rows, { benchmark: 'all', subset, metric }) as TidyRow[]).at(0)?.n ?? NaN;
+  const [all, parallel] = [count('all', 'parallelizing_f1'), count('parallelizable', 'coverage')];
+  return (2 * parallel) / (all + parallel);
 }
+
+const F1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1' };
 
 export const decompositionClaims: readonly PaperClaim[] = [
   {
@@ -44,13 +47,13 @@ export const decompositionClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'parallelizing-table',
       rule: 'F1 against the dependency graphs from both models above that of decomposing every question',
-      parts: ({ rows }) => {
-        const always = alwaysF1(rows);
-        if (always === null) return [];
+      parts: (numbers) => {
+        const threshold = alwaysF1(numbers.rows);
+        if (Number.isNaN(threshold)) return [];
         return INITIAL_MODELS.flatMap((model) => {
-          const cell = { ...OURS, model, subset: 'all', metric: 'parallelizing_f1' };
-          const of = `F1 (${model}; always: ${figureText(always)})`;
-          return selectParts(rows, cell, { of, unit: 'number', side: 'above', threshold: always });
+          const of = `F1 (${model}; always: ${figureText(threshold)})`;
+          const part = { of, unit: 'number', side: 'above', threshold } as const;
+          return findParts({ ...F1, model }, part)(numbers);
         });
       },
     },
@@ -280,7 +283,6 @@ const DYNAMICS = [
 const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].map(
   (against): MethodPair => ['parallelsearch', against],
 );
-const METHODS = new Set(PAIRS.flat());
 
 /** Single benchmarks are shown by question type only. */
 const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
@@ -289,26 +291,25 @@ const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
 
 /**
  * The main comparison's answers against the graphs of their questions.
- * @param folder this machine's results; recorded results fill the gaps
  */
-export async function compareWithGraphs(
+async function compareWithGraphs(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
-  const answers = all.filter(({ method }) => METHODS.has(method));
+  const answers = matching(all, { method: PAIRS.flat() });
   const measures = decompositionMeasures(await readQuestions(join(SMALL_WORLD, 'questions.jsonl')));
   const tidy = summarise({ answers, provenance }, { measures, selects, pairs: PAIRS }, options);
   const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
-  const [base, instruct] = INITIAL_MODELS.map((model) => {
-    const f1 = { ...OURS, model, subset: 'all', metric: 'parallelizing_f1' };
-    return figureText(matching(tidy.rows, f1)[0]?.value, 2);
-  });
-  const always = figureText(alwaysF1(tidy.rows.map((row) => ({ ...row }))), 2);
-  const shapes = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
-  const byType = matching(tidy.rows, { benchmark: 'all', metric: 'decomposition_ratio' }).filter(
-    ({ subset }) => shapes.includes(subset),
+  const [base, instruct] = INITIAL_MODELS.map((model) =>
+    figureText(findValue(tidy, { ...F1, model }), 2),
   );
+  const always = figureText(alwaysF1(tidy.rows), 2);
+  const byType = matching(tidy.rows, {
+    benchmark: 'all',
+    metric: 'decomposition_ratio',
+    subset: ['single_hop', 'parallelizable', 'sequential', 'hybrid'],
+  });
   return resultParts({
     finding: `ParallelSearch picks the questions to decompose with an F1 of ${base} (base) and ${instruct} (instruct); decomposing every question would score ${always}.`,
     summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,

@@ -2,6 +2,7 @@
 import type { BackendName } from '../tensor/backend.js';
 import type { ResultParts } from '../report/opening.js';
 import type { Interval } from '../evaluation/bootstrap.js';
+import type { SummaryOptions } from '../evaluation/table.js';
 import type { World } from '../retrieval/world.js';
 
 /**
@@ -81,8 +82,10 @@ export interface Experiment {
   /**
    * Computes the result from records, which takes seconds.
    * @param folder of this machine's records; the repository's records fill gaps
+   * @param options of the bootstrap
+   * @throws Error with the command that computes missing records
    */
-  result?: (folder?: string) => Promise<ResultParts>;
+  result?: (folder?: string, options?: SummaryOptions) => Promise<ResultParts>;
   /** Claims of the paper that its result decides. */
   claims?: readonly PaperClaim[];
 }

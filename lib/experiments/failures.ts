@@ -7,7 +7,7 @@ import { type Question, graphQuestionType } from '../data/question.js';
 import { measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
-import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { trainedBy } from '../training/methods.js';
 import type { PolicyRun } from '../training/checkpoints.js';
 import { intervalChart } from '../report/chart.js';
@@ -130,8 +130,7 @@ export const failureRates = (
   read: Pick<AnsweredRuns, 'answers' | 'provenance'>,
   options: SummaryOptions = {},
 ) => {
-  const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-    benchmark === 'all' && subset === 'all';
+  const selects = where({ benchmark: 'all', subset: 'all' });
   return summarise(read, { measures: MEASURES, pairs: PAIRS, selects }, options);
 };
 
@@ -156,11 +155,7 @@ export async function loadFailureCases(folder?: string): Promise<FailureCase[]> 
   return pickCases(lines, questions);
 }
 
-/** @param folder this machine's results; recorded results fill the gaps */
-export async function countFailures(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
+async function countFailures(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
   const answers = all.filter(({ method }) => trainedBy(method) !== null);
   const tidy = failureRates({ answers, provenance }, options);
@@ -170,9 +165,7 @@ export async function countFailures(
     ({ model, value }) => `${percent(value)} (${model})`,
   );
   const byWeight = (run: PolicyRun): string => lambdaMethod(runLambdas(run));
-  const compared = tidy.rows.filter(({ method }) =>
-    ['search-r1', 'parallelsearch'].includes(method),
-  );
+  const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
   return resultParts({
     finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”, in ${rates.join(' and ')} of the answers that can fail so.`,
     summary: `${count(answers)} answers.`,

@@ -5,7 +5,7 @@
  */
 import { greatest, group, max, mean, min, rollup } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
-import { matching, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import type { PolicyRun } from '../training/checkpoints.js';
 import type { Lambdas } from '../training/config.js';
 import { intervalChart } from '../report/chart.js';
@@ -14,13 +14,13 @@ import { figureText, pointsText } from '../report/text.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { listed } from '../text/listed.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
-import { resultParts, summarise, type Predicted } from './report.js';
+import { findValue, resultParts, summarise, type Predicted } from './report.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { dropIncompleteSeeds, SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
-import { partsAhead, selectParts, type PaperClaim } from './verdicts.js';
+import { partsAhead, findParts } from './verdicts.js';
 
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardOptions('paper');
@@ -122,6 +122,10 @@ export function onLines<T extends { method: string }>(rows: readonly T[]) {
   );
 }
 
+/** Fields of the contrast of two settings. */
+const compare = (setting: Lambdas, other: Lambdas) => {
+  return { method: lambdaMethod(setting), against: lambdaMethod(other) };
+};
 const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 /** The mean of Table 4's two data sets. */
 const table4Mean = (setting: Lambdas, metric: string): number =>
@@ -143,8 +147,8 @@ const lambdaClaims: readonly PaperClaim[] = [
       rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
       parts: (numbers) =>
         lambdaGrid().flatMap((setting) => {
-          const sides = { method: lambdaMethod(PAPER), against: lambdaMethod(setting) };
-          return partsAhead(numbers, `over ${lambdaTitle(setting)}`, { ...sides, ...ON_PARALLEL });
+          const gap = { ...compare(PAPER, setting), ...ON_PARALLEL };
+          return partsAhead({ [`over ${lambdaTitle(setting)}`]: gap })(numbers);
         }),
     },
   },
@@ -161,17 +165,13 @@ const lambdaClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'claims',
       rule: 'Difference in model calls on parallelizable questions to the setting without it, with the other reward and alone, below 0',
-      parts: ({ contrasts }) =>
+      parts: (numbers) =>
         [
-          { of: 'with the other', lambdaD },
-          { of: 'alone', lambdaD: 0 },
-        ].flatMap(({ of, lambdaD }) => {
-          const sides = {
-            method: lambdaMethod({ lambdaD, lambdaS }),
-            against: lambdaMethod({ lambdaD, lambdaS: 0 }),
-          };
+          { of: 'with the other', ...compare(PAPER, ALONE[1]) },
+          { of: 'alone', ...compare(ALONE[0], CONTROL) },
+        ].flatMap(({ of, ...sides }) => {
           const cell = { ...sides, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
-          return selectParts(contrasts, cell, { of, unit: 'number', side: 'below', threshold: 0 });
+          return findParts(cell, { of, unit: 'number', side: 'below', threshold: 0 })(numbers);
         }),
     },
   },
@@ -180,9 +180,7 @@ const lambdaClaims: readonly PaperClaim[] = [
 export const lambdaAblation: Experiment = {
   name: 'lambda-ablation',
   title: 'training with other weights of the decomposition and the search-count reward',
-  computation: answerComputation(() => dropIncompleteSeeds(lambdaRuns()), {
-    prepare: planTraining(lambdaRuns),
-  }),
+  computation: answerComputation(() => dropIncompleteSeeds(lambdaRuns()), planTraining(lambdaRuns)),
   result: compareLambdas,
   claims: lambdaClaims,
 };
@@ -192,7 +190,7 @@ const PREDICTED: readonly Predicted[] = [
   { who: 'The search-count reward alone saves', setting: ALONE[0], against: CONTROL },
   { who: 'The search-count reward added to the other saves', setting: PAPER, against: ALONE[1] },
 ].map(({ who, setting, against }) => {
-  const sides = { method: lambdaMethod(setting), against: lambdaMethod(against) };
+  const sides = compare(setting, against);
   return {
     prediction: `${who} model calls on parallelizable questions`,
     figure: { ...ON_PARALLEL, ...sides, metric: 'model_calls', kind: 'difference' },
@@ -268,8 +266,10 @@ export const learningRows = (curves: readonly CurvePoint[]): Omit<TrainingRow, '
   });
 
 const METRICS = ['em', 'decomposition_ratio', 'coverage', 'turns', 'model_calls'] as const;
-const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
-const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
+const selects = where({
+  benchmark: ['hotpotqa', '2wikimultihopqa', 'all'],
+  subset: ['all', 'single_hop', 'parallelizable', 'sequential'],
+});
 const DYNAMICS = ['turns', 'decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'];
 
 /**
@@ -293,16 +293,10 @@ const withTitles = <T extends { method: string; against?: string }>(rows: readon
     return { ...row, setting: lambdaTitle(setting), ...against, rewards: rewardsTitle(setting) };
   });
 
-/** @param folder this machine's results; recorded results fill the gaps */
-export async function compareLambdas(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
+async function compareLambdas(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
   const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(runLambdas(run)));
-  const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-    BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
-  const measures = METRICS.map(mainMeasure);
-  const figures = summarise(read, { measures, pairs: pairs(), selects }, options);
+  const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), selects };
+  const figures = summarise(read, settings, options);
   const rows = figures.rows.map(withLambdas);
   const contrasts = figures.contrasts.map(withLambdas);
   const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
@@ -311,15 +305,14 @@ export async function compareLambdas(
     const figure = { method: lambdaMethod(setting), metric: 'steps_to_decompose' };
     return figureText(matching(learning, figure)[0]?.value, 0);
   };
-  const sides = { method: lambdaMethod(PAPER), against: lambdaMethod(CONTROL) };
-  const [em] = matching(contrasts, { ...sides, ...ON_PARALLEL, metric: 'em', kind: 'difference' });
+  const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'em', kind: 'difference' };
   const titled = withTitles(rows);
   const lines = onLines(rows);
   const byType = matching(lines, { benchmark: 'all', metric: 'em' }).filter(
     ({ subset }) => subset !== 'all',
   );
   return resultParts({
-    finding: `With both rewards the policy decomposes nine in ten parallelizable questions after ${steps(PAPER)} GRPO steps, with neither after ${steps(CONTROL)}; exact match there differs by ${pointsText(em?.value)} points.`,
+    finding: `With both rewards the policy decomposes nine in ten parallelizable questions after ${steps(PAPER)} GRPO steps, with neither after ${steps(CONTROL)}; exact match there differs by ${pointsText(findValue(figures, gap))} points.`,
     summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
     tidy: { ...figures, rows, contrasts },
     predicted: PREDICTED,

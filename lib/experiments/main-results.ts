@@ -6,32 +6,31 @@ import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import {
   matching,
+  type Fields,
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoints.js';
-import { BASELINES, METHODS, methodTitle, trainedBy } from '../training/methods.js';
-import { UNTRAINED } from '../training/methods.js';
+import { BASELINES, METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, pointsText } from '../report/text.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { paperFigure, paperMean, paperRows, withPaper } from './paper.js';
-import { percent, resultParts, summarise, type Predicted } from './report.js';
+import { findValue, percent, resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
-import { aheadFromEachModel, partsAhead, type PaperClaim } from './verdicts.js';
+import { aheadFromEachModel, partsAhead } from './verdicts.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
-const BENCHMARKS = Object.keys(BENCHMARK_TITLES);
 /** Every benchmark from every initial model: the cells of Table 2. */
 const CELLS = INITIAL_MODELS.flatMap((model) =>
-  BENCHMARKS.map((benchmark) => ({ model, benchmark })),
+  Object.keys(BENCHMARK_TITLES).map((benchmark) => ({ model, benchmark })),
 );
 
 const mainClaims: readonly PaperClaim[] = [
@@ -52,8 +51,7 @@ const mainClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gap-table',
       rule: 'Difference to Search-R1, the paper’s strongest baseline with the same training set, above 0 from both models',
-      parts: (numbers) =>
-        aheadFromEachModel(numbers, { against: 'search-r1', benchmark: 'average', subset: 'all' }),
+      parts: aheadFromEachModel({ against: 'search-r1', benchmark: 'average', subset: 'all' }),
     },
   },
   {
@@ -72,11 +70,14 @@ const mainClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gap-table',
       rule: 'Difference above 0 on each of the seven benchmarks from both models',
-      parts: (numbers) =>
-        CELLS.flatMap((cell) => {
-          const of = `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
-          return partsAhead(numbers, of, { ...cell, against: 'search-r1', subset: 'all' });
-        }),
+      parts: partsAhead(
+        Object.fromEntries(
+          CELLS.map((cell) => [
+            `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`,
+            { ...cell, against: 'search-r1', subset: 'all' },
+          ]),
+        ),
+      ),
     },
   },
   {
@@ -113,9 +114,9 @@ export function mainRuns(): PolicyRun[] {
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));
-  const runs = (methods: string[], seeds: number[], initSeeds = INIT_SEEDS): PolicyRun[] =>
+  const runs = (methods: string[], seeds: number[], warmUps = INIT_SEEDS): PolicyRun[] =>
     seeds.flatMap((seed) =>
-      initSeeds.flatMap((initSeed) =>
+      warmUps.flatMap((initSeed) =>
         INITIAL_MODELS.flatMap((model) =>
           methods.map((method) => ({ method, model, initSeed, seed })),
         ),
@@ -144,19 +145,20 @@ export function wholeRuns(root?: string): PolicyRun[] {
   );
   const isWhole = (initSeed: number, seed: number): boolean =>
     !missing.some((run) => run.initSeed === initSeed && run.seed === seed);
-  const initSeeds = INIT_SEEDS.filter((initSeed) => isWhole(initSeed, SEEDS[0]));
-  const seeds = SEEDS.filter((seed) => initSeeds.every((initSeed) => isWhole(initSeed, seed)));
+  const warmUps = INIT_SEEDS.filter((initSeed) => isWhole(initSeed, SEEDS[0]));
+  const seeds = SEEDS.filter((seed) => warmUps.every((initSeed) => isWhole(initSeed, seed)));
   return mainRuns().filter(
-    ({ initSeed, seed }) => initSeeds.includes(initSeed) && seeds.includes(seed),
+    ({ initSeed, seed }) => warmUps.includes(initSeed) && seeds.includes(seed),
   );
 }
 
 export const mainResults: Experiment = {
   name: 'main-results',
   title: 'every method on all questions',
-  computation: answerComputation(() => wholeRuns(), {
-    prepare: planTraining(() => mainRuns().filter(hasOwnTraining)),
-  }),
+  computation: answerComputation(
+    () => wholeRuns(),
+    planTraining(() => mainRuns().filter(hasOwnTraining)),
+  ),
   result: compareMethods,
   claims: mainClaims,
 };
@@ -270,25 +272,16 @@ const UNTRAINED_PAIRS: readonly MethodPair[] = [
   ['search-r1', against],
 ]);
 
-/** @param folder this machine's results; recorded results fill the gaps */
-export async function compareMethods(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
+async function compareMethods(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
   const read = await loadAnswers(mainResults, folder);
   const tidy = summarise(read, { selects, pairs: TRAINED_PAIRS }, options);
   const inEm = { selects, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
   tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
-  const [callsOfTwo, callsOfMany, average, hybrid] = [
-    CALLS_OF_TWO,
-    CALLS_OF_MANY,
-    AVERAGE_GAP,
-    HYBRID_GAP,
-  ].map((figure) => matching(tidy.contrasts, figure)[0]?.value);
+  const find = (figure: Fields): number => findValue(tidy, figure);
   const contrasts = withPaper(tidy.contrasts);
   return resultParts({
     summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
-    finding: `ParallelSearch needs ${percent(1 - callsOfTwo)} fewer model calls than Search-R1 on comparisons of two, ${percent(1 - callsOfMany)} fewer on two to eight. Exact match: ${pointsText(average)} points on the average of seven benchmarks, ${pointsText(hybrid)} on hybrid questions, which training does not have.`,
+    finding: `ParallelSearch needs ${percent(1 - find(CALLS_OF_TWO))} fewer model calls than Search-R1 on comparisons of two, ${percent(1 - find(CALLS_OF_MANY))} fewer on two to eight. Exact match: ${pointsText(find(AVERAGE_GAP))} points on the average of seven benchmarks, ${pointsText(find(HYBRID_GAP))} on hybrid questions, which training does not have.`,
     tidy,
     predicted: PREDICTED,
     contrasts,
@@ -301,12 +294,10 @@ function drawFigures(
   rows: readonly TidyRow[],
   contrasts: readonly TidyContrast[],
 ): ResultParts['figures'] {
-  const compared = rows.filter(({ method }) => ['search-r1', 'parallelsearch'].includes(method));
-  const many = matching(compared, { benchmark: MANY }).filter(({ subset }) =>
-    subset.startsWith('entities_'),
-  );
+  const many = matching(rows, { method: ['search-r1', 'parallelsearch'], benchmark: MANY });
+  const compared = many.filter(({ subset }) => subset.startsWith('entities_'));
   const byEntities = (metric: string) =>
-    intervalChart(matching(many, { metric }), {
+    intervalChart(matching(compared, { metric }), {
       title: `${metricInfo(metric).title} by the number of entities compared, with 95 % intervals`,
       x: 'subset',
       xTitle: 'Entities compared',
@@ -322,8 +313,7 @@ function drawFigures(
       x: 'model',
       color: 'method',
     });
-  const { model: _, ...gap } = EM_GAP;
-  const gaps = matching(contrasts, { ...gap, subset: 'all' });
+  const gaps = matching(contrasts, { ...EM_GAP, subset: 'all', model: [...INITIAL_MODELS, 'all'] });
   return {
     entities: byEntities('model_calls'),
     answers: byEntities('em'),

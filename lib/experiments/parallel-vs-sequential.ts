@@ -5,6 +5,7 @@ import type { QuestionResult } from '../evaluation/result.js';
 import { MANY } from '../evaluation/selections.js';
 import {
   matching,
+  where,
   type PaperCell,
   type SummaryOptions,
   type TidyContrast,
@@ -16,20 +17,12 @@ import { intervalChart } from '../report/chart.js';
 import { metricInfo } from '../report/titles.js';
 import { pointsText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
-import { percent, resultParts, summarise, type Predicted } from './report.js';
-import { loadTiming, summariseTiming, timing } from './timing.js';
-import {
-  aheadFromEachModel,
-  fromEachModel,
-  OURS,
-  selectParts,
-  type Numbers,
-  type PaperClaim,
-  type Part,
-} from './verdicts.js';
+import { findValue, percent, resultParts, summarise, type Predicted } from './report.js';
+import { addTiming, loadTiming, timing } from './timing.js';
+import { aheadFromEachModel, fromEachModel, OURS, findParts } from './verdicts.js';
 
 const TYPES = ['parallelizable', 'sequential'];
 /** Fields of a model; `all` averages both backbones. */
@@ -111,12 +104,13 @@ function sizeRows(answers: readonly QuestionResult[]): object[] {
 const PROMPT = 'search-r1-parallel-prompt';
 
 /** The ratio of costs on parallelizable questions, below a limit. */
-const costRatio = ({ contrasts }: Numbers, metric: string, threshold: number): Part[] =>
-  fromEachModel((model, name) => {
+const costRatio = (metric: string, threshold: number) =>
+  fromEachModel((model, of) => {
     const sides = { ...OURS, against: 'search-r1', model };
-    const cell = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
-    const of = `${name}, ratio`;
-    return selectParts(contrasts, cell, { of, unit: 'number', side: 'below', threshold });
+    return findParts(
+      { ...sides, subset: 'parallelizable', metric, kind: 'ratio' },
+      { of: `${of}, ratio`, unit: 'number', side: 'below', threshold },
+    );
   });
 const paperCost = (metric: string): number => paperRatio({ subset: 'parallelizable', metric });
 
@@ -150,8 +144,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gain-parallelizable',
       rule: 'Difference to Search-R1 on parallelizable questions above 0 from both models',
-      parts: (numbers) =>
-        aheadFromEachModel(numbers, { against: 'search-r1', subset: 'parallelizable' }),
+      parts: aheadFromEachModel({ against: 'search-r1', subset: 'parallelizable' }),
     },
   },
   {
@@ -162,7 +155,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-search-r1',
       rule: 'Ratio below that of the paper’s own table, from each model and from both',
-      parts: (numbers) => costRatio(numbers, 'model_calls', paperCost('model_calls')),
+      parts: (numbers) => costRatio('model_calls', paperCost('model_calls'))(numbers),
     },
   },
   {
@@ -173,7 +166,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-search-r1',
       rule: 'Ratio of seconds per question, one at a time, below 1, from each model and from both',
-      parts: (numbers) => costRatio(numbers, 'seconds', 1),
+      parts: costRatio('seconds', 1),
     },
   },
   {
@@ -184,8 +177,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gain-sequential',
       rule: 'Difference to Search-R1 on sequential questions above 0 from both models',
-      parts: (numbers) =>
-        aheadFromEachModel(numbers, { against: 'search-r1', subset: 'sequential' }),
+      parts: aheadFromEachModel({ against: 'search-r1', subset: 'sequential' }),
     },
   },
   {
@@ -203,12 +195,11 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-prompt',
       rule: 'Difference in decomposition ratio on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
-      parts: (numbers) =>
-        aheadFromEachModel(numbers, {
-          against: PROMPT,
-          subset: 'parallelizable',
-          metric: 'decomposition_ratio',
-        }),
+      parts: aheadFromEachModel({
+        against: PROMPT,
+        subset: 'parallelizable',
+        metric: 'decomposition_ratio',
+      }),
     },
   },
   {
@@ -219,8 +210,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-prompt',
       rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
-      parts: (numbers) =>
-        aheadFromEachModel(numbers, { against: PROMPT, subset: 'parallelizable' }),
+      parts: aheadFromEachModel({ against: PROMPT, subset: 'parallelizable' }),
     },
   },
   {
@@ -274,20 +264,23 @@ export const distributionPoints = (rows: readonly TidyRow[]): (TidyRow & { at_mo
  * The data sets of the paper's Tables 3, 5 and 6 that the small world has, and all of
  * ours.
  */
-const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all', MANY];
-const SUBSETS = ['all', ...TYPES, ...range(2, 9).map((size) => `entities_${size}`)];
-const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-  BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset);
-const isDistribution: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-  ['all', MANY].includes(benchmark) && ['all', ...TYPES].includes(subset);
+const selects = where({
+  benchmark: ['hotpotqa', '2wikimultihopqa', 'all', MANY],
+  subset: ['all', ...TYPES, ...range(2, 9).map((size) => `entities_${size}`)],
+});
+const isDistribution = where({ benchmark: ['all', MANY], subset: ['all', ...TYPES] });
 
-const COSTS = ['turns', 'model_calls', 'retrievals'] as const;
+const METRICS = [
+  'turns',
+  'model_calls',
+  'retrievals',
+  'decomposition_ratio',
+  'coverage',
+  'tokens_written',
+] as const;
 const MEASURES: readonly Measure[] = [
   { ...mainMeasure('em'), byRatio: true },
-  ...COSTS.map(mainMeasure),
-  mainMeasure('decomposition_ratio'),
-  mainMeasure('coverage'),
-  mainMeasure('tokens_written'),
+  ...METRICS.map(mainMeasure),
 ];
 
 const OVER_SEARCH_R1 = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
@@ -300,8 +293,7 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/** @param folder this machine's results; recorded results fill the gaps */
-export async function compareQuestionTypes(
+async function compareQuestionTypes(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
@@ -314,23 +306,13 @@ export async function compareQuestionTypes(
     options,
   );
   tidy.rows.push(...distributions.rows);
-  const timed = await loadTiming(folder);
-  if (timed) {
-    const { rows, contrasts } = summariseTiming(timed, { selects, ...options });
-    tidy.rows.push(...rows);
-    tidy.contrasts.push(...contrasts);
-    tidy.provenance.timing = timed.provenance;
-  }
+  addTiming(tidy, await loadTiming(folder), { selects, ...options });
   const onParallel = { benchmark: 'all', subset: 'parallelizable' };
-  const [calls] = matching(tidy.contrasts, { ...CALLS, ...onParallel });
+  const calls = findValue(tidy, { ...CALLS, ...onParallel });
   const gap = { ...OVER_SEARCH_R1, ...onParallel, metric: 'em', kind: 'difference' };
-  const [em] = matching(tidy.contrasts, gap);
-  const ofBoth = matching(tidy.rows, { benchmark: 'all' }).filter(
-    ({ method, subset }) =>
-      ['search-r1', 'parallelsearch'].includes(method) && TYPES.includes(subset),
-  );
+  const drawn = { benchmark: 'all', subset: TYPES, method: ['search-r1', 'parallelsearch'] };
   const byType = (metric: string) =>
-    intervalChart(matching(ofBoth, { metric }), {
+    intervalChart(matching(tidy.rows, { ...drawn, metric }), {
       title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
       x: 'subset',
       xTitle: 'Question type',
@@ -340,7 +322,7 @@ export async function compareQuestionTypes(
     });
   return resultParts({
     summary: `${count(answers)} answers, by question type.`,
-    finding: `On parallelizable questions ParallelSearch needs ${percent(1 - calls?.value)} fewer model calls than Search-R1; exact match differs by ${pointsText(em?.value)} points.`,
+    finding: `On parallelizable questions ParallelSearch needs ${percent(1 - calls)} fewer model calls than Search-R1; exact match differs by ${pointsText(findValue(tidy, gap))} points.`,
     tidy,
     predicted: PREDICTED,
     frames: {

@@ -1,13 +1,13 @@
-/** Evaluates the adapters of a training on dev questions and publishes the best one. */
+/** Trains adapters, evaluates them on dev questions and publishes the best one. */
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { greatest, mean } from 'd3-array';
+import { greatest, mean, sum } from 'd3-array';
 import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { copySafely, partialPath, readJson, replaceFolder, writeFileSafely } from '../io/files.js';
-import { copyAdapter, loadLocalPolicy } from '../policy/model-folder.js';
-import type { Retriever } from '../retrieval/retriever.js';
+import { contentHash } from '../io/provenance.js';
+import { copyAdapter, loadLocalPolicy, loadModel, roundAdapter } from '../policy/model-folder.js';
 import { presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
 import {
@@ -16,7 +16,8 @@ import {
   trainerSettings,
   type TrainConfig,
 } from '../training/config.js';
-import { keptAdapter } from '../training/run.js';
+import { weightFiles } from '../tensor/weight-files.js';
+import { keptAdapter, runTraining, type TrainingRun } from '../training/run.js';
 import { stepFolder } from './runs.js';
 
 /** Lines of a file; none without one. */
@@ -41,23 +42,55 @@ export interface DevPoint {
 
 type DevCurve = readonly (DevPoint & { chosen: boolean })[];
 
+interface AdapterTraining extends Omit<TrainingRun, 'model' | 'inputsHash' | 'keepSteps'> {
+  modelFolder: string;
+  /** Dev questions. */
+  dev: readonly Question[];
+  /** Steps after which the adapter is evaluated; 0 is the model without adapter. */
+  evaluatedSteps: readonly number[];
+  /** Rounds the weights of adapters, so that they compress better. */
+  significantBits?: number;
+}
+
+/** Trains an adapter, or resumes, and evaluates it on dev questions. */
+export async function trainAdapter(training: AdapterTraining): Promise<DevPoint[]> {
+  const { dev, evaluatedSteps, significantBits, ...run } = training;
+  const { modelFolder } = run;
+  const keepSteps = evaluatedSteps.filter((step) => step > 0);
+  await runTraining({
+    ...run,
+    model: await loadModel(modelFolder),
+    inputsHash: await contentHash(await weightFiles(modelFolder)),
+    keepSteps,
+  });
+  for (const step of significantBits ? keepSteps : [])
+    await roundAdapter(join(run.folder, keptAdapter(step)), significantBits!);
+  const curve: DevPoint[] = [];
+  for (const step of evaluatedSteps) {
+    run.signal?.throwIfAborted();
+    curve.push(await evaluateAdapter(run, step, dev));
+  }
+  return curve;
+}
+
 /** Answers questions greedily and scores the answers by the rewards of the training. */
-export async function evaluateAdapter(
+async function evaluateAdapter(
   {
     config,
-    model,
-    adapter,
-    step,
-  }: { config: TrainConfig; model: string; adapter?: string; step: number },
+    modelFolder,
+    folder,
+    retriever,
+  }: Pick<AdapterTraining, 'config' | 'modelFolder' | 'folder' | 'retriever'>,
+  step: number,
   questions: readonly Question[],
-  { retriever, batchSize = BATCH_SIZE }: { retriever: Retriever; batchSize?: number },
 ): Promise<DevPoint> {
-  const policy = await loadLocalPolicy(model, { adapter });
+  const adapter = step > 0 ? join(folder, keptAdapter(step)) : undefined;
+  const policy = await loadLocalPolicy(modelFolder, { adapter });
   const { preset, ...overrides } = config.rewards;
   const rewards = presetRewards(preset, overrides);
   const points = await answerQuestions(policy, retriever, questions, {
     rollout: config.rollout,
-    batchSize,
+    batchSize: BATCH_SIZE,
     keep: (question, trajectory) => {
       const rollout = scoringInput(trajectory, question);
       const { components } = scoreRollout(rewards, rollout);
@@ -78,6 +111,37 @@ export async function evaluateAdapter(
     decomposition: mean(points, ({ decomposed }) => decomposed) ?? 0,
     modelCalls: mean(points, ({ modelCalls }) => modelCalls)!,
   };
+}
+
+const PROGRESS_INTERVAL_MS = 5000;
+
+/**
+ * Runs trainings and reports how much of the steps that were left is done.
+ * @param folders of the trainings
+ * @param numSteps of all trainings
+ */
+export async function withTrainingProgress(
+  {
+    folders,
+    numSteps,
+    onProgress,
+  }: { folders: readonly string[]; numSteps: number; onProgress?: (fraction: number) => void },
+  train: () => Promise<void>,
+): Promise<void> {
+  const countDone = async (): Promise<number> =>
+    sum(
+      await Promise.all(folders.map((folder) => readLines(join(folder, 'metrics.jsonl')))),
+      (lines) => lines.length,
+    );
+  let before = await countDone();
+  const report = async (): Promise<void> => {
+    const done = await countDone();
+    // A resumed run repeats the steps after its last checkpoint.
+    before = Math.min(before, done);
+    onProgress?.((done - before) / Math.max(1, numSteps - before));
+  };
+  const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
+  await train().finally(() => clearInterval(timer));
 }
 
 /** JSON lines with four digits, which is enough to draw a curve. */

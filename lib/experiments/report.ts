@@ -3,6 +3,7 @@ import type { Interval } from '../evaluation/bootstrap.js';
 import {
   matching,
   summariseResults,
+  type Fields,
   type SummaryOptions,
   type TidyResults,
   type TidyTable,
@@ -13,8 +14,6 @@ import { isShare } from '../report/titles.js';
 import type { AnsweredRuns } from './answers.js';
 import type { ResultParts } from './experiment.js';
 import { paperFigure } from './paper.js';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A prediction made before anything was computed. */
 export interface Predicted {
@@ -27,10 +26,19 @@ export interface Predicted {
 }
 
 type Figures = TidyTable<Interval, Interval>;
+type Tables = Pick<Figures, 'rows' | 'contrasts'>;
+
+/** The first row with these fields, or contrast if they include `kind`. */
+export const findFigure = ({ rows, contrasts }: Tables, figure: Fields): Interval | undefined =>
+  matching('kind' in figure ? contrasts : rows, figure).at(0);
+
+/** The value of {@link findFigure}; NaN if there is none. */
+export const findValue = (tables: Tables, figure: Fields): number =>
+  findFigure(tables, figure)?.value ?? NaN;
 
 /** A share in percent, such as `65 %`. */
-export const percent = (share: number | undefined, decimals = 0): string =>
-  share === undefined || Number.isNaN(share) ? '–' : `${(100 * share).toFixed(decimals)} %`;
+export const percent = (share: number, decimals = 0): string =>
+  Number.isNaN(share) ? '–' : `${(100 * share).toFixed(decimals)} %`;
 
 function figureText(figure: Interval & { kind?: string; metric?: string; model?: string }): string {
   const isPoints = figure.kind === 'difference' && isShare(String(figure.metric));
@@ -39,21 +47,14 @@ function figureText(figure: Interval & { kind?: string; metric?: string; model?:
 }
 
 /** Predictions with their figures; those without a figure are left out. */
-export const checkPredictions = (
-  { rows, contrasts }: Pick<Figures, 'rows' | 'contrasts'>,
-  predicted: readonly Predicted[],
-): Prediction[] => {
-  const find = (figure: Fields) =>
-    matching('kind' in figure ? contrasts : rows, figure).slice(0, 1);
-  return predicted.flatMap(({ prediction, figure, holds, because }) =>
-    find(figure).map((found) => {
-      const reasons = because
-        ? find(because.figure).map((reason) => `${because.where} ${figureText(reason)}`)
-        : [];
-      return { prediction, found: [figureText(found), ...reasons].join('; '), holds: holds(found) };
-    }),
-  );
-};
+export const checkPredictions = (tables: Tables, predicted: readonly Predicted[]): Prediction[] =>
+  predicted.flatMap(({ prediction, figure, holds, because }) => {
+    const found = findFigure(tables, figure);
+    if (!found) return [];
+    const reason = because && findFigure(tables, because.figure);
+    const why = reason ? `; ${because.where} ${figureText(reason)}` : '';
+    return [{ prediction, found: `${figureText(found)}${why}`, holds: holds(found) }];
+  });
 
 /** Figures of answers with intervals, and the paper's. @param given overrides settings */
 export const summarise = (

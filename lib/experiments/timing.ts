@@ -56,19 +56,20 @@ export interface Contestant {
 interface TimeAnswersOptions {
   /** Milliseconds; default the process's clock. */
   now?: () => number;
-  onAnswer?: (numAnswers: number) => void;
+  /** @param fraction of the answers that are timed */
+  onFraction?: (fraction: number) => void;
 }
 
 /**
  * Every contestant answers every question greedily, one at a time. Who begins changes
  * from question to question; the first question is answered once more beforehand, so that
- * nobody pays for one-time work.
+ * nobody pays for one-time work. Disposes the policies.
  */
 export async function timeAnswers(
   contestants: readonly Contestant[],
   retriever: Retriever,
   questions: readonly Question[],
-  { now = () => performance.now(), onAnswer }: TimeAnswersOptions = {},
+  { now = () => performance.now(), onFraction }: TimeAnswersOptions = {},
 ): Promise<TimedAnswer[]> {
   const answers: TimedAnswer[] = [];
   const answer = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
@@ -87,9 +88,10 @@ export async function timeAnswers(
     const first = i % contestants.length;
     for (const contestant of [...contestants.slice(first), ...contestants.slice(0, first)]) {
       answers.push(await answer(contestant, question));
-      onAnswer?.(answers.length);
+      onFraction?.(answers.length / (questions.length * contestants.length));
     }
   }
+  contestants.forEach(({ policy }) => policy.dispose?.());
   return answers;
 }
 
@@ -121,15 +123,11 @@ export const timedQuestions = (questions: readonly Question[]): Question[] =>
   );
 
 async function timeContest(runs: Contest, { world, onFraction }: WorkContext): Promise<Recorded> {
-  const questions = timedQuestions(world.questions);
-  const contestants = [];
+  const contestants: Contestant[] = [];
   for (const run of runs)
     contestants.push({ run, policy: await loadPolicy(run), rollout: rolloutForRun(run) });
-  const answers = await timeAnswers(contestants, world.retriever, questions, {
-    onAnswer: (numAnswers) => onFraction(numAnswers / (questions.length * runs.length)),
-  });
-  contestants.forEach(({ policy }) => policy.dispose());
-  return { answers };
+  const questions = timedQuestions(world.questions);
+  return { answers: await timeAnswers(contestants, world.retriever, questions, { onFraction }) };
 }
 
 /** An experiment that times runs against each other, one process at a time. */
@@ -178,12 +176,14 @@ export async function loadTiming(folder?: string, experiment = timing): Promise<
   };
 }
 
-/** Rows and contrasts of the seconds per question. */
-export const summariseTiming = (
-  { answers }: Pick<Timing, 'answers'>,
-  options: SummaryOptions = {},
-): TidyResults =>
-  summariseResults(answers, {
+/** Adds the seconds per question to a table; nothing without timed answers. */
+export function addTiming(
+  tidy: TidyResults,
+  timed: Timing | null | undefined,
+  options: SummaryOptions,
+): void {
+  if (!timed) return;
+  const { rows, contrasts } = summariseResults(timed.answers, {
     measures: [SECONDS],
     pairs: [['parallelsearch', 'search-r1']],
     paper: paperFigure,
@@ -191,3 +191,7 @@ export const summariseTiming = (
     weightsId: () => 'timed together',
     ...options,
   });
+  tidy.rows.push(...rows);
+  tidy.contrasts.push(...contrasts);
+  tidy.provenance.timing = timed.provenance;
+}

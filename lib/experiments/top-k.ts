@@ -14,6 +14,7 @@ import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import {
   matching,
+  where,
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
@@ -42,14 +43,15 @@ import {
   computation,
   type Experiment,
   type Job,
+  type PaperClaim,
   type ResultParts,
   type WorkContext,
 } from './experiment.js';
-import { resultParts, summarise, type Predicted } from './report.js';
+import { findValue, resultParts, summarise, type Predicted } from './report.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
-import { partsAhead, type PaperClaim } from './verdicts.js';
+import { partsAhead } from './verdicts.js';
 
 interface TopKSetting {
   retriever: string;
@@ -200,10 +202,9 @@ const tenOverOne: PaperClaim = {
   evidence: {
     cell: 'claims',
     rule: 'Difference in exact match on all questions with BM25 above 0',
-    parts: (numbers) => {
-      const setting = { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 };
-      return partsAhead(numbers, 'BM25', setting);
-    },
+    parts: partsAhead({
+      BM25: { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
+    }),
   },
 };
 
@@ -241,8 +242,10 @@ const MEASURES: readonly Measure[] = [
   },
   { metric: 'context_full', of: retrieved(({ isContextFull }) => Number(isContextFull)) },
 ];
-const BENCHMARKS = ['hotpotqa', '2wikimultihopqa', 'all'];
-const SUBSETS = ['all', 'single_hop', 'parallelizable', 'sequential'];
+const selects = where({
+  benchmark: ['hotpotqa', '2wikimultihopqa', 'all'],
+  subset: ['all', 'single_hop', 'parallelizable', 'sequential'],
+});
 
 /** The bootstrap compares methods, so method and setting go through it under one name. */
 type Variant = TopKSetting & { method: string };
@@ -318,9 +321,8 @@ const PREDICTED: readonly Predicted[] = [
 /**
  * Contrasts are of two values of k, two retrievers, two trainings or two methods, all
  * else equal; the same weights are resampled alike under every setting.
- * @param folder this machine's results; recorded results fill the gaps
  */
-export async function comparePassages(
+async function comparePassages(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
@@ -338,17 +340,18 @@ export async function comparePassages(
     measures: MEASURES,
     pairs: pairs(),
     weightsId: (name) => `${parseVariant(name).method}/${parseVariant(name).trainedK}`,
-    selects: ({ benchmark, subset }) => BENCHMARKS.includes(benchmark) && SUBSETS.includes(subset),
+    selects,
   };
   const summary = summarise({ answers, provenance }, settings, options);
   const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));
   const contrasts = summary.contrasts.map(contrastRow);
   const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
-  const [ten, five] = [10, 5].map((k) => pointsText(matching(contrasts, againstOne(k))[0]?.value));
+  const tidy = { rows, contrasts, provenance };
+  const [ten, five] = [10, 5].map((k) => pointsText(findValue(tidy, againstOne(k))));
   return resultParts({
     finding: `With BM25, ten passages per query instead of one change ParallelSearch’s exact match by ${ten} points, five by ${five}.`,
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
-    tidy: { rows, contrasts, provenance },
+    tidy,
     predicted: PREDICTED,
     frames: {
       recall: recall.map(({ hitRate, ...row }) => {

@@ -16,12 +16,17 @@ import {
 } from '../io/processes.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { METHODS } from '../training/methods.js';
-import { loadModel } from '../policy/model-folder.js';
 import { createRandom } from '../random.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { simulatorFolder } from '../training/zerosearch.js';
-import { keptAdapter, runTraining } from '../training/run.js';
-import { type DevPoint, evaluateAdapter, publishAdapter, readLines } from './publish.js';
+import { keptAdapter } from '../training/run.js';
+import {
+  publishAdapter,
+  readLines,
+  trainAdapter,
+  withTrainingProgress,
+  type DevPoint,
+} from './publish.js';
 import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
@@ -38,7 +43,6 @@ import { loadWorld } from '../retrieval/world.js';
 import { contentHash } from '../io/provenance.js';
 
 const NUM_PROCESSES = 2;
-const PROGRESS_INTERVAL_MS = 5000;
 /** Steps between two adapters that are evaluated on dev questions. */
 const KEEP_EVERY = 25;
 /** Dev questions for that. */
@@ -99,23 +103,21 @@ async function trainRun(
   const world = await loadWorld();
   const steps = countSteps(run, maxSteps);
   const config = withSettings(trainConfigForRun(run), { steps });
-  const modelFolder = join(CHECKPOINTS, modelNameForRun(run));
   const folder = await runFolder(run, maxSteps);
   // Answers say nothing about the documents of a search simulator: publish its last one.
-  const evaluated = METHODS.get(run.method).isPreparation
-    ? []
-    : range(KEEP_EVERY, steps, KEEP_EVERY);
-  const keepSteps = [...evaluated, steps];
-  await runTraining({
+  const earlier = METHODS.get(run.method).isPreparation ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
+  const dev = createRandom('dev')
+    .shuffle(world.questions.filter(({ split }) => split === 'dev'))
+    .slice(0, NUM_DEV);
+  const curve = await trainAdapter({
     config,
-    model: await loadModel(modelFolder),
-    modelFolder,
-    retriever: world.retriever,
-    inputsHash: await contentHash([join(modelFolder, 'model.safetensors')]),
+    modelFolder: join(CHECKPOINTS, modelNameForRun(run)),
     folder,
-    keepSteps,
-    signal,
+    retriever: world.retriever,
     questions: world.questions.filter(({ split }) => split === 'train'),
+    dev,
+    evaluatedSteps: [...earlier, steps],
+    signal,
     onStep: (step, metrics) => {
       if (step % 20 > 0) return;
       const [outcome, share] = ['rewards/outcome', 'decomposition_ratio/parallelizable'].map(
@@ -124,15 +126,6 @@ async function trainRun(
       log?.(`${runName(run)}: step ${step} of ${steps}, outcome ${outcome}, decomposed ${share}`);
     },
   });
-  const dev = createRandom('dev')
-    .shuffle(world.questions.filter(({ split }) => split === 'dev'))
-    .slice(0, NUM_DEV);
-  const curve: DevPoint[] = [];
-  for (const step of keepSteps) {
-    signal?.throwIfAborted();
-    const adapter = join(folder, keptAdapter(step));
-    curve.push(await evaluateAdapter({ config, model: modelFolder, adapter, step }, dev, world));
-  }
   await publishBest(run, folder, curve);
   const outcomes = curve.map(({ outcome }) => outcome.toFixed(3)).join(' ');
   log?.(`${runName(run)}: done; right dev answers by step: ${outcomes}`);
@@ -232,37 +225,19 @@ export async function trainRuns(
   options: TrainRunsOptions,
 ): Promise<void> {
   const { backend, maxSteps, signal, log, onProgress } = options;
-  const doneSteps = async (): Promise<number> =>
-    sum(
-      await Promise.all(
-        runs.map(
-          async (run) =>
-            (await readLines(join(await runFolder(run, maxSteps), 'metrics.jsonl'))).length,
-        ),
-      ),
-    );
-  const total = sum(runs, (run) => countSteps(run, maxSteps));
-  let before = await doneSteps();
-  const report = async (): Promise<void> => {
-    const done = await doneSteps();
-    // A resumed run repeats the steps after its last checkpoint.
-    before = Math.min(before, done);
-    onProgress?.((done - before) / Math.max(1, total - before));
-  };
-  const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
-  try {
-    const started = new Map<string, Promise<void>>();
-    await runConcurrently(runs, NUM_PROCESSES, async (run) => {
+  const folders = await Promise.all(runs.map((run) => runFolder(run, maxSteps)));
+  const numSteps = sum(runs, (run) => countSteps(run, maxSteps));
+  const started = new Map<string, Promise<void>>();
+  await withTrainingProgress({ folders, numSteps, onProgress }, () =>
+    runConcurrently(runs, NUM_PROCESSES, async (run) => {
       // Comes before this run, but may still be training.
       const simulator = trainConfigForRun(run).zerosearch?.simulator;
       if (simulator !== undefined) await started.get(simulator);
       const training = trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log });
       started.set(runName(run), training);
       await training;
-    });
-  } finally {
-    clearInterval(timer);
-  }
+    }),
+  );
 }
 
 /**

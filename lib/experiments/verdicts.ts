@@ -1,10 +1,11 @@
 /** Verdicts on the paper's claims from the results of experiments, by one rule. */
 import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
-import { matching } from '../evaluation/table.js';
+import { matching, type Fields } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
 import { cellAnchor } from '../report/html.js';
 import { valueTitle } from '../report/titles.js';
+import { INITIAL_MODELS } from '../training/checkpoints.js';
 import type {
   ExperimentResult,
   Evidence,
@@ -14,48 +15,48 @@ import type {
   Part,
 } from './experiment.js';
 
-export type { Numbers, PaperClaim, Part } from './experiment.js';
-import { INITIAL_MODELS } from '../training/checkpoints.js';
-
 const resultNumbers = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
-  rows: [...rows, ...(frames.training ?? [])] as Numbers['rows'],
+  rows: [...rows, ...(frames.training ?? [])] as Figures,
   contrasts: contrasts as Figures,
 });
 
-type Fields = Readonly<Record<string, unknown>>;
+type FindParts = Evidence['parts'];
 
-/** The figures with the given fields, as parts of a claim. */
-export const selectParts = (
-  items: Numbers['rows'],
-  fields: Fields,
-  part: Omit<Part, 'found'>,
-): Part[] =>
-  matching(items, fields).map(({ value, low, high }) => ({ ...part, found: { value, low, high } }));
+/** Finds figures by their fields: rows, or contrasts if the fields include `kind`. */
+export const findParts =
+  (figure: Fields, part: Omit<Part, 'found'>): FindParts =>
+  ({ rows, contrasts }) =>
+    matching('kind' in figure ? contrasts : rows, figure).map(({ value, low, high }) => {
+      return { ...part, found: { value, low, high } };
+    });
 
 export const OURS = { method: 'parallelsearch', benchmark: 'all' };
 
 /**
- * Differences of ParallelSearch that must be above 0: exact match over all questions
- * unless `fields` say otherwise.
+ * Differences of ParallelSearch that must be above 0, by their names: exact match over
+ * all questions unless the fields say otherwise.
  */
-export const partsAhead = ({ contrasts }: Numbers, of: string, fields: Fields): Part[] =>
-  selectParts(
-    contrasts,
-    { ...OURS, metric: 'em', kind: 'difference', ...fields },
-    { of, unit: 'points', side: 'above', threshold: 0 },
-  );
+export const partsAhead =
+  (gaps: Readonly<Record<string, Fields>>): FindParts =>
+  (numbers) =>
+    Object.entries(gaps).flatMap(([of, fields]) => {
+      const gap = { ...OURS, metric: 'em', kind: 'difference', ...fields };
+      return findParts(gap, { of, unit: 'points', side: 'above', threshold: 0 })(numbers);
+    });
 
 /** A figure per initial model, then the pooled one; empty unless every model has it. */
-export function fromEachModel(select: (model: string, of: string) => Part[]): Part[] {
-  const parts = INITIAL_MODELS.map((model) => select(model, model));
-  return parts.every((part) => part.length === 1)
-    ? [...parts.flat(), ...select('all', valueTitle('model', 'all'))]
-    : [];
-}
+export const fromEachModel =
+  (find: (model: string, of: string) => FindParts): FindParts =>
+  (numbers) => {
+    const parts = INITIAL_MODELS.map((model) => find(model, model)(numbers));
+    return parts.every((part) => part.length === 1)
+      ? [...parts.flat(), ...find('all', valueTitle('model', 'all'))(numbers)]
+      : [];
+  };
 
 /** {@link partsAhead} for each initial model, then pooled. */
-export const aheadFromEachModel = (numbers: Numbers, fields: Fields): Part[] =>
-  fromEachModel((model, of) => partsAhead(numbers, of, { ...fields, model }));
+export const aheadFromEachModel = (fields: Fields): FindParts =>
+  fromEachModel((model, of) => partsAhead({ [of]: { ...fields, model } }));
 
 export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 
@@ -146,19 +147,10 @@ function judge(
   report: string,
   numbers: Numbers | null,
 ): JudgedClaim {
-  const fields = { id, claim, paper, tables: tables() };
+  const fields = { id, claim, paper, tables: tables(), p: null };
   if ('untestable' in evidence) {
-    const { untestable: rule } = evidence;
-    return {
-      ...fields,
-      rule,
-      found: '–',
-      figure: '–',
-      parts: [],
-      p: null,
-      verdict: 'not testable',
-      link: null,
-    };
+    const nothing = { found: '–', figure: '–', parts: [], link: null };
+    return { ...fields, rule: evidence.untestable, ...nothing, verdict: 'not testable' };
   }
   const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
@@ -169,7 +161,7 @@ function judge(
       ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
       : found;
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  return { ...fields, rule: evidence.rule, found, figure, parts, p: null, verdict, link };
+  return { ...fields, rule: evidence.rule, found, figure, parts, verdict, link };
 }
 
 function partText({ of, found, unit }: Part): string {

@@ -114,10 +114,7 @@ export interface MetricInfo {
   title: string;
   /** Shown in parentheses after the title of an axis. */
   unit: string;
-  /** Default 3. */
-  decimals?: number;
-  /** Lower is better. */
-  isCost?: boolean;
+  decimals: number;
 }
 
 const QUESTION = 'mean per question';
@@ -126,119 +123,101 @@ const ROLLOUTS = 'share of rollouts';
 const SUB_QUESTIONS = 'share of sub-questions';
 const OMISSIONS = 'share of sub-questions left out';
 
-const METRIC_INFO: Readonly<Record<string, MetricInfo>> = {
+/** Titles, units and decimals, by default 3. */
+const METRIC_TITLES: Readonly<
+  Record<string, readonly [title: string, unit: string, decimals?: number]>
+> = {
   // Evaluation.
-  em: { title: 'Exact match', unit: 'share of questions' },
-  f1: { title: 'F1', unit: 'mean per question' },
-  well_formed: { title: 'Well formed', unit: 'share of questions' },
-  turns: { title: 'Search turns', unit: QUESTION, decimals: 2 },
-  model_calls: { title: 'Model calls', unit: QUESTION, decimals: 2 },
-  retrievals: { title: 'Retrievals', unit: QUESTION, decimals: 2 },
-  repeated_queries: { title: 'Repeated queries', unit: 'share of sub-queries', isCost: true },
-  decomposition_ratio: { title: 'Decomposed', unit: 'share of questions' },
-  coverage: { title: 'Sub-question recall', unit: SUB_QUESTIONS },
-  evidence_seen: { title: 'Evidence recall', unit: SUB_QUESTIONS },
-  critical_path_ratio: { title: 'Calls / shortest path', unit: 'ratio', decimals: 2 },
-  tokens_written: { title: 'Tokens written', unit: 'tokens', decimals: 1 },
-  seconds: { title: 'Seconds', unit: QUESTION },
-  parallelizing_precision: { title: 'Precision of parallelization', unit: 'share of decomposed' },
-  parallelizing_recall: {
-    title: 'Recall of parallelization',
-    unit: 'share of parallelizable questions',
-  },
-  parallelizing_f1: { title: 'F1 of parallelization', unit: 'harmonic mean' },
-  decomposition_ratio_if_right: { title: 'Decomposed, if right', unit: 'share of right answers' },
-  decomposition_ratio_if_wrong: { title: 'Decomposed, if wrong', unit: 'share of wrong answers' },
-  coverage_if_right: { title: 'Sub-question recall, if right', unit: SUB_QUESTIONS },
-  coverage_if_wrong: { title: 'Sub-question recall, if wrong', unit: SUB_QUESTIONS },
-  em_if_decomposed: { title: 'Exact match, if decomposed', unit: 'share of decomposed' },
-  em_if_not_decomposed: { title: 'Exact match, if not decomposed', unit: 'share of the rest' },
-  omitted_misnamed: { title: 'Name not in the question', unit: OMISSIONS },
-  omitted_repeated: { title: 'Another one repeated', unit: OMISSIONS },
-  omitted_no_search: { title: 'No search', unit: OMISSIONS },
-  omitted_overlooked: { title: 'Overlooked', unit: OMISSIONS },
-  failure_over_parallelized: {
-    title: 'Over-parallelized',
-    unit: 'share of sequential questions',
-    isCost: true,
-  },
-  failure_no_search: { title: 'No search', unit: 'share of questions', isCost: true },
-  failure_half_decomposed: {
-    title: 'Half a decomposition',
-    unit: 'share of parallelizable questions',
-    isCost: true,
-  },
-  failure_aggregation: {
-    title: 'Wrong aggregation',
-    unit: 'share of parallelizable questions',
-    isCost: true,
-  },
-  failure_repeats: { title: 'Repeats a query', unit: 'share of questions', isCost: true },
-  failure_ignored_evidence: { title: 'Ignores evidence', unit: 'share of questions', isCost: true },
-  calls_saved: { title: 'Right with fewer calls', unit: 'share of questions' },
-  failure_from_memory: { title: 'Answers from memory', unit: 'share of questions', isCost: true },
-  match_precision: { title: 'Precision', unit: 'share of sub-queries' },
-  match_recall: { title: 'Recall', unit: SUB_QUESTIONS },
-  match_f1: { title: 'F1', unit: 'harmonic mean' },
-  asked_at_once: { title: 'Asked at once', unit: SUB_QUESTIONS },
-  complete_at_once: { title: 'All at once', unit: 'share of questions' },
-  passages_shown: { title: 'Passages seen', unit: 'mean per query' },
-  passages_left_out: { title: 'Passages left out', unit: 'share of retrieved' },
-  context_full: { title: 'Context full', unit: 'share of questions' },
-  recall_at_k: { title: 'Recall@k', unit: SUB_QUESTIONS },
-  wall_ms: { title: 'Wall-clock time per set', unit: 'ms' },
-  question_ms: { title: 'Time per question', unit: 'ms' },
-  speed_up: { title: 'Speed-up', unit: '×', decimals: 2 },
-  rollout_seconds: { title: 'Rollouts', unit: 'seconds per step', decimals: 2 },
-  step_seconds: { title: 'Whole step', unit: 'seconds per step', decimals: 1 },
-  alone_seconds: { title: 'Longest rollout alone', unit: 'seconds', decimals: 2 },
-  questions_per_second: { title: 'Questions', unit: 'per second', decimals: 2 },
-  tokens_per_second: { title: 'Tokens written', unit: 'per second', decimals: 0 },
-  first_search: { title: 'Probability of the first thought', unit: 'mean over questions' },
+  em: ['Exact match', 'share of questions'],
+  f1: ['F1', QUESTION],
+  well_formed: ['Well formed', 'share of questions'],
+  turns: ['Search turns', QUESTION, 2],
+  model_calls: ['Model calls', QUESTION, 2],
+  retrievals: ['Retrievals', QUESTION, 2],
+  repeated_queries: ['Repeated queries', 'share of sub-queries'],
+  decomposition_ratio: ['Decomposed', 'share of questions'],
+  coverage: ['Sub-question recall', SUB_QUESTIONS],
+  evidence_seen: ['Evidence recall', SUB_QUESTIONS],
+  critical_path_ratio: ['Calls / shortest path', 'ratio', 2],
+  tokens_written: ['Tokens written', 'tokens', 1],
+  seconds: ['Seconds', QUESTION],
+  parallelizing_precision: ['Precision of parallelization', 'share of decomposed'],
+  parallelizing_recall: ['Recall of parallelization', 'share of parallelizable questions'],
+  parallelizing_f1: ['F1 of parallelization', 'harmonic mean'],
+  decomposition_ratio_if_right: ['Decomposed, if right', 'share of right answers'],
+  decomposition_ratio_if_wrong: ['Decomposed, if wrong', 'share of wrong answers'],
+  coverage_if_right: ['Sub-question recall, if right', SUB_QUESTIONS],
+  coverage_if_wrong: ['Sub-question recall, if wrong', SUB_QUESTIONS],
+  em_if_decomposed: ['Exact match, if decomposed', 'share of decomposed'],
+  em_if_not_decomposed: ['Exact match, if not decomposed', 'share of the rest'],
+  omitted_misnamed: ['Name not in the question', OMISSIONS],
+  omitted_repeated: ['Another one repeated', OMISSIONS],
+  omitted_no_search: ['No search', OMISSIONS],
+  omitted_overlooked: ['Overlooked', OMISSIONS],
+  failure_over_parallelized: ['Over-parallelized', 'share of sequential questions'],
+  failure_no_search: ['No search', 'share of questions'],
+  failure_half_decomposed: ['Half a decomposition', 'share of parallelizable questions'],
+  failure_aggregation: ['Wrong aggregation', 'share of parallelizable questions'],
+  failure_repeats: ['Repeats a query', 'share of questions'],
+  failure_ignored_evidence: ['Ignores evidence', 'share of questions'],
+  calls_saved: ['Right with fewer calls', 'share of questions'],
+  failure_from_memory: ['Answers from memory', 'share of questions'],
+  match_precision: ['Precision', 'share of sub-queries'],
+  match_recall: ['Recall', SUB_QUESTIONS],
+  match_f1: ['F1', 'harmonic mean'],
+  asked_at_once: ['Asked at once', SUB_QUESTIONS],
+  complete_at_once: ['All at once', 'share of questions'],
+  passages_shown: ['Passages seen', 'mean per query'],
+  passages_left_out: ['Passages left out', 'share of retrieved'],
+  context_full: ['Context full', 'share of questions'],
+  recall_at_k: ['Recall@k', SUB_QUESTIONS],
+  wall_ms: ['Wall-clock time per set', 'ms'],
+  question_ms: ['Time per question', 'ms'],
+  speed_up: ['Speed-up', '×', 2],
+  rollout_seconds: ['Rollouts', 'seconds per step', 2],
+  step_seconds: ['Whole step', 'seconds per step', 1],
+  alone_seconds: ['Longest rollout alone', 'seconds', 2],
+  questions_per_second: ['Questions', 'per second', 2],
+  tokens_per_second: ['Tokens written', 'per second', 0],
+  first_search: ['Probability of the first thought', 'mean over questions'],
   // Training, with TRL's names.
-  reward: { title: 'Reward', unit: ROLLOUT },
-  'rewards/outcome': { title: 'Outcome reward', unit: ROLLOUT },
-  'rewards/decomposition': { title: 'Decomposition reward', unit: ROLLOUT },
-  'rewards/search_count': { title: 'Search-count reward', unit: ROLLOUT },
-  'rewards/format': { title: 'Format reward', unit: ROLLOUT },
-  'completions/mean_length': { title: 'Response length', unit: 'tokens', decimals: 1 },
-  'completions/clipped_ratio': { title: 'Truncated', unit: ROLLOUTS },
-  'decomposition_ratio/parallelizable': {
-    title: 'Decomposed, parallelizable questions',
-    unit: ROLLOUTS,
-  },
-  'decomposition_ratio/sequential': { title: 'Decomposed, sequential questions', unit: ROLLOUTS },
-  'coverage/parallelizable': {
-    title: 'Sub-question recall, parallelizable questions',
-    unit: SUB_QUESTIONS,
-  },
-  steps_to_decompose: { title: 'Steps until 90 % are decomposed', unit: 'GRPO steps', decimals: 1 },
-  decomposed_at_end: { title: 'Decomposed, last 20 steps', unit: ROLLOUTS },
-  turns_over_training: { title: 'Search turns, all of training', unit: ROLLOUT },
-  outcome_over_training: { title: 'Outcome reward, all of training', unit: ROLLOUT },
-  kl: { title: 'KL to the reference', unit: 'nats per token' },
-  entropy: { title: 'Entropy', unit: 'nats per token' },
-  value_loss: { title: 'Value loss', unit: 'half squared error' },
-  explained_variance: { title: 'Explained variance', unit: 'share of return variance' },
-  noise: { title: 'Noisy documents requested', unit: 'share of queries' },
-  'documents/true_useful': { title: 'Useful documents, correct', unit: 'share of queries' },
-  'documents/true_noisy': { title: 'Noisy documents, correct', unit: 'share of queries' },
-  clip_ratio: { title: 'Clipped', unit: 'share of tokens' },
-  grad_norm: { title: 'Gradient norm', unit: 'before clipping' },
+  reward: ['Reward', ROLLOUT],
+  'rewards/outcome': ['Outcome reward', ROLLOUT],
+  'rewards/decomposition': ['Decomposition reward', ROLLOUT],
+  'rewards/search_count': ['Search-count reward', ROLLOUT],
+  'rewards/format': ['Format reward', ROLLOUT],
+  'completions/mean_length': ['Response length', 'tokens', 1],
+  'completions/clipped_ratio': ['Truncated', ROLLOUTS],
+  'decomposition_ratio/parallelizable': ['Decomposed, parallelizable questions', ROLLOUTS],
+  'decomposition_ratio/sequential': ['Decomposed, sequential questions', ROLLOUTS],
+  'coverage/parallelizable': ['Sub-question recall, parallelizable questions', SUB_QUESTIONS],
+  steps_to_decompose: ['Steps until 90 % are decomposed', 'GRPO steps', 1],
+  decomposed_at_end: ['Decomposed, last 20 steps', ROLLOUTS],
+  turns_over_training: ['Search turns, all of training', ROLLOUT],
+  outcome_over_training: ['Outcome reward, all of training', ROLLOUT],
+  kl: ['KL to the reference', 'nats per token'],
+  entropy: ['Entropy', 'nats per token'],
+  value_loss: ['Value loss', 'half squared error'],
+  explained_variance: ['Explained variance', 'share of return variance'],
+  noise: ['Noisy documents requested', 'share of queries'],
+  'documents/true_useful': ['Useful documents, correct', 'share of queries'],
+  'documents/true_noisy': ['Noisy documents, correct', 'share of queries'],
+  clip_ratio: ['Clipped', 'share of tokens'],
+  grad_norm: ['Gradient norm', 'before clipping'],
 };
 
-/** Title and unit of a metric; an unlisted one, such as `rewards/NAME`, has its name. */
+/** An unlisted metric, such as `rewards/NAME`, has its name as title. */
 export function metricInfo(metric: string): MetricInfo {
   const [, base] = /^(.+)_multi_hop$/.exec(metric) ?? [];
   if (base) return { ...metricInfo(base), title: `${metricInfo(base).title}, HotpotQA and 2Wiki` };
-  return (
-    METRIC_INFO[metric] ?? { title: metric.replace(/^rewards\/(.+)$/, 'Reward “$1”'), unit: 'mean' }
-  );
+  const name = metric.replace(/^rewards\/(.+)$/, 'Reward “$1”');
+  const [title, unit, decimals = 3] = METRIC_TITLES[metric] ?? [name, 'mean'];
+  return { title, unit, decimals };
 }
 
 /** Decimals of a metric's value; milliseconds have three significant digits. */
 export function metricDecimals(metric: string, value: unknown): number {
-  const { unit, decimals = 3 } = metricInfo(metric);
+  const { unit, decimals } = metricInfo(metric);
   if (unit !== 'ms' || typeof value !== 'number' || value < 1) return decimals;
   return Math.max(0, 2 - Math.floor(Math.log10(value)));
 }

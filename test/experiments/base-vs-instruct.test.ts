@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { compareInitialModels } from '../../lib/experiments/base-vs-instruct.js';
+import { baseVsInstruct } from '../../lib/experiments/base-vs-instruct.js';
 import type { ResultParts } from '../../lib/experiments/experiment.js';
 import type { Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
@@ -11,7 +11,7 @@ const folder = temporaryFolder();
 let result: ResultParts;
 beforeAll(async () => {
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
-  result = await compareInitialModels(folder, { resamples: 60 });
+  result = await baseVsInstruct.result!(folder, { resamples: 60 });
 }, 60_000);
 
 const find = (rows: readonly object[], fields: Row): Row => matching(rows as Row[], fields)[0];

@@ -5,7 +5,7 @@ import {
   lambdaRuns,
   lambdaSettings,
   learningRows,
-  compareLambdas,
+  lambdaAblation,
   onLines,
   parseLambdas,
   rewardsTitle,
@@ -106,7 +106,7 @@ describe('figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticLambdaAblation(folder);
-    const results = await compareLambdas(folder, { resamples: 20 });
+    const results = await lambdaAblation.result!(folder, { resamples: 20 });
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
   });
 

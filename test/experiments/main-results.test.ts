@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
-import { compareMethods } from '../../lib/experiments/main-results.js';
+import { mainResults } from '../../lib/experiments/main-results.js';
 import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
@@ -9,7 +9,7 @@ import { writeSyntheticAnswers } from './synthetic.js';
 it('checks predictions by figures, and shows subsets of all questions and of many', async () => {
   const folder = temporaryFolder();
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
-  const results = await compareMethods(folder, { resamples: 5 });
+  const results = await mainResults.result!(folder, { resamples: 5 });
   const predictions = results.predictions!;
   const outcomes = (words: string) =>
     predictions.filter(({ prediction }) => prediction.includes(words)).map(({ holds }) => holds);

@@ -3,7 +3,7 @@ import { matching, summariseResults } from '../../lib/evaluation/table.js';
 import {
   distributionMeasures,
   distributionPoints,
-  compareQuestionTypes,
+  parallelVsSequential,
   thresholds,
 } from '../../lib/experiments/parallel-vs-sequential.js';
 import type { ResultParts } from '../../lib/experiments/experiment.js';
@@ -16,7 +16,7 @@ let results: ResultParts;
 beforeAll(async () => {
   await writeSyntheticAnswers(folder, { perTemplate: 8 });
   await writeSyntheticTiming(folder);
-  results = await compareQuestionTypes(folder, { resamples: 20 });
+  results = await parallelVsSequential.result!(folder, { resamples: 20 });
 }, 60_000);
 
 it('counts the questions of each type, with those of Table 5', () => {

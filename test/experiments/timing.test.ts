@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { loadPolicy, rolloutForRun } from '../../lib/training/checkpoints.js';
+import { summariseResults } from '../../lib/evaluation/table.js';
 import {
+  addTiming,
   generationTime,
   loadTiming,
-  summariseTiming,
   timeAnswers,
   timedQuestions,
   timing,
@@ -38,11 +39,11 @@ describe('timeAnswers', () => {
       },
     });
     let clock = 0;
-    const counts: number[] = [];
+    const fractions: number[] = [];
     const contestants = [contestant('r1'), contestant('search-r1')];
     const answers = await timeAnswers(contestants, retriever, sample, {
       now: () => (clock += 250),
-      onAnswer: (count) => counts.push(count),
+      onFraction: (fraction) => fractions.push(fraction),
     });
     policy.dispose();
     expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
@@ -51,10 +52,10 @@ describe('timeAnswers', () => {
     );
     expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
     // The first question is answered once more, to warm up.
-    const warmUp = answers.slice(0, 2);
-    const calls = [...warmUp, ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
+    const initSeed = answers.slice(0, 2);
+    const calls = [...initSeed, ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
     expect(asked).toHaveLength(calls);
-    expect(counts).toEqual([1, 2, 3, 4]);
+    expect(fractions).toEqual([0.25, 0.5, 0.75, 1]);
   });
 });
 
@@ -72,7 +73,10 @@ describe('timing', () => {
     await writeSyntheticTiming(folder);
     const timed = (await loadTiming(folder))!;
     expect(timed.provenance).toMatchObject({ warmUps: [1, 2, 3] });
-    const { rows, contrasts } = summariseTiming(timed, { resamples: 20 });
+    const tidy = summariseResults([result()], { resamples: 1 });
+    addTiming(tidy, timed, { resamples: 20 });
+    const { rows, contrasts, provenance } = tidy;
+    expect(provenance.timing).toBe(timed.provenance);
     const cell = { benchmark: 'hotpotqa', subset: 'parallelizable', model: 'base' };
     // One search and the answer, however many entities are compared.
     const ours = matching(rows, { ...cell, method: 'parallelsearch', metric: 'seconds' });

@@ -4,7 +4,6 @@ import { matching } from '../../lib/evaluation/table.js';
 import {
   answerUnder,
   countRetrieved,
-  comparePassages,
   measureRecall,
   TOP_K,
   topK,
@@ -100,7 +99,7 @@ describe('figures', () => {
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticTopK(folder);
-    const results = await comparePassages(folder, { resamples: 20 });
+    const results = await topK.result!(folder, { resamples: 20 });
     [rows, contrasts] = [toRows(results.rows), toRows(results.contrasts)];
     expect(toRows(results.frames!.recall)).toHaveLength(3 * 4);
   });

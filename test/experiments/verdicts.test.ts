@@ -1,14 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import type { ExperimentResult } from '../../lib/experiments/experiment.js';
-import {
-  holm,
-  judgeClaims,
-  judgeParts,
-  type PaperClaim,
-  type Part,
-} from '../../lib/experiments/verdicts.js';
+import type { ExperimentResult, PaperClaim, Part } from '../../lib/experiments/experiment.js';
+import { holm, judgeClaims, judgeParts } from '../../lib/experiments/verdicts.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
 import { emptyResult } from './made-up-results.js';

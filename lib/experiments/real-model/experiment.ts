@@ -9,7 +9,13 @@ import { group, sort, sum } from 'd3-array';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
-import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
+import {
+  matching,
+  where,
+  type Fields,
+  type MethodPair,
+  type SummaryOptions,
+} from '../../evaluation/table.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { intervalChart } from '../../report/chart.js';
@@ -26,9 +32,16 @@ import {
   type WorkContext,
 } from '../experiment.js';
 import { FAILURES } from '../failures.js';
-import { percent, resultParts, summarise, type Predicted } from '../report.js';
+import { findValue, percent, resultParts, summarise, type Predicted } from '../report.js';
 import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
-import { SECONDS, summariseTiming, timeAnswers, type TimedAnswer, type Timing } from '../timing.js';
+import {
+  addTiming,
+  SECONDS,
+  timeAnswers,
+  type Contestant,
+  type TimedAnswer,
+  type Timing,
+} from '../timing.js';
 import {
   adapterPath,
   answeringAdapter,
@@ -169,16 +182,15 @@ export const realModel: Experiment = {
 
 async function timeRuns(runs: readonly RealRun[], { onFraction }: WorkContext): Promise<RealTimes> {
   const { retriever, ...splits } = await openWorld();
+  const contestants: Contestant[] = [];
+  for (const run of runs)
+    contestants.push({
+      run: runFields(run),
+      policy: await openPolicy(run),
+      rollout: realRollout(run),
+    });
   const questions = timedQuestions(splits);
-  const contestants = [];
-  for (const run of runs) {
-    const [policy, rollout] = [await openPolicy(run), realRollout(run)];
-    contestants.push({ run: runFields(run), policy, rollout });
-  }
-  const answers = await timeAnswers(contestants, retriever, questions, {
-    onAnswer: (numAnswers) => onFraction(numAnswers / (questions.length * runs.length)),
-  });
-  contestants.forEach(({ policy }) => policy.dispose());
+  const answers = await timeAnswers(contestants, retriever, questions, { onFraction });
   return { answers: answers.map(withoutTexts) };
 }
 
@@ -317,10 +329,12 @@ const DEV_METRICS = [
   'model_calls',
 ];
 
+/** With other numbers of passages than usual. */
+type RealAnswer = QuestionResult & { topK?: number };
+
 interface RealRead {
   answers: QuestionResult[];
-  /** With other numbers of passages. */
-  byTopK: (QuestionResult & { topK: number })[];
+  byTopK: RealAnswer[];
   curves: CurvePoint[];
   dev: CurvePoint[];
   provenance: Record<string, unknown>;
@@ -336,8 +350,8 @@ const ABOUT = {
 
 async function readRealModel(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RealAnswers>(realModel, folder);
-  const results = done.flatMap(({ record: { value } }) =>
-    value.measurements.map((measurement) => ({
+  const answers = done.flatMap(({ record: { value } }) =>
+    value.measurements.map((measurement): RealAnswer => ({
       ...runFields(value.run),
       ...measurement,
       // JSON keeps an unknown value as null.
@@ -350,10 +364,8 @@ async function readRealModel(folder?: string): Promise<RealRead> {
   const [timing] = await readRecords(realModelTiming, folder);
   const timed = timing?.done as Done<unknown, RealTimes> | null | undefined;
   return {
-    answers: results.flatMap(({ topK, ...result }) => (topK === undefined ? result : [])),
-    byTopK: results.flatMap(({ topK, ...result }) =>
-      topK === undefined ? [] : { ...result, topK },
-    ),
+    answers: answers.filter(({ topK }) => topK === undefined),
+    byTopK: answers.filter(({ topK }) => topK !== undefined),
     curves: await readCurves('metrics.jsonl'),
     dev: await readDev(),
     provenance: mergeProvenance(done, ABOUT),
@@ -368,18 +380,14 @@ async function readRealModel(folder?: string): Promise<RealRead> {
 
 /** Exact match by passages per query, of the same runs and questions. */
 function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOptions): object[] {
-  const questions = new Set(byTopK.map(({ questionId }) => questionId));
-  const methods = new Set(byTopK.map(({ method }) => method));
-  const withThree = matching(answers, { seed: 1 }).filter(
-    ({ questionId, method }) => questions.has(questionId) && methods.has(method),
-  );
-  const groups: [number, QuestionResult[]][] = [
-    ...group(byTopK, ({ topK }) => topK),
-    [DEFAULT_TOP_K, withThree],
+  const distinct = (field: 'questionId' | 'method'): unknown[] => [
+    ...new Set(byTopK.map((answer) => answer[field])),
   ];
-  const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
-    subset === 'all' && MULTI_HOP.includes(benchmark);
+  const isAsked = { seed: 1, questionId: distinct('questionId'), method: distinct('method') };
+  const all: RealAnswer[] = [...byTopK, ...matching(answers, isAsked)];
+  const selects = where({ subset: 'all', benchmark: MULTI_HOP });
   const em = { measures: [mainMeasure('em')], selects, pairs: [] };
+  const groups = [...group(all, ({ topK = DEFAULT_TOP_K }) => topK)];
   return sort(groups, ([topK]) => topK).flatMap(([topK, answers]) =>
     summarise({ answers, provenance }, em, options).rows.map((row) => ({ ...row, topK })),
   );
@@ -387,7 +395,7 @@ function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOpt
 
 const MAX_CASES = 3;
 
-/** How both methods answered one question. */
+/** The answers of both methods to one question. */
 interface RealCase {
   /** A metric of {@link FAILURES}, or `calls_saved`. */
   metric: string;
@@ -405,11 +413,9 @@ interface RealCase {
  * and some for each way to fail.
  */
 export function pickCases(answers: readonly QuestionResult[]): RealCase[] {
-  const bySeedOne = (method: string) => matching(answers, { method, seed: 1 });
-  const theirs = new Map(bySeedOne('search-r1').map((answer) => [answer.questionId, answer]));
-  const ours = bySeedOne('parallelsearch').filter(
-    (answer) => theirs.has(answer.questionId) && isMultiHop(answer),
-  );
+  const select = (method: string) => matching(answers, { method, seed: 1, benchmark: MULTI_HOP });
+  const theirs = new Map(select('search-r1').map((answer) => [answer.questionId, answer]));
+  const ours = select('parallelsearch').filter(({ questionId }) => theirs.has(questionId));
   const saves = ({ em, modelCalls, questionId }: QuestionResult): boolean =>
     em === 1 && modelCalls < theirs.get(questionId)!.modelCalls;
   const kinds = [{ metric: 'calls_saved', of: undefined, isSeen: saves }, ...FAILURES];
@@ -438,24 +444,19 @@ export function realModelResult(read: RealRead, options: SummaryOptions = {}): R
     ...MEASURES.map(multiHopMeasure),
     { metric: 'well_formed', of: ({ formatOk }: QuestionResult) => Number(formatOk) },
   ];
-  const selects: SummaryOptions['selects'] = ({ subset }) => SUBSETS.includes(subset);
+  const selects = where({ subset: SUBSETS });
   const tidy = summarise(read, { measures, selects, pairs: PAIRS }, options);
-  if (read.timed) {
-    const measures = [SECONDS, multiHopMeasure(SECONDS)];
-    const { rows, contrasts } = summariseTiming(read.timed, { measures, selects, ...options });
-    tidy.rows.push(...rows);
-    tidy.contrasts.push(...contrasts);
-    tidy.provenance.timing = read.timed.provenance;
-  }
+  const timeMeasures = [SECONDS, multiHopMeasure(SECONDS)];
+  addTiming(tidy, read.timed, { measures: timeMeasures, selects, ...options });
+  const find = (figure: Fields): number => findValue(tidy, figure);
   const [before, after] = ['untrained:parallel', 'parallelsearch'].map((method) =>
-    percent(matching(tidy.rows, { ...DECOMPOSED, method })[0]?.value),
+    percent(find({ ...DECOMPOSED, method })),
   );
-  const [calls] = matching(tidy.contrasts, CALLS);
   const overWarmUp = { ...OURS, against: 'untrained:parallel', kind: 'difference' };
-  const [em] = matching(tidy.contrasts, { ...overWarmUp, metric: 'em_multi_hop' });
+  const gain = pointsText(find({ ...overWarmUp, metric: 'em_multi_hop' }));
   const whole = matching(tidy.rows, { benchmark: 'all', metric: 'em_multi_hop' });
   return resultParts({
-    finding: `SmolLM2-135M decomposes ${after} of HotpotQA’s and 2WikiMultiHopQA’s comparisons after reinforcement, ${before} before. It needs ${percent(1 - calls?.value)} fewer model calls on them than Search-R1; reinforcement changes exact match by ${pointsText(em?.value)} points.`,
+    finding: `SmolLM2-135M decomposes ${after} of HotpotQA’s and 2WikiMultiHopQA’s comparisons after reinforcement, ${before} before. It needs ${percent(1 - find(CALLS))} fewer model calls on them than Search-R1; reinforcement changes exact match by ${gain} points.`,
     summary: `${count(read.answers)} answers of ${ABOUT.model}.`,
     tidy,
     predicted: PREDICTED,

@@ -12,20 +12,16 @@ import {
   trainInProcess,
   runConcurrently,
 } from '../../io/processes.js';
-import { exportModel, roundAdapter } from '../../policy/model-folder.js';
-import { loadModel } from '../../policy/model-folder.js';
-import { weightFiles } from '../../tensor/weight-files.js';
+import { exportModel } from '../../policy/model-folder.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
-import { keptAdapter, runTraining } from '../../training/run.js';
-import { type DevPoint, evaluateAdapter, publishAdapter, readLines } from '../publish.js';
+import { publishAdapter, trainAdapter, withTrainingProgress } from '../publish.js';
 import { type TrainConfig, trainerSettings, withSettings } from '../../training/config.js';
 import type { Preparation } from '../experiment.js';
-import { loadRealWorld } from './settings.js';
 import {
   adapterPath,
   ADAPTERS,
-  BATCH_SIZE,
   INITIAL,
+  loadRealWorld,
   MODEL,
   realConfig,
   realRunName,
@@ -35,9 +31,7 @@ import {
   WORK,
   type RealRun,
 } from './settings.js';
-import { contentHash } from '../../io/provenance.js';
 
-const PROGRESS_INTERVAL_MS = 5000;
 /** Per step on two cores; reinforcement two at a time. For the estimate only. */
 const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
 /** Generation makes little use of a second core. */
@@ -77,34 +71,19 @@ async function trainRun(
 ) {
   await useBackend(backend);
   if (!isWarmUp(run)) await makeInitialModel();
-  const { retriever, train, dev } = await loadRealWorld();
+  const { retriever, train: questions, dev } = await loadRealWorld();
   const [config, folder] = [localConfig(run, backend), runFolder(run)];
-  const model = isWarmUp(run) ? MODEL : INITIAL;
-  const keepSteps = triedSteps(config);
-  await runTraining({
+  const curve = await trainAdapter({
     config,
-    model: await loadModel(model),
-    modelFolder: model,
-    retriever,
-    questions: train,
-    inputsHash: await contentHash(await weightFiles(model)),
+    modelFolder: isWarmUp(run) ? MODEL : INITIAL,
     folder,
-    keepSteps,
+    retriever,
+    questions,
+    dev,
+    evaluatedSteps: isWarmUp(run) ? [numSteps(run)] : [0, ...triedSteps(config)],
+    significantBits: SIGNIFICANT_BITS,
     signal,
   });
-  for (const step of keepSteps)
-    await roundAdapter(join(folder, keptAdapter(step)), SIGNIFICANT_BITS);
-  const curve: DevPoint[] = [];
-  for (const step of isWarmUp(run) ? keepSteps.slice(-1) : [0, ...keepSteps]) {
-    signal.throwIfAborted();
-    const adapter = step > 0 ? join(folder, keptAdapter(step)) : undefined;
-    curve.push(
-      await evaluateAdapter({ config, model, adapter, step }, dev, {
-        retriever,
-        batchSize: BATCH_SIZE,
-      }),
-    );
-  }
   const name = isWarmUp(run) ? config.model.split('/').at(-1)! : 'the model after the warm-up';
   await publishAdapter(adapterPath(run), folder, curve, {
     name: realRunName(run),
@@ -131,32 +110,21 @@ export const realTraining: Preparation = {
   },
   run: async ({ backend, signal, onProgress }) => {
     const runs = untrainedRuns();
-    const doneSteps = async (): Promise<number> =>
-      sum(
-        await Promise.all(runs.map((run) => readLines(join(runFolder(run), 'metrics.jsonl')))),
-        (lines) => lines.length,
+    const reinforced = runs.filter((run) => !isWarmUp(run));
+    const cores = availableParallelism();
+    const train = (run: RealRun, threads: number): Promise<void> =>
+      trainInProcess(
+        import.meta.url,
+        { run, backend },
+        { signal, environment: trainingEnvironment(threads) },
       );
-    const total = sum(runs, numSteps);
-    const timer = setInterval(
-      () => void doneSteps().then((done) => onProgress(done / total)),
-      PROGRESS_INTERVAL_MS,
-    );
-    try {
-      const cores = availableParallelism();
-      const train = (run: RealRun, threads: number): Promise<void> =>
-        trainInProcess(
-          import.meta.url,
-          { run, backend },
-          { signal, environment: trainingEnvironment(threads) },
-        );
+    const progress = { folders: runs.map(runFolder), numSteps: sum(runs, numSteps), onProgress };
+    await withTrainingProgress(progress, async () => {
       for (const run of runs.filter(isWarmUp)) await train(run, cores);
-      const reinforced = runs.filter((run) => !isWarmUp(run));
       if (reinforced.length > 0) await makeInitialModel();
       const threads = Math.max(1, Math.floor(cores / SIDE_BY_SIDE));
       await runConcurrently(reinforced, SIDE_BY_SIDE, (run) => train(run, threads));
-    } finally {
-      clearInterval(timer);
-    }
+    });
   },
 };
 

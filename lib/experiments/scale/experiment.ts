@@ -10,7 +10,7 @@ import { stackedChart } from '../../report/chart.js';
 import { loadAnswers } from '../answers.js';
 import type { Experiment, ResultParts } from '../experiment.js';
 import { mainResults } from '../main-results.js';
-import { percent, resultParts, type Predicted } from '../report.js';
+import { findValue, percent, resultParts, type Predicted } from '../report.js';
 import {
   AGENT,
   checkSimulation,
@@ -19,7 +19,6 @@ import {
   readMeasured,
   simulatePaper,
   type MeasuredScale,
-  type Method,
 } from './paper-run.js';
 import type { RolloutShape } from './simulation.js';
 
@@ -68,8 +67,8 @@ const throughputRows = ({ engines }: MeasuredScale): object[] =>
 function rowsAtPaperSize({ indexes }: MeasuredScale): object[] {
   const byDimensions = PAPER_RUN.dimensions / indexes.dimensions;
   return [...new Set(indexes.rows.map(({ engine }) => engine))].map((engine) => {
-    const [memory, build, query] = ['memoryMb', 'buildSeconds', 'oneQueryMs'].map(
-      (what) => matching(indexes.fits, { engine, what })[0] as (typeof indexes.fits)[0] | undefined,
+    const [memory, build, query] = ['memoryMb', 'buildSeconds', 'oneQueryMs'].map((what) =>
+      matching(indexes.fits, { engine, what }).at(0),
     );
     return {
       engine,
@@ -96,8 +95,8 @@ function rolloutShape(answer: QuestionResult, tokenScale: number): RolloutShape 
 export async function simulateRun(folder?: string): Promise<ResultParts> {
   const measured = await readMeasured();
   const read = await loadAnswers(mainResults, folder);
-  const answers = read.answers.filter(
-    ({ method, modelCalls }) => METHODS.includes(method as Method) && modelCalls > 0,
+  const answers = matching(read.answers, { method: METHODS }).filter(
+    ({ modelCalls }) => modelCalls > 0,
   );
   const tokensPerCall = mean(
     matching(answers, { method: 'search-r1' }),
@@ -120,7 +119,7 @@ export async function simulateRun(folder?: string): Promise<ResultParts> {
     .shuffle(matching(answers, policy))
     .map((answer) => rolloutShape(answer, 1));
   const ratio = (questions: keyof typeof QUESTIONS, metric: string): string =>
-    percent(matching(contrasts, { ...USUAL, questions, metric })[0]?.value);
+    percent(findValue({ rows, contrasts }, { ...USUAL, questions, metric, kind: 'ratio' }));
   const seconds = (part: object): number =>
     sum(
       matching(parts, { ...USUAL, method: 'search-r1', questions: 'training', ...part }),
@@ -145,7 +144,9 @@ export async function simulateRun(folder?: string): Promise<ResultParts> {
     frames: {
       throughput: throughputRows(measured),
       turns: turns.rows.map((row) => ({ metric: 'wall_ms', ...row })),
-      indexes: indexes.rows.map(({ oneQueryMs: [query_ms], ...row }) => ({ ...row, query_ms })),
+      indexes: indexes.rows.map(({ oneQueryMs: [query_ms], fourQueriesMs: _, ...row }) => {
+        return { ...row, query_ms };
+      }),
       atPaperSize: rowsAtPaperSize(measured),
       // Where the time of a step goes, in seconds.
       parts,

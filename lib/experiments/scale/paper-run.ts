@@ -2,13 +2,12 @@
  * The paper's run, simulated: what was measured for it, what is taken from data sheets,
  * what is assumed, and steps of both methods on the same draws of questions.
  */
-import { join } from 'node:path';
-import { max, mean, min, quantile, range, sum } from 'd3-array';
-import { z } from 'zod';
+import { cross, max, mean, min, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { matching } from '../../evaluation/table.js';
 import { readJson } from '../../io/files.js';
 import { packagePath } from '../../io/paths.js';
+import type { Provenance } from '../../io/provenance.js';
 import { createRandom } from '../../random.js';
 import {
   aloneMs,
@@ -90,71 +89,54 @@ function gpuEngine(speed: number): Engine {
 const updateMs = (tokens: number, speed: number): number =>
   computeMs((2 + 2 + 8) * MODEL.parameters * tokens, REACHED.training) / PAPER_RUN.gpus / speed;
 
-const threeNumbers = z.tuple([z.number(), z.number(), z.number()]);
-const provenance = z.record(z.string(), z.unknown());
-/** Output of `npm run bench -- rollouts`, one entry per engine: [least, median, most]. */
-const rolloutsSchema = z.array(
-  z.object({
-    engine: z.string(),
-    rows: z.array(
-      z.object({
-        schedule: z.enum(SCHEDULES),
-        rows: z.number(),
-        delayMs: z.number(),
-        questionsPerSecond: threeNumbers,
-        tokensPerSecond: threeNumbers,
-      }),
-    ),
-    provenance,
-  }),
-);
-/** Output of `npm run bench -- turns`: milliseconds, median and quartiles. */
-const turn = z.object({
-  retriever: z.string(),
-  asked: z.enum(['in turns', 'one turn']),
-  sub_queries: z.number(),
-  value: z.number(),
-  low: z.number(),
-  high: z.number(),
-  n: z.number(),
-});
-/**
- * Output of `npm run bench -- vector-index`; `oneQueryMs` is median and 99th percentile.
- */
-const indexRow = z.object({
-  engine: z.string(),
-  size: z.number(),
-  buildSeconds: z.number(),
-  memoryMb: z.number().nullable(),
-  recall: z.number(),
-  oneQueryMs: z.tuple([z.number(), z.number()]),
-});
-/** A power law through the measured sizes. */
-const fit = z.object({
-  engine: z.string(),
-  what: z.string(),
-  exponent: z.number(),
-  atPaperSize: z.number(),
-});
-const turnsSchema = z.object({ rows: z.array(turn), provenance });
-const indexesSchema = z.object({
-  dimensions: z.number(),
-  rows: z.array(indexRow),
-  fits: z.array(fit),
-  provenance,
-});
+type Spread = readonly [least: number, median: number, most: number];
 
-/** What the benchmarks in `bench/` measured, from `data/scale`. */
-export async function readMeasured() {
-  const read = async <T>(name: string, schema: z.ZodType<T>): Promise<T> =>
-    schema.parse(await readJson(join(packagePath('data', 'scale'), `${name}.json`)));
-  return {
-    engines: await read('rollouts', rolloutsSchema),
-    turns: await read('turns', turnsSchema),
-    indexes: await read('vector-index', indexesSchema),
+/** What the benchmarks in `bench/` measured. */
+export interface MeasuredScale {
+  /** By `npm run bench -- rollouts`. */
+  engines: {
+    engine: string;
+    rows: {
+      schedule: Schedule;
+      rows: number;
+      delayMs: number;
+      questionsPerSecond: Spread;
+      tokensPerSecond: Spread;
+    }[];
+    provenance: Provenance;
+  }[];
+  /** By `npm run bench -- turns`: milliseconds, median and quartiles. */
+  turns: {
+    rows: (Interval &
+      Record<'retriever' | 'asked', string> &
+      Record<'sub_queries' | 'n', number>)[];
+    provenance: Provenance;
+  };
+  /** By `npm run bench -- vector-index`. */
+  indexes: {
+    dimensions: number;
+    rows: {
+      engine: string;
+      size: number;
+      buildSeconds: number;
+      memoryMb: number | null;
+      recall: number;
+      oneQueryMs: readonly [median: number, percentile99: number];
+      fourQueriesMs: readonly [median: number, percentile99: number];
+    }[];
+    /** Power laws through the measured sizes. */
+    fits: { engine: string; what: string; exponent: number; atPaperSize: number }[];
+    provenance: Provenance;
   };
 }
-export type MeasuredScale = Awaited<ReturnType<typeof readMeasured>>;
+
+/** Reads the measurements from `data/scale`. */
+export async function readMeasured(): Promise<MeasuredScale> {
+  const names = ['rollouts', 'turns', 'vector-index'];
+  const files = names.map((name) => readJson(packagePath('data', 'scale', `${name}.json`)));
+  const [engines, turns, indexes] = await Promise.all(files);
+  return { engines, turns, indexes } as MeasuredScale;
+}
 
 /** Milliseconds of a search among the paper's passages, extrapolated. */
 function searchMs({ indexes }: MeasuredScale, engine: string): number {
@@ -174,7 +156,12 @@ export const METHODS = ['parallelsearch', 'search-r1'] as const;
 export type Method = (typeof METHODS)[number];
 /** Shapes of rollouts by kind of question and method. */
 type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
-const SEARCHES = ['hnsw', 'milvus'] as const;
+const SEARCHES = ['hnsw', 'milvus'];
+interface Setting {
+  questions: string;
+  search: string;
+  schedule: Schedule;
+}
 
 interface Step extends SimulatedTime {
   updateMs: number;
@@ -188,7 +175,9 @@ const METRICS = {
   step_seconds: (step: Step) => (step.totalMs + step.updateMs) / 1000,
   alone_seconds: (step: Step) => step.aloneMs / 1000,
 };
-const COMPARED = ['rollout_seconds', 'step_seconds'] as const;
+type Metric = keyof typeof METRICS;
+const METRIC_NAMES = Object.keys(METRICS) as Metric[];
+const COMPARED: readonly Metric[] = ['rollout_seconds', 'step_seconds'];
 /** Where the time of a step goes. */
 const PARTS = [
   ['writing', 'decodingMs'],
@@ -251,60 +240,47 @@ const spread = (values: readonly number[]): Interval => {
 
 /** Steps of the paper's run, of both methods on the same draws of questions. */
 export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale) {
-  const settings = Object.keys(shapes).flatMap((questions) =>
-    SEARCHES.flatMap((search) => SCHEDULES.map((schedule) => ({ questions, search, schedule }))),
-  );
-  type Setting = (typeof settings)[number];
-  const steps = ({ questions, search, schedule }: Setting, assumed: Assumptions) => {
+  const simulate = ({ questions, search, schedule }: Setting, assumed: Assumptions = ASSUMED) => {
     const cluster = paperCluster(measured, search, assumed);
     const [ours, theirs] = METHODS.map((method) =>
       simulateSteps(shapes[questions][method], cluster, { schedule, assumed }),
     );
     return { parallelsearch: ours, 'search-r1': theirs };
   };
-  const ratio = (simulated: Record<Method, Step[]>, take: (step: Step) => number): Interval =>
-    spread(simulated.parallelsearch.map((step, i) => take(step) / take(simulated['search-r1'][i])));
-  const simulated = settings.map((setting) => ({ setting, of: steps(setting, ASSUMED) }));
-  const rows = simulated.flatMap(({ setting, of }) =>
-    METHODS.flatMap((method) =>
-      Object.entries(METRICS).map(([metric, take]) => ({
-        method,
-        ...setting,
-        metric,
-        ...spread(of[method].map(take)),
-        n: DRAWS,
-      })),
-    ),
+  type Steps = ReturnType<typeof simulate>;
+  const ratio = (steps: Steps, metric: Metric): Interval => {
+    const seconds = METRICS[metric];
+    return spread(steps.parallelsearch.map((s, i) => seconds(s) / seconds(steps['search-r1'][i])));
+  };
+  const settings = cross(Object.keys(shapes), cross(SEARCHES, SCHEDULES)).map(
+    ([questions, [search, schedule]]): Setting => ({ questions, search, schedule }),
   );
-  const sides = { method: 'parallelsearch', against: 'search-r1' };
-  const contrasts = simulated.flatMap(({ setting, of }) =>
-    COMPARED.map((metric) => ({
-      ...sides,
-      ...setting,
-      metric,
-      kind: 'ratio',
-      ...ratio(of, METRICS[metric]),
-      n: DRAWS,
-    })),
-  );
-  const parts = simulated.flatMap(({ setting, of }) =>
-    METHODS.flatMap((method) =>
-      PARTS.map(([part, key]) => {
-        return { method, ...setting, part, value: mean(of[method], (step) => step[key])! / 1000 };
-      }),
-    ),
-  );
-  const usual: Setting = { questions: 'parallelizable', search: 'hnsw', schedule: 'overlapping' };
-  const sensitivity = Object.keys(ASSUMED).flatMap((assumption) =>
-    [0.5, 2].flatMap((factor) => {
-      const varied = steps(usual, { ...ASSUMED, [assumption]: factor });
-      return COMPARED.map((metric) => {
-        const seconds = spread(varied['search-r1'].map(METRICS[metric])).value;
-        const { value } = ratio(varied, METRICS[metric]);
-        return { assumption, factor, metric, seconds, ratio: value };
-      });
+  const simulated = settings.map((setting) => ({ setting, steps: simulate(setting) }));
+  const rows = simulated.flatMap(({ setting, steps }) =>
+    cross(METHODS, METRIC_NAMES, (method, metric) => {
+      const figure = spread(steps[method].map(METRICS[metric]));
+      return { method, ...setting, metric, ...figure, n: DRAWS };
     }),
   );
+  const sides = { method: 'parallelsearch', against: 'search-r1' };
+  const contrasts = simulated.flatMap(({ setting, steps }) =>
+    COMPARED.map((metric) => {
+      return { ...sides, ...setting, metric, kind: 'ratio', ...ratio(steps, metric), n: DRAWS };
+    }),
+  );
+  const parts = simulated.flatMap(({ setting, steps }) =>
+    cross(METHODS, PARTS, (method, [part, key]) => {
+      return { method, ...setting, part, value: mean(steps[method], (step) => step[key])! / 1000 };
+    }),
+  );
+  const usual: Setting = { questions: 'parallelizable', search: 'hnsw', schedule: 'overlapping' };
+  const sensitivity = cross(Object.keys(ASSUMED), [0.5, 2]).flatMap(([assumption, factor]) => {
+    const steps = simulate(usual, { ...ASSUMED, [assumption]: factor });
+    return COMPARED.map((metric) => {
+      const seconds = spread(steps['search-r1'].map(METRICS[metric])).value;
+      return { assumption, factor, metric, seconds, ratio: ratio(steps, metric).value };
+    });
+  });
   return { rows, contrasts, parts, sensitivity };
 }
 
