@@ -1,11 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { group, mean, sort, sum } from 'd3-array';
+import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit } from '../data/question.js';
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
-import { meanMetrics } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
 import { createBreather, startProgress } from '../io/progress.js';
@@ -19,7 +18,15 @@ import {
 } from '../rollout/trajectory.js';
 import { listed } from '../text/listed.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
-import { setUp, withPolicyOptions, type PolicySpec, type Setup } from './setup.js';
+import { ANSWER_COLUMNS, meanRows, printTable, type Column } from './score-table.js';
+import {
+  limitOption,
+  sampleAndLog,
+  setUp,
+  withPolicyOptions,
+  type PolicySpec,
+  type Setup,
+} from './setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
 
 interface EvaluateSettings extends PolicySpec {
@@ -51,7 +58,8 @@ export async function selectQuestions({
 }: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>): Promise<Question[]> {
   const all = await loadQuestions(data);
   const wanted = split ?? evaluatedSplit(all);
-  const questions = selectSplit(all, wanted).slice(0, limit);
+  const inSplit = selectSplit(all, wanted);
+  const questions = limit === undefined ? inSplit : sampleAndLog(inSplit, limit);
   const benchmark = data === undefined ? undefined : basename(resolve(data));
   if (questions.length > 0)
     return questions.map((question) => ({
@@ -147,7 +155,7 @@ async function evaluate(
     await writeFileSafely(trajectoryFile, lines.join(''));
   }
   await journal.close();
-  process.stdout.write(summaryLines(results));
+  process.stdout.write(summaryTable(results));
   if (settings.policy) process.stdout.write(usageLine(done, price));
   if (open.length > 0)
     process.stdout.write(
@@ -172,22 +180,29 @@ function parsePrice(text: string): TokenUsage {
   throw new InvalidArgumentError(`Expected two prices, such as 0.5,1.5, but got ${text}.`);
 }
 
-/** Means over all results and over each subset; metrics without graphs say so. */
-function summaryLines(results: readonly Measurement[]): string {
-  const subsets = sort(
-    group(results, ({ subset }) => subset),
-    ([subset]) => subset,
-  );
-  return [['all', results] as const, ...subsets]
-    .map(([name, group]) => {
-      const metrics = Object.entries(meanMetrics(group)).map(
-        ([metric, value]) =>
-          `${metric} ${Number.isNaN(value) ? 'needs graphs' : value.toFixed(3)}  `,
-      );
-      const valid = mean(group, ({ formatOk }) => Number(formatOk))!.toFixed(3);
-      return `${name.padEnd(16)} n ${String(group.length).padStart(5)}  ${metrics.join('')}valid ${valid}\n`;
-    })
-    .join('');
+const COLUMNS: readonly Column<Measurement>[] = [
+  ...ANSWER_COLUMNS,
+  { title: 'queries', value: ({ searches }) => searches.flat().length },
+  { title: 'tokens', value: ({ responseTokens }) => responseTokens },
+];
+/** Metrics that need a dependency graph. */
+const GRAPH_COLUMNS: readonly Column<Measurement>[] = [
+  { title: 'sub-question recall', value: ({ coverage }) => coverage },
+  { title: 'evidence recall', value: ({ evidenceSeen }) => evidenceSeen },
+  { title: 'critical path', value: ({ criticalPathRatio }) => criticalPathRatio },
+];
+
+/** Means per benchmark, per question type and of all, as `score` prints them. */
+function summaryTable(results: readonly Measurement[]): string {
+  const hasGraphs = results.some(({ coverage }) => Number.isFinite(coverage));
+  const columns = hasGraphs ? [...COLUMNS, ...GRAPH_COLUMNS] : COLUMNS;
+  const means = meanRows(results, columns, {
+    keys: [({ benchmark }) => benchmark, ({ subset }) => subset],
+    all: 'all',
+  });
+  const table = printTable(['mean of', '', ...columns.map(({ title }) => title)], means);
+  if (hasGraphs) return `${table}\n`;
+  return `${table}\nWithout dependency graphs there is no ${listed(GRAPH_COLUMNS.map(({ title }) => title))}.\n`;
 }
 
 /** The `evaluate` command. */
@@ -195,7 +210,7 @@ export function evaluateCommand(): Command {
   const command = new Command('evaluate')
     .description('answer questions with a policy and measure the answers; resumes if interrupted')
     .option('--split <name>', 'train, dev or test (default: test, else dev)')
-    .option('--limit <n>', 'only the first n questions', parseCount)
+    .addOption(limitOption())
     .option('--batch-size <n>', 'questions answered at a time', parseCount, 128)
     .option(
       '--price <read,written>',

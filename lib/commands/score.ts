@@ -1,12 +1,12 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts (Eq. 3 to 7). */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { group, max, mean } from 'd3-array';
 import { Command, Option } from 'commander';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
+import { ANSWER_COLUMNS, fixed, meanRows, printTable, type Column } from './score-table.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
@@ -78,22 +78,30 @@ export async function runScore(
   return exitCode;
 }
 
-const fixed = (value: number): string => value.toFixed(3);
-const component = (name: string) => (score: TranscriptScore) => score.rewards[name];
+/** A transcript as the table shows it. */
+const tableRow = (score: TranscriptScore) => ({ ...score, em: score.exactMatch });
+type Row = ReturnType<typeof tableRow>;
 
-/** Columns of numbers: title, value, format. Means always have three decimals. */
-const COLUMNS: [string, (score: TranscriptScore) => number, (value: number) => string][] = [
-  ['EM', ({ exactMatch }) => exactMatch, String],
-  ['F1', ({ f1 }) => f1, fixed],
-  ['format', ({ formatOk }) => Number(formatOk), (ok) => (ok ? 'ok' : 'bad')],
-  ['turns', ({ turns }) => turns, String],
-  ['decomposed', ({ decomposed }) => Number(decomposed), (yes) => (yes ? 'yes' : 'no')],
-  ['outcome', component('outcome'), fixed],
-  ['decomp.', component('decomposition'), fixed],
-  ['searches', component('search_count'), fixed],
-  ['format r.', component('format'), fixed],
-  ['total', component('total'), fixed],
+const component = (title: string, name: string): Column<Row> => ({
+  title,
+  value: ({ rewards }) => rewards[name],
+});
+const COLUMNS: readonly Column<Row>[] = [
+  ...ANSWER_COLUMNS,
+  component('outcome', 'outcome'),
+  component('decomp.', 'decomposition'),
+  component('searches', 'search_count'),
+  component('format r.', 'format'),
+  component('total', 'total'),
 ];
+/** How one transcript's value is printed; others have three decimals. */
+const PRINTED: Readonly<Record<string, (value: number) => string>> = {
+  EM: String,
+  format: (ok) => (ok ? 'ok' : 'bad'),
+  turns: String,
+  calls: String,
+  decomposed: (yes) => (yes ? 'yes' : 'no'),
+};
 const MAX_ID_WIDTH = 28;
 
 /** Keeps the end of a long id, where ids differ. */
@@ -103,31 +111,19 @@ const shortenId = (id: string): string =>
 /** A row per transcript, then means per question type and of all. */
 function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
-  const head = ['id', 'question type', ...COLUMNS.map(([title]) => title)];
-  const body = scores.map((score) => [
-    shortenId(score.id) + (score.ambiguous ? ' ?' : ''),
-    score.questionType ?? 'unknown',
-    ...COLUMNS.map(([, value, print]) => print(value(score))),
+  const rows = scores.map(tableRow);
+  const typeName = ({ questionType }: Row): string => questionType ?? 'unknown';
+  const body = rows.map((row) => [
+    shortenId(row.id) + (row.ambiguous ? ' ?' : ''),
+    typeName(row),
+    ...COLUMNS.map(({ title, value }) => (PRINTED[title] ?? fixed)(value(row))),
   ]);
-  const byType = [...group(scores, ({ questionType }) => questionType ?? 'unknown')];
-  const means = [...(byType.length > 1 ? byType : []), ['mean', scores] as const].map(
-    ([label, members]) => [
-      label,
-      `n = ${members.length}`,
-      ...COLUMNS.map(([, value]) => fixed(mean(members, value)!)),
-    ],
-  );
-  const widths = head.map((_, i) => max([head, ...body, ...means], (row) => row[i].length)!);
-  const isWords = (column: number): boolean => column < 2;
-  const print = (row: readonly string[]): string =>
-    row
-      .map((cell, i) => (isWords(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i])))
-      .join('  ');
-  const rule = '-'.repeat(print(head).length);
+  const head = ['id', 'question type', ...COLUMNS.map(({ title }) => title)];
+  const means = meanRows(rows, COLUMNS, { keys: [typeName], all: 'mean' });
+  const table = printTable(head, body, means);
   const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
-  const note = `?: ${numAmbiguous} of ${scores.length} transcripts do not tell who wrote what; information in doubt counts as the policy's. --json gives the reason.`;
-  const lines = [print(head), rule, ...body.map(print), rule, ...means.map(print)];
-  return [...lines, ...(numAmbiguous > 0 ? [note] : [])].join('\n');
+  if (numAmbiguous === 0) return table;
+  return `${table}\n?: ${numAmbiguous} of ${scores.length} transcripts do not tell who wrote what; information in doubt counts as the policy's. --json gives the reason.`;
 }
 
 /** The `score` command. */

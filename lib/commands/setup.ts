@@ -5,6 +5,7 @@
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
 import { loadPassages, type Passage } from '../data/flashrag.js';
+import { sampleQuestions, type Question } from '../data/question.js';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import {
@@ -35,6 +36,7 @@ import type { RolloutConfig } from '../rollout/options.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
+import { listed } from '../text/listed.js';
 import { log, parseCount } from './cli-utils.js';
 
 /** Options that name a retriever and what it searches. */
@@ -196,7 +198,23 @@ export async function announceBackend(requested: BackendName | 'auto'): Promise<
   return report;
 }
 
+/** A sample of n questions; logs how many there are of each benchmark and type. */
+export function sampleAndLog(questions: readonly Question[], n: number): Question[] {
+  const sample = sampleQuestions(questions, n);
+  if (sample.questions.length < questions.length) {
+    const parts = Array.from(sample.strata, ([name, size]) => `${size} ${name}`);
+    log(`Sample of ${n} of ${questions.length} questions: ${listed(parts)}.`);
+  }
+  return sample.questions;
+}
+
 // Options
+
+export const limitOption = (): Option =>
+  new Option(
+    '--limit <n>',
+    'only a sample of n questions, always the same, with the data’s proportions of benchmarks and question types',
+  ).argParser(parseCount);
 
 export const backendOption = (): Option =>
   new Option('--backend <name>', 'tensor backend')

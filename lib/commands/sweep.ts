@@ -15,8 +15,8 @@ import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { selectQuestions, runEvaluate } from './evaluate.js';
-import { collect, parseCount, log } from './cli-utils.js';
-import { backendOption } from './setup.js';
+import { collect, log } from './cli-utils.js';
+import { backendOption, limitOption } from './setup.js';
 import { runTrain } from './train.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
 
@@ -24,8 +24,9 @@ interface SweepSettings {
   out?: string;
   data?: string;
   reward?: string[];
-  /** The split of the questions that each adapter answers, the first `limit` of them. */
+  /** The split of the questions that each adapter answers. */
   evaluate?: string;
+  /** How many of them, as a sample. */
   limit?: number;
   backend: BackendName | 'auto';
 }
@@ -106,7 +107,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     const trained = await runTrain({ config, out: folder, data, reward, backend });
     if (trained !== 0) return trained;
     if (split === undefined) continue;
-    const answers = join(folder, `answers-${[split, ...(limit ? [limit] : [])].join('-')}.jsonl`);
+    const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
     sources.push({ name, path: answers });
     if (existsSync(answers)) continue;
     const asked = { data, backend, split, limit, batchSize: 128, out: answers };
@@ -138,7 +139,7 @@ export function sweepCommand(): Command {
     )
     .option('--reward <file>', 'your reward, as for `train`; repeatable', collect)
     .option('--evaluate <split>', 'answer the questions of a split, such as dev, with each adapter')
-    .option('--limit <n>', 'only the first n questions', parseCount)
+    .addOption(limitOption())
     .addOption(backendOption())
     .action(async (file: string, settings: SweepSettings) => {
       process.exitCode = await runSweep(file, settings);

@@ -2,7 +2,9 @@
  * Questions and their dependency graphs. The question type is computed from the graph,
  * never stored as a separate label.
  */
+import { group, sort, sum } from 'd3-array';
 import { z } from 'zod';
+import { createRandom } from '../random.js';
 
 export const subQuestionSchema = z.object({
   /** Name within the graph, such as `q1`. */
@@ -95,6 +97,47 @@ export const evaluatedSplit = (questions: readonly Question[]): 'test' | 'dev' =
 /** The questions of the evaluated split. */
 export const evaluatedQuestions = (questions: readonly Question[]): Question[] =>
   selectSplit(questions, evaluatedSplit(questions));
+
+/** Benchmark and question type, such as `hotpotqa parallelizable`. */
+const stratum = (question: Question): string =>
+  [
+    question.metadata.benchmark,
+    questionType(question) ?? question.metadata.type ?? 'of unknown type',
+  ]
+    .filter(Boolean)
+    .join(' ');
+
+/**
+ * A sample of n questions in the proportions that benchmarks and question types have
+ * (largest remainder), in the order of the questions. It depends on nothing but the
+ * questions and n.
+ */
+export function sampleQuestions(
+  questions: readonly Question[],
+  n: number,
+): { questions: Question[]; strata: Map<string, number> } {
+  const groups = sort(group(questions, stratum), ([name]) => name);
+  const size = Math.min(n, questions.length);
+  const quotas = groups.map(([name, members]) => {
+    const quota = (size * members.length) / questions.length;
+    return { name, members, whole: Math.floor(quota), remainder: quota - Math.floor(quota) };
+  });
+  const numMissing = size - sum(quotas, ({ whole }) => whole);
+  const roundedUp = new Set(
+    sort(quotas, (a, b) => b.remainder - a.remainder || b.members.length - a.members.length)
+      .slice(0, numMissing)
+      .map(({ name }) => name),
+  );
+  const strata = new Map(
+    quotas.map(({ name, whole }) => [name, whole + Number(roundedUp.has(name))]),
+  );
+  const sampled = new Set(
+    groups.flatMap(([name, members]) =>
+      createRandom(`sample/${name}`).shuffle(members).slice(0, strata.get(name)),
+    ),
+  );
+  return { questions: questions.filter((question) => sampled.has(question)), strata };
+}
 
 /** @throws Error naming the id and an example of an existing one */
 export function findQuestion(questions: readonly Question[], id: string): Question {

@@ -21,6 +21,8 @@ export interface TranscriptScore {
   formatReason: string | null;
   /** Executed search turns. */
   turns: number;
+  /** Generations: search turns, invalid actions and the answer. */
+  modelCalls: number;
   decomposed: boolean;
   rewards: RewardComponents;
   /**
@@ -54,6 +56,7 @@ export function scoreTranscript(
     formatOk: formatReason === null,
     formatReason,
     turns: input.searchTurns.length,
+    modelCalls: segments.filter(({ kind }) => kind === 'policy').length,
     decomposed: isDecomposed(input.searchTurns, options.decomposedBy),
     rewards: scoreRollout(createRewards(options), input).components,
     ambiguous: ambiguous ?? null,

@@ -71,7 +71,11 @@ describe('evaluate', () => {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
     }
-    expect(printed()).toMatch(/^all +n +4 +em /);
+    expect(printed()).toMatch(
+      /^mean of .* tokens +sub-question recall +evidence recall +critical path\n/,
+    );
+    expect(printed()).toMatch(/^all +n = 4( +\d+\.\d{3}){11}$/m);
+    expect(printed()).not.toContain('Without');
   });
 
   it('searches as it was trained, unless a retriever is named', async () => {
@@ -88,9 +92,11 @@ describe('evaluate', () => {
   });
 
   it('asks a model without an adapter', async () => {
+    const logged = captured('stderr');
     expect(await evaluate({ model, limit: 1 })).toMatchObject([
       { method: 'parallelsearch', model: 'model' },
     ]);
+    expect(logged()).toMatch(/^Sample of 1 of 4 questions: .*1 .*parallelizable/m);
   });
 
   it('names what is missing or unknown', async () => {

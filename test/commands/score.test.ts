@@ -88,7 +88,9 @@ describe('score', () => {
     const { out } = await score(['-'], {}, `${long}\n${line('b', 'bridge', 'x')}\n`);
     const lines = out.trimEnd().split('\n');
     expect(new Set(lines.map((one) => one.length)).size).toBe(1);
-    expect(lines.at(-1)).toMatch(/^mean +n = 2 +0\.500 +0\.500 +1\.000 +0\.000 +0\.000 +0\.500 /);
+    expect(lines.at(-1)).toMatch(
+      /^mean +n = 2 +0\.500 +0\.500 +1\.000 +0\.000 +1\.000 +0\.000 +0\.500 /,
+    );
     expect(lines.slice(-3, -1).map((one) => one.split(' ')[0])).toEqual([
       'parallelizable',
       'sequential',

@@ -7,6 +7,8 @@ import {
   independentSubQuestions,
   graphQuestionType,
   questionType,
+  sampleQuestions,
+  type Question,
   type QuestionType,
 } from '../../lib/data/question.js';
 import { graphOf, questionOf } from './questions.js';
@@ -80,4 +82,45 @@ it('evaluates the test questions, or dev while there are none', () => {
   expect([evaluatedSplit(questions), idsOf(questions)]).toEqual(['test', ['q2']]);
   const undrawn = questions.filter(({ split }) => split !== 'test');
   expect([evaluatedSplit(undrawn), idsOf(undrawn)]).toEqual(['dev', ['q1', 'q3']]);
+});
+
+describe('sampleQuestions', () => {
+  const make = (benchmark: string, type: string | undefined, n: number): Question[] =>
+    Array.from({ length: n }, (_, i) =>
+      questionOf([], { id: `${benchmark}-${type}-${i}`, metadata: { benchmark, type } }),
+    );
+  const questions = [
+    ...make('nq', 'single_hop', 50),
+    ...make('hotpotqa', 'bridge', 33),
+    ...make('hotpotqa', 'comparison', 12),
+    ...make('mine', undefined, 5),
+  ];
+
+  it('has the proportions of benchmarks and question types, by largest remainder', () => {
+    // Of 10: quotas 5, 3.3, 1.2 and .5.
+    const { questions: sample, strata } = sampleQuestions(questions, 10);
+    expect(Object.fromEntries(strata)).toEqual({
+      'nq single_hop': 5,
+      'hotpotqa sequential': 3,
+      'hotpotqa parallelizable': 1,
+      'mine of unknown type': 1,
+    });
+    const numOf = (prefix: string): number =>
+      sample.filter(({ id }) => id.startsWith(prefix)).length;
+    expect(['nq', 'hotpotqa-bridge', 'hotpotqa-comparison', 'mine'].map(numOf)).toEqual([
+      5, 3, 1, 1,
+    ]);
+  });
+
+  it('is always the same, in the order of the questions, and not only the first ones', () => {
+    const [first, again] = [1, 2].map(() => sampleQuestions(questions, 30).questions);
+    expect(again).toEqual(first);
+    expect(first).toEqual(questions.filter((question) => first.includes(question)));
+    expect(first.filter(({ id }) => id.startsWith('nq'))).not.toEqual(questions.slice(0, 15));
+  });
+
+  it('has every size, up to all questions', () => {
+    for (const n of [1, 2, 7, 99, 100, 1000])
+      expect(sampleQuestions(questions, n).questions).toHaveLength(Math.min(n, 100));
+  });
 });

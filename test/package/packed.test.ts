@@ -177,7 +177,7 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
       '--trajectories',
       'some.jsonl',
     );
-    expect(evaluated).toMatchObject({ code: 0, output: expect.stringContaining(' em ') as string });
+    expect(evaluated).toMatchObject({ code: 0, output: expect.stringContaining(' EM ') as string });
     expect(cli('score', 'some.jsonl').code).toBe(0);
     expect(cli('view', 'some.jsonl', '--out', 'some.html').code).toBe(0);
     expect(cli('playground').output).toContain(inProject('reports', 'playground.html'));

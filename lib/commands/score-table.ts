@@ -1,0 +1,61 @@
+/** The table of means that `score` and `evaluate` print. */
+import { group, max, mean } from 'd3-array';
+import type { Measurement } from '../evaluation/result.js';
+
+export interface Column<T> {
+  title: string;
+  /** NaN counts as missing. */
+  value: (item: T) => number;
+}
+
+/** What every scored answer has. */
+export type ScoredAnswer = Pick<
+  Measurement,
+  'em' | 'f1' | 'formatOk' | 'turns' | 'modelCalls' | 'decomposed'
+>;
+
+export const ANSWER_COLUMNS: readonly Column<ScoredAnswer>[] = [
+  { title: 'EM', value: ({ em }) => em },
+  { title: 'F1', value: ({ f1 }) => f1 },
+  { title: 'format', value: ({ formatOk }) => Number(formatOk) },
+  { title: 'turns', value: ({ turns }) => turns },
+  { title: 'calls', value: ({ modelCalls }) => modelCalls },
+  { title: 'decomposed', value: ({ decomposed }) => Number(decomposed) },
+];
+
+/** A number with three decimals, or a dash if it is missing. */
+export const fixed = (value: number | undefined): string =>
+  value === undefined || Number.isNaN(value) ? '–' : value.toFixed(3);
+
+/**
+ * Rows of means: one for each value of each key, if it has several, then one of all items
+ * with the label `all`. The second cell is their number.
+ */
+export function meanRows<T>(
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  { keys, all }: { keys: readonly ((item: T) => string)[]; all: string },
+): string[][] {
+  const groups = keys.flatMap((key) => {
+    const byKey = [...group(items, key)].sort(([a], [b]) => (a < b ? -1 : 1));
+    return byKey.length > 1 ? byKey : [];
+  });
+  return [...groups, [all, items] as const].map(([label, members]) => [
+    label,
+    `n = ${members.length}`,
+    ...columns.map(({ value }) => fixed(mean(members, value))),
+  ]);
+}
+
+/**
+ * Aligned rows below a head, with rules between parts: two columns of words, then
+ * numbers.
+ */
+export function printTable(head: readonly string[], ...parts: readonly string[][][]): string {
+  const rows = [head, ...parts.flat()];
+  const widths = head.map((_, column) => max(rows, (row) => row[column].length)!);
+  const print = (row: readonly string[]): string =>
+    row.map((cell, i) => (i < 2 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
+  const rule = '-'.repeat(print(head).length);
+  return [print(head), ...parts.flatMap((part) => [rule, ...part.map(print)])].join('\n');
+}
