@@ -35,7 +35,8 @@ export { loadPolicy } from './training/checkpoints.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout
-export { rollOut, type RolloutOptions } from './rollout/rollout.js';
+export type { RolloutOptions } from './rollout/options.js';
+export { rollOut } from './rollout/rollout.js';
 export {
   lossMask,
   responseText,

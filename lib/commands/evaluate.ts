@@ -10,12 +10,8 @@ import { writeFileSafely } from '../io/files.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
 import { settingFiles } from '../policy/model-files.js';
-import {
-  printTrajectory,
-  tokenUsage,
-  type TokenUsage,
-  type Trajectory,
-} from '../rollout/trajectory.js';
+import { printTrajectory, tokenUsage, type Trajectory } from '../rollout/trajectory.js';
+import type { TokenUsage } from '../policy/chat.js';
 import { listed } from '../text/listed.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import { ANSWER_COLUMNS, meanRows, printTable, type Column } from './score-table.js';

@@ -5,7 +5,8 @@ import { graphDepth, type Question, type QuestionGraph } from '../data/question.
 import type { Policy } from '../policy/policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
-import { rollOut, type RolloutOptions } from '../rollout/rollout.js';
+import type { RolloutOptions } from '../rollout/options.js';
+import { rollOut } from '../rollout/rollout.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';

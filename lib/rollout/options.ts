@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
 import { PROMPT_FORMS, PROMPTS } from '../text/prompts.js';
+import type { SamplingOptions } from '../policy/policy.js';
+import type { SearchCache, SearchOutcome } from '../retrieval/search.js';
+import type { SearchTurn, Segment } from './trajectory.js';
 
 const count = z.int().min(1);
 
@@ -38,3 +41,25 @@ export const rolloutSchema = z.strictObject({
 export type RolloutConfig = z.infer<typeof rolloutSchema>;
 /** Before defaults are applied. */
 export type RolloutInput = z.input<typeof rolloutSchema>;
+
+/** A query and its question. */
+export interface SimulatedQuery {
+  query: string;
+  question: Question;
+}
+
+export interface RolloutOptions extends RolloutConfig {
+  /** 0 is greedy. */
+  temperature: number;
+  /** Retrieval results kept across calls. */
+  cache?: SearchCache;
+  /** Replaces the retriever. A simulated search engine may see the ground truth. */
+  search?: (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
+  signal?: AbortSignal;
+  /** As in {@link SamplingOptions}; `row` is the index of the question. */
+  onToken?: SamplingOptions['onToken'];
+  /** For a policy that streams chat messages, its text as it comes. */
+  onText?: (part: { row: number; text: string }) => void | Promise<void>;
+  /** Called with each finished segment and the search turns so far, including its own. */
+  onSegment?: (segment: Segment, row: number, searchTurns: readonly SearchTurn[]) => void;
+}

@@ -9,53 +9,18 @@
  * 2. A turn without a valid action counts as a turn.
  */
 import type { Question } from '../data/question.js';
-import type { Policy, SamplingOptions } from '../policy/policy.js';
+import type { AnyPolicy } from '../policy/chat.js';
+import type { SamplingOptions } from '../policy/policy.js';
 import type { Random } from '../random.js';
-import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
+import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
-import { buildPrompt } from '../text/prompts.js';
 import { finalAnswer } from '../text/response.js';
-import {
-  INVALID_ACTION_NOTICE,
-  INVALID_ACTION_NOTICE_FULL,
-  nextAction,
-  printInformation,
-  STOP_STRINGS,
-} from '../text/tags.js';
-import type { RolloutConfig } from './options.js';
+import { nextAction, type PrintedResult } from '../text/tags.js';
+import { createDialogue, type Dialogue, type Row } from './dialogue.js';
+import type { RolloutOptions, SimulatedQuery } from './options.js';
 import type { SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
 
-/** A query and its question. */
-export interface SimulatedQuery {
-  query: string;
-  question: Question;
-}
-
-export interface RolloutOptions extends RolloutConfig {
-  /** 0 is greedy. */
-  temperature: number;
-  /** Retrieval results kept across calls. */
-  cache?: SearchCache;
-  /** Replaces the retriever. A simulated search engine may see the ground truth. */
-  search?: (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
-  signal?: AbortSignal;
-  /** As in {@link SamplingOptions}; `row` is the index of the question. */
-  onToken?: SamplingOptions['onToken'];
-  /** Called with each finished segment and the search turns so far, including its own. */
-  onSegment?: (segment: Segment, row: number, searchTurns: readonly SearchTurn[]) => void;
-}
-
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
-
-/** A running rollout; `finish` is `budget` until it changes. */
-interface Row {
-  /** Index of the question. */
-  index: number;
-  question: Question;
-  random: Random;
-  tokenIds: number[];
-  trajectory: Trajectory;
-}
 
 export interface RolloutStats {
   retrievalsRequested: number;
@@ -63,76 +28,41 @@ export interface RolloutStats {
   retrievalsFailed: number;
 }
 
-function append(
-  { index, tokenIds, trajectory }: Row,
-  segment: Segment,
-  { onSegment }: RolloutOptions,
-): void {
+/** `finish` is `budget` until it changes. */
+const startTrajectory = ({ id, question, goldenAnswers }: Question): Trajectory => ({
+  questionId: id,
+  question,
+  goldenAnswers,
+  segments: [],
+  searchTurns: [],
+  answer: null,
+  modelCalls: 0,
+  finish: 'budget',
+});
+
+function append({ index, trajectory }: Row, segment: Segment, { onSegment }: RolloutOptions): void {
   trajectory.segments.push(segment);
-  tokenIds.push(...segment.tokenIds);
   onSegment?.(segment, index, trajectory.searchTurns);
-}
-
-function encodePrompt(
-  question: string,
-  { name, tokenizer }: Policy,
-  { prompt, promptForm: form }: RunOptions,
-): { text: string; tokenIds: number[] } {
-  const text = buildPrompt(prompt, question, { form });
-  if (form !== 'chat') return { text, tokenIds: tokenizer.encode(text) };
-  if (tokenizer.encodeChat) return tokenizer.encodeChat(text);
-  throw new Error(
-    `Expected ${name} to have a chat template, but it has none. Use --prompt-form full.`,
-  );
-}
-
-function startRow(question: Question, index: number, policy: Policy, options: RunOptions): Row {
-  const trajectory: Trajectory = {
-    questionId: question.id,
-    question: question.question,
-    goldenAnswers: question.goldenAnswers,
-    segments: [],
-    searchTurns: [],
-    answer: null,
-    modelCalls: 0,
-    finish: 'budget',
-  };
-  const row = { index, question, random: options.randoms[index], tokenIds: [], trajectory };
-  append(row, { kind: 'prompt', ...encodePrompt(question.question, policy, options) }, options);
-  return row;
 }
 
 /** Generates a turn for each row. Rows without room for it finish with `length`. */
 async function generateTurn(
   rows: readonly Row[],
-  policy: Policy,
+  dialogue: Dialogue,
   options: RolloutOptions,
 ): Promise<Row[]> {
-  const hasRoom = (row: Row): boolean =>
-    row.tokenIds.length + options.maxNewTokens < policy.maxLength;
-  const ready = rows.filter(hasRoom);
-  for (const row of rows) if (!hasRoom(row)) row.trajectory.finish = 'length';
-  if (ready.length === 0) return [];
-  const { onToken } = options;
-  const generations = await policy.generate(
-    ready.map((row) => row.tokenIds),
-    {
-      temperature: options.temperature,
-      topP: options.topP,
-      maxNewTokens: options.maxNewTokens,
-      stop: STOP_STRINGS,
-      randoms: ready.map((row) => row.random),
-      signal: options.signal,
-      onToken: onToken && (({ row, ...token }) => onToken({ row: ready[row].index, ...token })),
-    },
-  );
-  for (const [i, row] of ready.entries()) {
-    const { tokenIds, text, logProbs } = generations[i];
-    append(row, { kind: 'policy', tokenIds, text, ...(logProbs && { logProbs }) }, options);
+  const segments = await dialogue.generate(rows);
+  return rows.filter((row, i) => {
+    const segment = segments[i];
+    if (!segment) {
+      row.trajectory.finish = 'length';
+      return false;
+    }
+    append(row, segment, options);
     row.trajectory.modelCalls++;
-    if (nextAction(text).kind === 'answer') row.trajectory.finish = 'answer';
-  }
-  return ready;
+    if (nextAction(segment.text).kind === 'answer') row.trajectory.finish = 'answer';
+    return true;
+  });
 }
 
 /** The sub-queries to run for a policy's text; null if its action is not a search. */
@@ -174,74 +104,49 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
   };
 }
 
-/** The information block with the `depth` best passages of each sub-query. */
-function printOutcomes(
-  outcomes: readonly SearchOutcome[],
+/** The `depth` best passages of a sub-query, as the policy sees them. */
+const shownResult = (
+  outcome: SearchOutcome,
   depth: number,
-  { maxPassageWords }: Pick<RolloutOptions, 'maxPassageWords'>,
-): string {
-  const shown = ({ title, text }: RetrievedPassage['passage']) => ({
-    title,
-    text:
-      maxPassageWords === undefined
-        ? text
-        : text.trim().split(/\s+/).slice(0, maxPassageWords).join(' '),
-  });
-  return printInformation(
-    outcomes.map((outcome) =>
-      outcome.status === 'failed'
-        ? NO_ANSWER
-        : {
-            status: 'ok',
-            passages: outcome.passages.slice(0, depth).map(({ passage }) => shown(passage)),
-          },
-    ),
-  );
-}
+  { maxPassageWords = Infinity }: Pick<RolloutOptions, 'maxPassageWords'>,
+): PrintedResult =>
+  outcome.status === 'failed'
+    ? NO_ANSWER
+    : {
+        status: 'ok',
+        passages: outcome.passages
+          .slice(0, depth)
+          .map(({ passage: { title, text } }) => ({
+            title,
+            text: cutWords(text, maxPassageWords),
+          })),
+      };
 
-/**
- * Maximum tokens of information: leaves room for the reserves and the next generation.
- */
-function roomForInformation(
-  { tokenIds, trajectory }: Row,
-  policy: Policy,
-  options: RolloutOptions,
-): number {
-  const { maxInformationTokens = Infinity, reservePerTurn } = options;
-  if (reservePerTurn === undefined) return maxInformationTokens;
-  const turnsLeft = options.maxSearchTurns - trajectory.modelCalls;
-  const room =
-    policy.maxLength - 1 - tokenIds.length - options.maxNewTokens - turnsLeft * reservePerTurn;
-  return Math.min(maxInformationTokens, room);
-}
+const cutWords = (text: string, maxWords: number): string =>
+  maxWords === Infinity ? text : text.trim().split(/\s+/).slice(0, maxWords).join(' ');
 
 /** Appends the results: as many passages per query as there is room for, at least one. */
 function appendInformation(
   row: Row,
-  queries: string[],
-  outcomes: readonly SearchOutcome[],
-  { policy, retriever }: { policy: Policy; retriever: Retriever },
+  { queries, outcomes }: { queries: string[]; outcomes: readonly SearchOutcome[] },
+  { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
   options: RolloutOptions,
 ): void {
-  const room = roomForInformation(row, policy, options);
-  const print = (depth: number): Segment => {
-    const text = printOutcomes(outcomes, depth, options);
-    return { kind: 'information', tokenIds: policy.tokenizer.encode(text), text };
-  };
+  const room = dialogue.roomForInformation(row);
+  const print = (depth: number): Segment =>
+    dialogue.printResults(
+      row,
+      queries,
+      outcomes.map((outcome) => shownResult(outcome, depth, options)),
+    );
   let depth = options.topK;
   let segment = print(depth);
-  while (depth > 1 && segment.tokenIds.length > room) segment = print(--depth);
+  while (depth > 1 && dialogue.countTokens(segment) > room) segment = print(--depth);
   const results = outcomes.map((outcome, i) =>
     toSearchResult(outcome, depth, retriever.fullScore?.(queries[i])),
   );
   row.trajectory.searchTurns.push({ queries, results });
   append(row, segment, options);
-}
-
-/** Short for the small policy, full for real language models. */
-function appendNotice(row: Row, policy: Policy, options: RolloutOptions): void {
-  const text = options.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL;
-  append(row, { kind: 'notice', tokenIds: policy.tokenizer.encode(text), text }, options);
 }
 
 async function searchFor(
@@ -268,27 +173,26 @@ async function searchFor(
 /** Runs the action of every row, with all sub-queries in one concurrent search. */
 async function runActions(
   rows: readonly Row[],
-  policy: Policy,
-  retriever: Retriever,
-  options: RolloutOptions,
+  { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
+  { questions, ...options }: RolloutOptions & { questions: readonly Question[] },
   stats: RolloutStats,
 ): Promise<void> {
   const searches = rows.map(({ trajectory }) =>
     parseQueries(trajectory.segments.at(-1)!.text, options),
   );
-  const queries = rows.flatMap(({ question }, i) =>
-    (searches[i] ?? []).map((query) => ({ query, question })),
+  const queries = rows.flatMap(({ index }, i) =>
+    (searches[i] ?? []).map((query) => ({ query, question: questions[index] })),
   );
   const outcomes = await searchFor(queries, retriever, options, stats);
   let next = 0;
   for (const [i, row] of rows.entries()) {
-    const search = searches[i];
-    if (!search) {
-      appendNotice(row, policy, options);
+    const queries = searches[i];
+    if (!queries) {
+      append(row, dialogue.printNotice(row), options);
       continue;
     }
-    const results = outcomes.slice(next, (next += search.length));
-    appendInformation(row, search, results, { policy, retriever }, options);
+    const found = outcomes.slice(next, (next += queries.length));
+    appendInformation(row, { queries, outcomes: found }, { dialogue, retriever }, options);
   }
 }
 
@@ -299,7 +203,7 @@ async function runActions(
  * information blocks
  */
 export async function rollOut(
-  policy: Policy,
+  policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],
   options: RunOptions,
@@ -310,15 +214,20 @@ export async function rollOut(
     );
   }
   const stats = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
-  const rows = questions.map((question, i) => startRow(question, i, policy, options));
+  const dialogue = createDialogue(policy, options);
+  const rows = questions.map((question, index): Row => {
+    const row = { index, random: options.randoms[index], trajectory: startTrajectory(question) };
+    append(row, dialogue.startPrompt(question.question), options);
+    return row;
+  });
   let active = rows;
   for (let b = 0; b < options.maxSearchTurns; b++) {
     options.signal?.throwIfAborted();
-    const generated = await generateTurn(active, policy, options);
+    const generated = await generateTurn(active, dialogue, options);
     active = generated.filter(({ trajectory }) => trajectory.finish !== 'answer');
-    await runActions(active, policy, retriever, options, stats);
+    await runActions(active, { dialogue, retriever }, { ...options, questions }, stats);
   }
-  await generateTurn(active, policy, options);
+  await generateTurn(active, dialogue, options);
   for (const { trajectory } of rows) trajectory.answer = finalAnswer(trajectory.segments);
   return { trajectories: rows.map(({ trajectory }) => trajectory), stats };
 }

@@ -3,12 +3,14 @@
  * viewer share. Token ids are written once, by whoever made them, and never re-encoded.
  */
 import type { QuestionMetadata, QuestionType } from '../data/question.js';
+import type { TokenUsage } from '../policy/chat.js';
+import type { Message } from '../text/messages.js';
 import type { TextSegment } from '../text/response.js';
 
 export type SegmentKind = TextSegment['kind'];
 
 export interface Segment extends TextSegment {
-  /** Empty when the segment was read from a recording. */
+  /** Empty when read from a recording, or when the policy reads chat messages. */
   tokenIds: number[];
   /**
    * Log-probability (nats) of each token under the policy that sampled it; policy
@@ -16,6 +18,10 @@ export interface Segment extends TextSegment {
    * of it, good for counting but not for training.
    */
   logProbs?: number[];
+  /** The segment as chat messages, when the policy reads those. */
+  messages?: Message[];
+  /** As the server counted; policy segments of chat messages only. */
+  usage?: TokenUsage;
 }
 
 /** One search turn: the sub-queries and the result of each. */
@@ -103,23 +109,18 @@ export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
 }
 
-/** Tokens as servers count and charge them: every call reads the whole context. */
-export interface TokenUsage {
-  read: number;
-  written: number;
-}
-
+/** Of all calls; counted from token ids where no server counted. */
 export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsage {
-  const usage = { read: 0, written: 0 };
+  const total = { read: 0, written: 0 };
   let context = 0;
-  for (const { kind, tokenIds } of segments) {
+  for (const { kind, tokenIds, usage } of segments) {
     if (kind === 'policy') {
-      usage.read += context;
-      usage.written += tokenIds.length;
+      total.read += usage?.read ?? context;
+      total.written += usage?.written ?? tokenIds.length;
     }
     context += tokenIds.length;
   }
-  return usage;
+  return total;
 }
 
 /** The text after the prompt. */

@@ -9,10 +9,15 @@ export interface Prompt {
   /** Text before the question. */
   readonly full: string;
   readonly short: string;
+  /** For models that call the tool `search`; default: the full form. */
+  readonly tools?: string;
 }
 
-/** `chat` is the full form as a user message in the model's chat template. */
-export const PROMPT_FORMS = ['short', 'full', 'chat'] as const;
+/**
+ * `chat` is the full form as a user message in the model's chat template; `tools` is for
+ * models that call a tool instead of writing tags.
+ */
+export const PROMPT_FORMS = ['short', 'full', 'chat', 'tools'] as const;
 export type PromptForm = (typeof PROMPT_FORMS)[number];
 
 export interface PromptOptions {
@@ -33,6 +38,13 @@ const FINISH =
   'If you find no further external knowledge needed, you can directly provide the answer inside <answer> and </answer>, ' +
   'without detailed illustrations. For example, <answer> Beijing </answer>. ';
 
+const USE_TOOL =
+  'Answer the given question. If you lack some knowledge, call the tool `search`; it returns the best passages. ';
+/** {@link DECOMPOSE} for a tool. */
+const DECOMPOSE_CALL =
+  'If the question is complex or involves multiple parts, decompose it into smaller sub-questions and search for all that do ' +
+  'not depend on each other at once, in one call. ';
+
 /** By name; methods may add their own. */
 export const PROMPTS = createRegistry<Prompt>('prompt', [
   {
@@ -46,11 +58,13 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
     name: 'search-r1',
     full: `Answer the given question. ${THINK}${SEARCH}${AS_OFTEN}${FINISH}`,
     short: 'Answer with search. ',
+    tools: `${USE_TOOL}${AS_OFTEN}${FINISH}`,
   },
   {
     name: 'parallel', // may decompose a search
     full: `Answer the given question. ${THINK}${SEARCH}${DECOMPOSE}${AS_OFTEN}${FINISH}`,
     short: 'Answer with search, split parts with ##. ',
+    tools: `${USE_TOOL}${DECOMPOSE_CALL}${AS_OFTEN}${FINISH}`,
   },
   // For practice in supervised training.
   { name: 'drill', full: 'Practice. ', short: 'Practice. ' },
@@ -62,4 +76,7 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
  * @throws RangeError for an unknown name
  */
 export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>
-  `${PROMPTS.get(name)[form === 'short' ? 'short' : 'full']}Question: ${question.trim().replace(/\??$/, '?')}\n`;
+  `${instructions(PROMPTS.get(name), form)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
+
+const instructions = ({ short, full, tools = full }: Prompt, form: PromptForm): string =>
+  ({ short, full, chat: full, tools })[form];

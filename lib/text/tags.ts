@@ -27,6 +27,11 @@ export const INVALID_ACTION_NOTICE_FULL =
   '\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, ' +
   'I should put it between answer tags. Let me try again.\n';
 
+/** The same as a user message to a chat model. */
+export const INVALID_ACTION_MESSAGE =
+  'Your last message has no valid action. To search, put the query between <search> and </search>; to give the final answer, ' +
+  'put it between <answer> and </answer>.';
+
 /** A block or the text between blocks; `text.slice(start, end)` is its source. */
 export type Piece =
   | { kind: 'block'; tag: Tag; body: string; start: number; end: number }
@@ -124,7 +129,7 @@ export function printSearch(queries: readonly string[]): string {
 }
 
 /** The passages of a sub-query, best first, or the reason of a failure. */
-type PrintedResult =
+export type PrintedResult =
   | { status: 'ok'; passages: readonly { title: string; text: string }[] }
   | { status: 'failed'; reason: string };
 

@@ -5,7 +5,8 @@ import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { scoreRollout, type Reward, scoringInput } from '../rewards/reward.js';
-import { rollOut, type RolloutOptions, type RolloutStats } from '../rollout/rollout.js';
+import type { RolloutOptions } from '../rollout/options.js';
+import { rollOut, type RolloutStats } from '../rollout/rollout.js';
 import type { With } from '../rollout/trajectory.js';
 
 interface GroupOptions {

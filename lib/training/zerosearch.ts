@@ -26,7 +26,7 @@ import type { Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import type { SearchOutcome } from '../retrieval/search.js';
 import { paddedWords } from '../rewards/sub-questions.js';
-import type { SimulatedQuery } from '../rollout/rollout.js';
+import type { SimulatedQuery } from '../rollout/options.js';
 import type { With } from '../rollout/trajectory.js';
 import { readSafetensors } from '../tensor/weight-files.js';
 import type { PromptForm } from '../text/prompts.js';

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
-import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
+import type { RolloutOptions } from '../../lib/rollout/options.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
 import { makePassage } from '../retrieval/passages.js';
 import { OPTIONS, ask, library, found, play, SEARCH, ANSWER } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
-import { rollOut, type RolloutOptions } from '../../lib/rollout/rollout.js';
+import type { RolloutOptions } from '../../lib/rollout/options.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
 import { lossMask, responseText, tokenIds } from '../../lib/rollout/trajectory.js';
 import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 import {

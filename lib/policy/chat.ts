@@ -1,0 +1,117 @@
+/**
+ * Policies that read and write chat messages: any model behind an API, or any function.
+ * They have no token ids: they can be asked and measured, but not trained.
+ */
+import pLimit from 'p-limit';
+import type { AssistantMessage, Message, Tool } from '../text/messages.js';
+import type { Policy } from './policy.js';
+
+/** Tokens as servers count and charge them: every call reads the whole context. */
+export interface TokenUsage {
+  read: number;
+  written: number;
+}
+
+export interface ReplyOptions {
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  /** Most new tokens. */
+  maxNewTokens: number;
+  /** Texts that end a reply; they are part of it. Empty with tools. */
+  stop: readonly string[];
+  /** What the model may call; empty if it writes the paper's tags. */
+  tools: readonly Tool[];
+  /** Whether a message may have several calls. */
+  parallelToolCalls: boolean;
+  /** Absent when greedy. */
+  seed?: number;
+  signal?: AbortSignal;
+  /** Called with the reply's text as it comes, if the model streams. */
+  onText?: (text: string) => void | Promise<void>;
+}
+
+export interface Reply {
+  message: AssistantMessage;
+  /** Absent if unknown. */
+  usage?: TokenUsage;
+}
+
+/** A language model that continues a conversation. */
+export interface ChatPolicy {
+  readonly name: string;
+  /** Whether it calls the tool `search`, or writes the paper's tags. */
+  readonly promptForm: 'tools' | 'chat';
+  /** One line for people: where the policy is, and its limitations. */
+  readonly note?: string;
+  readonly overlaps: true;
+  /** @throws ContextFullError if the conversation is too long for the model */
+  reply(messages: readonly Message[], options: ReplyOptions): Promise<Reply>;
+  release?(): void;
+  dispose?(): void;
+}
+
+/** A policy of either kind. */
+export type AnyPolicy = Policy | ChatPolicy;
+
+export const isChatPolicy = (policy: AnyPolicy): policy is ChatPolicy => 'reply' in policy;
+
+/** The conversation is longer than the model's context. */
+export class ContextFullError extends Error {}
+
+/**
+ * The policy, if it reads token ids.
+ * @param purpose what needs token ids, for the error
+ * @throws Error for a policy that reads messages
+ */
+export function requireTokenIds(policy: AnyPolicy, purpose: string): Policy {
+  if (!isChatPolicy(policy)) return policy;
+  throw new Error(
+    `Expected a policy with token ids for ${purpose}, but ${policy.name} reads chat messages. Use a model folder, or vLLM's completions API (--policy http://HOST/v1).`,
+  );
+}
+
+export interface FunctionPolicyOptions {
+  /** In results; default `function`. */
+  name?: string;
+  /** Most calls of the function in flight; default 8. */
+  maxConcurrency?: number;
+}
+
+/**
+ * A policy from a function that continues a conversation with text in the paper's tags:
+ * `<think>`, `<search>` with sub-queries separated by `##`, `<answer>`. Text after the
+ * first `</search>` or `</answer>` is dropped.
+ */
+export const textPolicy = (
+  complete: (messages: readonly Message[], options: ReplyOptions) => Promise<string>,
+  options: FunctionPolicyOptions = {},
+): ChatPolicy =>
+  functionPolicy(
+    'chat',
+    async (messages, replyOptions) => ({
+      message: { role: 'assistant', content: await complete(messages, replyOptions) },
+    }),
+    options,
+  );
+
+/**
+ * A policy from a function that may call the tool `search`: it gets messages and
+ * `options.tools` in OpenAI's form and returns the model's message, with usage if known.
+ * A message without tool calls is the answer.
+ */
+export const toolPolicy = (
+  complete: (messages: readonly Message[], options: ReplyOptions) => Promise<Reply>,
+  options: FunctionPolicyOptions = {},
+): ChatPolicy => functionPolicy('tools', complete, options);
+
+function functionPolicy(
+  promptForm: ChatPolicy['promptForm'],
+  complete: ChatPolicy['reply'],
+  { name = 'function', maxConcurrency = 8 }: FunctionPolicyOptions,
+): ChatPolicy {
+  const limit = pLimit(maxConcurrency);
+  const reply: ChatPolicy['reply'] = (messages, options) =>
+    limit(() => complete(messages, options));
+  return { name, promptForm, overlaps: true, reply };
+}

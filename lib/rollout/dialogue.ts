@@ -1,0 +1,207 @@
+/**
+ * How a rollout and its policy exchange segments. A policy reads either token ids, which
+ * are written once and never re-encoded, or chat messages; both are kept in the segments,
+ * so that the context of a turn follows from them.
+ */
+import {
+  ContextFullError,
+  isChatPolicy,
+  type AnyPolicy,
+  type ChatPolicy,
+  type Reply,
+} from '../policy/chat.js';
+import type { Policy } from '../policy/policy.js';
+import type { Random } from '../random.js';
+import {
+  printTagMessage,
+  printToolMessage,
+  readToolCall,
+  searchTool,
+  type AssistantMessage,
+  type Message,
+} from '../text/messages.js';
+import { buildPrompt } from '../text/prompts.js';
+import {
+  INVALID_ACTION_MESSAGE,
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  printInformation,
+  STOP_STRINGS,
+  type PrintedResult,
+} from '../text/tags.js';
+import type { RolloutOptions } from './options.js';
+import { tokenIds, type Segment, type Trajectory } from './trajectory.js';
+
+/** A rollout in progress. */
+export interface Row {
+  /** Index of the question. */
+  index: number;
+  random: Random;
+  trajectory: Trajectory;
+}
+
+/** Segments made for a policy, or by it. */
+export interface Dialogue {
+  startPrompt(question: string): Segment;
+  /** The policy's next segment for each row; null where the context is full. */
+  generate(rows: readonly Row[]): Promise<(Segment | null)[]>;
+  /** The results of a search, in the order of its queries. */
+  printResults(row: Row, queries: readonly string[], results: readonly PrintedResult[]): Segment;
+  /** What the policy reads after an invalid action. */
+  printNotice(row: Row): Segment;
+  /** Tokens of a segment; estimated for chat messages. */
+  countTokens(segment: Segment): number;
+  /** Tokens of information that fit, with room for the next generation. */
+  roomForInformation(row: Row): number;
+}
+
+export const createDialogue = (policy: AnyPolicy, options: RolloutOptions): Dialogue =>
+  isChatPolicy(policy) ? chatDialogue(policy, options) : tokenDialogue(policy, options);
+
+function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
+  const { tokenizer, maxLength } = policy;
+  const { promptForm: form, maxNewTokens, maxInformationTokens, onToken } = options;
+  if (form === 'tools')
+    throw new Error(
+      `Expected a prompt form other than tools, because ${policy.name} can't call tools. Use --prompt-form chat or full.`,
+    );
+  const encode = (kind: Segment['kind'], text: string): Segment => ({
+    kind,
+    tokenIds: tokenizer.encode(text),
+    text,
+  });
+  const hasRoom = ({ trajectory }: Row): boolean =>
+    tokenIds(trajectory).length + maxNewTokens < maxLength;
+  return {
+    startPrompt(question) {
+      const text = buildPrompt(options.prompt, question, { form });
+      if (form !== 'chat') return encode('prompt', text);
+      if (tokenizer.encodeChat) return { kind: 'prompt', ...tokenizer.encodeChat(text) };
+      throw new Error(
+        `Expected ${policy.name} to have a chat template, but it has none. Use --prompt-form full.`,
+      );
+    },
+    async generate(rows) {
+      const ready = rows.filter(hasRoom);
+      if (ready.length === 0) return rows.map(() => null);
+      const generations = await policy.generate(
+        ready.map(({ trajectory }) => tokenIds(trajectory)),
+        {
+          temperature: options.temperature,
+          topP: options.topP,
+          maxNewTokens,
+          stop: STOP_STRINGS,
+          randoms: ready.map((row) => row.random),
+          signal: options.signal,
+          onToken: onToken && (({ row, ...token }) => onToken({ row: ready[row].index, ...token })),
+        },
+      );
+      const segments = new Map(
+        ready.map((row, i): [Row, Segment] => {
+          const { tokenIds, text, logProbs } = generations[i];
+          return [row, { kind: 'policy', tokenIds, text, ...(logProbs && { logProbs }) }];
+        }),
+      );
+      return rows.map((row) => segments.get(row) ?? null);
+    },
+    printResults: (_row, _queries, results) => encode('information', printInformation(results)),
+    // Short for the small policy, full for real language models.
+    printNotice: () =>
+      encode('notice', form === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL),
+    countTokens: (segment) => segment.tokenIds.length,
+    roomForInformation({ trajectory }) {
+      const { reservePerTurn } = options;
+      if (reservePerTurn === undefined) return maxInformationTokens;
+      const turnsLeft = options.maxSearchTurns - trajectory.modelCalls;
+      const reserved = maxNewTokens + turnsLeft * reservePerTurn;
+      return Math.min(maxInformationTokens, maxLength - 1 - tokenIds(trajectory).length - reserved);
+    },
+  };
+}
+
+/** English text has about four characters per token. */
+const CHARACTERS_PER_TOKEN = 4;
+
+function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
+  const hasTools = options.promptForm === 'tools';
+  const { temperature, topP, maxNewTokens, maxInformationTokens, splitQueries, onText } = options;
+  const say = (kind: Segment['kind'], text: string, messages: Message[]): Segment => ({
+    kind,
+    text,
+    tokenIds: [],
+    messages,
+  });
+  const reply = async ({ index, random, trajectory }: Row): Promise<Segment | null> => {
+    const messages = trajectory.segments.flatMap((segment) => segment.messages ?? []);
+    const answer = await policy
+      .reply(messages, {
+        temperature,
+        topP,
+        maxNewTokens,
+        stop: hasTools ? [] : STOP_STRINGS,
+        tools: hasTools && options.maxSearchTurns > 0 ? [searchTool({ splitQueries })] : [],
+        parallelToolCalls: splitQueries,
+        ...(temperature > 0 && { seed: random.integer(2 ** 31) }),
+        signal: options.signal,
+        onText: onText && ((text) => onText({ row: index, text })),
+      })
+      .catch((error: unknown): Reply | null => {
+        if (error instanceof ContextFullError) return null;
+        throw error;
+      });
+    if (!answer) return null;
+    const { message, usage } = answer;
+    const text = hasTools ? printToolMessage(message, { splitQueries }) : printTagMessage(message);
+    const read: AssistantMessage = hasTools ? message : { role: 'assistant', content: text };
+    return { ...say('policy', text, [read]), ...(usage && { usage }) };
+  };
+  return {
+    startPrompt(question) {
+      const text = buildPrompt(options.prompt, question, { form: options.promptForm });
+      return say('prompt', text, [{ role: 'user', content: text }]);
+    },
+    generate: (rows) => Promise.all(rows.map(reply)),
+    printResults(row, queries, results) {
+      const text = printInformation(results);
+      const calls = lastCalls(row);
+      if (calls.length === 0) return say('information', text, [{ role: 'user', content: text }]);
+      // Queries of a turn are unique names here: each call gets the results of its own.
+      const shown = new Map(queries.map((query, i) => [query, results[i]]));
+      const messages = calls.map((call): Message => {
+        const asked = readToolCall(call);
+        const content = asked
+          ?.map((query) => {
+            const result = shown.get(query);
+            return `${query}\n${result ? printInformation([result]) : NOT_RUN}`;
+          })
+          .join('\n\n');
+        return { role: 'tool', tool_call_id: call.id, content: content ?? INVALID_CALL };
+      });
+      return say('information', text, messages);
+    },
+    printNotice(row) {
+      const calls = lastCalls(row);
+      const messages = calls.map(({ id }): Message => ({
+        role: 'tool',
+        tool_call_id: id,
+        content: INVALID_CALL,
+      }));
+      const content = hasTools ? ACT : INVALID_ACTION_MESSAGE;
+      const notice: Message[] = messages.length > 0 ? messages : [{ role: 'user', content }];
+      return say('notice', INVALID_ACTION_NOTICE_FULL, notice);
+    },
+    countTokens: ({ text }) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
+    roomForInformation: () => maxInformationTokens,
+  };
+}
+
+const NOT_RUN = 'Not searched: this turn has reached its number of queries.';
+const INVALID_CALL =
+  'Invalid call. Call `search` with its arguments as a JSON object, as in its description.';
+const ACT = 'Call the tool `search`, or give the final answer between <answer> and </answer>.';
+
+/** The tool calls of the policy's last message. */
+function lastCalls({ trajectory }: Row): NonNullable<AssistantMessage['tool_calls']> {
+  const message = trajectory.segments.at(-1)?.messages?.at(-1);
+  return message?.role === 'assistant' ? (message.tool_calls ?? []) : [];
+}
