@@ -29,6 +29,10 @@ export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
 export { loadLocalPolicy } from './policy/model-folder.js';
 export { openRemotePolicy, POLICY_KINDS } from './policy/remote.js';
+export { openChatPolicy, type OpenAiChatOptions } from './policy/openai-chat.js';
+export { textPolicy, toolPolicy } from './policy/chat.js';
+export type { AnyPolicy, ChatPolicy, Reply, ReplyOptions, TokenUsage } from './policy/chat.js';
+export type { AssistantMessage, Message, Tool } from './text/messages.js';
 export { FAMILIES, type ModelFamily } from './policy/families.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
 export { loadPolicy } from './training/checkpoints.js';
@@ -37,6 +41,7 @@ export { describeBackend, useBackend } from './tensor/backend.js';
 // rollout
 export type { RolloutOptions } from './rollout/options.js';
 export { rollOut } from './rollout/rollout.js';
+export { createSearchAgent, type AgentEvent, type SearchAgent } from './rollout/agent.js';
 export {
   lossMask,
   responseText,

@@ -33,6 +33,13 @@ function warnOfUnrelated({ queries, results }: SearchTurn): void {
       write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
 }
 
+/** What is left of a policy's segment: all of it, or the search that a stream lacks. */
+function unwritten(text: string, written: string): string {
+  if (written === '') return text;
+  const search = text.lastIndexOf('<search>');
+  return search < 0 || written.includes('<search>') ? '' : `\n${text.slice(search)}`;
+}
+
 /** Writes events as they come, token by token. */
 function createWriter(): (event: AnswerEvent) => void {
   /** The policy's segment so far; remote policies may send no tokens. */
@@ -42,8 +49,11 @@ function createWriter(): (event: AnswerEvent) => void {
       const before = openTag(written);
       const tag = openTag((written += event.text)) ?? before;
       write(event.text, tag && STYLES[tag]);
+    } else if (event.kind === 'text') {
+      written += event.text;
+      write(event.text);
     } else if (event.kind === 'segment') {
-      if (event.segment === 'policy') write(written === '' ? event.text : '');
+      if (event.segment === 'policy') write(unwritten(event.text, written));
       else write(event.text.trim(), event.segment === 'notice' ? 'yellow' : STYLES.information);
       written = '';
       write('\n');

@@ -21,6 +21,7 @@ import {
 } from '../training/checkpoints.js';
 import type { ConfigOverrides, TrainConfig } from '../training/config.js';
 import { METHODS, rolloutConfigOf } from '../training/methods.js';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
 import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -32,7 +33,7 @@ import {
   type RetrieverOptions,
 } from '../retrieval/retrievers.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
-import type { RolloutConfig } from '../rollout/options.js';
+import { LANGUAGE_MODEL_LIMITS, type RolloutConfig } from '../rollout/options.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
@@ -80,7 +81,7 @@ interface Search {
 
 /** A policy ready to answer. */
 export interface Setup {
-  policy: Policy;
+  policy: AnyPolicy;
   /** Identifies its results. */
   run: { method: string; model: string; seed: number };
   rollout: RolloutConfig;
@@ -117,7 +118,7 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
   };
   if (address === undefined || search.options.encoder !== undefined)
     await announceBackend(spec.backend);
-  const policy =
+  const policy: AnyPolicy =
     address === undefined ? await loadLocal(folders) : await openRemotePolicy(address, spec);
   if (policy.note !== undefined) log(policy.note);
   const asTrained = method === undefined ? trained : null;
@@ -131,8 +132,11 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
     },
     rollout: {
       ...(asTrained?.rollout ?? rolloutConfigOf(usedMethod)),
+      ...(isChatPolicy(policy) && LANGUAGE_MODEL_LIMITS),
       ...(topK && { topK }),
-      promptForm: promptForm(spec, trained, policy, usedMethod),
+      promptForm: isChatPolicy(policy)
+        ? policy.promptForm
+        : promptForm(spec, trained, policy, usedMethod),
     },
     folders,
     search,
@@ -270,7 +274,7 @@ export const withPolicyOptions = (command: Command): Command =>
     command
       .option(
         '--policy <url>',
-        'remote policy behind an OpenAI completions API, http://HOST/v1; --model is its name there',
+        'remote policy: chat:https://HOST/v1 for chat completions with tool calls, http://HOST/v1 for completions; --model is its name there, POLICY_TOKEN in the environment its key',
       )
       .option('--tokenizer <folder>', 'tokenizer of the remote policy (default: in its folder)')
       .option('--config <file>', 'training configuration to answer by (default: the adapter’s)')

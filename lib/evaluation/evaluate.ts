@@ -2,12 +2,12 @@
 import { LRUCache } from 'lru-cache';
 import { mean } from 'd3-array';
 import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
-import type { Policy } from '../policy/policy.js';
+import type { AnyPolicy } from '../policy/chat.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import type { RolloutOptions } from '../rollout/options.js';
 import { rollOut } from '../rollout/rollout.js';
-import type { Trajectory } from '../rollout/trajectory.js';
+import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import type { Measurement } from './result.js';
@@ -41,7 +41,6 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
   const { graph = [], benchmark, type } = question.metadata;
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);
   const ifGraph = (value: number): number => (graph.length > 0 ? value : NaN);
-  const written = trajectory.segments.filter(({ kind }) => kind === 'policy');
   return {
     questionId: question.id,
     benchmark: benchmark ?? 'unknown',
@@ -62,7 +61,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     coverage: ifGraph(subQuestionRecall(question, searchTurns)),
     evidenceSeen: ifGraph(evidenceRecall(graph, trajectory)),
     criticalPathRatio: ifGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
-    responseTokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0),
+    responseTokens: tokenUsage(trajectory).written,
     searches: searchTurns.map((queries) => [...queries]),
     answer,
   };
@@ -84,7 +83,7 @@ export function createBatches(questions: readonly Question[], batchSize: number)
 
 /** Measurements in the order of the questions. */
 export const evaluatePolicy = (
-  policy: Policy,
+  policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],
   options: EvaluateOptions,
@@ -93,7 +92,7 @@ export const evaluatePolicy = (
 
 /** The results of `keep` for each trajectory, in the order of the questions. */
 export async function answerQuestions<T>(
-  policy: Policy,
+  policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],
   options: EvaluateOptions & { keep: (question: Question, trajectory: Trajectory) => T },

@@ -1,5 +1,6 @@
-/** JSON over HTTP with retries. */
+/** JSON and event streams over HTTP with retries. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { createParser } from 'eventsource-parser';
 
 export interface JsonRequest {
   /** Posted as JSON; without it the request is a GET. */
@@ -23,11 +24,14 @@ export class HttpError extends Error {
   readonly status: number | undefined;
   /** From `Retry-After`. */
   readonly waitMs: number;
+  /** Of the response. */
+  readonly body: string;
 
-  constructor(message: string, { status, waitMs = 0, cause }: Partial<HttpError>) {
+  constructor(message: string, { status, waitMs = 0, body = '', cause }: Partial<HttpError>) {
     super(message, { cause });
     this.status = status;
     this.waitMs = waitMs;
+    this.body = body;
   }
 }
 
@@ -41,16 +45,72 @@ const MAX_WAIT_MS = 60_000;
  * try; Error for a response that is too long or not JSON; the signal's reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
-  const { retries, backOffMs, signal } = request;
+  const { url: shown } = splitCredentials(url);
+  return retry(request, async () => {
+    const chunks: Uint8Array[] = [];
+    await requestBytes(url, request, (bytes) => chunks.push(bytes));
+    return parseJson(shown, Buffer.concat(chunks).toString('utf8'));
+  });
+}
+
+/**
+ * Posts a request that is answered with server-sent events. A try is not repeated once an
+ * event has come.
+ * @param onData called with the data of each event, except the end mark `[DONE]`; awaited
+ * in order
+ * @throws as {@link requestJson}, and whatever `onData` throws
+ */
+export async function requestEvents(
+  url: string,
+  request: JsonRequest & { onData: (data: string) => unknown },
+): Promise<void> {
+  let hasBegun = false;
+  let work = Promise.resolve<unknown>(undefined);
+  const attempt = async (): Promise<void> => {
+    const decoder = new TextDecoder();
+    const parser = createParser({
+      onEvent({ data }) {
+        hasBegun = true;
+        if (data !== '[DONE]') work = work.then(() => request.onData(data));
+      },
+    });
+    await requestBytes(url, request, (bytes) => {
+      parser.feed(decoder.decode(bytes, { stream: true }));
+    });
+    await work;
+  };
+  await retry(request, attempt, () => !hasBegun);
+}
+
+/**
+ * An address without its user and password, and the header that carries them: servers
+ * refuse addresses that contain them, and errors must not show them.
+ */
+export function splitCredentials(address: string): { url: string; authorization?: string } {
+  if (!URL.canParse(address)) return { url: address };
+  const url = new URL(address);
+  const { username, password } = url;
+  if (username === '' && password === '') return { url: address };
+  url.username = url.password = '';
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { url: url.href, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
+async function retry<T>(
+  { retries, backOffMs, signal }: JsonRequest,
+  attempt: () => Promise<T>,
+  mayRepeat = (): boolean => true,
+): Promise<T> {
   for (let numTries = 0; ; numTries++) {
     try {
-      return parseJson(url, await requestText(url, request));
+      return await attempt();
     } catch (error) {
       signal?.throwIfAborted();
       if (
         !(error instanceof HttpError) ||
         !RETRIED_STATUSES.includes(error.status) ||
-        numTries >= retries
+        numTries >= retries ||
+        !mayRepeat()
       )
         throw error;
       const waitMs = Math.max(backOffMs * 2 ** numTries, error.waitMs);
@@ -61,10 +121,13 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
   }
 }
 
-async function requestText(
-  url: string,
+/** The bytes of a response with status 200, as they come. */
+async function requestBytes(
+  address: string,
   { body, token, timeoutMs, maxResponseBytes, signal, server }: JsonRequest,
-): Promise<string> {
+  onBytes: (bytes: Uint8Array) => void,
+): Promise<void> {
+  const { url, authorization } = splitCredentials(address);
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const fail = (cause: unknown): never => {
     const message = timeout?.aborted
@@ -76,27 +139,37 @@ async function requestText(
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
     headers: {
       ...(body && { 'content-type': 'application/json' }),
+      ...(authorization && { authorization }),
       ...(token && { authorization: `Bearer ${token}` }),
     },
     signal: AbortSignal.any([signal, timeout].filter((given) => given !== undefined)),
   }).catch(fail);
-  const chunks: Uint8Array[] = [];
+  const { status, headers } = response;
+  const rejection: Uint8Array[] = [];
   let size = 0;
   const reader = response.body?.getReader();
   for (let read; (read = await reader?.read().catch(fail)) && !read.done;) {
-    chunks.push(read.value);
+    if (status === 200) onBytes(read.value);
+    else rejection.push(read.value);
     if ((size += read.value.byteLength) <= maxResponseBytes) continue;
     void reader!.cancel();
     throw new Error(
       `Expected an answer of at most ${maxResponseBytes} bytes from ${url}. Ask for less at a time.`,
     );
   }
-  const text = Buffer.concat(chunks).toString('utf8');
-  const { status, headers } = response;
-  if (status === 200) return text;
-  const waitMs = 1000 * (Number(headers.get('retry-after')) || 0);
+  if (status === 200) return;
+  const text = Buffer.concat(rejection).toString('utf8');
+  const waitMs = retryAfterMs(headers.get('retry-after'));
   const message = `Expected status 200 from ${url}, but got ${status}: ${excerpt(text)}`;
-  throw new HttpError(message, { status, waitMs });
+  throw new HttpError(message, { status, waitMs, body: text });
+}
+
+/** `Retry-After` has seconds or a date. */
+function retryAfterMs(header: string | null): number {
+  if (header === null) return 0;
+  const seconds = Number(header);
+  const waitMs = Number.isNaN(seconds) ? Date.parse(header) - Date.now() : 1000 * seconds;
+  return Math.max(0, waitMs || 0);
 }
 
 function parseJson(url: string, text: string): unknown {

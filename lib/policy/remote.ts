@@ -1,32 +1,14 @@
-/**
- * Policies on servers: a registry by address, and OpenAI's completions API. vLLM accepts
- * and returns token ids (`return_token_ids`), so nothing is ever tokenised twice. Servers
- * without token ids (llama.cpp, SGLang, `transformers serve`) get text, and their text is
- * tokenised here: good for evaluation, not for training.
- */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import pLimit from 'p-limit';
-import { z } from 'zod';
-import { readJson } from '../io/files.js';
-import { HttpError, requestJson } from '../io/http.js';
+/** Policies on servers: a registry by the beginning of an address. */
 import { createRegistry } from '../registry.js';
-import { openTag } from '../text/tags.js';
-import { readTokenizer } from './model-files.js';
-import type { Generation, Policy, SamplingOptions } from './policy.js';
-
-export interface RemoteOptions {
-  /** The model's name on the server. */
-  model?: string;
-  /** Folder with the model's tokenizer. */
-  tokenizer?: string;
-}
+import type { AnyPolicy } from './chat.js';
+import { openChatPolicy } from './openai-chat.js';
+import { openOpenAiPolicy, type RemoteOptions } from './openai-completions.js';
 
 export interface PolicyKind {
   /** The part of its addresses before the colon. */
   readonly name: string;
   /** @param address the whole address, `NAME:` included */
-  readonly open: (address: string, options: RemoteOptions) => Policy | Promise<Policy>;
+  readonly open: (address: string, options: RemoteOptions) => AnyPolicy | Promise<AnyPolicy>;
 }
 
 const openOverHttp: PolicyKind['open'] = (address, options) =>
@@ -36,6 +18,14 @@ const openOverHttp: PolicyKind['open'] = (address, options) =>
 export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
   { name: 'http', open: openOverHttp },
   { name: 'https', open: openOverHttp },
+  {
+    name: 'chat',
+    open: (address, options) =>
+      openChatPolicy(address.slice('chat:'.length), {
+        ...options,
+        token: process.env.POLICY_TOKEN,
+      }),
+  },
 ]);
 
 /**
@@ -45,222 +35,10 @@ export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
 export async function openRemotePolicy(
   address: string,
   options: RemoteOptions = {},
-): Promise<Policy> {
+): Promise<AnyPolicy> {
   const kind = address.slice(0, Math.max(0, address.indexOf(':')));
   if (POLICY_KINDS.has(kind)) return POLICY_KINDS.get(kind).open(address, options);
   throw new Error(
     `Expected an address that begins with ${POLICY_KINDS.names().join(':, ')}:, but got ${address}. Give a folder with weights as the model.`,
   );
-}
-
-export interface OpenAiOptions extends RemoteOptions {
-  /** Sent as `Authorization: Bearer TOKEN`. */
-  token?: string;
-  /** Most requests in flight at a time; default 256. */
-  maxConcurrency?: number;
-  /**
-   * Timeout of a request, milliseconds; default 240,000 (Node's own limit is 300,000).
-   */
-  timeoutMs?: number;
-  /** Retries of a request when the server is busy, late or unreachable; default 6. */
-  retries?: number;
-  /**
-   * Wait before the first retry, milliseconds, doubled for each further one; default 500.
-   */
-  backOffMs?: number;
-}
-
-const modelsSchema = z.object({
-  data: z.array(
-    z.object({
-      id: z.string(),
-      /** vLLM and SGLang: the folder of the model or the adapter. */
-      root: z.string().nullish(),
-      /** vLLM: an adapter's base model. */
-      parent: z.string().nullish(),
-      max_model_len: z.int().nullish(),
-      /** llama.cpp. */
-      meta: z.object({ n_ctx: z.int().optional(), n_ctx_train: z.int().optional() }).nullish(),
-    }),
-  ),
-});
-type ServedModel = z.infer<typeof modelsSchema>['data'][number];
-
-const choiceSchema = z.object({
-  text: z.string(),
-  finish_reason: z.string().nullish(),
-  token_ids: z.array(z.int()).nullish(),
-  // Other servers use other forms.
-  logprobs: z
-    .object({ token_logprobs: z.array(z.number()) })
-    .optional()
-    .catch(undefined),
-});
-type Choice = z.infer<typeof choiceSchema>;
-const completionSchema = z.object({ choices: z.array(choiceSchema).min(1) });
-
-/**
- * vLLM's own parameters: token ids, text that matches them, and nothing of what
- * generation_config.json may set.
- */
-const VLLM_PARAMS = {
-  return_token_ids: true,
-  logprobs: 0,
-  skip_special_tokens: false,
-  spaces_between_special_tokens: false,
-  top_k: -1,
-  min_p: 0,
-  repetition_penalty: 1,
-};
-
-const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
-
-/** The longest context by the model's config.json, if there is one. */
-async function configuredLength(folder: string): Promise<number | undefined> {
-  const file = join(folder, 'config.json');
-  if (!existsSync(file)) return undefined;
-  return lengthSchema.safeParse(await readJson(file)).data?.max_position_embeddings;
-}
-
-/**
- * A policy on a server with OpenAI's completions API.
- * @param url such as `http://127.0.0.1:8000/v1`
- * @param options.model needed if the server offers several
- * @param options.tokenizer needed unless the server names a folder on this machine
- * @throws Error if there is no such server or model, or the model's tokenizer or longest
- * context is unknown
- */
-export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {}): Promise<Policy> {
-  const base = url.replace(/\/+$/, '');
-  const {
-    token,
-    maxConcurrency = 256,
-    timeoutMs = 240_000,
-    retries = 6,
-    backOffMs = 500,
-  } = options;
-  const limits = { timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26, token };
-  const server = "a server with OpenAI's API";
-  const request = (path: string, body?: object, signal?: AbortSignal): Promise<unknown> =>
-    requestJson(`${base}/${path}`, { ...limits, body, signal, server });
-
-  // A server need not list its models if the model is named.
-  const served = await request('models').then(
-    (answer) => modelsSchema.parse(answer).data,
-    (error: unknown) => {
-      const isAnswered = error instanceof HttpError && error.status !== undefined;
-      if (options.model !== undefined && isAnswered) return [];
-      throw error;
-    },
-  );
-  const model = options.model ?? onlyModel(base, served);
-  const named = served.filter(({ id }) => id === model);
-  const parents = served.filter(({ id }) => named.some(({ parent }) => parent === id));
-  const cards = [...named, ...parents];
-  const folder = options.tokenizer ?? tokenizerFolder(model, cards);
-  const tokenizer = await readTokenizer(folder);
-  const maxLength =
-    cards.flatMap(({ max_model_len: length, meta }) => length ?? meta?.n_ctx ?? [])[0] ??
-    (await configuredLength(folder));
-  if (maxLength === undefined)
-    throw new Error(
-      `Expected the longest context of ${model} from ${base} or from a config.json in ${folder}, but neither has it. Name a folder with both files by --tokenizer.`,
-    );
-
-  const complete = async (body: object, signal?: AbortSignal): Promise<Choice> => {
-    const answer = await request('completions', { model, ...body }, signal);
-    const { data, error } = completionSchema.safeParse(answer);
-    if (data) return data.choices[0];
-    throw new Error(`Expected OpenAI's completions from ${base}, but ${z.prettifyError(error)}`);
-  };
-  const hasIds = await returnsIds(() =>
-    complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
-  );
-  const limit = pLimit(maxConcurrency);
-
-  const continueRow = async (
-    context: readonly number[],
-    row: number,
-    { temperature, topP, maxNewTokens, stop, randoms, signal }: SamplingOptions,
-  ): Promise<Generation> => {
-    const body = {
-      temperature,
-      top_p: topP,
-      max_tokens: maxNewTokens,
-      stop,
-      ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
-    };
-    if (!hasIds) {
-      const prompt = tokenizer.decodeForOthers(context);
-      const choice = await complete({ ...body, prompt }, signal);
-      const text = withStop(choice, stop);
-      return { tokenIds: tokenizer.encode(text), text, finish: finishReason(choice) };
-    }
-    const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
-    const { token_ids: tokenIds, logprobs } = choice;
-    if (!tokenIds) throw new Error(`Expected token ids from ${base}, but this answer has none.`);
-    // A stop text cuts the server's text, not its ids.
-    const text = tokenizer.decode(tokenIds);
-    if (!text.trimStart().startsWith(choice.text.trimStart()))
-      throw new Error(
-        `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one by --tokenizer.`,
-      );
-    // vLLM's log-probs are of the raw logits: right at temperature 1 and for greedy
-    // decoding.
-    const isRaw = temperature === 0 || temperature === 1;
-    const logProbs = isRaw && logprobs ? { logProbs: logprobs.token_logprobs } : {};
-    return { tokenIds, text, finish: finishReason(choice), ...logProbs };
-  };
-  return {
-    name: model,
-    tokenizer,
-    maxLength,
-    overlaps: true,
-    note: hasIds
-      ? `policy: ${model} at ${base}, by token ids`
-      : `policy: ${model} at ${base}, by text only: without token ids its answers can be evaluated and scored, but not trained on`,
-    generate: (contexts, sampling) =>
-      Promise.all(contexts.map((context, row) => limit(() => continueRow(context, row, sampling)))),
-  };
-}
-
-function onlyModel(base: string, served: readonly ServedModel[]): string {
-  if (served.length === 1) return served[0].id;
-  const names = served.map(({ id }) => id).join(', ');
-  throw new Error(
-    `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Name one by --model.`,
-  );
-}
-
-/** The folder on this machine that the server names. */
-function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
-  const folders = [model, ...cards.flatMap(({ root }) => root ?? [])];
-  const folder = folders.find((path) => existsSync(join(path, 'tokenizer.json')));
-  if (folder !== undefined) return folder;
-  throw new Error(
-    `Expected the tokenizer of ${model} on this machine, but it is not in ${folders.join(' or ')}. Name the folder with its tokenizer.json by --tokenizer.`,
-  );
-}
-
-/** Whether a server takes and returns token ids; others reject or ignore them. */
-const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
-  ask().then(
-    ({ token_ids: ids }) => Boolean(ids),
-    (error: unknown) => {
-      if (error instanceof HttpError && [400, 422].includes(error.status!)) return false;
-      throw error;
-    },
-  );
-
-const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =>
-  reason === 'length' ? 'length' : 'stop';
-
-/**
- * The text with the stop text that the API cut off: the closing tag of the open block. A
- * block that the end token cut short looks the same.
- */
-function withStop(choice: Choice, stop: readonly string[]): string {
-  const tag = openTag(choice.text);
-  const cut = stop.find((text) => text === `</${tag}>`);
-  return finishReason(choice) === 'stop' && cut !== undefined ? choice.text + cut : choice.text;
 }

@@ -1,6 +1,6 @@
 /** Answers one question and reports every token, search and segment as it happens. */
 import type { Question } from '../data/question.js';
-import type { Policy } from '../policy/policy.js';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { foldText } from '../retrieval/words.js';
@@ -13,6 +13,8 @@ import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 /** An event on the way to an answer; `elapsedMs` counts from the question. */
 export type AnswerEvent = { elapsedMs: number } & (
   | { kind: 'token'; tokenId: number; text: string; probability: number }
+  /** Text of a chat model as it streams, without tool calls. */
+  | { kind: 'text'; text: string }
   /**
    * A finished segment: `queries` are the sub-queries of a policy segment that searches,
    * `turn` is the search behind an information segment.
@@ -105,14 +107,14 @@ export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => str
  */
 export async function answerQuestion(
   text: string,
-  { policy, retriever }: { policy: Policy; retriever: Retriever },
+  { policy, retriever }: { policy: AnyPolicy; retriever: Retriever },
   { rollout, delayMs, tokensPerSecond, signal }: AskOptions,
   emit: (event: AnswerEvent) => void,
 ): Promise<void> {
   const question: Question = { id: 'playground', question: text, goldenAnswers: [], metadata: {} };
   const start = performance.now();
   const elapsed = (): number => performance.now() - start;
-  const decode = createTextStream(policy.tokenizer);
+  const decode = isChatPolicy(policy) ? null : createTextStream(policy.tokenizer);
   const pace = createPace(tokensPerSecond, signal);
   const { trajectories } = await rollOut(policy, delayRetriever(retriever, delayMs), [question], {
     ...rollout,
@@ -122,8 +124,9 @@ export async function answerQuestion(
     onToken: async ({ tokenId, logProb }) => {
       await pace();
       const probability = Math.exp(logProb);
-      emit({ kind: 'token', tokenId, text: decode(tokenId), probability, elapsedMs: elapsed() });
+      emit({ kind: 'token', tokenId, text: decode!(tokenId), probability, elapsedMs: elapsed() });
     },
+    onText: ({ text }) => emit({ kind: 'text', text, elapsedMs: elapsed() }),
     onSegment: ({ kind, text }, _row, searchTurns) => {
       const queries = kind === 'policy' ? parseQueries(text, rollout) : null;
       const turn = kind === 'information' ? searchTurns[searchTurns.length - 1] : null;

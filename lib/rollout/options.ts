@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Question } from '../data/question.js';
 import { nameSchema } from '../registry.js';
 import { PROMPT_FORMS, PROMPTS } from '../text/prompts.js';
 import type { SamplingOptions } from '../policy/policy.js';
@@ -37,6 +38,12 @@ export const rolloutSchema = z.strictObject({
    */
   reservePerTurn: count.optional(),
 });
+
+/**
+ * Limits for language models, which write sentences and have room for passages of 100
+ * words; the schema's own are those of the small world.
+ */
+export const LANGUAGE_MODEL_LIMITS = { maxNewTokens: 1000, maxInformationTokens: 4000 };
 
 export type RolloutConfig = z.infer<typeof rolloutSchema>;
 /** Before defaults are applied. */

@@ -10,15 +10,14 @@
  */
 import type { Question } from '../data/question.js';
 import type { AnyPolicy } from '../policy/chat.js';
-import type { SamplingOptions } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { searchAll, type SearchCache, type SearchOutcome } from '../retrieval/search.js';
+import { searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, type PrintedResult } from '../text/tags.js';
 import { createDialogue, type Dialogue, type Row } from './dialogue.js';
 import type { RolloutOptions, SimulatedQuery } from './options.js';
-import type { SearchResult, SearchTurn, Segment, Trajectory } from './trajectory.js';
+import type { SearchResult, Segment, Trajectory } from './trajectory.js';
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 

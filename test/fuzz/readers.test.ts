@@ -22,7 +22,7 @@ import { compareHtml } from '../../lib/pages/compare/page.js';
 import { readComparedRuns } from '../../lib/pages/compare/runs.js';
 import { readRun } from '../../lib/pages/run/folder.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
-import { openOpenAiPolicy } from '../../lib/policy/remote.js';
+import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';

@@ -13,7 +13,7 @@ import { loadWorld } from '../../lib/retrieval/world.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { openRemotePolicy } from '../../lib/policy/remote.js';
+import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
@@ -124,7 +124,7 @@ describe.skipIf(vllm === undefined)(
     it(
       'gives them in vLLM, with their log-probabilities',
       async () => {
-        const generations = await (await openRemotePolicy(address)).generate(contexts, sampling());
+        const generations = await (await openOpenAiPolicy(address)).generate(contexts, sampling());
         expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(
           local.map(({ tokenIds }) => tokenIds),
         );

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { openOpenAiPolicy, type OpenAiOptions } from '../../lib/policy/remote.js';
+import { openOpenAiPolicy, type OpenAiOptions } from '../../lib/policy/openai-completions.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import type { Policy, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';

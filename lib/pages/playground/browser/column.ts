@@ -121,7 +121,9 @@ export function createColumn({ name, title }: PlaygroundMethod, tip: HTMLElement
           given === null ? FINISHES[finish as keyof typeof FINISHES] : 'Answer: ',
           h('strong', given),
         );
-      } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
+      } else if (event.kind === 'text')
+        return; // chat models do not run in the browser
+      else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
       else if (event.segment === 'policy') endTurn(event.queries);
       else if (event.segment === 'information') {
         const cards = shownResults(event.turn!, event.text).map(resultMarkup);

@@ -1,0 +1,300 @@
+/**
+ * Any model behind OpenAI's chat completions API, with tool calls where the server offers
+ * them, otherwise with the paper's tags in chat messages.
+ */
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { HttpError, requestEvents, requestJson, splitCredentials } from '../io/http.js';
+import { searchTool, type AssistantMessage, type Message } from '../text/messages.js';
+import type { PromptForm } from '../text/prompts.js';
+import { openTag } from '../text/tags.js';
+import { ContextFullError, type ChatPolicy, type Reply, type ReplyOptions } from './chat.js';
+import type { OpenAiOptions } from './openai-completions.js';
+
+const text = z
+  .string()
+  .nullish()
+  .transform((value) => value ?? undefined);
+
+const messageSchema = z.object({
+  content: text,
+  /** vLLM, DeepSeek; OpenRouter has `reasoning`. */
+  reasoning_content: text,
+  reasoning: text,
+  tool_calls: z
+    .array(z.object({ id: text, function: z.object({ name: z.string(), arguments: z.string() }) }))
+    .nullish(),
+});
+
+/** Of a stream: calls come in pieces that belong to the call of an index. */
+const deltaSchema = messageSchema.extend({
+  tool_calls: z
+    .array(
+      z.object({
+        index: z.int().min(0).max(1000).default(0),
+        id: text,
+        function: z.object({ name: text, arguments: text }).partial().optional(),
+      }),
+    )
+    .nullish(),
+});
+
+const usageSchema = z
+  .object({ prompt_tokens: z.number(), completion_tokens: z.number() })
+  .transform(({ prompt_tokens: read, completion_tokens: written }) => ({ read, written }))
+  .nullish()
+  .catch(undefined);
+
+const finishReason = z.string().nullish();
+const completionSchema = z.object({
+  choices: z.array(z.object({ message: messageSchema, finish_reason: finishReason })).min(1),
+  usage: usageSchema,
+});
+const chunkSchema = z.object({
+  choices: z.array(z.object({ delta: deltaSchema, finish_reason: finishReason })).default([]),
+  usage: usageSchema,
+});
+
+/** A reply as the server gives it, whole or gathered from a stream. */
+type RawReply = z.infer<typeof completionSchema>['choices'][number] & Pick<Reply, 'usage'>;
+
+const errorSchema = z.object({
+  error: z.object({
+    message: z.string().default(''),
+    param: z.string().nullish(),
+    code: z.union([z.string(), z.number()]).nullish(),
+  }),
+});
+
+/** What a server says of a request that it refuses. */
+function refusal(error: unknown): { message: string; param?: string; code?: string } | null {
+  if (!(error instanceof HttpError) || ![400, 404, 422, 500, 501].includes(error.status!))
+    return null;
+  try {
+    const { message, param, code } = errorSchema.parse(JSON.parse(error.body)).error;
+    return { message, param: param ?? undefined, code: String(code ?? '') };
+  } catch {
+    return { message: error.body };
+  }
+}
+
+/** Parameters that some servers or models refuse; answers are then their own defaults. */
+const OPTIONAL_PARAMS = ['temperature', 'top_p', 'stop', 'seed', 'parallel_tool_calls'];
+
+/** What a server takes, found by one request. */
+interface Abilities {
+  hasTools: boolean;
+  /** `max_completion_tokens` for OpenAI's reasoning models. */
+  lengthParam: 'max_tokens' | 'max_completion_tokens';
+  dropped: Set<string>;
+}
+
+export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
+  /** `tools` calls tools, another form writes tags; default: tools if the server takes them. */
+  promptForm?: PromptForm;
+}
+
+/**
+ * A policy on a server with OpenAI's chat completions API. One request at the start finds
+ * out whether the server takes tools and which parameters it refuses.
+ * @param url such as `https://HOST/v1`
+ * @param options.model the model's name; needed if the server lists several or none
+ * @throws Error if there is no such server or model
+ */
+export async function openChatPolicy(
+  url: string,
+  options: OpenAiChatOptions = {},
+): Promise<ChatPolicy> {
+  const base = url.replace(/\/+$/, '');
+  const shown = splitCredentials(base).url;
+  const {
+    token,
+    maxConcurrency = 256,
+    timeoutMs = 240_000,
+    retries = 6,
+    backOffMs = 500,
+  } = options;
+  const server = "a server with OpenAI's chat completions API";
+  const limits = { timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26, token, server };
+  const model = options.model ?? (await onlyModel());
+
+  async function onlyModel(): Promise<string> {
+    const answer = await requestJson(`${base}/models`, limits);
+    const listed = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer).data;
+    if (listed.length === 1) return listed[0].id;
+    const names = listed.map(({ id }) => id).slice(0, 20);
+    throw new Error(
+      `Expected one model at ${shown}, but there ${names.length === 0 ? 'is none' : `are ${names.join(', ')}`}. Name one by --model.`,
+    );
+  }
+
+  const abilities: Abilities = {
+    hasTools: (options.promptForm ?? 'tools') === 'tools',
+    lengthParam: 'max_tokens',
+    dropped: new Set(),
+  };
+  const createBody = (
+    messages: readonly Message[],
+    { temperature, topP, maxNewTokens, stop, seed, tools, parallelToolCalls }: ReplyOptions,
+  ): object => {
+    const body = {
+      model,
+      messages,
+      temperature,
+      top_p: topP,
+      [abilities.lengthParam]: maxNewTokens,
+      ...(stop.length > 0 && { stop }),
+      ...(seed !== undefined && { seed }),
+      ...(tools.length > 0 && { tools, parallel_tool_calls: parallelToolCalls }),
+    };
+    return Object.fromEntries(Object.entries(body).filter(([key]) => !abilities.dropped.has(key)));
+  };
+
+  const post = async (body: object, signal?: AbortSignal): Promise<RawReply> => {
+    const answer = await requestJson(`${base}/chat/completions`, { ...limits, body, signal });
+    const { data, error } = completionSchema.safeParse(answer);
+    if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
+    throw new Error(`Expected a chat completion from ${shown}, but ${z.prettifyError(error)}`);
+  };
+
+  const stream = async (
+    body: object,
+    onText: NonNullable<ReplyOptions['onText']>,
+    signal?: AbortSignal,
+  ): Promise<RawReply> => {
+    const reply = emptyReply();
+    const onData = async (data: string): Promise<void> => {
+      const { choices, usage } = chunkSchema.parse(JSON.parse(data));
+      if (usage) reply.usage = usage;
+      for (const choice of choices) {
+        if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
+        addDelta(reply.message, choice.delta);
+        if (choice.delta.content) await onText(choice.delta.content);
+      }
+    };
+    await requestEvents(`${base}/chat/completions`, {
+      ...limits,
+      body: { ...body, stream: true, stream_options: { include_usage: true } },
+      signal,
+      onData,
+    });
+    return reply;
+  };
+
+  await probe(abilities, {
+    isRequired: options.promptForm === 'tools',
+    send: () =>
+      post(
+        createBody([{ role: 'user', content: 'Say yes.' }], {
+          temperature: 0,
+          topP: 1,
+          maxNewTokens: 16,
+          stop: abilities.hasTools ? [] : ['</search>'],
+          tools: abilities.hasTools ? [searchTool({ splitQueries: true })] : [],
+          parallelToolCalls: true,
+        }),
+      ),
+  });
+
+  const limit = pLimit(maxConcurrency);
+  const reply: ChatPolicy['reply'] = (messages, replyOptions) =>
+    limit(async () => {
+      const { stop, signal, onText } = replyOptions;
+      const body = createBody(messages, replyOptions);
+      const raw = await (onText ? stream(body, onText, signal) : post(body, signal)).catch(
+        (error: unknown) => {
+          const { message = '', code } = refusal(error) ?? {};
+          if (code === 'context_length_exceeded' || /context (length|window|size)/i.test(message))
+            throw new ContextFullError(message, { cause: error });
+          throw error;
+        },
+      );
+      return readReply(raw, stop);
+    });
+
+  const { hasTools, dropped } = abilities;
+  const form = hasTools ? 'with tool calls' : 'with tags in messages';
+  const ignored = dropped.size > 0 ? `; it refuses ${[...dropped].join(', ')}` : '';
+  return {
+    name: model,
+    promptForm: hasTools ? 'tools' : 'chat',
+    note: `policy: ${model} at ${shown}, ${form}${ignored}`,
+    overlaps: true,
+    reply,
+  };
+}
+
+/** Sends a request until the server takes its form. */
+async function probe(
+  abilities: Abilities,
+  { send, isRequired }: { send: () => Promise<unknown>; isRequired: boolean },
+): Promise<void> {
+  for (let numTries = 0; numTries < 2 + OPTIONAL_PARAMS.length; numTries++) {
+    try {
+      await send();
+      return;
+    } catch (error) {
+      const refused = refusal(error);
+      if (!refused) throw error;
+      const { message, param } = refused;
+      const named = OPTIONAL_PARAMS.find(
+        (name) => !abilities.dropped.has(name) && (param === name || message.includes(`'${name}'`)),
+      );
+      if (abilities.lengthParam === 'max_tokens' && message.includes('max_completion_tokens'))
+        abilities.lengthParam = 'max_completion_tokens';
+      else if (named !== undefined) abilities.dropped.add(named);
+      else if (abilities.hasTools && !isRequired && /tool|function/i.test(`${param} ${message}`))
+        abilities.hasTools = false;
+      else throw error;
+    }
+  }
+}
+
+const emptyReply = (): RawReply => ({
+  message: {
+    content: undefined,
+    reasoning_content: undefined,
+    reasoning: undefined,
+    tool_calls: undefined,
+  },
+  finish_reason: null,
+});
+
+/** Adds a piece of a stream to its message. */
+function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchema>): void {
+  for (const key of ['content', 'reasoning_content', 'reasoning'] as const)
+    if (delta[key]) message[key] = (message[key] ?? '') + delta[key];
+  for (const { index, id, function: part } of delta.tool_calls ?? []) {
+    const calls = (message.tool_calls ??= []);
+    const call = (calls[index] ??= { id: undefined, function: { name: '', arguments: '' } });
+    call.id ??= id;
+    call.function.name += part?.name ?? '';
+    call.function.arguments += part?.arguments ?? '';
+  }
+}
+
+/** @param stop texts that the API may have cut off the end */
+function readReply(
+  { message, finish_reason: finish, usage }: RawReply,
+  stop: readonly string[],
+): Reply {
+  const { content, reasoning_content, reasoning, tool_calls: calls } = message;
+  const thought = reasoning_content ?? reasoning;
+  const read: AssistantMessage = {
+    role: 'assistant',
+    content: content === undefined ? null : finish === 'length' ? content : closeTag(content, stop),
+    ...(thought !== undefined && { reasoning_content: thought }),
+    ...(calls?.length && {
+      tool_calls: calls
+        .filter((call) => call !== undefined)
+        .map((call, i) => ({ ...call, id: call.id ?? `call-${i}`, type: 'function' as const })),
+    }),
+  };
+  return { message: read, ...(usage && { usage }) };
+}
+
+/** Restores a stop text that was cut off: the closing tag of the open block. */
+function closeTag(content: string, stop: readonly string[]): string {
+  const tag = openTag(content);
+  return tag !== undefined && stop.includes(`</${tag}>`) ? `${content}</${tag}>` : content;
+}

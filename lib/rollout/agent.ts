@@ -1,0 +1,127 @@
+/** A search agent for one's own program: a question in, events and an answer out. */
+import pLimit from 'p-limit';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import { parseBlocks, parseInformation } from '../text/tags.js';
+import { answerQuestion, type AnswerEvent } from './answer.js';
+import { LANGUAGE_MODEL_LIMITS, rolloutSchema, type RolloutConfig } from './options.js';
+import type { Trajectory } from './trajectory.js';
+
+/** A passage as the policy saw it. */
+export interface ShownPassage {
+  id: string;
+  title: string;
+  text: string;
+  score: number;
+}
+
+export type AgentEvent =
+  /** What the policy writes, as it comes; policies that do not stream give none. */
+  | { type: 'text'; text: string }
+  | { type: 'thought'; text: string }
+  /** The sub-queries of a turn, which are searched at the same time. */
+  | { type: 'search'; queries: string[] }
+  /** One per sub-query, in order; `error` if its search failed. */
+  | { type: 'passages'; query: string; passages: ShownPassage[]; error?: string }
+  /** The last event; `answer` is null if the policy ran out of turns or room. */
+  | { type: 'answer'; answer: string | null; trajectory: Trajectory };
+
+export interface SearchAgentOptions {
+  policy: AnyPolicy;
+  retriever: Retriever;
+  /** Whether a turn may have several sub-queries; default true. */
+  isParallel?: boolean;
+  /** Changes of the rollout's settings, such as `topK` and `maxSearchTurns`. */
+  rollout?: Partial<RolloutConfig>;
+  /**
+   * Most questions answered at a time; others wait. Default 8, or 1 for a local model.
+   */
+  maxConcurrency?: number;
+}
+
+export interface SearchAgent {
+  /**
+   * Answers a question; leaving the loop early stops it.
+   * @throws what the policy throws, and the signal's reason
+   */
+  ask: (question: string, options?: { signal?: AbortSignal }) => AsyncIterable<AgentEvent>;
+}
+
+/** An agent that answers with any policy from any retriever. */
+export function createSearchAgent({
+  policy,
+  retriever,
+  isParallel = true,
+  rollout: changes,
+  maxConcurrency = policy.overlaps ? 8 : 1,
+}: SearchAgentOptions): SearchAgent {
+  const rollout = rolloutSchema.parse({
+    ...LANGUAGE_MODEL_LIMITS,
+    prompt: isParallel ? 'parallel' : 'search-r1',
+    splitQueries: isParallel,
+    promptForm: promptForm(policy),
+    ...changes,
+  });
+  const limit = pLimit(maxConcurrency);
+  return {
+    async *ask(question, { signal } = {}) {
+      const left = new AbortController();
+      const options = {
+        rollout,
+        delayMs: 0,
+        tokensPerSecond: 0,
+        signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
+      };
+      const events = new ReadableStream<AgentEvent>({
+        async start(controller) {
+          await limit(() =>
+            answerQuestion(question, { policy, retriever }, options, (event) => {
+              if (!left.signal.aborted)
+                for (const shown of agentEvents(event)) controller.enqueue(shown);
+            }),
+          );
+          controller.close();
+        },
+      }).getReader();
+      try {
+        for (let read; !(read = await events.read()).done;) yield read.value;
+      } finally {
+        left.abort();
+      }
+    },
+  };
+}
+
+function promptForm(policy: AnyPolicy): RolloutConfig['promptForm'] {
+  if (isChatPolicy(policy)) return policy.promptForm;
+  return policy.tokenizer.encodeChat ? 'chat' : 'full';
+}
+
+function agentEvents(event: AnswerEvent): AgentEvent[] {
+  if (event.kind === 'token' || event.kind === 'text') return [{ type: 'text', text: event.text }];
+  if (event.kind === 'end') {
+    const { trajectory } = event;
+    return [{ type: 'answer', answer: trajectory.answer, trajectory }];
+  }
+  const { segment, text, queries, turn } = event;
+  if (segment === 'policy') {
+    const thoughts = parseBlocks(text).filter(({ tag, body }) => tag === 'think' && body.trim());
+    return [
+      ...thoughts.map(({ body }): AgentEvent => ({ type: 'thought', text: body.trim() })),
+      ...(queries ? [{ type: 'search' as const, queries }] : []),
+    ];
+  }
+  if (!turn) return [];
+  const printed = parseInformation(text);
+  return turn.queries.map((query, i) => {
+    const [result, shown] = [turn.results[i], printed[i]];
+    if (result.status === 'failed')
+      return { type: 'passages', query, passages: [], error: result.detail ?? result.reason };
+    const texts = shown?.status === 'ok' ? shown.passages : [];
+    const passages = result.passages.map((passage, j) => ({
+      ...passage,
+      text: texts[j]?.text ?? '',
+    }));
+    return { type: 'passages', query, passages };
+  });
+}
