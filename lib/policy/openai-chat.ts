@@ -90,7 +90,7 @@ interface Abilities {
 }
 
 export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
-  /** `tools` calls tools, another form writes tags; default: tools if the server takes them. */
+  /** Default: tools if the server takes them; forms other than `tools` write tags. */
   promptForm?: PromptForm;
 }
 

@@ -163,10 +163,13 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
     };
     if (!hasIds) {
-      const prompt = tokenizer.decodeForOthers(context);
+      // Servers put the begin token before a text by themselves.
+      const text = tokenizer.decodeForOthers(context);
+      const { beginToken = '' } = tokenizer;
+      const prompt = text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
       const choice = await complete({ ...body, prompt }, signal);
-      const text = withStop(choice, stop);
-      return { tokenIds: tokenizer.encode(text), text, finish: finishReason(choice) };
+      const written = withStop(choice, stop);
+      return { tokenIds: tokenizer.encode(written), text: written, finish: finishReason(choice) };
     }
     const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
     const { token_ids: tokenIds, logprobs } = choice;

@@ -47,6 +47,10 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
     .filter((token) => [...token].length > 1);
 }
 
+/** The text of the token that begins a document, if there is one. */
+export const beginToken = (tokenizerConfig: unknown): string | undefined =>
+  parseConfig(tokenizerConfig).bos_token ?? undefined;
+
 /** Renders a user message up to the model's answer. */
 export type ChatTemplate = (message: string) => string;
 

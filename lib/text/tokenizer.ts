@@ -1,7 +1,7 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { max } from 'd3-array';
 import { z } from 'zod';
-import { chatTemplate, specialTokens } from './chat.js';
+import { beginToken, chatTemplate, specialTokens } from './chat.js';
 
 /** The used part of the package, whose types do not resolve under NodeNext. */
 interface HuggingFaceTokenizer {
@@ -35,6 +35,8 @@ export interface Tokenizer {
 export interface FileTokenizer extends Tokenizer {
   /** Special tokens around a text, such as [CLS] and [SEP]; not added by `encode`. */
   around: { before: number[]; after: number[] };
+  /** Text of the token that begins a document, such as `<s>`, if there is one. */
+  beginToken?: string;
   /**
    * Text for a server that parses special tokens: ordinary tokens that spell a special
    * token's name get a space inside, special tokens keep their name.
@@ -160,6 +162,7 @@ export function createTokenizer(
     ...(template && { encodeChat: (message) => encodeChat(template(message), message.trim()) }),
     decode,
     decodeForOthers,
+    beginToken: beginToken(tokenizerConfig),
     tokenId: (token) => tokenizer.token_to_id(token),
     vocabSize: 1 + (max(ids) ?? -1),
   };

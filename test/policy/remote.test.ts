@@ -1,3 +1,4 @@
+import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
@@ -12,6 +13,7 @@ import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { STOP_STRINGS } from '../../lib/text/tags.js';
 import { readFixture } from '../fixtures/read.js';
+import { temporaryFolder } from '../folder.js';
 import { CHARACTERS, scriptedPolicy } from '../rollout/scripted-policy.js';
 import { startVllmStandIn, type CompletionRequest } from './vllm-stand-in.js';
 
@@ -204,6 +206,22 @@ describe('a server without token ids', () => {
     const context = [...tokenizer.encode('Who?'), tokenizer.tokenId('<eos>')!, ...passage];
     await policy.generate([context], sampling([context]));
     expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
+  });
+
+  it('puts the begin token before the text itself', async () => {
+    const other = temporaryFolder();
+    for (const file of ['tokenizer.json', 'config.json'])
+      await copyFile(join(folder, file), join(other, file));
+    await writeFile(join(other, 'tokenizer_config.json'), '{ "bos_token": "<eos>" }');
+    const { server, policy } = await openStandIn(
+      saying(SAID),
+      { isTextOnly: 'keeps stop' },
+      { tokenizer: other },
+    );
+    const { tokenizer } = local;
+    const context = [tokenizer.tokenId('<eos>')!, ...tokenizer.encode('Who?')];
+    await policy.generate([context], sampling([context]));
+    expect(server.requests.at(-1)!.prompt).toBe('Who?');
   });
 
   it('gets no stop text added if none was cut', async () => {

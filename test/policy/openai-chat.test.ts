@@ -1,0 +1,133 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ContextFullError, requireTokenIds, type ReplyOptions } from '../../lib/policy/chat.js';
+import { openChatPolicy, type OpenAiChatOptions } from '../../lib/policy/openai-chat.js';
+import { openRemotePolicy } from '../../lib/policy/remote.js';
+import { searchTool } from '../../lib/text/messages.js';
+import { STOP_STRINGS } from '../../lib/text/tags.js';
+import { call, refuse, say, startChatStandIn } from './chat-stand-in.js';
+
+type StandIn = Awaited<ReturnType<typeof startChatStandIn>>;
+let server: StandIn;
+afterEach(() => server.close());
+
+async function start(...args: Parameters<typeof startChatStandIn>): Promise<StandIn> {
+  return (server = await startChatStandIn(...args));
+}
+const open = (more: OpenAiChatOptions = {}) =>
+  openChatPolicy(server.api, { retries: 2, backOffMs: 1, ...more });
+
+const OPTIONS: ReplyOptions = {
+  temperature: 0,
+  topP: 1,
+  maxNewTokens: 20,
+  stop: [],
+  tools: [searchTool({ splitQueries: true })],
+  parallelToolCalls: true,
+};
+const QUESTION = [{ role: 'user' as const, content: 'Who?' }];
+
+describe('openChatPolicy', () => {
+  it('sends tools and returns calls with usage', async () => {
+    await start(() => call({ queries: ['a', 'b'] }));
+    const policy = await open({ token: 'secret' });
+    expect(policy).toMatchObject({ name: 'scripted', promptForm: 'tools' });
+    expect(await policy.reply(QUESTION, OPTIONS)).toEqual({
+      message: call({ queries: ['a', 'b'] }),
+      usage: { read: 10, written: 2 },
+    });
+    expect(server.requests.at(-1)).toMatchObject({
+      model: 'scripted',
+      messages: QUESTION,
+      tools: OPTIONS.tools,
+      parallel_tool_calls: true,
+      max_tokens: 20,
+    });
+    expect(new Set(server.tokens)).toEqual(new Set(['Bearer secret']));
+  });
+
+  it.each([
+    ['a call', call({ queries: ['a', 'b'] }, { query: 'c' })],
+    ['text', say('It is Rome, of course. Überall')],
+  ])('streams the same message: %s', async (_, message) => {
+    await start(() => message);
+    const policy = await open();
+    const parts: string[] = [];
+    const onText = (text: string) => void parts.push(text);
+    const streamed = await policy.reply(QUESTION, { ...OPTIONS, onText });
+    expect(streamed).toEqual(await policy.reply(QUESTION, OPTIONS));
+    expect(parts.join('')).toBe(message.content ?? '');
+  });
+
+  it('writes tags where the server refuses tools, and restores the stop text', async () => {
+    await start(
+      ({ tools }) =>
+        tools
+          ? refuse(400, { message: '"auto" tool choice requires --enable-auto-tool-choice' })
+          : say('<think> a </think><search> b '),
+      { seesProbe: true },
+    );
+    const policy = await open();
+    expect(policy.promptForm).toBe('chat');
+    const options = { ...OPTIONS, tools: [], stop: STOP_STRINGS };
+    expect((await policy.reply(QUESTION, options)).message.content).toBe(
+      '<think> a </think><search> b </search>',
+    );
+    await expect(open({ promptForm: 'tools' })).rejects.toThrow('enable-auto-tool-choice');
+  });
+
+  it('leaves out parameters that the model refuses', async () => {
+    await start(
+      (request) => {
+        if ('max_tokens' in request)
+          return refuse(400, { param: 'max_tokens', message: 'Use max_completion_tokens.' });
+        if ('temperature' in request)
+          return refuse(400, { param: 'temperature', message: 'Unsupported value.' });
+        return say('yes');
+      },
+      { seesProbe: true },
+    );
+    const policy = await open();
+    expect(policy.note).toContain('temperature');
+    await policy.reply(QUESTION, OPTIONS);
+    expect(server.requests.at(-1)).toMatchObject({ max_completion_tokens: 20, top_p: 1 });
+    expect(server.requests.at(-1)).not.toHaveProperty('temperature');
+  });
+
+  it('names a context that is full, and other refusals', async () => {
+    let code = 'context_length_exceeded';
+    await start(() => refuse(400, { code, message: 'No.' }));
+    const policy = await open();
+    await expect(policy.reply(QUESTION, OPTIONS)).rejects.toThrow(ContextFullError);
+    code = 'invalid';
+    await expect(policy.reply(QUESTION, OPTIONS)).rejects.not.toThrow(ContextFullError);
+  });
+
+  it('retries a busy server', async () => {
+    let tries = 0;
+    await start(() => (++tries < 3 ? refuse(429, {}) : say('Rome')));
+    expect((await (await open()).reply(QUESTION, OPTIONS)).message.content).toBe('Rome');
+  });
+
+  it('stops when aborted', async () => {
+    await start(() => new Promise(() => undefined));
+    const policy = await open();
+    const signal = AbortSignal.timeout(50);
+    await expect(policy.reply(QUESTION, { ...OPTIONS, signal })).rejects.toThrow(/timeout/);
+  });
+
+  it('sends a password of the address as a header, and shows it nowhere', async () => {
+    await start(() => refuse(500, { message: 'broken' }), { seesProbe: true });
+    const address = server.api.replace('http://', 'http://me:secret@');
+    const error = (await openChatPolicy(address).catch((reason: unknown) => reason)) as Error;
+    expect(error.message).toContain('500');
+    expect(error.message).not.toContain('secret');
+    expect(server.tokens[0]).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
+  });
+
+  it('is what addresses that begin with chat: open, without token ids', async () => {
+    await start(() => say('yes'));
+    const policy = await openRemotePolicy(`chat:${server.api}`, { promptForm: 'full' });
+    expect(policy).toMatchObject({ promptForm: 'chat' });
+    expect(() => requireTokenIds(policy, 'training')).toThrow(/token ids for training/);
+  });
+});

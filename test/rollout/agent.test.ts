@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { textPolicy, toolPolicy } from '../../lib/policy/chat.js';
+import { createSearchAgent, type AgentEvent } from '../../lib/rollout/agent.js';
+import { call, say } from '../policy/chat-stand-in.js';
+import { library } from './play.js';
+import { scriptedPolicy } from './scripted-policy.js';
+
+const twoTurns = () =>
+  toolPolicy(async (messages, { onText }) => {
+    await onText?.('...');
+    return {
+      message:
+        messages.length === 1
+          ? { ...call({ queries: ['X', 'Y'] }), content: 'Both.' }
+          : say('gold'),
+    };
+  });
+
+async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
+  const all = [];
+  for await (const event of events) all.push(event);
+  return all;
+}
+
+describe('createSearchAgent', () => {
+  it('gives thoughts, searches, passages and the answer in order', async () => {
+    const agent = createSearchAgent({ policy: twoTurns(), retriever: library() });
+    const events = await collect(agent.ask('who?'));
+    expect(events.filter(({ type }) => type !== 'text')).toMatchObject([
+      { type: 'thought', text: 'Both.' },
+      { type: 'search', queries: ['X', 'Y'] },
+      { type: 'passages', query: 'X', passages: [{ title: 'X', text: 'All about X.', score: 2 }] },
+      { type: 'passages', query: 'Y', passages: [{ title: 'Y' }] },
+      { type: 'answer', answer: 'gold', trajectory: { modelCalls: 2 } },
+    ]);
+    expect(events[0]).toEqual({ type: 'text', text: '...' });
+  });
+
+  it('takes a policy with token ids', async () => {
+    const policy = scriptedPolicy({ 'who?': ['<think> a </think><answer> b </answer>'] }, 5000);
+    const agent = createSearchAgent({ policy, retriever: library() });
+    expect((await collect(agent.ask('who?'))).at(-1)).toMatchObject({ answer: 'b' });
+  });
+
+  it('says why a search failed', async () => {
+    const retriever = { name: 'broken', retrieve: () => Promise.reject(new Error('no index')) };
+    const agent = createSearchAgent({ policy: twoTurns(), retriever });
+    expect(await collect(agent.ask('who?'))).toContainEqual({
+      type: 'passages',
+      query: 'X',
+      passages: [],
+      error: 'no index',
+    });
+  });
+
+  it('rejects with the policy’s error and the signal’s reason', async () => {
+    const broken = textPolicy(() => Promise.reject(new Error('no key')));
+    const agent = createSearchAgent({ policy: broken, retriever: library() });
+    await expect(collect(agent.ask('who?'))).rejects.toThrow('no key');
+    const signal = AbortSignal.abort(new Error('enough'));
+    const other = createSearchAgent({ policy: twoTurns(), retriever: library() });
+    await expect(collect(other.ask('who?', { signal }))).rejects.toThrow('enough');
+  });
+
+  it('stops when its reader leaves, and answers a limited number at a time', async () => {
+    let [active, most] = [0, 0];
+    const policy = textPolicy(
+      async (_, { signal }) => {
+        most = Math.max(most, ++active);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        active--;
+        signal!.throwIfAborted();
+        return '<think> a </think><search> X </search>';
+      },
+      { maxConcurrency: 100 },
+    );
+    const agent = createSearchAgent({
+      policy,
+      retriever: library(),
+      maxConcurrency: 2,
+      rollout: { maxSearchTurns: 2 },
+    });
+    for await (const event of agent.ask('who?')) if (event.type === 'search') break;
+    await Promise.all(['a?', 'b?', 'c?'].map((question) => collect(agent.ask(question))));
+    expect(most).toBeLessThanOrEqual(2);
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { ContextFullError, textPolicy, toolPolicy } from '../../lib/policy/chat.js';
+import { createRandom } from '../../lib/random.js';
+import type { RolloutOptions } from '../../lib/rollout/options.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { printTrajectory, tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
+import type { AssistantMessage, Message } from '../../lib/text/messages.js';
+import { formatFault } from '../../lib/text/response.js';
+import { call, say } from '../policy/chat-stand-in.js';
+import { ANSWER, ask, found, kinds, library, OPTIONS, SEARCH } from './play.js';
+
+/** Rolls out one question with a model that gives these messages in turn. */
+async function converse(
+  replies: readonly AssistantMessage[],
+  more: Partial<RolloutOptions> = {},
+): Promise<{ trajectory: Trajectory; seen: Message[][]; calls: string[][] }> {
+  const seen: Message[][] = [];
+  const policy = toolPolicy(async (messages) => {
+    seen.push([...messages]);
+    return { message: replies[seen.length - 1], usage: { read: 10 * seen.length, written: 1 } };
+  });
+  const retriever = library();
+  const options = { ...OPTIONS, promptForm: 'tools' as const, ...more };
+  const randoms = [createRandom(1)];
+  const { trajectories } = await rollOut(policy, retriever, [ask('who?')], { ...options, randoms });
+  return { trajectory: trajectories[0], seen, calls: retriever.calls };
+}
+
+describe('a rollout with tool calls', () => {
+  it('searches for all calls of a message in one turn', async () => {
+    const { trajectory, seen, calls } = await converse([
+      call({ queries: ['X', 'Y'] }, { query: 'Z' }),
+      say('It is X. <answer> gold </answer>'),
+    ]);
+    expect(calls).toEqual([['X', 'Y', 'Z']]);
+    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'information', 'policy']);
+    expect(trajectory).toMatchObject({ answer: 'gold', modelCalls: 2, finish: 'answer' });
+    expect(trajectory.searchTurns.map(({ queries }) => queries)).toEqual([['X', 'Y', 'Z']]);
+    expect(trajectory.segments[2].text).toBe(found('X', 'Y', 'Z'));
+    expect(formatFault(trajectory.segments)).toBeNull();
+    const [, assistant, ...results] = seen[1];
+    expect(assistant).toMatchObject({ tool_calls: [{}, {}] });
+    expect(results).toMatchObject([
+      { role: 'tool', tool_call_id: 'call-0', content: expect.stringMatching(/X[^]*Y/) as string },
+      { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('Z') as string },
+    ]);
+    expect(tokenUsage(trajectory)).toEqual({ read: 30, written: 2 });
+  });
+
+  it('offers one query at a time to Search-R1', async () => {
+    const { calls, seen } = await converse([call({ query: 'X' }, { query: 'Y' }), say('gold')], {
+      prompt: 'search-r1',
+      splitQueries: false,
+    });
+    expect(calls).toEqual([['X']]);
+    expect(seen[1].at(-1)).toMatchObject({ tool_call_id: 'call-1', content: /^Y\nNot searched/ });
+  });
+
+  it('answers an invalid call, and a message that says nothing', async () => {
+    const { trajectory, seen } = await converse([call({ text: 'X' }), say(''), say('gold')]);
+    expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'notice', 'policy']);
+    expect(seen[1].at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'call-0' });
+    expect(seen[2].at(-1)).toMatchObject({ role: 'user', content: /tool `search`/ });
+    expect(trajectory.answer).toBe('gold');
+  });
+
+  it('keeps within the queries of a turn', async () => {
+    const { calls, seen } = await converse([call({ queries: ['X', 'Y'] }), say('gold')], {
+      maxSubQueries: 1,
+    });
+    expect(calls).toEqual([['X']]);
+    expect(seen[1].at(-1)).toMatchObject({ content: /Y\nNot searched/ });
+  });
+
+  it('drops passages that are too long together', async () => {
+    const many = library();
+    const two = {
+      ...many,
+      retrieve: async (queries: readonly string[]) => {
+        const found = await many.retrieve(queries, { topK: 1 });
+        return found.map(([one]) => [one, one]);
+      },
+    };
+    const results = async (maxInformationTokens: number) => {
+      const policy = toolPolicy(async (messages) => ({
+        message: messages.length === 1 ? call({ query: 'X' }) : say('gold'),
+      }));
+      const options = { ...OPTIONS, promptForm: 'tools' as const, topK: 2, maxInformationTokens };
+      const { trajectories } = await rollOut(policy, two, [ask('who?')], {
+        ...options,
+        randoms: [createRandom(1)],
+      });
+      return trajectories[0].searchTurns[0].results[0];
+    };
+    expect(await results(1000)).toMatchObject({ passages: [{}, {}] });
+    expect(await results(1)).toMatchObject({ passages: [{}], numLeftOut: 1 });
+  });
+
+  it('ends where the context is full', async () => {
+    const policy = toolPolicy(() => Promise.reject(new ContextFullError('full')));
+    const options = { ...OPTIONS, promptForm: 'tools' as const, randoms: [createRandom(1)] };
+    const { trajectories } = await rollOut(policy, library(), [ask('who?')], options);
+    expect(trajectories[0]).toMatchObject({ finish: 'length', answer: null, modelCalls: 0 });
+  });
+
+  it('is read back from its line', async () => {
+    const { trajectory } = await converse([call({ queries: ['X', 'Y'] }), say('gold')]);
+    const line = parseTrajectory(JSON.parse(printTrajectory(trajectory)));
+    expect(line).toMatchObject({
+      answer: 'gold',
+      searchTurns: trajectory.searchTurns,
+      segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),
+    });
+  });
+});
+
+describe('a rollout with tags in messages', () => {
+  it('reads the paper’s tags and answers with user messages', async () => {
+    const seen: Message[][] = [];
+    const replies = ['no action', `${SEARCH} and more`, ANSWER];
+    const policy = textPolicy(async (messages, { stop }) => {
+      expect(stop).toContain('</search>');
+      seen.push([...messages]);
+      return replies[seen.length - 1];
+    });
+    const options = { ...OPTIONS, promptForm: 'chat' as const, randoms: [createRandom(1)] };
+    const { trajectories } = await rollOut(policy, library(), [ask('who?')], options);
+    expect(trajectories[0].answer).toBe('gold');
+    expect(seen.at(-1)!.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+    ]);
+    expect(
+      seen
+        .at(-1)!
+        .slice(-2)
+        .map(({ content }) => content),
+    ).toEqual([SEARCH, found('X', 'Y')]);
+  });
+});

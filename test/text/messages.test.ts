@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  printTagMessage,
+  printToolMessage,
+  readToolCall,
+  searchTool,
+  type AssistantMessage,
+} from '../../lib/text/messages.js';
+import { nextAction } from '../../lib/text/tags.js';
+import { formatFault } from '../../lib/text/response.js';
+import { call, say } from '../policy/chat-stand-in.js';
+
+const readArguments = (json: string, name = 'search') =>
+  readToolCall({ id: '', type: 'function', function: { name, arguments: json } });
+const print = (message: AssistantMessage, splitQueries = true) =>
+  printToolMessage(message, { splitQueries });
+
+describe('readToolCall', () => {
+  it.each([
+    ['{"queries": ["a", "b"]}', ['a', 'b']],
+    ['{"query": "a"}', ['a']],
+    ['{"queries": "a"}', ['a']],
+    ['{"query": ["a", " "]}', ['a']],
+    ['{"queries": ["a ## b", "<answer> c </answer>"]}', ['a b', '(answer) c (/answer)']],
+    ['{"queries": []}', null],
+    ['{"queries": [1]}', null],
+    ['{"queries": ["a"', null],
+    ['"a"', null],
+  ])('reads %s', (json, queries) => {
+    expect(readArguments(json)).toEqual(queries);
+  });
+
+  it('reads no other tool', () => {
+    expect(readArguments('{"query": "a"}', 'open')).toBeNull();
+  });
+});
+
+describe('searchTool', () => {
+  it('has a list of queries, or one query', () => {
+    const required = (splitQueries: boolean) =>
+      (searchTool({ splitQueries }).function.parameters as { required: string[] }).required;
+    expect([true, false].map(required)).toEqual([['queries'], ['query']]);
+  });
+});
+
+describe('printToolMessage', () => {
+  it('makes one search of all calls, without repeated queries', () => {
+    const message = { ...call({ queries: ['a', 'b'] }, { query: 'c' }, { query: 'a' }) };
+    expect(print({ ...message, content: 'Both?' })).toBe(
+      '<think> Both? </think>\n<search> a ## b ## c </search>',
+    );
+  });
+
+  it('keeps only the first query of a policy that searches one by one', () => {
+    expect(nextAction(print(call({ query: 'a' }, { query: 'b' }), false))).toMatchObject({
+      queries: ['a'],
+    });
+  });
+
+  it('takes a message without calls as the answer', () => {
+    expect(print({ ...say('Rome'), reasoning_content: 'I know.' })).toBe(
+      '<think> I know. </think>\n<answer> Rome </answer>',
+    );
+    expect(print(say('<think>I know.</think>Rome'))).toBe(
+      print({ ...say('Rome'), reasoning_content: 'I know.' }),
+    );
+  });
+
+  it('takes tags written in place of a call', () => {
+    expect(print(say('It is Rome. <answer> Rome </answer> Bye.'))).toBe(
+      '<think> It is Rome. </think>\n<answer> Rome </answer>',
+    );
+    expect(nextAction(print(say('<search> a ## b </search>')))).toMatchObject({
+      queries: ['a', 'b'],
+    });
+  });
+
+  it('prints invalid calls as no action', () => {
+    expect(nextAction(print(call({ text: 'a' }))).kind).toBe('invalid');
+    expect(nextAction(print(say(''))).kind).toBe('invalid');
+  });
+
+  it('makes valid turns of any valid message', () => {
+    const query = fc.string({ unit: 'binary' }).map((text) => `a ${text}`);
+    const text = fc.oneof(fc.string(), fc.constantFrom('<search>', '</think>', '<answer> x'));
+    fc.assert(
+      fc.property(fc.array(query, { minLength: 1 }), text, (queries, content) => {
+        const search = print({ ...call({ queries }), content });
+        const answer = print(say(`${content}a`));
+        expect(nextAction(search).kind).toBe('search');
+        expect(nextAction(answer).kind).toBe('answer');
+        expect(
+          formatFault([
+            { kind: 'policy', text: search },
+            { kind: 'information', text: '' },
+            { kind: 'policy', text: answer },
+          ]),
+        ).toBeNull();
+      }),
+    );
+  });
+});
+
+describe('printTagMessage', () => {
+  it('ends at the action, after reasoning of its own field', () => {
+    expect(printTagMessage(say('<think> a </think><search> b </search><information>'))).toBe(
+      '<think> a </think><search> b </search>',
+    );
+    expect(printTagMessage({ ...say(' <answer> b </answer>'), reasoning_content: 'a' })).toBe(
+      '<think> a </think>\n<answer> b </answer>',
+    );
+  });
+});
