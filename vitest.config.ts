@@ -8,13 +8,17 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const ALONE = ['test/examples/*.test.ts', 'test/**/*.alone.test.ts'];
 
 // tfjs keeps its backend in global state and fails in a second worker thread: processes.
-const common = { pool: 'forks', testTimeout: 60_000, hookTimeout: 120_000 } as const;
+const common = {
+  pool: 'forks',
+  setupFiles: 'test/quiet.ts',
+  testTimeout: 60_000,
+  hookTimeout: 120_000,
+} as const;
 
 export default defineConfig({
   test: {
     globalSetup: 'test/stand-ins.ts',
     maxWorkers: 2,
-    silent: 'passed-only',
     projects: [
       { test: { ...common, name: 'alone', include: ALONE } },
       {

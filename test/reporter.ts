@@ -1,17 +1,40 @@
 /**
- * What `npm test` prints: a line for each file that fails, then the failures, then the
- * skipped tests grouped by what they need (`(needs Chromium)` in a title says it).
+ * What `npm test` prints: a line for each file that fails, then the failures with what
+ * their tests printed, then the skipped tests grouped by what they need (`(needs
+ * Chromium)` in a title says it).
  */
+import { Writable } from 'node:stream';
 import { group } from 'd3-array';
-import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import type { UserConsoleLog } from 'vitest';
+import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
 
 const NEEDS = /\(needs ([^)]+)\)/;
+/** Most characters shown of what workers and their children write past the console. */
+const MAX_RAW = 4000;
 
 export default class FailuresReporter implements Reporter {
   private vitest!: Vitest;
+  private readonly printed = new Map<string, string>();
+  private raw = '';
 
   onInit(vitest: Vitest): void {
     this.vitest = vitest;
+    const keep = new Writable({
+      write: (chunk: Buffer, _, done) => {
+        this.raw = (this.raw + chunk.toString()).slice(-MAX_RAW);
+        done();
+      },
+    });
+    // Workers pipe their output here; the logger itself prints elsewhere.
+    Object.assign(vitest.logger, { outputStream: keep, errorStream: keep });
+  }
+
+  onUserConsoleLog({ taskId = '', content }: UserConsoleLog): void {
+    this.printed.set(taskId, (this.printed.get(taskId) ?? '') + content);
+  }
+
+  onTestCaseResult(test: TestCase): void {
+    if (test.result().state !== 'failed') this.printed.delete(test.id);
   }
 
   onTestModuleEnd(module: TestModule): void {
@@ -24,14 +47,19 @@ export default class FailuresReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const { logger } = this.vitest;
     for (const module of modules) {
-      for (const error of module.errors()) this.printError(module.relativeModuleId, module, error);
+      this.printErrors(module.relativeModuleId, module, module.errors());
       for (const suite of module.children.allSuites())
-        for (const error of suite.errors()) this.printError(suite.fullName, module, error);
+        this.printErrors(suite.fullName, suite, suite.errors());
       for (const test of module.children.allTests('failed'))
-        for (const error of test.result().errors ?? [])
-          this.printError(`${module.relativeModuleId} > ${test.fullName}`, module, error);
+        this.printErrors(
+          `${module.relativeModuleId} > ${test.fullName}`,
+          test,
+          test.result().errors,
+        );
     }
     for (const error of unhandledErrors) logger.printError(error);
+    const hasFailed = unhandledErrors.length > 0 || modules.some((module) => !module.ok());
+    if (hasFailed && this.raw) logger.error(`\nWritten past the console:\n${this.raw}`);
     const skipped = group(
       modules.flatMap((module) => [...module.children.allTests('skipped')]),
       reasonOf,
@@ -39,9 +67,17 @@ export default class FailuresReporter implements Reporter {
     for (const [reason, tests] of skipped) logger.log(`${tests.length} skipped: ${reason}`);
   }
 
-  private printError(title: string, module: TestModule, error: unknown): void {
-    this.vitest.logger.log(`\n${title}`);
-    this.vitest.logger.printError(error, { project: module.project });
+  private printErrors(
+    title: string,
+    task: TestModule | TestSuite | TestCase,
+    errors: readonly unknown[] = [],
+  ): void {
+    if (errors.length === 0) return;
+    const { logger } = this.vitest;
+    logger.error(`\n${title}`);
+    for (const error of errors) logger.printError(error, { project: task.project });
+    const printed = this.printed.get(task.id);
+    if (printed) logger.error(`It printed:\n${printed}`);
   }
 }
 

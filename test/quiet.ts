@@ -1,0 +1,16 @@
+/**
+ * What tested code writes to stdout and stderr goes to the console of vitest, which knows
+ * the test: the reporter only shows it if that test fails.
+ */
+const consoles = { stdout: console.log, stderr: console.error };
+
+for (const name of ['stdout', 'stderr'] as const) {
+  const print = consoles[name].bind(console);
+  process[name].write = (chunk: string | Uint8Array, ...rest: unknown[]): boolean => {
+    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    print(text.replace(/\n$/, ''));
+    const done = rest.at(-1);
+    if (typeof done === 'function') (done as () => void)();
+    return true;
+  };
+}
