@@ -11,7 +11,7 @@ import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../training/checkpoints.js';
 import { writeTextsSafely } from '../io/files.js';
 import { METHODS, rolloutConfigOf } from '../training/methods.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { log } from './cli-utils.js';
 
@@ -118,13 +118,13 @@ export async function runConvert(
   const passages = new PassageCollector();
   const { questions, numSkipped } = await readAll(sources, passages);
   if (questions.length === 0)
-    throw new Error(`Expected questions with answers in ${listed(sources)}, but found none.`);
+    throw new Error(`Expected questions with answers in ${formatList(sources)}, but found none.`);
   const files = await writeAll(questions, passages, settings);
   const types = group(questions, (question) => questionType(question) ?? 'of unknown type');
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;
   log(
-    `${questions.length} questions (${listed(Array.from(types, ([type, { length }]) => `${length} ${type}`))}; ` +
-      `${numGraphs} with a dependency graph) and ${passages.contents.size} passages: ${listed(files)}`,
+    `${questions.length} questions (${formatList(Array.from(types, ([type, { length }]) => `${length} ${type}`))}; ` +
+      `${numGraphs} with a dependency graph) and ${passages.contents.size} passages: ${formatList(files)}`,
   );
   if (numSkipped > 0)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);

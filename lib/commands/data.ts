@@ -16,7 +16,7 @@ import {
 } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
 import { packagePath, shortPath } from '../io/paths.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { convertCommand } from './convert.js';
 import { makeCommand } from './make.js';
 
@@ -30,7 +30,7 @@ function countBy<T>(items: readonly T[], name: (item: T) => string): string {
     rollup(items, ({ length }) => length, name),
     ([, a], [, b]) => b - a,
   );
-  return listed(groups.map(([key, number]) => `${count(number)} ${key}`));
+  return formatList(groups.map(([key, number]) => `${count(number)} ${key}`));
 }
 
 /** Complaints about evidence that is not in the corpus. */

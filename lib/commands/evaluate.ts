@@ -12,7 +12,7 @@ import { openJournal } from '../io/records.js';
 import { settingFiles } from '../policy/model-files.js';
 import { printTrajectory, tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import { ANSWER_COLUMNS, meanRows, printTable, type Column } from './score-table.js';
 import {
@@ -62,7 +62,7 @@ export async function selectQuestions({
       ...question,
       metadata: { benchmark, ...question.metadata },
     }));
-  const splits = listed([...new Set(all.map(({ split: name }) => name!))]);
+  const splits = formatList([...new Set(all.map(({ split: name }) => name!))]);
   throw new Error(
     `Expected questions of split ${wanted}, but the data has only ${splits}. Choose one with --split.`,
   );

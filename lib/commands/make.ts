@@ -14,7 +14,7 @@ import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js'
 import { countWords, makePassages } from '../data/passages.js';
 import { writeTextsSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { log, parseCount } from './cli-utils.js';
 
 export interface MakeSettings extends Columns {
@@ -63,7 +63,7 @@ export async function runMake(
   const files = findDocuments(sources);
   if (files.length === 0)
     throw new Error(
-      `Expected files that end in ${listed(DOCUMENT_ENDINGS)} in ${listed(sources)}, but found none.`,
+      `Expected files that end in ${formatList(DOCUMENT_ENDINGS)} in ${formatList(sources)}, but found none.`,
     );
   const root = commonFolder(files);
   const readable: { name: string; ending: string; sections: Section[] }[] = [];
@@ -96,7 +96,7 @@ export async function runMake(
   const endings = [...byEnding].map(([ending, members]) => `${members.length} ${ending}`);
   const byLength = sort(passages, ({ text }) => countWords(text));
   const rows = [
-    ['files', `${readable.length} (${listed(endings)})`],
+    ['files', `${readable.length} (${formatList(endings)})`],
     [
       'passages',
       `${passages.length}, median ${median(passages, ({ text }) => countWords(text))} words`,

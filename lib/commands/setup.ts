@@ -37,7 +37,7 @@ import { LANGUAGE_MODEL_LIMITS, type RolloutConfig } from '../rollout/options.js
 import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { log, parseCount } from './cli-utils.js';
 
 /** Options that name a retriever and what it searches. */
@@ -207,7 +207,7 @@ export function sampleAndLog(questions: readonly Question[], n: number): Questio
   const sample = sampleQuestions(questions, n);
   if (sample.questions.length < questions.length) {
     const parts = Array.from(sample.strata, ([name, size]) => `${size} ${name}`);
-    log(`Sample of ${n} of ${questions.length} questions: ${listed(parts)}.`);
+    log(`Sample of ${n} of ${questions.length} questions: ${formatList(parts)}.`);
   }
   return sample.questions;
 }

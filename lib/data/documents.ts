@@ -10,7 +10,7 @@ import MarkdownIt from 'markdown-it';
 import Papa from 'papaparse';
 import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { readParquet } from '../io/parquet.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { splitContents } from './flashrag-text.js';
 
 export interface Section {
@@ -201,8 +201,8 @@ function findColumn(
   if (column === undefined && (given !== undefined || kind === 'text'))
     throw new Error(
       given === undefined
-        ? `expected a column such as ${listed(wanted)}, but got ${listed(names)}. Name it with --${kind}.`
-        : `expected a column ${given} (--${kind}), but got ${listed(names)}.`,
+        ? `expected a column such as ${formatList(wanted)}, but got ${formatList(names)}. Name it with --${kind}.`
+        : `expected a column ${given} (--${kind}), but got ${formatList(names)}.`,
     );
   return column;
 }
@@ -333,7 +333,7 @@ export async function readSections(file: string, columns: Columns = {}): Promise
   const ending = documentEnding(file);
   const name = basename(file).replace(/(.)\..*$/, '$1');
   if (!DOCUMENT_ENDINGS.includes(ending))
-    throw new Error(`expected one of the endings ${listed(DOCUMENT_ENDINGS)}.`);
+    throw new Error(`expected one of the endings ${formatList(DOCUMENT_ENDINGS)}.`);
   if (ending === 'parquet') return readRows(await readParquet(file), { name, columns });
   const bytes = await readFile(file);
   const plain = file.endsWith('.gz') ? await promisify(gunzip)(bytes) : bytes;

@@ -20,7 +20,7 @@ import { BASELINES, METHODS, methodTitle } from '../training/methods.js';
 import { trainingRows } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
@@ -282,7 +282,7 @@ function findingText(
       ),
     ),
   );
-  return `${decided} Two trainings of one method end up to ${figureText(100 * noise, 1)} points apart on average; ParallelSearch leads ${listed(others.map(methodTitle)) || 'no method'} by more, from either model.`;
+  return `${decided} Two trainings of one method end up to ${figureText(100 * noise, 1)} points apart on average; ParallelSearch leads ${formatList(others.map(methodTitle)) || 'no method'} by more, from either model.`;
 }
 
 const METRICS = ['em', 'f1', 'model_calls', 'retrievals', 'tokens_written'] as const;
@@ -329,7 +329,7 @@ export function baselineReport(
   const missing = NAMES.filter((name) => !answered.has(name)).map(methodTitle);
   const note =
     missing.length > 0
-      ? ` Not trained yet: ${listed(missing)} (npx parallelsearch experiment baselines).`
+      ? ` Not trained yet: ${formatList(missing)} (npx parallelsearch experiment baselines).`
       : '';
   const all = matching(tidy.rows, { benchmark: 'all', subset: 'all' });
   const tradeOff = (model: string, within: number) =>

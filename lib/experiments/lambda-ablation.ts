@@ -12,7 +12,7 @@ import { intervalChart } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';
 import { figureText, pointsText } from '../report/text.js';
 import { rewardOptions } from '../rewards/presets.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
@@ -139,7 +139,7 @@ const lambdaClaims: readonly PaperClaim[] = [
     tables: () => {
       const best = greatest(lambdaGrid(), (setting) => table4Mean(setting, 'em'))!;
       const twins = identicalSettings().map(lambdaTitle);
-      const note = twins.length > 0 ? `; the rows ${listed(twins)} are identical` : '';
+      const note = twins.length > 0 ? `; the rows ${formatList(twins)} are identical` : '';
       return `best mean of Table 4: ${lambdaTitle(best)} with ${figureText(table4Mean(best, 'em'))}${note}`;
     },
     evidence: {

@@ -1,7 +1,7 @@
 /**
  * `parallelsearch/report`: data frames, tables, charts and their display in notebooks.
  */
-export { listed } from '../text/listed.js';
+export { formatList } from '../text/format-list.js';
 export {
   bandChart,
   createChart,

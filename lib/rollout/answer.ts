@@ -4,7 +4,7 @@ import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { foldText } from '../retrieval/words.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { RolloutConfig } from './options.js';
 import { parseQueries, rollOut } from './rollout.js';
@@ -47,7 +47,7 @@ export function unknownNamesWarning(question: string, passages: readonly string[
     passages.some((passage) => foldText(passage).includes(foldText(name)));
   const names = [...new Set(question.match(NAMES))].filter((name) => !occurs(name));
   if (names.length === 0) return '';
-  return `No passage mentions ${listed(names.map((name) => `“${name}”`))}: the answer will be a guess.`;
+  return `No passage mentions ${formatList(names.map((name) => `“${name}”`))}: the answer will be a guess.`;
 }
 
 /** Waits. Rejects with the signal's reason when aborted. */

@@ -6,28 +6,28 @@ interface AdamWOptions {
   beta1: number;
   beta2: number;
   epsilon: number;
-  /** Decoupled decay; applied to matrices only, never to gains. */
+  /** Decoupled weight decay; applied to matrices only, never to gains. */
   weightDecay: number;
 }
 
 /** AdamW (Loshchilov and Hutter 2019, Algorithm 2, as in PyTorch). */
 export class AdamW {
   private readonly options: AdamWOptions;
-  /** `mean.KEY` and `variance.KEY` of the gradient of each weight. */
+  /** `mean.KEY` and `variance.KEY`: moments of each weight's gradient. */
   private moments: Weights = {};
   private step = 0;
 
   /**
-   * @param options in place of those that all training here has: beta2 of 0.98 and no
-   * decay
+   * @param options overrides of the defaults shared by all training here: beta2 = 0.98,
+   * no weight decay
    */
   constructor(options: Partial<AdamWOptions> = {}) {
     this.options = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0, ...options };
   }
 
   /**
-   * New weights after one step; disposes of the old ones and of the gradients.
-   * @param rate the learning rate, or that of each weight
+   * Returns the weights after one step; disposes of the old weights and the gradients.
+   * @param rate the learning rate, for all weights or per weight
    */
   apply(weights: Weights, gradients: Weights, rate: number | ((key: string) => number)): Weights {
     const { beta1, beta2, epsilon, weightDecay } = this.options;
@@ -54,13 +54,13 @@ export class AdamW {
     return next;
   }
 
-  /** The optimizer's state as named arrays, for a checkpoint. */
+  /** The optimizer state as named arrays, for a checkpoint. */
   async toArrays(): Promise<Map<string, NamedArray>> {
     const arrays = await toNamedArrays(this.moments);
     return arrays.set('step', { shape: [1], values: Float32Array.of(this.step) });
   }
 
-  /** Goes on from a state that {@link toArrays} gave. */
+  /** Restores a state from {@link toArrays}. */
   restore(arrays: ReadonlyMap<string, NamedArray>): void {
     this.dispose();
     this.step = arrays.get('step')!.values[0];
@@ -80,8 +80,8 @@ function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Ten
 }
 
 /**
- * Learning rate at a step: linear warm-up, then linear decay to `final` (or constant when
- * equal to peak).
+ * Learning rate at a step: linear warm-up, then linear decay to `final` (constant if
+ * `final` equals the peak).
  */
 export function scheduledRate(
   step: number,

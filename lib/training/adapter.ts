@@ -30,35 +30,30 @@ interface AdapterOptions {
   name: string;
   lora: LoraOptions;
   random: Random;
-  /** That the policy samples at, so that log-probabilities are those of the sampler. */
+  /** Sampling temperature, so that log-probs match the sampler's. */
   temperature: number;
   maxTokensPerPass: number;
-  /**
-   * Trained together with the adapter but no part of the policy, such as a value head.
-   */
+  /** Trained with the adapter but not part of the policy, such as a value head. */
   extraParams?: Weights;
 }
 
 /**
- * An adapter in training over a model that stays as it is, with its optimizer and the
- * policy that the two make.
+ * An adapter being trained on a frozen model, with its optimizer and the resulting
+ * policy.
  */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
-  /** The object behind `policy` and `initialPolicy`. */
+  /** Backs both `policy` and `initialPolicy`. */
   readonly localPolicy: LocalPolicy;
   private readonly passes: PassOptions;
-  /** What comes out of them is kept until an update has used it. */
+  /** Outputs of the frozen layers, cached until the next update. */
   private readonly frozen: FrozenLayers | undefined;
   private readonly lora: LoraOptions;
   private trained: Weights;
-  /**
-   * The model with the adapter, as `policy` has them; null before the first use and after
-   * every update.
-   */
+  /** The merged weights; null before the first use and after every update. */
   private merged: Weights | null = null;
 
-  /** @param model its weights stay the caller's */
+  /** @param model remains owned by the caller */
   constructor(
     private readonly model: Model,
     { name, lora, random, temperature, maxTokensPerPass, extraParams }: AdapterOptions,
@@ -83,29 +78,26 @@ export class TrainedAdapter {
     };
   }
 
-  /** The adapter as it is, with what is trained beside it; it stays this object's. */
+  /** The current adapter and extra parameters; owned by this object. */
   get weights(): Weights {
     return this.trained;
   }
 
-  /** The policy as it is; it stays this object's, and is good until the next update. */
+  /** The current policy; owned by this object and valid until the next update. */
   get policy(): LocalPolicy {
     this.localPolicy.setWeights(this.mergedWeights());
     return this.localPolicy;
   }
 
   /**
-   * The model without the adapter, as a policy; good until the next use of this object.
+   * The model without the adapter, as a policy; valid until the next use of this object.
    */
   get initialPolicy(): LocalPolicy {
     this.release();
     return this.localPolicy;
   }
 
-  /**
-   * Log-probabilities (nats) that the policy as it is gives to the trained tokens of
-   * each sequence.
-   */
+  /** Log-probs (nats) of the trained tokens of each sequence under the current policy. */
   logProbs(sequences: readonly Sequence[]): Promise<number[][]> {
     return sequenceLogProbs(this.mergedWeights(), sequences, this.passes);
   }
@@ -117,8 +109,8 @@ export class TrainedAdapter {
   }
 
   /**
-   * A number for each trained token of each sequence. @param compute from the hidden
-   * states (M, C) of the tokens before
+   * A number for each trained token of each sequence.
+   * @param compute maps the hidden states (M, C) of the preceding tokens to numbers (M)
    */
   perToken(
     sequences: readonly Sequence[],
@@ -131,10 +123,10 @@ export class TrainedAdapter {
   }
 
   /**
-   * One optimizer step on some rows; none where the norm of the gradients is no number,
-   * from which weights never recover.
-   * @param options.learningRate of all that is trained, or of each weight
-   * @param options.maxGradNorm gradients are scaled to at most this global L2 norm
+   * One optimizer step. Skipped if the gradient norm is not finite: weights would never
+   * recover.
+   * @param options.learningRate of all trained weights, or per weight
+   * @param options.maxGradNorm clips gradients to this global L2 norm
    * @throws Error if there is no trained token
    */
   async update<Row extends Sequence>(
@@ -159,7 +151,7 @@ export class TrainedAdapter {
     return { loss, gradNorm: clipped.norm, passes: values };
   }
 
-  /** Goes on from a checkpoint, whose weights become this object's. */
+  /** Restores a checkpoint; takes ownership of its weights. */
   restore({ trainable, optimizer }: Checkpoint): void {
     this.release();
     disposeWeights(this.trained);

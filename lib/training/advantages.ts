@@ -1,6 +1,5 @@
 /**
- * Advantages relative to a group (GRPO, Shao et al. 2024), of rollouts and of their
- * search turns.
+ * Group-relative advantages (GRPO, Shao et al. 2024) of rollouts and their search turns.
  */
 import { mean, sum } from 'd3-array';
 import type { With } from '../rollout/trajectory.js';
@@ -9,7 +8,7 @@ import { splitIntoGroups } from './rollouts.js';
 type Scored = With<'rewards' | 'advantage'>;
 
 /**
- * (value - mean) / (deviation + 1e-6); all zeros where the values are equal or there is
+ * (value - mean) / (standard deviation + 1e-6); zeros if all values are equal or there is
  * only one.
  */
 function normalised(values: readonly number[], unbiased = true): number[] {
@@ -21,8 +20,8 @@ function normalised(values: readonly number[], unbiased = true): number[] {
 
 /**
  * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script.
- * `rewards` holds the groups one after the other, `groupSize` each. All zeros when a
- * group's rewards are equal.
+ * `rewards` is one group of `groupSize` after another. Zeros if a group's rewards are
+ * equal.
  * @param options.unbiased divides the variance by groupSize - 1 (torch.std, default) or
  * by groupSize
  */
@@ -43,9 +42,9 @@ export function groupAdvantages(
 }
 
 /**
- * Advantages of the search turns of one group's rollouts: the values of turn t,
- * normalised over the rollouts that have one.
- * @param values of each rollout, one a search turn
+ * Advantages of the search turns of one group: the values of turn t, normalised over the
+ * rollouts that have a turn t.
+ * @param values per rollout, one per search turn
  */
 export function turnAdvantages(values: readonly (readonly number[])[]): number[][] {
   const advantages = values.map((turns) => turns.map(() => 0));
@@ -57,7 +56,7 @@ export function turnAdvantages(values: readonly (readonly number[])[]): number[]
   return advantages;
 }
 
-/** Trajectories, group after group, with their advantages. */
+/** Adds advantages to trajectories ordered by group. */
 export function withAdvantages(
   trajectories: readonly With<'rewards'>[],
   groupSize: number,
@@ -75,8 +74,7 @@ export function withAdvantages(
 }
 
 /**
- * Whether no rollout of a group is better than another, so that the group teaches
- * nothing.
+ * Whether all rollouts of a group are equally good, so that there is nothing to learn.
  */
 export const isZeroVariance = (group: readonly Scored[]): boolean =>
   group.every(({ advantage, turnAdvantages = [] }) =>
@@ -84,9 +82,9 @@ export const isZeroVariance = (group: readonly Scored[]): boolean =>
   );
 
 /**
- * The advantage of each token that the policy wrote: the rollout's, and for the tokens
- * of a search turn the turn's added to it (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821;
- * there with a coefficient and for one turn before the answer).
+ * The advantage of each policy token: the rollout's, plus the turn's for tokens of a
+ * search turn (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821, which adds a coefficient and
+ * has one turn before the answer).
  */
 export function tokenAdvantages({ segments, advantage, turnAdvantages }: Scored): number[] {
   let turn = 0;

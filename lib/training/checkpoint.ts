@@ -1,5 +1,6 @@
 /**
- * Checkpoints of a training run: all that it takes to go on as if it had never stopped.
+ * Checkpoints of a training run. A resumed run gives the same result as an uninterrupted
+ * one.
  */
 import { createReadStream, existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -24,27 +25,18 @@ const step = z.int().min(0);
 const runStateSchema = z.strictObject({
   nextStep: step,
   hash: z.string(),
-  /**
-   * Every time that the run went back to a checkpoint, and why; absent where it never
-   * did.
-   */
+  /** Each rollback and its reason; absent if there was none. */
   rollbacks: z.array(z.strictObject({ from: step, to: step, alarm: z.string() })).optional(),
-  /**
-   * The number of steps of the adapter that is kept as the best, and its reward; absent
-   * where there is none.
-   */
+  /** Step and reward of the best adapter; absent if there is none. */
   best: z.strictObject({ step, reward: z.number() }).optional(),
-  /**
-   * Of the steps that are still to be compared with the best; absent where there are
-   * none.
-   */
+  /** Rewards of steps not yet compared with the best; absent if there are none. */
   rewards: z.array(z.number()).optional(),
 });
-/** Where a run is, and the hash of all that decides its course. */
+/** Progress of a run, and the hash of everything that determines its result. */
 export type RunState = z.infer<typeof runStateSchema>;
 
 export interface Checkpoint {
-  /** What is trained: the weights, or an adapter's. The caller disposes of them. */
+  /** The trained weights (the model's or an adapter's). The caller disposes of them. */
   trainable: Weights;
   optimizer: Map<string, NamedArray>;
   state: RunState;
@@ -52,7 +44,7 @@ export interface Checkpoint {
 
 const FILES = ['trainable.safetensors', 'optimizer.safetensors'] as const;
 const STATE_FILE = 'state.json';
-/** The state with the SHA-256 of each of {@link FILES}, and one of all that. */
+/** The state, the SHA-256 of each of {@link FILES}, and a checksum of both. */
 const stateSchema = z.strictObject({
   state: runStateSchema,
   files: z.record(z.enum(FILES), z.string()),
@@ -64,25 +56,21 @@ const computeChecksum = (state: RunState, files: Record<string, string>): string
 const namesIn = async (folder: string): Promise<string[]> =>
   existsSync(folder) ? (await readdir(folder)).filter((name) => /^\d+(\.old)?$/.test(name)) : [];
 
-/** The steps that have a checkpoint, whole or not, the newest first. */
+/** Steps with a checkpoint, complete or not, newest first. */
 const stepsIn = async (folder: string): Promise<number[]> =>
   [...new Set((await namesIn(folder)).map(parseFloat))].sort(descending);
 
-/**
- * The folder of a step's checkpoint: the one of before, where a kill has kept the new one
- * from its name.
- */
+/** The folder of a step's checkpoint; the previous one if a kill prevented the rename. */
 function stepFolder(folder: string, step: number): string {
   const path = join(folder, String(step));
   return existsSync(path) ? path : oldPath(path);
 }
 
 /**
- * Writes the checkpoint of a step as a folder, which appears when all of it is on the
- * disk, and keeps the one before it: a kill or a damaged disk leaves one of the two
- * whole.
- * @param options.records files with lines of every step, which are to be on the disk
- * first
+ * Writes a step's checkpoint as a folder that appears once all of it is on disk, and
+ * keeps the previous one: after a kill or a disk fault, at least one of the two is
+ * intact.
+ * @param options.records files with one line per step, flushed to disk first
  */
 export async function saveCheckpoint(
   folder: string,
@@ -93,7 +81,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   const { nextStep } = state;
   const target = join(folder, String(nextStep));
-  // A run that is stopped right after a step that it saved.
+  // A run may be interrupted right after a step that was saved.
   const saved = await readCheckpoint(target, nextStep).catch(() => null);
   if (saved && JSON.stringify(saved.state) === JSON.stringify(state)) return;
   for (const file of records.filter((path) => existsSync(path))) await flush(file);
@@ -116,8 +104,8 @@ export async function saveCheckpoint(
     for (const name of (await namesIn(folder)).filter(isUnwanted))
       await rm(join(folder, name), { recursive: true });
   };
-  // Those of a course that was given up go first: beside the way back, a kill would have
-  // the run go on from them.
+  // Delete checkpoints of the abandoned course first: after a kill, the run would resume
+  // from them.
   await remove((name) => parseFloat(name) > nextStep);
   await replaceFolder(aside, target);
   const before = (await stepsIn(folder)).find((step) => step < nextStep);
@@ -125,7 +113,7 @@ export async function saveCheckpoint(
   await remove((name) => !kept.includes(join(folder, name)));
 }
 
-/** @throws Error naming the file that is missing, damaged or of another form */
+/** @throws Error naming the file that is missing, damaged or invalid */
 async function readCheckpoint(
   folder: string,
   step: number,
@@ -134,12 +122,12 @@ async function readCheckpoint(
   if (!parsed.success) throw new Error(`${STATE_FILE}: ${z.prettifyError(parsed.error)}`);
   const { state, files, checksum } = parsed.data;
   if (checksum !== computeChecksum(state, files))
-    throw new Error(`${STATE_FILE} does not have its checksum`);
-  if (state.nextStep !== step) throw new Error(`${STATE_FILE} is of step ${state.nextStep}`);
+    throw new Error(`${STATE_FILE} does not match its checksum`);
+  if (state.nextStep !== step) throw new Error(`${STATE_FILE} belongs to step ${state.nextStep}`);
   const [trained, optimizer] = await Promise.all(
     FILES.map(async (name) => {
       const bytes = await readFile(join(folder, name));
-      if (sha256(bytes) !== files[name]) throw new Error(`${name} does not have its checksum`);
+      if (sha256(bytes) !== files[name]) throw new Error(`${name} does not match its checksum`);
       return parseSafetensors(bytes);
     }),
   );
@@ -147,12 +135,11 @@ async function readCheckpoint(
 }
 
 /**
- * The newest whole checkpoint of a run to go on from, or null where there is none.
+ * The newest intact checkpoint of a run, or null if there is none.
  * @param hash of the configuration and the inputs
- * @param options.before takes only a checkpoint made before this step
- * @param options.log is told of each that is damaged
- * @throws Error when the folder holds a run with another hash, since going on from it
- * would mix the two, or damaged ones only
+ * @param options.before only checkpoints before this step
+ * @param options.log called for each damaged checkpoint
+ * @throws Error if the folder has a run with another hash, or only damaged checkpoints
  */
 export async function resumeCheckpoint(
   folder: string,
@@ -165,12 +152,12 @@ export async function resumeCheckpoint(
   const steps = (await stepsIn(folder)).filter((step) => step < before);
   for (const step of steps) {
     const path = stepFolder(folder, step);
-    const found = await readCheckpoint(path, step).catch(({ message }: Error) => {
-      log(`The checkpoint ${path} is damaged and not used: ${message}.`);
+    const checkpoint = await readCheckpoint(path, step).catch(({ message }: Error) => {
+      log(`The checkpoint ${path} is damaged and was skipped: ${message}.`);
       return null;
     });
-    if (!found) continue;
-    const { trained, optimizer, state } = found;
+    if (!checkpoint) continue;
+    const { trained, optimizer, state } = checkpoint;
     if (state.hash !== hash)
       throw new Error(
         `Expected ${shortPath(folder)} to hold a run of configuration ${hash}, but it holds one of ${state.hash}. Choose another folder, or remove that one.`,
@@ -179,13 +166,12 @@ export async function resumeCheckpoint(
   }
   if (steps.length === 0) return null;
   throw new Error(
-    `Expected a whole checkpoint in ${shortPath(folder)}, but all are damaged. Remove it to begin again.`,
+    `Expected an intact checkpoint in ${shortPath(folder)}, but all are damaged. Remove the folder to start over.`,
   );
 }
 
 /**
- * Keeps the lines of a JSONL file of steps before `nextStep`: those after the checkpoint
- * are run again.
+ * Keeps the lines of steps before `nextStep` in a JSONL file: later steps are repeated.
  */
 export async function dropLinesFrom(path: string, nextStep: number): Promise<void> {
   if (!existsSync(path)) return;
@@ -193,10 +179,10 @@ export async function dropLinesFrom(path: string, nextStep: number): Promise<voi
     try {
       return (JSON.parse(line) as { step: number }).step < nextStep;
     } catch {
-      return false; // A line cut off by a kill.
+      return false; // Truncated by a kill.
     }
   };
-  // A line at a time: a long run's trajectories are more than a string can hold.
+  // Line by line: the trajectories of a long run exceed the maximum string length.
   async function* kept(): AsyncGenerator<string> {
     for await (const { text } of readLines(createReadStream(path)))
       if (isKept(text)) yield `${text}\n`;

@@ -1,6 +1,6 @@
 /**
- * The weights in `data/checkpoints`: names of initial models and runs, their folders, and
- * how they are loaded.
+ * Weights in `data/checkpoints`: names and folders of initial models and runs, and
+ * loading.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -26,28 +26,28 @@ import {
 } from './config.js';
 import { rolloutConfigOf, trainedBy, zeroSearchSimulator } from './methods.js';
 
-/** Who answers where nobody else is named. */
+/** Defaults of commands. */
 export const DEFAULT_METHOD = 'parallelsearch';
 export const DEFAULT_MODEL = 'instruct-1';
 
-/** Initial models of the small world; each is trained on from the one before. */
+/** Initial models of the small world; each continues training from the previous one. */
 export const INITIAL_MODELS = ['base', 'instruct'] as const;
 export type InitialModelName = (typeof INITIAL_MODELS)[number];
 
-/** Name of an initial model's folder, such as `instruct-2`. */
+/** Folder name of an initial model, such as `instruct-2`. */
 export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
 
-/** Who answers: a method from an initial model, with a seed. */
+/** A policy: a method, an initial model and a seed. */
 export interface PolicyRun {
   method: string;
   model: InitialModelName;
-  /** Seed of the initial model's warm-up. */
+  /** Seed of the initial model. */
   initSeed: number;
-  /** Seed of reinforcement. */
+  /** Seed of RL. */
   seed: number;
-  /** Those it was trained with, where they are not the paper's. */
+  /** Reward weights in training, unless the paper's. */
   lambdas?: Lambdas;
-  /** Passages a query, where they are not the method's. */
+  /** Passages per query, unless the method's. */
   topK?: number;
 }
 
@@ -55,11 +55,11 @@ export interface PolicyRun {
 export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
   initialModelName(model, initSeed);
 
-/** A name for files, such as `instruct-2-parallelsearch-seed1`. */
+/** A file name, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
   const { method, seed, lambdas, topK } = run;
   const variants = [lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`, topK && `k${topK}`];
-  // No colon in the name of a file.
+  // File names must not contain colons.
   const parts = [
     modelNameForRun(run),
     method.replace(':', '-'),
@@ -69,17 +69,17 @@ export function runName(run: PolicyRun): string {
   return parts.join('-');
 }
 
-/** How a run's policy answers. */
+/** The rollout settings of a run. */
 export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
   ...rolloutConfigOf(method),
   ...(topK && { topK }),
 });
 
-/** The configuration that a run is trained with. */
+/** The training configuration of a run. */
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
   const { method, seed, lambdas, topK } = run;
   const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
-  // Trained before, from the same model with the same seed.
+  // Trained earlier, from the same model with the same seed.
   const simulator = runName({ ...run, method: zeroSearchSimulator.name });
   return parseTrainConfig(
     mergeOverrides(preset, {
@@ -90,8 +90,8 @@ export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
 };
 
 /**
- * The configuration of a training: the preset of its method and model with overrides, of
- * which later ones win. A language model with a chat template is prompted in it.
+ * The preset of the method and model with overrides applied; later ones win. A model with
+ * a chat template gets the chat prompt form.
  * @throws Error for an unknown method, model or setting
  */
 export async function resolveTrainConfig(
@@ -108,17 +108,16 @@ export async function resolveTrainConfig(
   return { preset, config: parseTrainConfig(mergeOverrides(preset, merged)) };
 }
 
-/** Where the adapter of a trained run lies. */
+/** The folder of a run's adapter. */
 export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
   join(root, runName(run));
 
-/** Whether a run has its weights: its own, another method's, or the initial model's. */
+/** Whether a run's weights exist: its own, another method's or the initial model's. */
 export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
   weightFolders(run, root).every((folder) => existsSync(folder));
 
 /**
- * The folders that a run's weights are read from: the model, and the adapter where
- * training made one.
+ * The folders of a run's weights: the model, and the adapter if the method is trained.
  */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const method = trainedBy(run.method);
@@ -127,11 +126,11 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
 }
 
 /**
- * The policy of a run.
- * @throws Error naming the folder that is missing, with the remedy
+ * Loads the policy of a run.
+ * @throws Error naming the missing folder, with the remedy
  */
 export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
-  // Names of weights are needed where TensorFlow.js is not.
+  // Names are also needed where TensorFlow.js is not loaded.
   const { loadLocalPolicy } = await import('../policy/model-folder.js');
   const [model, adapter] = weightFolders(run, root);
   return loadLocalPolicy(model, {
@@ -142,13 +141,13 @@ export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<Lo
 
 const MODEL_NAME = new RegExp(`^(${INITIAL_MODELS.join('|')})-(\\d+)$`);
 
-/** The initial model of a name such as `instruct-2`, or null for a name that is none. */
+/** Parses a name such as `instruct-2`; null if it is not an initial model's. */
 export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'initSeed'> | null {
   const [, model, initSeed] = MODEL_NAME.exec(name) ?? [];
   return model ? { model: model as InitialModelName, initSeed: Number(initSeed) } : null;
 }
 
-/** Names of the initial models that there are, such as `base-1`. */
+/** Names of the available initial models, such as `base-1`. */
 export const modelNames = (root = CHECKPOINTS): string[] =>
   existsSync(root)
     ? readdirSync(root)
@@ -157,20 +156,20 @@ export const modelNames = (root = CHECKPOINTS): string[] =>
     : [];
 
 /**
- * The folder of a model that is called by its name or by its folder.
- * @throws Error for what is neither, with the names that there are
+ * The folder of a model given by name or folder.
+ * @throws Error if it is neither, listing the available names
  */
 export function modelPath(name: string, root = CHECKPOINTS): string {
   if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
   if (existsSync(join(name, 'config.json'))) return name;
   throw new Error(
-    `Expected a model of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,
+    `Expected one of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,
   );
 }
 
 /**
- * What an adapter was trained with; null where there is none, or its folder does not
- * tell.
+ * The training configuration of an adapter; null without an adapter or if its folder has
+ * none.
  */
 export async function readTrainConfig(adapter?: string): Promise<TrainConfig | null> {
   if (adapter === undefined) return null;
@@ -179,9 +178,8 @@ export async function readTrainConfig(adapter?: string): Promise<TrainConfig | n
 }
 
 /**
- * The folder of the model that an adapter was trained from: the one that it names, else
- * that of its configuration.
- * @throws Error for an adapter that is missing, or a model that is
+ * The folder of the base model of an adapter: the one it names, else its configuration's.
+ * @throws Error if the adapter or the model is missing
  */
 export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {
   requireFolders([adapter]);

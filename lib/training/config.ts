@@ -25,41 +25,41 @@ const positive = z.number().positive();
 const share = z.number().min(0).max(1);
 const count = z.int().min(1);
 
-/** What every trainer reads. */
+/** Settings of every trainer. */
 const sharedSettings = {
   steps: count,
   questionsPerStep: count.max(10_000),
   /** G, rollouts per question. */
   groupSize: count.max(10_000),
-  /** Optimizer steps per step, each on its share of the rollouts. */
+  /** Optimizer steps per step, each on an equal share of the rollouts. */
   miniBatches: count,
   learningRate: positive,
   warmupSteps: z.int().min(0),
-  /** Of sampling. */
+  /** Sampling temperature. */
   temperature: positive,
-  /** Gradients are scaled to at most this global L2 norm. */
+  /** Gradients are clipped to this global L2 norm. */
   maxGradNorm: positive,
-  /** Padded tokens in one pass through the model. */
+  /** Maximum padded tokens per pass through the model. */
   maxTokensPerPass: count,
-  /** Shares of question types in a step. */
+  /** Shares of question types in each step. */
   mix: questionMixSchema,
 };
 const settings = z.strictObject(sharedSettings);
 
-/** Policy gradients with a clipped ratio, and a KL penalty. */
+/** Policy gradients with a clipped ratio and a KL penalty. */
 const clippedSettings = { ...sharedSettings, clip: positive, beta: z.number().min(0) };
 
-/** A section for each trainer, under its name. */
+/** One section per trainer, under its name. */
 const sections = {
   grpo: z.strictObject({ ...clippedSettings, groupSize: z.int().min(2).max(10_000) }),
   ppo: z.strictObject({
     ...clippedSettings,
-    /** Of the value head. */
+    /** Learning rate of the value head. */
     valueLearningRate: positive,
     valueWarmupSteps: z.int().min(0),
-    /** Weight of the value loss; its gradient reaches the policy's body too. */
+    /** Weight of the value loss, whose gradient also reaches the policy. */
     valueWeight: z.number().min(0),
-    /** How far a value may move from the old one before its loss stops falling. */
+    /** Maximum change of a value before its loss is clipped. */
     valueClip: positive,
     gamma: share,
     lambda: share,
@@ -70,14 +70,17 @@ const sections = {
   zerosearch: z.strictObject({
     ...clippedSettings,
     groupSize: z.int().min(2).max(10_000),
-    /** The adapter that plays the search engine: in `data/checkpoints`, or a folder. */
+    /**
+     * The adapter that simulates the search engine: a name in `data/checkpoints`, or a
+     * folder.
+     */
     simulator: z.string().min(1).optional(),
-    /** Share of queries with noisy documents in the first step, and after the last. */
+    /** Share of queries with noisy documents at the first and the last step. */
     startNoise: share,
     endNoise: share,
-    /** The larger, the later the noise comes. */
+    /** Larger values delay the noise. */
     noiseBase: z.number().gt(1),
-    /** Of the policy that writes documents. */
+    /** Sampling temperature of the simulator. */
     simulatorTemperature: z.number().min(0),
   }),
   'zerosearch-simulator': settings,
@@ -102,18 +105,18 @@ const schema = z
     lora: z.strictObject({
       rank: z.int().min(1).max(4096),
       alpha: positive,
-      /** Modules with an adapter, by the names of the model's tensors; default: all. */
+      /** Modules with an adapter, by tensor name; default: all. */
       targetModules: z.array(z.string().min(1)).min(1).optional(),
       /** Layers with an adapter, from 0; default: all. */
       layersToTransform: z.array(z.int().min(0)).min(1).optional(),
     }),
-    /** The name of a retriever, or the address of a server. */
+    /** A retriever's name, or a server's address. */
     retriever: retrieverNameSchema,
-    /** Weight of a title's words in BM25. */
+    /** Weight of title words in BM25. */
     titleWeight: z.number().min(0),
-    /** How BM25 splits texts into words; default `plain`. */
+    /** Analyzer of BM25; default `plain`. */
     analyzer: nameSchema(ANALYZERS).optional(),
-    /** Folder of the encoder of dense retrievers; default: the small world's. */
+    /** Encoder folder for dense retrievers; default: the small world's. */
     encoder: z.string().min(1).optional(),
     checkpointEvery: count,
     guards: guardsSchema,
@@ -133,22 +136,22 @@ export type TrainConfig = z.infer<typeof schema>;
 export type TrainerSettings = z.infer<typeof settings>;
 
 /**
- * The settings that all trainers share, from the section of a configuration's trainer.
+ * The settings shared by all trainers, from the section of the configuration's trainer.
  */
 export const trainerSettings = (config: TrainConfig): TrainerSettings => config[config.trainer]!;
 
-/** A configuration with other settings of its trainer. */
+/** Returns the configuration with changed trainer settings. */
 export const withSettings = (
   config: TrainConfig,
   changes: Partial<TrainerSettings>,
 ): TrainConfig => ({ ...config, [config.trainer]: { ...config[config.trainer], ...changes } });
 
-/** The file with the configuration in the folder of an adapter. */
+/** Configuration file in an adapter's folder. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 /**
- * Checks a whole configuration.
- * @throws Error that names every field that does not fit
+ * Validates a complete configuration.
+ * @throws Error naming every invalid field
  */
 export function parseTrainConfig(json: unknown): TrainConfig {
   const parsed = schema.safeParse(json);
@@ -156,11 +159,12 @@ export function parseTrainConfig(json: unknown): TrainConfig {
   throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
 }
 
-/** Weights of the decomposition and the search-count reward (Eq. 4 and 5). */
+/** Weights of the decomposition and search-count rewards (Eq. 4 and 5). */
 export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
 /**
- * Models of the small world: one update per step, at a rate for which 200 steps suffice.
+ * Small-world models: one update per step, with a learning rate for which 200 steps
+ * suffice.
  */
 const SMALL_MODEL = {
   rollout: {},
@@ -185,8 +189,8 @@ const SMALL_MODEL = {
 };
 
 /**
- * Language models, for which a step takes minutes on two cores: few steps, at LoRA's
- * rate.
+ * Language models, where a step takes minutes on two cores: few steps, a typical LoRA
+ * learning rate.
  */
 const LANGUAGE_MODEL: typeof SMALL_MODEL = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
@@ -206,16 +210,14 @@ const LANGUAGE_MODEL: typeof SMALL_MODEL = {
 /** App. A.4. */
 const CLIPPED = { clip: 0.2, beta: 0.001 };
 
-/** Share of the steps over which PPO's learning rate rises (App. A.4). */
+/** Warm-up share of PPO's learning rate (App. A.4). */
 const PPO_WARM_UP = 0.285;
 
-/**
- * What a trainer has in place of, and in addition to, the settings of the model's scale.
- */
+/** Trainer settings that replace or extend those of the model's scale. */
 function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): object {
   const numRollouts = settings.questionsPerStep * settings.groupSize;
   const askOnce = { questionsPerStep: numRollouts, groupSize: 1 };
-  /** Search-R1's five candidates per question. */
+  /** Five candidates per question, as in Search-R1. */
   const askFive = { questionsPerStep: Math.floor(numRollouts / 5), groupSize: 5 };
   switch (trainer) {
     case 'grpo':
@@ -225,10 +227,10 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): 
         ...CLIPPED,
         ...askOnce,
         warmupSteps: Math.round(PPO_WARM_UP * settings.steps),
-        // Ten times the policy's, warmed up over fewer steps (App. A.4).
+        // Ten times the policy's, with a shorter warm-up (App. A.4).
         valueLearningRate: 1e-2,
         valueWarmupSteps: 3,
-        valueWeight: 0.1, // TRL's for a shared body
+        valueWeight: 0.1, // TRL's for a shared backbone
         valueClip: 0.5, // as in Search-R1's script
         gamma: 1,
         lambda: 1,
@@ -238,22 +240,21 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): 
     case 'rejection-sampling':
       return askFive;
     case 'demonstrations':
-      // Few enough to leave reward something to teach. Three of four that are drawn are
-      // used.
+      // Few enough to leave RL something to learn. Three of four drawn are used.
       return { steps: 120, questionsPerStep: 10, groupSize: 1, learningRate: 1e-3, warmupSteps: 4 };
     case 'zerosearch':
-      // Numbers of its released scripts.
+      // As in its released scripts.
       return { ...CLIPPED, startNoise: 0, endNoise: 0.5, noiseBase: 4, simulatorTemperature: 0.8 };
     case 'zerosearch-simulator':
       return askFive;
   }
 }
 
-/** How training is scaled: for the small world's models, or for language models. */
+/** Scale of training: small-world models or language models. */
 export type Scale = 'embedded' | 'language-model';
 
 interface PresetOptions {
-  /** In place of the paper's. */
+  /** Default: the paper's. */
   lambdas?: Partial<Lambdas>;
   /** Default `embedded`. */
   scale?: Scale;
@@ -262,7 +263,7 @@ interface PresetOptions {
 
 /**
  * The preset of a method and a model.
- * @throws RangeError for a method that is not trained
+ * @throws RangeError for a method without training
  */
 export function trainingPreset(
   method: string,
@@ -279,7 +280,8 @@ export function trainingPreset(
   // Demonstrations are for language models.
   const isSmall = scale === 'embedded' && trainer !== 'demonstrations';
   const preset = isSmall ? SMALL_MODEL : LANGUAGE_MODEL;
-  // A small model needs more weights and updates to learn to write than to search.
+  // A small model needs more weights and updates to learn to write documents than to
+  // search.
   const isWriter = trainer === 'zerosearch-simulator' && isSmall;
   return parseTrainConfig({
     method,
@@ -300,13 +302,13 @@ export function trainingPreset(
   });
 }
 
-/** A part of a configuration, as a file or flags give it. */
+/** Part of a configuration, from a file or flags. */
 export type ConfigOverrides = { readonly [key: string]: unknown };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Objects merged at every depth; later values win, lists are replaced. */
+/** Deep merge; later values win, lists are replaced. */
 export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<string, unknown> {
   const merged: Record<string, unknown> = {};
   for (const part of parts)
@@ -319,7 +321,7 @@ export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<str
 }
 
 /**
- * Overrides of `--set grpo.learningRate=5e-4`; values are JSON, or else text.
+ * Overrides from `--set grpo.learningRate=5e-4`; values are JSON, else text.
  * @throws RangeError without an equals sign
  */
 export function parseSetting(text: string): ConfigOverrides {
@@ -330,14 +332,14 @@ export function parseSetting(text: string): ConfigOverrides {
   try {
     parsed = JSON.parse(value);
   } catch {
-    // A text without quotes.
+    // Text without quotes.
   }
   return path
     .split('.')
     .reduceRight<unknown>((inner, key) => ({ [key]: inner }), parsed) as ConfigOverrides;
 }
 
-/** `grpo.steps` and so on, with the values. */
+/** Dotted names such as `grpo.steps`, with values. */
 function flatten(value: unknown, path = ''): [string, unknown][] {
   if (!isObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -345,7 +347,7 @@ function flatten(value: unknown, path = ''): [string, unknown][] {
   );
 }
 
-/** Where a configuration differs from another, such as `grpo.steps: 40 (preset: 200)`. */
+/** Differences between two configurations, such as `grpo.steps: 40 (preset: 200)`. */
 export function configDifferences(config: object, preset: object): string[] {
   const [ours, theirs] = [config, preset].map((one) => new Map(flatten(one)));
   const print = (value: unknown): string => (value === undefined ? 'none' : JSON.stringify(value));

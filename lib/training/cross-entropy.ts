@@ -1,7 +1,4 @@
-/**
- * Supervised training on weighted tokens: the warm-up that gives the policy its grammar
- * and its skill.
- */
+/** Supervised training on weighted tokens, for initial models and imitation. */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import type { ModelConfig } from '../policy/families.js';
@@ -13,29 +10,28 @@ import { clipByGlobalNorm, rowGradients } from './gradients.js';
 import type { PassOptions, Sequence } from './sequences.js';
 
 /**
- * A piece of text with the weight of its tokens in the loss; tokenised by itself, as
- * segments are.
+ * Text with the loss weight of its tokens. Tokenised on its own, like trajectory
+ * segments.
  */
 export interface Piece {
   text: string;
   weight: number;
   /**
-   * Whether the text is the name of a token, such as `<eos>`: texts are never read for
-   * special ones.
+   * Whether the text names a token, such as `<eos>`; text is never parsed for special
+   * tokens.
    */
   isToken?: boolean;
 }
 
 /**
- * Stands between two tokens that the tokenizer would have merged, and is nothing
- * itself. Many tokens stand in no training text, since they are always merged with their
- * neighbours there; a held-out name may hold them. BPE-dropout (arXiv 1910.13267) teaches
- * them by merging at random; here a name keeps its tokens throughout a row, so that they
- * can be copied.
+ * Zero-width separator between tokens that the tokenizer would merge. Many tokens never
+ * occur in training text because they are always merged with their neighbours, but a
+ * held-out name may contain them. BPE-dropout (arXiv 1910.13267) covers them by merging
+ * at random; here a name keeps its tokens throughout a row, so that they can be copied.
  */
 export const TOKEN_BREAK = '\u2060';
 
-/** Tokenises each piece by itself, as the rollout's segments are. */
+/** Tokenises each piece on its own, like trajectory segments. */
 export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
   const encode = ({ text, isToken }: Piece): number[] =>
     isToken
@@ -51,7 +47,7 @@ export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Se
   };
 }
 
-/** The weight of all tokens with a loss. */
+/** Total weight of the tokens with a loss. */
 export function totalWeight(rows: readonly Sequence[]): number {
   const tokenWeights = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
     lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));
@@ -59,10 +55,10 @@ export function totalWeight(rows: readonly Sequence[]): number {
 }
 
 /**
- * Gradient of the weighted mean cross-entropy over the rows. The caller disposes of the
+ * Gradient of the weighted mean cross-entropy over rows. The caller disposes of the
  * gradients.
- * @param options.totalWeight what the summed loss is divided by: the weight of all tokens
- * of the step
+ * @param options.totalWeight divisor of the summed loss: the weight of all tokens of the
+ * step
  */
 export function supervisedGradients(
   weights: Weights,
@@ -77,7 +73,7 @@ export function supervisedGradients(
 
 export interface SupervisedStep {
   step: number;
-  /** Weighted mean of -log p (nats a token). */
+  /** Weighted mean of -log p (nats per token). */
   loss: number;
   gradNorm: number;
   learningRate: number;
@@ -87,20 +83,20 @@ export interface SupervisedStep {
 
 export interface SupervisedOptions {
   steps: number;
-  /** The first one, where a run goes on; 0 by default. */
+  /** First step of a resumed run; default 0. */
   firstStep?: number;
   learningRateAt: (step: number) => number;
   maxGradNorm: number;
-  /** Most padded tokens in one pass. */
+  /** Maximum padded tokens per pass. */
   maxTokensPerPass: number;
   optimizer: AdamW;
   /** Draws the rows of a step. */
   sample: (step: number) => Sequence[];
-  /** Awaited after each step with the newest weights. */
+  /** Awaited after each step, with the new weights. */
   onStep?: (report: SupervisedStep, weights: Weights) => Promise<void> | void;
 }
 
-/** Trains and returns the new weights; the old ones are disposed of. */
+/** Trains and returns the new weights; disposes of the old ones. */
 export async function trainSupervised(
   weights: Weights,
   config: ModelConfig,

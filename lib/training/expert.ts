@@ -1,36 +1,40 @@
 /**
- * A policy that knows the dependency graph of every question and plays it out in the
- * grammar of actions. Its rollouts are demonstrations: in the very form, with the very
- * passages and limits, in which the model that imitates them will be asked.
+ * An expert policy that knows the dependency graph of every question and follows it in
+ * the action format. Its rollouts are demonstrations with the same prompts, passages and
+ * limits that the imitating model will see.
  */
 import { finalNodes, searchPlan } from '../data/search-plan.js';
 import type { Question, SubQuestion } from '../data/question.js';
 import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
-import { listed } from '../text/listed.js';
+import { formatList } from '../text/format-list.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { sentenceAbout } from '../text/sentences.js';
 import { oneLine, parseBlocks, parseInformation, printBlock, printSearch } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
-/** HotpotQA's annotations name articles, without saying what of them is to be known. */
+/** HotpotQA's annotations name articles but no attributes. */
 const NO_ATTRIBUTE = 'supporting fact';
 
-/** `the director of Red River`, or the sub-question in its own words. */
-function wanted({ entity, attribute, question }: SubQuestion): string {
+/** `the director of Red River`, or the sub-question itself. */
+function describeNeed({ entity, attribute, question }: SubQuestion): string {
   if (attribute === NO_ATTRIBUTE) return entity;
   return attribute === question ? `to know: ${question}` : `the ${attribute} of ${entity}`;
 }
 
 /**
- * What a sub-question has found; where annotations have no attribute, in the words of the
- * passage that says it.
+ * The answer to a sub-question as a sentence; without an annotated attribute, the
+ * sentence of the passage that states it.
  */
-function found(node: SubQuestion, passages: readonly string[], { question }: Question): string {
+function statedFact(
+  node: SubQuestion,
+  passages: readonly string[],
+  { question }: Question,
+): string {
   const { entity, attribute, answers } = node;
-  const isRead = (one: string): boolean =>
-    passages.some((text) => normalizeAnswer(text).includes(normalizeAnswer(one)));
-  const answer = answers.find(isRead) ?? answers[0];
+  const isShown = (answer: string): boolean =>
+    passages.some((text) => normalizeAnswer(text).includes(normalizeAnswer(answer)));
+  const answer = answers.find(isShown) ?? answers[0];
   if (attribute !== NO_ATTRIBUTE)
     return attribute === node.question
       ? `${attribute} ${answer}.`
@@ -40,38 +44,35 @@ function found(node: SubQuestion, passages: readonly string[], { question }: Que
 }
 
 /** The thought before a search. */
-function intention(turn: readonly SubQuestion[], open: readonly SubQuestion[]): string {
-  const [wantedNow, wantedInAll] = [turn, open].map((nodes) => listed(nodes.map(wanted)));
-  if (turn.length > 1) return `I need ${wantedNow}. I can search for all of them at once.`;
-  return open.length > 1 ? `I need ${wantedInAll}. First, ${wantedNow}.` : `I need ${wantedNow}.`;
+function planThought(turn: readonly SubQuestion[], open: readonly SubQuestion[]): string {
+  const [thisTurn, overall] = [turn, open].map((nodes) => formatList(nodes.map(describeNeed)));
+  if (turn.length > 1) return `I need ${thisTurn}. I can search for all of them at once.`;
+  return open.length > 1 ? `I need ${overall}. First, ${thisTurn}.` : `I need ${thisTurn}.`;
 }
 
-/** The question of a prompt, and what follows it. */
-const ASKED = /Question: (.*)/;
+/** The question in a prompt. */
+const PROMPT_QUESTION = /Question: (.*)/;
 
 export interface ExpertOptions {
   tokenizer: Tokenizer;
   maxLength: number;
-  /** Those that it can be asked, each with a dependency graph. */
+  /** Questions it can answer, each with a dependency graph. */
   questions: readonly Question[];
   /**
-   * Share of the rollouts that search at once for what can be asked at once; the others
-   * search one by one.
+   * Share of rollouts that ask independent sub-questions in one turn; the others ask them
+   * one by one.
    */
   parallelShare: number;
-  /** Without any search: what it knows, then the answer. */
+  /** Answers without search: recalls the facts, then answers. */
   isClosedBook?: boolean;
 }
 
-type Way = 'parallel' | 'sequential' | 'closed-book';
+type SearchMode = 'parallel' | 'sequential' | 'closed-book';
 
-/**
- * The next turn of a transcript: a search while the graph has open sub-questions, then
- * the answer.
- */
-function nextTurn(question: Question, soFar: string, way: Way): string {
+/** The next turn: a search while sub-questions are open, then the answer. */
+function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
   const { graph = [] } = question.metadata;
-  const plan = way === 'closed-book' ? [] : searchPlan(graph, way);
+  const plan = mode === 'closed-book' ? [] : searchPlan(graph, mode);
   const information = parseBlocks(soFar).filter(({ tag }) => tag === 'information');
   const numDone = information.length;
   const passages = information.flatMap(({ body }) =>
@@ -80,44 +81,46 @@ function nextTurn(question: Question, soFar: string, way: Way): string {
     ),
   );
   const recall = (nodes: readonly SubQuestion[]): string =>
-    nodes.map((node) => found(node, passages, question)).join(' ');
+    nodes.map((node) => statedFact(node, passages, question)).join(' ');
   if (numDone >= plan.length) {
-    // A comparison needs all that was read, a chain what was read last.
+    // A comparison needs every fact, a chain only the last one.
     const thought = printBlock('think', oneLine(recall(finalNodes(graph))));
     return `${thought}\n${printBlock('answer', oneLine(question.goldenAnswers[0]))}`;
   }
   const turn = plan[numDone];
-  const known = new Set(plan.slice(0, numDone).flat());
+  const answered = new Set(plan.slice(0, numDone).flat());
   const isOpen = (node: SubQuestion): boolean =>
-    !known.has(node) &&
-    node.dependsOn.every((id) => graph.some((one) => one.id === id && known.has(one)));
+    !answered.has(node) &&
+    node.dependsOn.every((id) => graph.some((other) => other.id === id && answered.has(other)));
   const before = numDone === 0 ? '' : `${recall(plan[numDone - 1])} `;
-  const thought = printBlock('think', oneLine(before + intention(turn, graph.filter(isOpen))));
+  const thought = printBlock('think', oneLine(before + planThought(turn, graph.filter(isOpen))));
   const queries = turn.map(({ query }) => oneLine(query).replaceAll('##', ' '));
   return `${thought}\n${printSearch(queries)}`;
 }
 
 /**
- * The expert as a policy.
- * @throws RangeError when it is asked a question that it does not know
+ * Creates the expert as a policy.
+ * @throws RangeError when asked an unknown question
  */
 export function createExpert(options: ExpertOptions): Policy {
   const { tokenizer, maxLength, questions, parallelShare, isClosedBook = false } = options;
-  const plain = (text: string): string => text.trim().replace(/\??$/, '?');
-  const known = new Map(questions.map((question) => [plain(question.question), question]));
+  const normalize = (text: string): string => text.trim().replace(/\??$/, '?');
+  const questionsByText = new Map(
+    questions.map((question) => [normalize(question.question), question]),
+  );
   function write(context: readonly number[], random: Random): Generation {
     const text = tokenizer.decode(context);
-    const asked = ASKED.exec(text);
-    const question = asked && known.get(plain(asked[1]));
+    const match = PROMPT_QUESTION.exec(text);
+    const question = match && questionsByText.get(normalize(match[1]));
     if (!question)
       throw new RangeError(
-        `Expected a question with a dependency graph, but got ${asked?.[1] ?? text}.`,
+        `Expected a question with a dependency graph, but got ${match?.[1] ?? text}.`,
       );
-    const soFar = text.slice(asked.index + asked[0].length);
+    const soFar = text.slice(match.index + match[0].length);
     const first = parseBlocks(soFar).find(({ tag }) => tag === 'search');
     const isParallel = first ? first.body.includes('##') : random.uniform() < parallelShare;
-    const searched = isParallel ? 'parallel' : 'sequential';
-    const turn = nextTurn(question, soFar, isClosedBook ? 'closed-book' : searched);
+    const searchMode = isParallel ? 'parallel' : 'sequential';
+    const turn = nextTurn(question, soFar, isClosedBook ? 'closed-book' : searchMode);
     return { tokenIds: tokenizer.encode(turn), text: turn, finish: 'stop' };
   }
   return {

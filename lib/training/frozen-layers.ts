@@ -1,6 +1,6 @@
 /**
- * What comes out of the layers below the lowest one that is trained. It is the same for
- * the policy and its reference, so that of rows that both score these layers run once.
+ * Cache of the outputs of the layers below the lowest trained one. They are the same for
+ * the policy and its reference, so these layers run once per row.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { PrefixTree } from '../policy/prefix-tree.js';
@@ -9,7 +9,7 @@ import type { FrozenLayerCache } from '../policy/transformer.js';
 export class FrozenLayers implements FrozenLayerCache {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
-  /** @param count of the layers, from the first */
+  /** @param count number of frozen layers, from the first */
   constructor(readonly count: number) {}
 
   getOutput({ ids, places }: PrefixTree, compute: () => tf.Tensor2D): tf.Tensor2D {
@@ -22,7 +22,7 @@ export class FrozenLayers implements FrozenLayerCache {
     return tf.clone(output);
   }
 
-  /** Forgets all rows. */
+  /** Clears the cache. */
   release(): void {
     tf.dispose([...this.outputs.values()]);
     this.outputs.clear();

@@ -1,4 +1,4 @@
-/** Gradients of any loss of the log-probabilities of rows of tokens. */
+/** Gradients of losses over the log-probs of token sequences. */
 import * as tf from '@tensorflow/tfjs-core';
 import { min } from 'd3-array';
 import type { ModelConfig } from '../policy/families.js';
@@ -21,20 +21,19 @@ import {
   type SequenceBatch,
 } from './sequences.js';
 
-/** What a loss reads besides log-probabilities. */
+/** Inputs of a loss besides log-probs. */
 interface PassStates {
   /** Hidden states (M, C) of the tokens before the trained ones. */
   hidden: tf.Tensor2D;
-  /** What is trained, as the gradient sees it. */
+  /** The trained weights as differentiable tensors. */
   newest: Weights;
-  /** Weights of the trained tokens (M). */
+  /** Loss weights of the trained tokens (M). */
   lossWeights: readonly number[];
 }
 
 /**
- * The share of the loss that some rows have, from the log-probabilities (M) of their
- * trained tokens, row by row. `read` names tensors whose values are read after the pass,
- * because GPU reads are asynchronous.
+ * The part of the loss of a pass, from the log-probs (M) of its trained tokens, row by
+ * row. `read` names tensors to read after the pass, because GPU reads are asynchronous.
  */
 export type TokenLoss<Row> = (
   logProbs: tf.Tensor1D,
@@ -42,7 +41,7 @@ export type TokenLoss<Row> = (
   states: PassStates,
 ) => { loss: tf.Scalar; read?: Readonly<Record<string, tf.Tensor>> };
 
-/** The values that a loss asked to read in one pass, with the rows of the pass. */
+/** Values read after a pass, with its rows. */
 export interface PassValues<Row> {
   rows: readonly Row[];
   values: Record<string, Float32Array>;
@@ -50,8 +49,8 @@ export interface PassValues<Row> {
 
 /**
  * The loss summed over passes, and its gradients. The caller disposes of the gradients.
- * @param options.buildWeights the weights of the forward pass, given the trained ones;
- * default: the trained ones
+ * @param options.buildWeights maps the trained weights to those of the forward pass;
+ * default: identity
  * @throws Error if there is no trained token
  */
 export async function rowGradients<Row extends Sequence>(
@@ -66,10 +65,10 @@ export async function rowGradients<Row extends Sequence>(
   const passes: PassValues<Row>[] = [];
   for (const { indices, batch } of splitIntoPasses(rows, options.maxTokensPerPass)) {
     const passRows = indices.map((i) => rows[i]);
-    const kept: Record<string, tf.Tensor> = {};
+    const tensors: Record<string, tf.Tensor> = {};
     const computeLoss = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
-      // Small models keep the arithmetic their trainings have always had, so that runs
-      // give the same bytes.
+      // Small models keep the original arithmetic, so that earlier runs stay
+      // bit-reproducible.
       const logProbs = batchLogProbs(
         buildWeights(newest),
         batch,
@@ -81,7 +80,7 @@ export async function rowGradients<Row extends Sequence>(
         newest,
         lossWeights: batch.lossWeights,
       });
-      for (const [name, tensor] of Object.entries(read)) kept[name] = tf.keep(tf.clone(tensor));
+      for (const [name, tensor] of Object.entries(read)) tensors[name] = tf.keep(tf.clone(tensor));
       return part;
     };
     const part = options.isCheckpointed
@@ -92,7 +91,7 @@ export async function rowGradients<Row extends Sequence>(
     loss += (await part.value.data())[0];
     part.value.dispose();
     const values: Record<string, Float32Array> = {};
-    for (const [name, tensor] of Object.entries(kept)) {
+    for (const [name, tensor] of Object.entries(tensors)) {
       values[name] = (await tensor.data()) as Float32Array;
       tensor.dispose();
     }
@@ -104,8 +103,7 @@ export async function rowGradients<Row extends Sequence>(
 }
 
 /**
- * A loss and its gradient with respect to every tensor in `weights`. The caller disposes
- * of all.
+ * A loss and its gradients with respect to all `weights`. The caller disposes of both.
  */
 export function lossAndGradients(
   weights: Weights,
@@ -119,10 +117,10 @@ export function lossAndGradients(
   return { value, gradients: Object.fromEntries(keys.map((key, i) => [key, grads[i]])) };
 }
 
-/** Number of the layer that a weight is of, or null. */
+/** The layer of a weight, or null. */
 const layerIndex = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
 
-/** The lowest layer that is trained; the number of layers where none is. */
+/** The lowest trained layer; `numLayers` if there is none. */
 export const lowestLayer = (trained: Weights, { numLayers }: ModelConfig): number =>
   trained.embed ? 0 : (min(Object.keys(trained), layerIndex) ?? numLayers);
 
@@ -131,12 +129,11 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 
 /**
  * Gradients with one layer's activations in memory at a time (gradient checkpointing,
- * Chen et al. 2016, arXiv 1604.06174): the forward pass keeps what goes into each layer,
- * and of products with weights that are not trained what there is room for; the backward
- * pass computes the rest of a layer again before it goes through it. Value of a loss of
- * hidden states (M, C), and its gradient with respect to every tensor in `trained`. The
- * caller disposes of all.
- * @param options.buildWeights the weights of the forward pass, given the trained ones
+ * Chen et al. 2016, arXiv 1604.06174). The forward pass keeps the input of each layer
+ * and, while memory lasts, products with frozen weights; the backward pass recomputes the
+ * rest. Returns the loss of hidden states (M, C) and its gradients with respect to all
+ * `trained`. The caller disposes of both.
+ * @param options.buildWeights maps the trained weights to those of the forward pass
  */
 function checkpointedGradients(
   trained: Weights,
@@ -150,8 +147,7 @@ function checkpointedGradients(
     const { tree } = batch;
     const context = layerContext(tree, config, table);
     const weights = buildWeights(trained);
-    // Below the lowest layer that is trained nothing has a gradient, and no input is
-    // kept.
+    // Below the lowest trained layer nothing has a gradient, so no input is kept.
     const lowest = lowestLayer(trained, config);
     const inputs: tf.Tensor2D[] = [];
     let hidden = layerInput(weights, tree, config, context, frozen);
@@ -164,7 +160,7 @@ function checkpointedGradients(
       else x.dispose();
     }
 
-    // The embedding is above the layers, too, where the head is tied to it.
+    // A tied embedding is also the output head, above the layers.
     const isAbove = (key: string): boolean =>
       layerIndex(key) === null && (key !== 'embed' || config.tieWordEmbeddings);
     const top = { ...pick(trained, isAbove), x: hidden };
@@ -177,8 +173,8 @@ function checkpointedGradients(
     top.x.dispose();
     let dx = last;
     for (let i = config.numLayers - 1; i >= lowest; i--) {
-      const own = pick(trained, (key) => layerIndex(key) === i);
-      const keys = Object.keys(own);
+      const layerWeights = pick(trained, (key) => layerIndex(key) === i);
+      const keys = Object.keys(layerWeights);
       const x = inputs.pop()!;
       const [dInput, ...dOwn] = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
         const newest = buildWeights(Object.fromEntries(keys.map((key, k) => [key, tensors[k]])));
@@ -190,7 +186,7 @@ function checkpointedGradients(
           context,
           products?.taking,
         );
-      })([x, ...Object.values(own)], dx);
+      })([x, ...Object.values(layerWeights)], dx);
       tf.dispose([x, dx]);
       dx = dInput;
       keys.forEach((key, k) => (gradients[key] = dOwn[k]));
@@ -222,14 +218,14 @@ function addGradients(a: Weights, b: Weights): Weights {
 }
 
 /**
- * Scales gradients to at most `maxNorm` in global L2 norm, as PyTorch does; disposes of
- * the old ones.
+ * Clips gradients to a global L2 norm of `maxNorm`, like PyTorch; disposes of the old
+ * ones.
  */
 export async function clipByGlobalNorm(
   gradients: Weights,
   maxNorm: number,
 ): Promise<{ gradients: Weights; norm: number }> {
-  // One by one: of many at once, the sum of the webgpu backend is wrong.
+  // One by one: the webgpu backend sums many at once incorrectly.
   const squares = tf.tidy(() =>
     Object.values(gradients)
       .map((gradient) => tf.sum<tf.Scalar>(tf.square(gradient)))

@@ -1,16 +1,16 @@
 /**
- * Group relative policy optimisation (Shao et al. 2024, arXiv 2402.03300), as
- * ParallelSearch and Search-R1 use it. Details and departures:
+ * Group relative policy optimisation (Shao et al. 2024, arXiv 2402.03300), as used by
+ * ParallelSearch and Search-R1. Details and departures:
  *
- * 1. The deviation of a group is `torch.std` (n - 1), as in the authors' script.
- * 2. The loss is the mean over all tokens of a mini-batch (verl, DAPO Eq. 8), not over
+ * 1. The standard deviation of a group is `torch.std` (n - 1), as in the authors' script.
+ * 2. The loss is the mean over all tokens of a mini-batch (verl; DAPO Eq. 8), not over
  *    rollouts first.
  * 3. The KL to the initial model is part of the loss, not of the reward.
- * 4. Groups of equal rewards are skipped (`frac_reward_zero_std`): all they add is their
+ * 4. Groups of equal rewards (`frac_reward_zero_std`) are skipped: they would add only
  *    KL.
- * 5. Log-probabilities are those of the distribution sampled from (temperature included);
- *    the old ones are the sampler's own.
- * 6. A reward can give each search turn a value, whose advantage is added on its tokens.
+ * 5. Log-probs are those of the sampling distribution, temperature included; the old ones
+ *    come from the sampler.
+ * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
@@ -29,7 +29,7 @@ import {
   type TrainingTask,
 } from './trainer.js';
 
-/** The tokens of a rollout with what the loss needs: one value per trained token. */
+/** A rollout's tokens and the inputs of the loss: one value per trained token. */
 export interface GrpoRow extends PolicyRow {
   advantages: number[];
 }
@@ -48,7 +48,7 @@ export function createGrpoTrainer(task: TrainingTask): Trainer {
   };
 }
 
-/** The rest of a step after sampling: advantages, loss, update. */
+/** A step after sampling: advantages, loss, update. */
 export async function learnFromGroups(
   loop: TrainingLoop,
   step: Step,
@@ -56,7 +56,7 @@ export async function learnFromGroups(
   { isUsable, metrics }: { isUsable?: IsUsable; metrics?: Metrics },
 ): Promise<StepResult> {
   const { groupSize } = loop.settings;
-  // A rollout is worth what its reward is above its group's mean.
+  // Rewards relative to the group mean.
   const trajectories = withAdvantages(sampled.trajectories, groupSize);
   const useful = splitIntoGroups(trajectories, groupSize)
     .filter((group) => !isZeroVariance(group))
@@ -94,18 +94,18 @@ async function updateGrpo(
   return { loss, grad_norm: gradNorm, ...clipStatistics(passes, numTokens, clip) };
 }
 
-/** What the loss needs of each trained token, (M) each. */
+/** Inputs of the loss per trained token, (M) each. */
 interface GrpoTokens {
-  /** Log-probabilities (nats) under the policy that sampled. */
+  /** Log-probs (nats) under the sampling policy. */
   oldLogProbs: tf.Tensor1D;
   referenceLogProbs: tf.Tensor1D;
   advantages: tf.Tensor1D;
-  /** Weight in the sum: 1 / number of tokens for the token mean. */
+  /** Weight in the sum: 1 / number of tokens for a token mean. */
   weights: tf.Tensor1D;
 }
 
 /**
- * min(ratio A, clip(ratio) A) of each token (M), the ratio clipped to [1 - clip, 1 +
+ * min(ratio A, clip(ratio) A) of each token (M), with the ratio clipped to [1 - clip, 1 +
  * clip]. Differentiable in `logProbs`. The caller disposes of the result.
  */
 export function clippedObjective(
@@ -115,8 +115,8 @@ export function clippedObjective(
 ): tf.Tensor1D {
   const ratio = tf.exp(tf.sub(logProbs, oldLogProbs));
   const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), advantages);
-  // Not tf.where, whose gradient needs one of the comparison. Equal shapes, because
-  // tfjs's gradient is wrong for broadcast ones.
+  // Not tf.where, whose gradient needs that of the comparison. Equal shapes, because tfjs
+  // has wrong gradients for broadcast ones.
   return tf.minimum(tf.mul(ratio, advantages), clipped);
 }
 

@@ -1,26 +1,24 @@
-/**
- * Signs of a run that goes wrong, looked for at every step, and what is done about each.
- */
+/** Guards: checks of every step's metrics for a failing run, each with an action. */
 import { z } from 'zod';
 import type { Metrics } from './metrics.js';
 
 /**
- * `warn` says it; `skip` makes no update from this step's rollouts; `rollback` goes on
- * from the checkpoint before, with other random numbers and half the learning rate;
- * `stop` ends the run.
+ * `warn` logs; `skip` makes no update from the step's rollouts; `rollback` resumes from
+ * the previous checkpoint with other random numbers and half the learning rate; `stop`
+ * ends the run.
  */
 const ACTIONS = ['warn', 'skip', 'rollback', 'stop'] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** A bound that a metric of a healthy run keeps. */
+/** A limit on a metric. */
 export interface Guard {
   name: string;
   metric: string;
-  /** On which side of the limit a value is alarming. */
+  /** The bad side of the limit. */
   bad: 'above' | 'below';
   limit: number;
   action: Action;
-  /** What has probably happened, and the remedy. */
+  /** The probable cause and the remedy. */
   meaning: string;
 }
 
@@ -32,44 +30,44 @@ const guard = (
   action: Action = 'warn',
 ): Omit<Guard, 'name'> => ({ metric, bad, limit, action, meaning });
 
-/** Few actions by default: most values may be what somebody studies. */
+/** Mostly warnings by default: an unusual value may be what is being studied. */
 const GUARDS = {
   retrieval: guard(
     'frac_retrievals_failed',
     'above',
     0.1,
-    'searches fail, which would teach the policy not to search: see whether the retriever answers, or raise rollout.retrievalTimeoutMs',
+    'searches fail, which teaches the policy not to search: check the retriever, or raise rollout.retrievalTimeoutMs',
     'skip',
   ),
   search: guard(
     'turns',
     'below',
     0.5,
-    'the policy has stopped searching: lower lambdaS, or raise the share of questions that need a search',
+    'the policy has stopped searching: lower lambdaS, or raise the share of questions that need search',
   ),
   answer: guard(
     'completions/clipped_ratio',
     'above',
     0.5,
-    'most rollouts do not end in an answer: raise rollout.maxSearchTurns, or warm the model up on the grammar of actions',
+    'most rollouts do not end in an answer: raise rollout.maxSearchTurns, or run warm-up on the action format first',
   ),
   format: guard(
     'well_formed_ratio',
     'below',
     0.2,
-    'the grammar of actions is lost: raise lambdaF, lower grpo.learningRate, or warm the model up on it',
+    'the action format is lost: raise lambdaF, lower grpo.learningRate, or run warm-up first',
   ),
   length: guard(
     'completions/truncated_ratio',
     'above',
     0.5,
-    'most rollouts run into the limit of their length: raise rollout.maxNewTokens or lower rollout.maxInformationTokens',
+    'most rollouts reach the length limit: raise rollout.maxNewTokens or lower rollout.maxInformationTokens',
   ),
   entropy_collapse: guard(
     'entropy',
     'below',
     0.001,
-    'entropy collapse: all samples are alike; lower grpo.learningRate or raise grpo.beta',
+    'entropy collapse: all samples are the same; lower grpo.learningRate or raise grpo.beta',
   ),
   entropy_explosion: guard(
     'entropy',
@@ -87,7 +85,7 @@ const GUARDS = {
     'frac_reward_zero_std',
     'above',
     0.95,
-    'nearly no group has anything to teach: raise grpo.groupSize, or take harder or easier questions',
+    'almost all groups have equal rewards: raise grpo.groupSize, or use harder or easier questions',
   ),
   decomposition: guard(
     'decomposition_ratio/sequential',
@@ -97,11 +95,8 @@ const GUARDS = {
   ),
 };
 
-/**
- * What no training recovers from. Gradients that are not finite are never applied, so
- * that this step did no harm.
- */
-const NOT_FINITE = 'the update is no number: lower grpo.learningRate or grpo.maxGradNorm';
+/** Non-finite gradients are never applied, so the weights are intact. */
+const NOT_FINITE = 'the update is not finite: lower grpo.learningRate or grpo.maxGradNorm';
 
 const actionSchema = z.enum(ACTIONS);
 const settingSchema = z.strictObject({
@@ -110,23 +105,20 @@ const settingSchema = z.strictObject({
 });
 type Name = keyof typeof GUARDS;
 
-/**
- * Limits and actions in place of the defaults, by the names of guards; `finite` is about
- * metrics that are no numbers.
- */
+/** Overrides of limits and actions by guard name; `finite` is for non-finite metrics. */
 export const guardsSchema = z
   .strictObject({
     ...(Object.fromEntries(
       Object.keys(GUARDS).map((name) => [name, settingSchema.optional()]),
     ) as Record<Name, z.ZodOptional<typeof settingSchema>>),
-    // The KL is known when the update has been made.
+    // The KL is only known after the update.
     kl: settingSchema.extend({ action: actionSchema.exclude(['skip']).optional() }).optional(),
     finite: z.strictObject({ action: actionSchema }).optional(),
   })
   .optional();
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
-/** All guards, as a configuration has them. */
+/** All guards with their settings. */
 export const resolveGuards = (settings: GuardSettings): Guard[] =>
   (Object.keys(GUARDS) as Name[]).map((name) => ({ name, ...GUARDS[name], ...settings?.[name] }));
 
@@ -136,13 +128,11 @@ export const isAlarming = ({ bad, limit }: Pick<Guard, 'bad' | 'limit'>, value: 
 
 export interface Alarm {
   action: Action;
-  /** What is alarming, what it means, what to do. */
+  /** The metric, the probable cause and the remedy. */
   text: string;
 }
 
-/**
- * What is alarming in a step's metrics; those that it does not have are not asked for.
- */
+/** The alarms of a step; metrics it lacks are not checked. */
 export function checkGuards(metrics: Metrics, settings?: GuardSettings): Alarm[] {
   const alarms = resolveGuards(settings)
     .filter((guard) => guard.metric in metrics && isAlarming(guard, metrics[guard.metric]))
@@ -158,6 +148,6 @@ export function checkGuards(metrics: Metrics, settings?: GuardSettings): Alarm[]
   ];
 }
 
-/** The gravest of what some alarms ask for; null without any. */
+/** The alarm with the gravest action; null without alarms. */
 export const gravest = (alarms: readonly Alarm[]): Alarm | null =>
   alarms.toSorted((a, b) => ACTIONS.indexOf(b.action) - ACTIONS.indexOf(a.action))[0] ?? null;

@@ -1,7 +1,7 @@
 /**
- * Outputs of matrix products that the forward pass leaves for the backward pass, which
- * computes the rest of a layer again (selective activation checkpointing, as PyTorch has
- * it): products are most of the arithmetic.
+ * Outputs of matrix products kept by the forward pass for the backward pass, which
+ * recomputes the rest of a layer (selective activation checkpointing, as in PyTorch):
+ * products are most of the arithmetic.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { ProductStore } from '../policy/transformer.js';
@@ -9,8 +9,8 @@ import type { ProductStore } from '../policy/transformer.js';
 const FLOAT = 4;
 
 /**
- * Bytes that may be kept: a quarter of what is free. What memory a GPU or wasm has left
- * is not known.
+ * Bytes available for outputs: a quarter of the free memory. The free memory of a GPU or
+ * of wasm is unknown.
  */
 export const roomForProducts = (): number =>
   tf.getBackend() === 'tensorflow' ? process.availableMemory() / 4 : 0;
@@ -18,10 +18,10 @@ export const roomForProducts = (): number =>
 export class KeptProducts {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
-  /** @param room bytes that may be kept; what does not fit is computed again */
+  /** @param room bytes available; the rest is recomputed */
   constructor(private room = roomForProducts()) {}
 
-  /** For the way forward. */
+  /** For the forward pass. */
   readonly keeping: ProductStore = {
     getOutput: (key, compute) => {
       const output = compute();
@@ -33,7 +33,7 @@ export class KeptProducts {
     },
   };
 
-  /** For the way back: each is given once and then forgotten. */
+  /** For the backward pass: each output is returned once and then released. */
   readonly taking: ProductStore = {
     getOutput: (key, compute) => {
       const kept = this.outputs.get(key);
@@ -45,7 +45,7 @@ export class KeptProducts {
     },
   };
 
-  /** Forgets what was not taken. */
+  /** Releases unused outputs. */
   release(): void {
     tf.dispose([...this.outputs.values()]);
     this.outputs.clear();

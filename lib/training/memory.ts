@@ -1,15 +1,15 @@
-/** What a training takes of memory, so that it is known before hours are spent. */
+/** Memory estimate of a training, so that it fails early rather than after hours. */
 import { type ModelConfig, numParameters } from '../policy/families.js';
 import { LOGITS_AT_ONCE } from '../tensor/ops.js';
 import { trainerSettings, type TrainConfig } from './config.js';
 
-/** Bytes of Node, the backend and the data before a model is loaded. */
+/** Bytes of Node, the backend and the data, without a model. */
 const BEFORE = 0.35e9;
 const FLOAT = 4;
-/** Allocators keep about as much again as is in use at a time. */
+/** Allocators hold about twice the memory in use. */
 const KEPT = 2;
 
-/** Tokens of the longest context that rollouts can come to. */
+/** Tokens of the longest possible context of a rollout. */
 function longestContext(model: ModelConfig, { rollout }: TrainConfig): number {
   const { maxSearchTurns, maxNewTokens, maxInformationTokens } = rollout;
   const prompt = 300;
@@ -18,10 +18,9 @@ function longestContext(model: ModelConfig, { rollout }: TrainConfig): number {
 }
 
 /**
- * Bytes that a training of an adapter takes at most, for models that are trained a
- * layer at a time: the weights, and the larger of the cache of generation and the
- * activations of one pass. Fitted to SmolLM2-135M on the native backend: 1.9 GB for a row
- * of 556 tokens and 2.9 GB for four.
+ * Peak bytes of adapter training with gradient checkpointing: the weights, plus the
+ * larger of the KV cache and the activations of one pass. Fitted to SmolLM2-135M on the
+ * native backend: 1.9 GB for a row of 556 tokens, 2.9 GB for four.
  */
 export function trainingMemory(model: ModelConfig, config: TrainConfig): number {
   const { numLayers, numHeads, numKeyValueHeads, headDim, hiddenSize, intermediateSize } = model;

@@ -1,13 +1,13 @@
 /**
- * The methods, in the order of tables: from no search to parallel search. A method says
- * how it answers and where its weights come from; a new one is an entry here.
+ * The methods, in table order: from no search to parallel search. A method defines how it
+ * answers and where its weights come from; add a method by adding an entry.
  */
 import { createRegistry, nameSchema } from '../registry.js';
 import type { RewardPresetName } from '../rewards/presets.js';
 import { rolloutSchema, type RolloutConfig, type RolloutInput } from '../rollout/options.js';
 import { PROMPTS, type Prompt } from '../text/prompts.js';
 
-/** The ways to train a policy, by the section of a configuration that each reads. */
+/** Trainers, by the configuration section that each reads. */
 export const TRAINER_NAMES = [
   'grpo',
   'ppo',
@@ -25,21 +25,21 @@ export interface Method {
   /** In tables and charts. */
   readonly title: string;
   readonly source: string;
-  /** Its row in the tables of the ParallelSearch paper; null if it has none. */
+  /** Its row in the ParallelSearch paper's tables; null if it has none. */
   readonly paperName: string | null;
-  /** A prompt of its own, which `rollout` names. */
+  /** A prompt of its own, named by `rollout`. */
   readonly prompt?: Prompt;
-  /** How it answers. */
+  /** Rollout settings. */
   readonly rollout: RolloutInput;
   /**
-   * Where its weights come from: a training, the weights of another method, or (null) the
+   * Where its weights come from: a trainer, another method's weights, or (null) the
    * initial model.
    */
   readonly training:
     | { readonly trainer: TrainerName; readonly rewards: RewardPresetName }
     | { readonly weightsFrom: string }
     | null;
-  /** Only trained for the sake of others: it is in no comparison. */
+  /** Only trained for other methods; never compared. */
   readonly isPreparation?: boolean;
 }
 
@@ -51,7 +51,7 @@ const NO_SEARCH: RolloutInput = { prompt: 'r1', splitQueries: false, maxSearchTu
 const SEQUENTIAL: RolloutInput = { prompt: 'search-r1', splitQueries: false };
 const PARALLEL: RolloutInput = { prompt: 'parallel', splitQueries: true };
 
-/** No model: a table of the wordings of training questions and of their evidence. */
+/** Not a model: a lookup table of training questions' wordings and their evidence. */
 const lookup: Method = {
   name: 'lookup',
   title: 'Lookup of wordings',
@@ -61,7 +61,7 @@ const lookup: Method = {
   training: null,
 };
 
-/** Direct inference without retrieval: the initial model, asked to answer at once. */
+/** Direct inference without retrieval: the initial model answers at once. */
 const r1: Method = {
   name: 'r1',
   title: 'R1 (no search)',
@@ -81,17 +81,17 @@ const untrained = (prompt: string, title: string, rollout: RolloutInput): Method
 });
 
 /**
- * The initial model under every prompt it has seen: what reinforcement adds is measured
- * against the best of them.
+ * The initial model with every prompt it was trained on: the baseline for RL is the best
+ * of them.
  */
 export const UNTRAINED: readonly Method[] = [
   untrained('search-r1', 'Search-R1’s prompt', SEQUENTIAL),
   untrained('parallel', 'parallel prompt', PARALLEL),
-  // The practice prompt of the warm-up, which reinforcement never uses.
+  // The practice prompt of supervised training, unused in RL.
   untrained('drill', 'practice prompt', PARALLEL),
 ];
 
-/** The supervised warm-up of a language model on an expert's searches. */
+/** Supervised warm-up of a language model on an expert's searches. */
 const demonstrations: Method = {
   name: 'demonstrations',
   title: 'Demonstrations (before reinforcement)',
@@ -102,7 +102,7 @@ const demonstrations: Method = {
   isPreparation: true,
 };
 
-/** R1 as in the paper's tables: the same with reinforcement by right answers. */
+/** R1 as in the paper's tables: also trained by RL with the outcome reward. */
 const r1Trained: Method = {
   name: 'r1:trained',
   title: 'R1 (no search), trained',
@@ -112,7 +112,7 @@ const r1Trained: Method = {
   training: { trainer: 'grpo', rewards: 'search-r1' },
 };
 
-/** Gold answers learned by supervision, without search. */
+/** Supervised training on gold answers, without search. */
 const supervisedFineTuning: Method = {
   name: 'sft',
   title: 'SFT (no search)',
@@ -122,7 +122,7 @@ const supervisedFineTuning: Method = {
   training: { trainer: 'sft', rewards: 'search-r1' },
 };
 
-/** The initial model's own right rollouts, learned by supervision. */
+/** Supervised training on the initial model's own correct rollouts. */
 const rejectionSampling: Method = {
   name: 'rejection-sampling',
   title: 'Rejection sampling',
@@ -132,7 +132,7 @@ const rejectionSampling: Method = {
   training: { trainer: 'rejection-sampling', rewards: 'search-r1' },
 };
 
-/** OTC: Search-R1, but a right answer is worth more the fewer searches it took. */
+/** OTC: Search-R1 whose reward for a correct answer falls with the number of searches. */
 const otc: Method = {
   name: 'otc',
   title: 'OTC',
@@ -151,7 +151,7 @@ const otcPpo: Method = {
   training: { trainer: 'ppo', rewards: 'otc-ppo' },
 };
 
-/** StepSearch: Search-R1 with a reward for each search turn, by PPO. */
+/** StepSearch: Search-R1 with a reward per search turn, trained by PPO. */
 const stepSearch: Method = {
   name: 'stepsearch',
   title: 'StepSearch',
@@ -161,9 +161,7 @@ const stepSearch: Method = {
   training: { trainer: 'ppo', rewards: 'stepsearch' },
 };
 
-/**
- * The same rewards with GRPO: those of search turns become advantages of their tokens.
- */
+/** The same rewards with GRPO: turn rewards become advantages of the turn's tokens. */
 const stepSearchGrpo: Method = {
   ...stepSearch,
   name: 'stepsearch:grpo',
@@ -173,7 +171,7 @@ const stepSearchGrpo: Method = {
   training: { trainer: 'grpo', rewards: 'stepsearch' },
 };
 
-/** ZeroSearch: Search-R1 that learns while another policy plays the search engine. */
+/** ZeroSearch: Search-R1 trained with a simulated search engine. */
 const zeroSearch: Method = {
   name: 'zerosearch',
   title: 'ZeroSearch',
@@ -183,7 +181,7 @@ const zeroSearch: Method = {
   training: { trainer: 'zerosearch', rewards: 'f1' },
 };
 
-/** The policy that plays the search engine. */
+/** The policy that simulates the search engine. */
 export const zeroSearchSimulator: Method = {
   ...zeroSearch,
   name: 'zerosearch:simulator',
@@ -203,7 +201,10 @@ const searchR1: Method = {
   training: { trainer: 'grpo', rewards: 'search-r1' },
 };
 
-/** With the four search turns of the authors' code: too few for each of five entities. */
+/**
+ * With the four search turns of the authors' code: too few for questions about five
+ * entities.
+ */
 const searchR1FourTurns: Method = {
   ...searchR1,
   name: 'search-r1:b4',
@@ -220,7 +221,7 @@ const searchR1Ppo: Method = {
   training: { trainer: 'ppo', rewards: 'search-r1' },
 };
 
-/** Search-R1's weights with the parallel prompt: what the prompt alone brings. */
+/** Search-R1's weights with the parallel prompt: the effect of the prompt alone. */
 const searchR1ParallelPrompt: Method = {
   name: 'search-r1-parallel-prompt',
   title: 'Search-R1 + parallel prompt',
@@ -258,8 +259,7 @@ const parallelSearchReleasedCode: Method = {
 };
 
 /**
- * Only in the experiment `baselines`: other papers' methods, and other ways to train this
- * one's.
+ * Only in the experiment `baselines`: other papers' methods, and variants of this one.
  */
 export const BASELINES: readonly Method[] = [
   r1Trained,
@@ -295,21 +295,22 @@ export const METHODS = createRegistry<Method>(
 /** A method's name in a configuration or a file. */
 export const methodNameSchema = nameSchema(METHODS);
 
-/** The title of a method; an unknown name stands for itself. */
+/** The title of a method; an unknown name is returned as is. */
 export const methodTitle = (name: string): string =>
   METHODS.has(name) ? METHODS.get(name).title : name;
 
-/** How a method answers, with defaults. @throws RangeError for an unknown method */
+/**
+ * A method's rollout settings, with defaults. @throws RangeError for an unknown method
+ */
 export const rolloutConfigOf = (name: string): RolloutConfig =>
   rolloutSchema.parse(METHODS.get(name).rollout);
 
-/** Names of the methods that are trained, each with weights of its own. */
+/** Names of the trained methods, each with weights of its own. */
 export const trainedMethods = (): string[] =>
   METHODS.all().flatMap(({ name, training }) => (training && 'trainer' in training ? [name] : []));
 
 /**
- * The method whose training a method's weights come from: itself, another one, or null
- * for the initial model.
+ * The method whose training produced a method's weights; null for the initial model.
  * @throws RangeError for an unknown method
  */
 export function trainedBy(name: string): string | null {

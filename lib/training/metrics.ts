@@ -1,4 +1,4 @@
-/** What the rollouts of a step look like, under TRL's names where it has one. */
+/** Metrics of a step's rollouts, with TRL's names where it has them. */
 import type { RolloutStats } from '../rollout/rollout.js';
 import type { With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
@@ -11,14 +11,14 @@ type Scored = With<'rewards' | 'advantage'>;
 
 export type Metrics = Record<string, number>;
 
-/** 0 for no values. Not d3's, which leaves out NaN: here it has to show. */
+/** 0 for no values. Unlike d3's, which skips NaN; here it must show. */
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 const numPolicyTokens = ({ segments }: Scored): number =>
   segments.reduce((sum, { kind, tokenIds }) => sum + (kind === 'policy' ? tokenIds.length : 0), 0);
 
-/** Whether a turn was cut at its limit, or there was no room for another. */
+/** Whether a turn was truncated, or the context was full. */
 const isTruncated = ({ finish, segments }: Scored, maxNewTokens: number): boolean =>
   finish === 'length' ||
   segments.some(
@@ -26,10 +26,7 @@ const isTruncated = ({ finish, segments }: Scored, maxNewTokens: number): boolea
       kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
   );
 
-/**
- * Metrics of the rollouts of a step, group after group; one `rewards/NAME` for each
- * reward.
- */
+/** Metrics of a step's rollouts, ordered by group; `rewards/NAME` for each reward. */
 export function rolloutMetrics(
   scored: readonly Scored[],
   {
@@ -41,12 +38,11 @@ export function rolloutMetrics(
   const of = (value: (t: Scored) => number): number => mean(scored.map(value));
   const reward = of((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
-  // What the policy wrote, as the rewards see it, also where the environment does not
-  // split.
+  // Queries as the rewards see them, even if the environment does not split.
   const queries = (t: Scored): string[][] => executedSearches(t.segments);
-  const shaped = (shape: string): Scored[] => scored.filter((t) => t.questionType === shape);
-  const decomposed = (some: readonly Scored[]): number =>
-    mean(some.map((t) => Number(isDecomposed(queries(t)))));
+  const ofType = (type: string): Scored[] => scored.filter((t) => t.questionType === type);
+  const decomposed = (trajectories: readonly Scored[]): number =>
+    mean(trajectories.map((t) => Number(isDecomposed(queries(t)))));
   return {
     reward,
     reward_std: Math.sqrt(of((t) => (t.rewards.total - reward) ** 2)),
@@ -61,14 +57,14 @@ export function rolloutMetrics(
     'completions/truncated_ratio': of((t) => Number(isTruncated(t, maxNewTokens))),
     well_formed_ratio: of((t) => Number(formatFault(t.segments) === null)),
     decomposition_ratio: decomposed(scored),
-    'decomposition_ratio/parallelizable': decomposed(shaped('parallelizable')),
-    'decomposition_ratio/sequential': decomposed(shaped('sequential')),
-    // With the share of these questions among all, precision and recall of decomposing
-    // follow from the ratios.
-    'share/parallelizable': shaped('parallelizable').length / scored.length,
-    'share/sequential': shaped('sequential').length / scored.length,
+    'decomposition_ratio/parallelizable': decomposed(ofType('parallelizable')),
+    'decomposition_ratio/sequential': decomposed(ofType('sequential')),
+    // Precision and recall of decomposition follow from these ratios and the share of
+    // such questions.
+    'share/parallelizable': ofType('parallelizable').length / scored.length,
+    'share/sequential': ofType('sequential').length / scored.length,
     'coverage/parallelizable': mean(
-      shaped('parallelizable').flatMap((t) => t.subQuestionRecall ?? []),
+      ofType('parallelizable').flatMap((t) => t.subQuestionRecall ?? []),
     ),
     sub_queries: of((t) => queries(t).flat().length),
     retrievals: stats.retrievalsRequested,
@@ -78,8 +74,7 @@ export function rolloutMetrics(
 }
 
 /**
- * Entropy (nats a token) of the sampling policy, by the log-probabilities it gave to its
- * own samples.
+ * Entropy (nats per token) of the sampling policy, estimated from its samples' log-probs.
  */
 export const sampledEntropy = (scored: readonly Scored[]): number =>
   -mean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));

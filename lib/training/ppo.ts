@@ -1,16 +1,14 @@
 /**
- * Proximal policy optimisation (Schulman et al. 2017) as Search-R1 and ParallelSearch use
- * it (App. A.4). Details and departures:
+ * Proximal policy optimisation (Schulman et al. 2017), as used by Search-R1 and
+ * ParallelSearch (App. A.4). Details and departures:
  *
- * 1. Every question is asked once. A token is worth what follows it minus what a value
- *    head
- *    expected (generalised advantage estimation, Schulman et al. 2016).
- * 2. The KL to the initial model is subtracted from the reward of each token. The reward
- *    of
- *    a search turn is given at its last token, the rest at the rollout's last.
+ * 1. One rollout per question. A token's advantage is its return minus a value head's
+ *    estimate (generalised advantage estimation, Schulman et al. 2016).
+ * 2. The KL to the initial model is subtracted from each token's reward. A search turn's
+ *    reward falls on its last token, the rest on the rollout's last.
  * 3. The value head reads the policy's own hidden states, where the paper trains a second
  *    model; its gradient reaches the adapter with weight `valueWeight`.
- * 4. Learning rates and warm-up are the paper's in proportion, for 200 steps.
+ * 4. Learning rates and warm-up are the paper's, scaled to 200 steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { mean, sum, variance } from 'd3-array';
@@ -21,7 +19,7 @@ import { clipStatistics, clippedObjective, type GrpoRow } from './grpo.js';
 import type { Metrics } from './metrics.js';
 import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
 
-/** The tokens of a rollout with what the loss needs: one value per trained token. */
+/** A rollout's tokens and the inputs of the loss: one value per trained token. */
 interface PpoRow extends GrpoRow {
   oldValues: number[];
   returns: number[];
@@ -117,7 +115,7 @@ async function updatePpo(
 const computeValues = (hidden: tf.Tensor2D, trained: Weights): tf.Tensor1D =>
   tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, trained[HEAD]), [1]), trained[BIAS]);
 
-/** The reward of each trained token, without the KL. */
+/** The reward of each trained token, before the KL. */
 export function tokenRewards({ segments, rewards, turnRewards = [] }: With<'rewards'>): number[] {
   const tokens: number[] = [];
   let turn = 0;
@@ -130,10 +128,10 @@ export function tokenRewards({ segments, rewards, turnRewards = [] }: With<'rewa
 }
 
 /**
- * Generalised advantage estimates of one rollout's tokens and the returns their values
+ * Generalised advantage estimates of one rollout's tokens, and the returns their values
  * are trained on: A_t = delta_t + gamma lambda A_(t+1), delta_t = r_t + gamma V_(t+1) -
- * V_t, and A_t + V_t. The value after the last token is 0. The environment's tokens are
- * left out; with gamma = lambda = 1, as in the paper, that changes nothing.
+ * V_t, and A_t + V_t. The value after the last token is 0. Environment tokens are left
+ * out, which changes nothing at the paper's gamma = lambda = 1.
  */
 export function generalisedAdvantages(
   rewards: readonly number[],
@@ -149,32 +147,32 @@ export function generalisedAdvantages(
   return { advantages, returns: advantages.map((advantage, t) => advantage + values[t]) };
 }
 
-/** The numbers of all rows with mean 0 and deviation 1 (n - 1), as in verl. */
+/**
+ * Normalises the numbers of all rows to mean 0 and standard deviation 1 (n - 1), as in
+ * verl.
+ */
 export function whiten(rows: readonly (readonly number[])[]): number[][] {
   const all = rows.flat();
   const [center, spread] = [mean(all) ?? 0, variance(all) ?? 0];
   return rows.map((row) => row.map((value) => (value - center) / Math.sqrt(spread + 1e-8)));
 }
 
-/**
- * Share of the variance of returns that values explain: at most 1, 0 for a constant or if
- * all returns are equal.
- */
+/** Explained variance of the returns: at most 1; 0 if values or returns are constant. */
 export function explainedVariance(returns: readonly number[], values: readonly number[]): number {
   const total = variance(returns) ?? 0;
   const left = variance(returns.map((value, i) => value - values[i])) ?? 0;
   return total > 0 ? 1 - left / total : 0;
 }
 
-/** What the loss needs of each trained token, (M) each. */
+/** Inputs of the loss per trained token, (M) each. */
 interface PpoTokens {
-  /** Log-probabilities (nats) under the policy that sampled. */
+  /** Log-probs (nats) under the sampling policy. */
   oldLogProbs: tf.Tensor1D;
   advantages: tf.Tensor1D;
-  /** Under the value head that the advantages come from. */
+  /** Values that the advantages were computed from. */
   oldValues: tf.Tensor1D;
   returns: tf.Tensor1D;
-  /** Weight in the sum: 1 / number of tokens for the token mean. */
+  /** Weight in the sum: 1 / number of tokens for a token mean. */
   weights: tf.Tensor1D;
 }
 

@@ -5,9 +5,9 @@ import type { Random } from '../random.js';
 const share = z.number().min(0).max(1);
 
 /**
- * Shares of the training questions, by what there is to learn from them; hybrids are
- * left out, as HotpotQA has none. Only graphs tell how many entities are compared: unless
- * every question has one, all are drawn alike, as in the authors' code.
+ * Shares of question types in training; hybrids are left out, since HotpotQA has none.
+ * Types need dependency graphs: unless every question has one, questions are drawn
+ * uniformly, as in the authors' code.
  */
 export const questionMixSchema = z.strictObject({
   singleHop: share,
@@ -17,8 +17,8 @@ export const questionMixSchema = z.strictObject({
 });
 
 /**
- * Questions by kind, so that each kind has its share of every step; all alike unless
- * every one has a dependency graph.
+ * Draws questions so that each type has its share of every step; uniformly unless every
+ * question has a dependency graph.
  */
 export function createQuestionSampler(
   questions: readonly Question[],
@@ -27,21 +27,21 @@ export function createQuestionSampler(
   if (questions.length === 0) throw new Error('Expected training questions, but got none.');
   if (!questions.every(({ metadata }) => metadata.graph?.length))
     return (random, count) => Array.from({ length: count }, () => random.choice(questions));
-  const where = (test: (shape: string, size: number) => boolean): Question[] =>
+  const where = (test: (type: string, size: number) => boolean): Question[] =>
     questions.filter(({ metadata: { graph = [] } }) =>
       test(graphQuestionType(graph), graph.length),
     );
   const groups = [
-    { weight: mix.singleHop, pool: where((shape) => shape === 'single_hop') },
-    { weight: mix.sequential, pool: where((shape) => shape === 'sequential') },
+    { weight: mix.singleHop, pool: where((type) => type === 'single_hop') },
+    { weight: mix.sequential, pool: where((type) => type === 'sequential') },
     ...mix.comparisons.map((weight, i) => ({
       weight,
-      pool: where((shape, size) => shape === 'parallelizable' && size === i + 2),
+      pool: where((type, size) => type === 'parallelizable' && size === i + 2),
     })),
   ].filter(({ weight, pool }) => weight > 0 && pool.length > 0);
   if (groups.length === 0)
     throw new Error(
-      'Expected training questions of the kinds in `mix`, but got none. Change `mix`.',
+      'Expected training questions of the types in `mix`, but got none. Change `mix`.',
     );
   const total = groups.reduce((sum, { weight }) => sum + weight, 0);
   return (random, count) =>

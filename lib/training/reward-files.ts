@@ -1,4 +1,4 @@
-/** Rewards of one's own, from files. */
+/** Custom rewards from files. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -16,8 +16,8 @@ const isReward = (value: unknown): value is Reward => {
 };
 
 /**
- * Imports a TypeScript file by way of a bundle in a folder of its own; packages are not
- * bundled but imported where they are.
+ * Bundles a TypeScript file in a temporary folder and imports it; packages are not
+ * bundled but resolved as usual.
  */
 async function importTypeScript(path: string): Promise<unknown> {
   const { build } = await import('rolldown');
@@ -34,7 +34,8 @@ async function importTypeScript(path: string): Promise<unknown> {
           name: 'packages-where-they-are',
           async resolveId(source, importer) {
             if (/^([./]|node:)/.test(source) || !importer) return null;
-            // This very copy, so that there is one backend and one of each class.
+            // This copy of the package, so that there is one backend and one instance of
+            // each class.
             const isOurs = source === PACKAGE || source.startsWith(`${PACKAGE}/`);
             const id = isOurs
               ? createRequire(import.meta.url).resolve(source)
@@ -53,10 +54,10 @@ async function importTypeScript(path: string): Promise<unknown> {
 }
 
 /**
- * The rewards that a file exports by default: one, or a list.
+ * The default export of a file: one reward, or a list.
  * @param file a module in TypeScript (.ts) or JavaScript (.mjs, .js)
- * @throws Error naming the file where it is of another kind or exports something else, or
- * what its module throws
+ * @throws Error naming the file if its type or export is unsupported; errors of the
+ * module itself
  */
 export async function loadRewards(file: string): Promise<Reward[]> {
   const path = resolve(file);

@@ -1,4 +1,4 @@
-/** Groups of rollouts of the same question, with what their rewards say of them. */
+/** Groups of rollouts of the same question, with their rewards. */
 import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
@@ -18,13 +18,13 @@ interface GroupOptions {
   random: Random;
 }
 
-/** Consecutive groups of a size. */
+/** Consecutive groups of `groupSize`. */
 export const splitIntoGroups = <T>(items: readonly T[], groupSize: number): T[][] =>
   Array.from({ length: items.length / groupSize }, (_, g) =>
     items.slice(g * groupSize, (g + 1) * groupSize),
   );
 
-/** G rollouts of each question, one group after the other, rewarded. */
+/** Samples G rollouts per question, ordered by group, and scores them. */
 export async function rollOutGroups(
   policy: Policy,
   questions: readonly Question[],
@@ -39,15 +39,15 @@ export async function rollOutGroups(
     randoms,
   });
   policy.release?.();
-  const seen = trajectories.map((trajectory, i) => scoringInput(trajectory, repeated[i]));
-  const scores = splitIntoGroups(seen, groupSize).flatMap((group) =>
-    group.map((one) => scoreRollout(rewards, one, group)),
+  const inputs = trajectories.map((trajectory, i) => scoringInput(trajectory, repeated[i]));
+  const scores = splitIntoGroups(inputs, groupSize).flatMap((group) =>
+    group.map((input) => scoreRollout(rewards, input, group)),
   );
   const rewarded = trajectories.map((trajectory, i) => ({
     ...trajectory,
-    questionType: seen[i].questionType,
+    questionType: inputs[i].questionType,
     ...(repeated[i].metadata.graph?.length
-      ? { subQuestionRecall: subQuestionRecall(repeated[i], seen[i].searchTurns) }
+      ? { subQuestionRecall: subQuestionRecall(repeated[i], inputs[i].searchTurns) }
       : {}),
     rewards: scores[i].components,
     ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),

@@ -1,5 +1,5 @@
 /**
- * A training run of whichever trainer: steps with metrics, trajectories, checkpoints and
+ * A training run with any trainer: steps with metrics, trajectories, checkpoints and
  * guards, from a model to an adapter.
  */
 import { existsSync } from 'node:fs';
@@ -23,12 +23,9 @@ import { configHash } from '../io/provenance.js';
 
 const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';
-/** Files with lines of every step. */
+/** Files with one line per step. */
 const RECORDS = [METRICS, TRAJECTORIES];
-/**
- * Name of the folder with the adapter of the steps with the most reward, in a run's
- * folder.
- */
+/** Folder, in a run's folder, of the checkpoint with the highest recent mean reward. */
 export const BEST_ADAPTER = 'adapter-best';
 
 /** Most rollbacks, and most skipped steps in a row, before a run stops. */
@@ -38,34 +35,30 @@ type Rollbacks = NonNullable<RunState['rollbacks']>;
 
 export interface TrainingRun extends TrainingTask {
   /**
-   * Where the model lies: adapters name it as their base, relative to themselves.
-   * Default: the configuration's name.
+   * Model folder: adapters store the relative path as their base. Default: the
+   * configuration's name.
    */
   modelFolder?: string;
   /**
-   * Hash of the model's weights, the questions and the passages: a run does not go on
-   * with others.
+   * Hash of the model's weights, the questions and the passages: a run only resumes with
+   * the same.
    */
   inputsHash: string;
-  /** Where metrics, trajectories, checkpoint and adapter go. */
+  /** Output folder of metrics, trajectories, checkpoint and adapter. */
   folder: string;
   /**
-   * Numbers of steps after which the adapter is kept as it then is, in a folder of its
-   * own ({@link keptAdapter}).
+   * Steps after which the adapter is also saved to its own folder ({@link keptAdapter}).
    */
   keepSteps?: readonly number[];
   signal?: AbortSignal;
   onStep?: (step: number, metrics: Metrics, alarms: string[]) => void;
 }
 
-/** What is rewarded; nothing where that is what the configuration describes. */
+/** Overrides of the rewards; nothing if the configuration describes them. */
 const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
   rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
 
-/**
- * Of all that a result depends on; how many tokens go through the model at a time is up
- * to the machine.
- */
+/** Hash of everything the result depends on; tokens per pass do not matter. */
 function hashRun(run: TrainingRun): string {
   return configHash({
     config: withSettings(run.config, { maxTokensPerPass: undefined }),
@@ -74,18 +67,16 @@ function hashRun(run: TrainingRun): string {
   });
 }
 
-/** Name of the folder with the adapter after so many steps, in a run's folder. */
+/** Folder of the adapter after a step, in a run's folder. */
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
 
 /**
- * Trains and writes `adapter/` (PEFT's format), one such folder for each of
- * `keepSteps`, and {@link BEST_ADAPTER}: the adapter at that checkpoint before which the
- * mean reward of the steps was highest, those that the run went back from among them. A
- * run that was stopped goes on from its checkpoint, with the same result as one that was
- * not.
- * @throws the signal's reason after a checkpoint; Error when a guard ends the run, or
- * where `keepSteps` has a step that the run does not have or is past, or another process
- * works in the folder
+ * Trains and writes `adapter/` (PEFT format), a folder for each of `keepSteps`, and
+ * {@link BEST_ADAPTER}: the checkpoint with the highest mean reward since the previous
+ * one, including steps that were later rolled back. An interrupted run resumes from its
+ * checkpoint with the same result.
+ * @throws the signal's reason after a checkpoint; Error if a guard stops the run,
+ * `keepSteps` has a step that is out of range or past, or another process uses the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
   const trainer = await createTrainer(run);
@@ -103,7 +94,7 @@ export async function runTraining(run: TrainingRun): Promise<void> {
   }
 }
 
-/** All steps that are left. */
+/** All remaining steps. */
 async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> {
   const { config, folder, keepSteps = [], signal } = run;
   const hash = hashRun(run);
@@ -114,8 +105,8 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   let rollbacks: Rollbacks = [];
   let best: RunState['best'];
   /**
-   * Since the last checkpoint, but for one that is made only because the run is stopped:
-   * its result would depend on that.
+   * Rewards since the last regular checkpoint. One made only on interruption does not
+   * count: results would depend on it.
    */
   let rewards: number[] = [];
   const save = (): Promise<void> => {
@@ -128,7 +119,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     };
     return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state, { records });
   };
-  /** Takes up the newest checkpoint; false where there is none. */
+  /** Restores the newest checkpoint; false if there is none. */
   const resume = async (before?: number): Promise<boolean> => {
     const checkpoint = await resumeCheckpoint(checkpointFolder, hash, { before });
     if (!checkpoint) return false;
@@ -145,7 +136,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
   const lost = keepSteps.find(isLost);
   if (lost !== undefined)
     throw new Error(
-      `Expected ${shortPath(folder)} to hold the adapter after step ${lost}, but the run has done ${loop.step} steps without keeping it. Choose another folder, or remove that one.`,
+      `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${loop.step} and did not save it. Choose another folder, or remove this one.`,
     );
   const dropLaterLines = (): Promise<unknown> =>
     Promise.all(records.map((path) => dropLinesFrom(path, loop.step)));
@@ -162,7 +153,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
     numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
     if (alarm?.action === 'stop' || numSkipped >= MAX_SKIPPED) throw stopped(from, alarm!);
     if (alarm?.action === 'rollback') {
-      // A checkpoint made right before this step holds what is alarming.
+      // A checkpoint right before this step already contains the problem.
       if (loop.rollbacks >= MAX_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
       rollbacks = [...rollbacks, { from, to: loop.step, alarm: alarm.text }];
       loop.rollbacks = rollbacks.length;
@@ -170,7 +161,7 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
       await dropLaterLines();
       continue;
     }
-    // Before the checkpoint: a run that goes on from there does not do this step again.
+    // Before the checkpoint: a resumed run does not repeat this step.
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
     if (trainer.isOnPolicy) rewards.push(reward);
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
@@ -189,11 +180,11 @@ async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> 
 const stopped = (step: number, { text, action }: Alarm): Error => {
   const tried = action === 'stop' ? '' : ` (${action} did not help)`;
   return new Error(
-    `Training stopped at step ${step}${tried}: ${text}. What a guard does can be said under "guards" in the configuration.`,
+    `Training stopped at step ${step}${tried}: ${text}. Set a guard's limit or action under "guards" in the configuration.`,
   );
 };
 
-/** Does a step and writes what came of it. Returns the gravest alarm and the reward. */
+/** Runs a step and writes its results. Returns the gravest alarm and the reward. */
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,
@@ -203,14 +194,14 @@ async function recordedStep(
   const isUsable = (sampled: Metrics): boolean =>
     !checkGuards(sampled, config.guards).some(({ action }) => action === 'skip');
   const { metrics, trajectories } = await trainer.next(isUsable);
-  const found = checkGuards(metrics, config.guards);
+  const raised = checkGuards(metrics, config.guards);
   const alarms = [
     ...rollbacks
       .filter(({ to }) => to === step)
       .map((back) => `back from step ${back.from}: ${back.alarm}`),
-    ...found.map(({ action, text }) => (action === 'warn' ? text : `${text} (${action})`)),
+    ...raised.map(({ action, text }) => (action === 'warn' ? text : `${text} (${action})`)),
   ];
-  // JSON knows no NaN; the alarm says it.
+  // JSON has no NaN; the alarm reports it.
   const finite = Object.fromEntries(
     Object.entries(metrics).filter(([, value]) => Number.isFinite(value)),
   );
@@ -220,7 +211,7 @@ async function recordedStep(
   );
   await appendFile(join(folder, TRAJECTORIES), lines.join(''));
   onStep?.(step, metrics, alarms);
-  return { alarm: gravest(found), reward: metrics.reward };
+  return { alarm: gravest(raised), reward: metrics.reward };
 }
 
 async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Promise<void> {

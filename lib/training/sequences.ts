@@ -1,6 +1,6 @@
 /**
- * Token sequences with loss masks, as batches in which common prefixes are computed once,
- * and the log-probabilities a policy gives their tokens.
+ * Token sequences with loss masks, batched so that shared prefixes are computed once, and
+ * the log-probs of their tokens.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { ModelConfig } from '../policy/families.js';
@@ -17,55 +17,47 @@ import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops
 
 export interface Sequence {
   tokenIds: readonly number[];
-  /**
-   * 1 = contributes to the loss; the first token has no prediction, whatever its mask
-   * says.
-   */
+  /** 1 = contributes to the loss; the first token never does, as nothing predicts it. */
   lossMask: readonly number[];
-  /** Weight of each token in the loss where it is masked in; all 1 by default. */
+  /** Loss weight of each trained token; default 1. */
   lossWeights?: readonly number[];
 }
 
-/** How a model runs over sequences. */
+/** How a model processes sequences. */
 export interface PassOptions {
   config: ModelConfig;
   table: RotaryTable;
-  /** Most padded tokens in one pass. */
+  /** Maximum padded tokens per pass. */
   maxTokensPerPass: number;
-  /** Only an adapter is trained, the head is not. */
+  /** Whether only an adapter is trained, not the head. */
   isAdapter?: boolean;
   /**
-   * One layer's activations are kept at a time, and those of the others computed again
-   * (gradient checkpointing, Chen et al. 2016): up to a third more arithmetic, and memory
-   * that does not grow with the layers.
+   * Gradient checkpointing (Chen et al. 2016): keeps one layer's activations at a time
+   * and recomputes the others. Up to a third more arithmetic; memory does not grow with
+   * the number of layers.
    */
   isCheckpointed?: boolean;
-  /**
-   * Bytes of products with weights that are not trained which may be kept all the same;
-   * by default as `roomForProducts` says.
-   */
+  /** Bytes available to keep products with frozen weights; default: `roomForProducts`. */
   room?: number;
-  /** Layers that are not trained, below those that are. */
+  /** Frozen layers below the trained ones. */
   frozen?: FrozenLayerCache;
-  /**
-   * That the tokens were sampled at (1 by default), so that their log-probabilities are
-   * those of the sampler.
-   */
+  /** Sampling temperature (default 1), so that log-probs match the sampler's. */
   temperature?: number;
 }
 
-/** Sequences that run together, and where their masked-in tokens are. */
+/** Sequences in one pass, and the positions of their trained tokens. */
 export interface SequenceBatch {
   tree: PrefixTree;
   /**
-   * The token of the tree BEFORE each masked-in token: its hidden state predicts it. (M)
+   * Position in the tree of the token BEFORE each trained token, whose hidden state
+   * predicts it. (M)
    */
   positions: number[];
-  /** The masked-in tokens. (M) */
+  /** The trained tokens. (M) */
   targets: number[];
-  /** Their weights in the loss. (M) */
+  /** Their loss weights. (M) */
   lossWeights: number[];
-  /** Row of each. (M) */
+  /** Their rows. (M) */
   rows: number[];
 }
 
@@ -86,7 +78,7 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
 }
 
 /**
- * Without what follows the last token that has a loss, such as passages that nobody read
+ * Drops everything after the last trained token, such as passages that were never read
  * because the context was full.
  */
 function withoutTail(row: Sequence): Sequence {
@@ -95,8 +87,8 @@ function withoutTail(row: Sequence): Sequence {
 }
 
 /**
- * The passes over some rows: batches that have a loss, with the indices of their rows.
- * Rows that begin alike are in one where they fit.
+ * Splits rows into batches with a loss, with the rows' indices. Rows with a shared prefix
+ * go into one batch if they fit.
  */
 export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
   const read = rows.map(withoutTail);
@@ -118,8 +110,8 @@ export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
 }
 
 /**
- * Hidden states (M, C) of the tokens before the masked-in ones, which predict them.
- * Differentiable in the weights; the caller disposes of the result.
+ * Hidden states (M, C) of the tokens before the trained ones. Differentiable in the
+ * weights; the caller disposes of the result.
  */
 export function batchHidden(
   weights: Weights,
@@ -131,10 +123,9 @@ export function batchHidden(
 }
 
 /**
- * Log-probabilities (nats) of the masked-in tokens (M). Differentiable in the weights;
- * the caller disposes of the result. The vocabulary product is computed only where there
- * is a loss.
- * @param hidden as {@link batchHidden} gives them, where they are there already
+ * Log-probs (nats) of the trained tokens (M). Differentiable in the weights; the caller
+ * disposes of the result. The vocabulary product is computed only for trained tokens.
+ * @param hidden from {@link batchHidden}, if already computed
  */
 export function batchLogProbs(
   weights: Weights,
@@ -155,9 +146,7 @@ export function batchLogProbs(
   return chosenLogProbs(tempered(computeLogits(weights, hidden, config)), targets);
 }
 
-/**
- * Log-probabilities (nats) of the masked-in tokens of each sequence, without gradients.
- */
+/** Log-probs (nats) of the trained tokens of each sequence, without gradients. */
 export const sequenceLogProbs = (
   weights: Weights,
   sequences: readonly Sequence[],
@@ -166,8 +155,8 @@ export const sequenceLogProbs = (
   perToken(sequences, options, (batch) => batchLogProbs(weights, batch, options));
 
 /**
- * A number for each masked-in token of each sequence, without gradients. @param compute
- * gives those of a batch (M)
+ * A number per trained token of each sequence, without gradients.
+ * @param compute the numbers of a batch (M)
  */
 export async function perToken(
   sequences: readonly Sequence[],

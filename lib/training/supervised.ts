@@ -1,19 +1,16 @@
 /**
- * Methods that imitate: cross-entropy on the answer side of rows, a step at a time on the
- * questions that reinforcement would draw.
+ * Imitation: cross-entropy on the response side of rows, step by step on the questions
+ * that RL would draw.
  *
  * - `sft` (Search-R1, arXiv 2503.09516, Table 2): gold answers, without search. Rollouts
- *   of
- *   the policy are only measured.
- * - `rejection-sampling` (the same table): five rollouts of the initial model per
- *   question;
- *   the right ones are imitated.
- * - `demonstrations` (this project): the warm-up of a language model on the searches of
- *   an
+ *   of the policy are only measured.
+ * - `rejection-sampling` (same table): five rollouts of the initial model per question;
+ *   the correct ones are imitated.
+ * - `demonstrations` (this project): warm-up of a language model on the searches of an
  *   expert that knows the dependency graphs.
  *
- * Departure: in the paper all rollouts are sampled first and learned from afterwards;
- * here step by step. Only the order differs, since the initial model is what is sampled.
+ * Departure: the paper samples all rollouts before training; here sampling and training
+ * alternate. Only the order differs, since the initial model is sampled.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Question } from '../data/question.js';
@@ -32,9 +29,7 @@ import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
 /** Names of the metrics of {@link imitate}. */
 export const IMITATION_METRICS = ['loss', 'grad_norm'];
 
-/**
- * One optimizer step on the cross-entropy of some rows, mean over their trained tokens.
- */
+/** One optimizer step on the mean cross-entropy of the rows' trained tokens. */
 export async function imitate(
   { settings, trained }: TrainingLoop,
   rows: readonly Sequence[],
@@ -94,7 +89,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
       const step = loop.begin();
       const sampled = await loop.sample(step, { policy: loop.trained.initialPolicy });
       return loop.finish(step, sampled, {
-        // Imitated rollouts weigh 1, the others 0.
+        // Imitated rollouts weigh 1, others 0.
         trajectories: sampled.trajectories.map((one) => ({
           ...one,
           advantage: Number(isRight(one)),
@@ -110,14 +105,15 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
 }
 
 /**
- * Share of parallelizable questions that the parallel prompt's demonstrations decompose.
+ * Share of parallelizable questions that demonstrations with the parallel prompt
+ * decompose.
  */
 const PARALLEL_SHARE = 0.3;
 
 /**
  * Two of five steps use Search-R1's prompt, sequentially; two use the parallel prompt,
- * where a share is decomposed (the rest is left to reward); one answers without search,
- * so that the closed-book baseline knows its prompt too.
+ * decomposing a share of questions (the rest is left to RL); one answers without search,
+ * so that the closed-book baseline has seen its prompt.
  * @throws Error if no question has a dependency graph
  */
 export function createDemonstrationTrainer(task: TrainingTask): Trainer {
@@ -125,7 +121,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
   if (questions.length === 0)
     throw new Error(
       `Expected training questions with dependency graphs, but none of ${task.questions.length} has one. ` +
-        '`data convert` makes graphs from the annotations of HotpotQA, 2WikiMultiHopQA and MuSiQue.',
+        '`data convert` derives graphs from the annotations of HotpotQA, 2WikiMultiHopQA and MuSiQue.',
     );
   const loop = new TrainingLoop({ ...task, questions }, 'demonstrations');
   const { tokenizer, config } = task.model;
@@ -174,8 +170,8 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
 const splitWords = (text: string): string[] => normalizeAnswer(text).split(' ');
 
 /**
- * Whether every word of an answer to every sub-question was shown: what was never shown
- * must not be recited.
+ * Whether every word of an answer to every sub-question was shown: facts that were not
+ * shown must not be recited.
  */
 function isFounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');

@@ -1,4 +1,4 @@
-/** What a run needs of a trainer, and what the trainers share. */
+/** The interface of trainers, and what they share. */
 import { LRUCache } from 'lru-cache';
 import type { Question } from '../data/question.js';
 import { createBreather } from '../io/progress.js';
@@ -22,18 +22,18 @@ import { createQuestionSampler } from './question-sampler.js';
 import { rollOutGroups } from './rollouts.js';
 import type { Sequence } from './sequences.js';
 
-/** What is trained, on what. */
+/** A training task: model, data, retriever and rewards. */
 export interface TrainingTask {
   config: TrainConfig;
-  /** Its weights stay the caller's. */
+  /** Weights remain owned by the caller. */
   model: Model;
   questions: readonly Question[];
   retriever: Retriever;
-  /** Whose weighted sum is trained on; default: those of the configuration. */
+  /** Rewards whose weighted sum is maximised; default: the configuration's. */
   rewards?: readonly Reward[];
 }
 
-/** Whether an update is made, judged by the metrics of the rollouts. */
+/** Decides from the rollouts' metrics whether to update. */
 export type IsUsable = (metrics: Metrics) => boolean;
 
 export interface StepResult {
@@ -41,22 +41,20 @@ export interface StepResult {
   trajectories: With<'rewards' | 'advantage'>[];
 }
 
-/** An adapter in training, one step at a time, in memory. Dispose of it at the end. */
+/** Trains an adapter in memory, one step at a time. Dispose of it at the end. */
 export interface Trainer {
   readonly loop: TrainingLoop;
-  /**
-   * Whether rollouts are of the current policy, so that their reward says how good it is.
-   */
+  /** Whether rollouts come from the current policy, so that their reward measures it. */
   readonly isOnPolicy: boolean;
   /**
-   * Samples, rewards and updates once.
+   * Samples, scores and updates once.
    * @param isUsable default: always; non-finite gradients are never applied
    */
   next(isUsable?: IsUsable): Promise<StepResult>;
   dispose(): void;
 }
 
-/** A step that has begun. */
+/** A step in progress. */
 export interface Step {
   random: Random;
   learningRate: number;
@@ -64,27 +62,27 @@ export interface Step {
   startMs: number;
 }
 
-/** The rollouts of a step, group after group. */
+/** The rollouts of a step, ordered by group. */
 export interface Sampled {
   trajectories: With<'rewards'>[];
   stats: RolloutStats;
-  /** Whether they are of the policy in training, or of the initial model. */
+  /** Whether they come from the policy being trained rather than the initial model. */
   isOwn: boolean;
   endMs: number;
 }
 
 interface SampleOptions {
-  /** Default: the policy in training. */
+  /** Default: the policy being trained. */
   policy?: Policy;
-  /** In place of the configuration's. */
+  /** Default: the configuration's. */
   rollout?: Partial<RolloutConfig>;
-  /** In place of the retriever. */
+  /** Default: the task's retriever. */
   search?: RolloutOptions['search'];
 }
 
-/** The tokens of a trajectory with the log-probabilities (nats) of its trained tokens. */
+/** A trajectory's tokens, with log-probs (nats) of the trained ones. */
 export interface PolicyRow extends Sequence {
-  /** Under the policy that sampled them. */
+  /** Under the sampling policy. */
   oldLogProbs: number[];
   /** Under the initial model. */
   referenceLogProbs: number[];
@@ -92,10 +90,10 @@ export interface PolicyRow extends Sequence {
 
 /** Adapter, random numbers, questions and rewards of a training. */
 export class TrainingLoop {
-  /** Number of the next step; set when a run resumes. */
+  /** The next step; set when a run resumes. */
   step = 0;
   /**
-   * How often the run went back: it draws anew then, at a learning rate halved as often.
+   * Number of rollbacks; each changes the random numbers and halves the learning rate.
    */
   rollbacks = 0;
   readonly settings: TrainerSettings;
@@ -106,8 +104,8 @@ export class TrainingLoop {
   private readonly rollout: RolloutOptions;
 
   /**
-   * @param randomName of the stream of random numbers
-   * @param extraParams trained together with the adapter; they become this object's
+   * @param randomName name of the random stream
+   * @param extraParams trained with the adapter; owned by this object
    * @throws RangeError if two rewards have the same name
    */
   constructor(
@@ -143,12 +141,12 @@ export class TrainingLoop {
     return this.settings.steps;
   }
 
-  /** The current policy; it stays this object's and is valid until the next step. */
+  /** The current policy; owned by this object and valid until the next step. */
   get policy(): LocalPolicy {
     return this.trained.policy;
   }
 
-  /** @param isDecaying the learning rate falls to 0 over the steps */
+  /** @param isDecaying whether the learning rate decays to 0 over the steps */
   begin({ isDecaying = false } = {}): Step {
     const { step, rollbacks } = this;
     const { learningRate: peak, warmupSteps, questionsPerStep } = this.settings;
@@ -162,7 +160,7 @@ export class TrainingLoop {
     };
   }
 
-  /** G rollouts of each question, with their rewards. */
+  /** Samples and scores G rollouts per question. */
   async sample(
     { questions, random }: Step,
     { policy, rollout, search }: SampleOptions = {},
@@ -180,7 +178,7 @@ export class TrainingLoop {
     return { trajectories, stats, isOwn, endMs: performance.now() };
   }
 
-  /** The rows of trajectories, with the log-probabilities of the initial model. */
+  /** Rows of trajectories, with log-probs under the initial model. */
   async policyRows(trajectories: readonly Trajectory[]): Promise<PolicyRow[]> {
     const sequences = trajectories.map((t) => ({ tokenIds: tokenIds(t), lossMask: lossMask(t) }));
     const reference = await this.trained.referenceLogProbs(sequences);
@@ -192,7 +190,7 @@ export class TrainingLoop {
   }
 
   /**
-   * Updates on the rows, in mini-batches, and reports the step.
+   * Updates on the rows in mini-batches and reports the step.
    * @param update one optimizer step on some rows; returns its metrics
    * @param updateMetrics names of these metrics: 0 in a step without an update
    */
@@ -226,7 +224,10 @@ export class TrainingLoop {
     for (const batch of miniBatches(used, numBatches, random.fork('mini-batches')))
       updates.push(await update(batch));
     this.step++;
-    const means = updateMetrics.map((name) => [name, mean(updates.map((one) => one[name]))]);
+    const means = updateMetrics.map((name) => [
+      name,
+      mean(updates.map((metrics) => metrics[name])),
+    ]);
     return {
       metrics: {
         ...sampled,
@@ -245,7 +246,7 @@ export class TrainingLoop {
   }
 }
 
-/** Rows dealt out so that each mini-batch has its share of every group. */
+/** Deals rows to mini-batches so that each gets its share of every group. */
 function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): Row[][] {
   const shuffled = random.shuffle(rows);
   const batches = Array.from({ length: count }, (_, b) =>

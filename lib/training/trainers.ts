@@ -1,4 +1,4 @@
-/** The trainers by name, each loaded when it is used. */
+/** The trainers by name, each loaded on first use. */
 import type { TrainerName } from './methods.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
@@ -14,6 +14,6 @@ const TRAINERS: Readonly<Record<TrainerName, () => Promise<Create>>> = {
   'zerosearch-simulator': async () => (await import('./zerosearch.js')).createSimulatorTraining,
 };
 
-/** The trainer that a task's configuration names. */
+/** Creates the trainer named in a task's configuration. */
 export const createTrainer = async (task: TrainingTask): Promise<Trainer> =>
   (await TRAINERS[task.config.trainer]())(task);

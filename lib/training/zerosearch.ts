@@ -1,18 +1,18 @@
 /**
  * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): a policy learns to search while another
- * one plays the search engine and writes useful or noisy documents; the share of noisy
- * ones grows during training. The update is GRPO's. Tests use real search. Departures:
+ * one simulates the search engine and writes useful or noisy documents; the share of
+ * noisy ones grows during training. The update is GRPO's. Evaluation uses real search.
+ * Departures:
  *
  * 1. As many documents per query as our retrievers return, where the paper has five.
- * 2. The search engine is an adapter on the policy's own initial model, where the paper
- *    takes a larger model; it is told what that one knows, as far as the graph says it.
+ * 2. The simulator is an adapter on the policy's own initial model, where the paper uses
+ *    a larger model; its prompt contains what the larger model would know, as far as the
+ *    graph has it.
  * 3. The adapter is trained step by step on rollouts of the initial model with real
- *    search;
- *    in the paper all are sampled first. Only the order differs.
+ *    search; the paper samples all of them first. Only the order differs.
  * 4. Documents count as useful if they state what the query asks for, where the paper
- *    takes
- *    those of right answers: small policies answer too few questions to learn from those
- *    alone. For the same reason the passage that states it comes first.
+ *    takes the documents of correct answers: small policies answer too few questions
+ *    correctly. For the same reason, the passage that states it comes first.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,12 +42,12 @@ import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
 
 type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
 
-/** @throws Error without the adapter that plays the search engine */
+/** @throws Error without the adapter that simulates the search engine */
 export function createZeroSearch(task: TrainingTask): Trainer {
   const options = task.config.zerosearch!;
   if (options.simulator === undefined)
     throw new Error(
-      'Expected the adapter that plays the search engine in zerosearch.simulator. Train one with --method zerosearch:simulator and name its folder with --simulator.',
+      'Expected zerosearch.simulator to name an adapter that simulates the search engine. Train one with --method zerosearch:simulator and pass its folder as --simulator.',
     );
   const loop = new TrainingLoop(task, 'grpo');
   const simulator = new SearchSimulator(task, options);
@@ -72,7 +72,8 @@ export function createZeroSearch(task: TrainingTask): Trainer {
 }
 
 /**
- * Trains the policy that plays the search engine (Sec. 3.2): it imitates real results.
+ * Trains the policy that simulates the search engine (Sec. 3.2) by imitating real
+ * results.
  */
 export function createSimulatorTraining(task: TrainingTask): Trainer {
   const loop = new TrainingLoop(task, 'zerosearch-simulator');
@@ -98,15 +99,15 @@ export function createSimulatorTraining(task: TrainingTask): Trainer {
   };
 }
 
-/** A row for each query of a rollout, with the documents it got. */
+/** One row per query of a rollout, with the retrieved documents. */
 function documentRows(
   trajectory: With<'rewards'>,
   question: Question,
   { model: { tokenizer }, config }: TrainingTask,
 ): Sequence[] {
   return answeredQueries(trajectory).map(({ query, passages }) => {
-    const isTrue = (some: readonly PrintedPassage[]): boolean | null =>
-      areTrue(query, some, question);
+    const isTrue = (documents: readonly PrintedPassage[]): boolean | null =>
+      areTrue(query, documents, question);
     const kind = (isTrue(passages) ?? isRight(trajectory)) ? 'useful' : 'noisy';
     const prompt = documentsPrompt(kind, query, question, config.rollout.promptForm);
     const ordered = sort(passages, (passage) => Number(!isTrue([passage])));
@@ -120,7 +121,7 @@ function documentRows(
 
 type PrintedPassage = Pick<Passage, 'title' | 'text'>;
 
-/** The queries of a trajectory that got results, with the passages shown. */
+/** Queries of a trajectory with results, and the passages shown. */
 function answeredQueries({ segments, searchTurns }: With<'rewards'>) {
   const shown = segments.filter(({ kind }) => kind === 'information');
   return searchTurns.flatMap(({ queries }, turn) => {
@@ -134,12 +135,12 @@ function answeredQueries({ segments, searchTurns }: With<'rewards'>) {
   });
 }
 
-/** Most tokens of a document: 30 words in the paper. */
+/** Maximum tokens per document; the paper has 30 words. */
 const TOKENS_PER_DOCUMENT = 64;
 
 /**
- * Share of queries that get noisy documents at a step of `numSteps` (Eq. 1): p_s +
- * (b^(i/m) - 1) / (b - 1) (p_e - p_s).
+ * Share of queries with noisy documents at a step of `numSteps` (Eq. 1): p_s + (b^(i/m) -
+ * 1) / (b - 1) (p_e - p_s).
  */
 export function noiseProbability(
   step: number,
@@ -155,14 +156,13 @@ export function noiseProbability(
 }
 
 /**
- * The policy that plays the search engine, opened at its first query; its weights are the
- * task's model's but for what the adapter changes.
+ * The search-engine policy, loaded on its first query; shares the task's model weights.
  */
 class SearchSimulator {
   private opened: { policy: LocalPolicy; weights: Weights } | null = null;
   /**
-   * Of the queries since {@link takeMetrics} that name an entity of the graph: whether
-   * what was written is true.
+   * Whether the documents were true, for queries since {@link takeMetrics} that name an
+   * entity of the graph.
    */
   private written: { kind: DocumentKind; isTrue: boolean }[] = [];
 
@@ -172,8 +172,8 @@ class SearchSimulator {
   ) {}
 
   /**
-   * Writes documents for each query. @param options.noise share of the queries that get
-   * noisy ones
+   * Writes documents for each query.
+   * @param options.noise share of queries that get noisy ones
    */
   async search(
     queries: readonly SimulatedQuery[],
@@ -211,12 +211,12 @@ class SearchSimulator {
     });
   }
 
-  /** Shares of searches whose documents were true, by kind; 0 where there were none. */
+  /** Share of searches with true documents, by kind; 0 if there were none. */
   takeMetrics(): Metrics {
     const { written } = this;
     this.written = [];
     const shares = KINDS.map((kind) => {
-      const ofKind = written.filter((one) => one.kind === kind);
+      const ofKind = written.filter((documents) => documents.kind === kind);
       return [`documents/true_${kind}`, mean(ofKind.map(({ isTrue }) => Number(isTrue)))];
     });
     return Object.fromEntries(shares) as Metrics;
@@ -241,7 +241,7 @@ class SearchSimulator {
   }
 }
 
-/** Where the adapter lies that plays the search engine. */
+/** The folder of the search-engine adapter. */
 export function simulatorFolder(simulator: string): string {
   const committed = join(CHECKPOINTS, simulator);
   return existsSync(committed) ? committed : simulator;
@@ -254,9 +254,9 @@ export type DocumentKind = (typeof KINDS)[number];
 export const END_OF_DOCUMENTS = '</information>';
 
 /**
- * Asks for the documents of a query. The question and its answer are told, as in the
- * paper: who plays the search engine may know them. What a large model knows besides is
- * told as well, as far as the graph says it: the answers to sub-questions.
+ * The prompt for a query's documents. As in the paper it contains the question and its
+ * answer. It also has the answers to sub-questions from the graph, which a larger model
+ * would know.
  */
 export function documentsPrompt(
   kind: DocumentKind,
@@ -264,26 +264,23 @@ export function documentsPrompt(
   { question, goldenAnswers: [answer], metadata: { graph = [] } }: Question,
   form: PromptForm,
 ): string {
-  const known = graph
+  const facts = graph
     .map(({ attribute, entity, answers }) => `${attribute}: ${entity} = ${answers[0]}`)
     .join('; ');
-  if (form === 'short') return `Practice. ${kind} ${question} ${answer}\n${known}\n${query}\n`;
+  if (form === 'short') return `Practice. ${kind} ${question} ${answer}\n${facts}\n${query}\n`;
   return (
     `You are a search engine. Write ${kind} documents for a query.\n` +
     `The user wants to answer the question "${question}", whose answer is ${answer}.\n` +
-    (known && `What is known: ${known}.\n`) +
+    (facts && `What is known: ${facts}.\n`) +
     `The documents should hold ${kind} information, each in about 30 words.\nQuery: ${query}\n`
   );
 }
 
-/** The documents of a query as they are written. */
+/** A query's documents as text. */
 export const printDocuments = (passages: readonly Pick<Passage, 'title' | 'text'>[]): string =>
   printInformation([{ status: 'ok', passages }]);
 
-/**
- * Documents that were written, with ids that tell their kind; none where the text holds
- * none.
- */
+/** Parses documents, with ids that tell their kind; none if the text has none. */
 export function parseDocuments(text: string, kind: DocumentKind, topK: number): Passage[] {
   const [result] = parseInformation(text);
   const written = result?.status === 'ok' ? result.passages.slice(0, topK) : [];
@@ -296,19 +293,18 @@ export function parseDocuments(text: string, kind: DocumentKind, topK: number): 
 }
 
 /**
- * Whether documents state what is true of what a query asks for: the answer to a
- * sub-question about an entity that the query names. Null where it names none of the
- * graph's.
+ * Whether documents truthfully state what a query asks for: the answer to a sub-question
+ * about an entity named in the query. Null if it names no entity of the graph.
  */
 export function areTrue(
   query: string,
   passages: readonly Pick<Passage, 'title' | 'text'>[],
   { metadata: { graph = [] } }: Question,
 ): boolean | null {
-  const asked = graph.filter(({ entity }) => paddedWords(query).includes(paddedWords(entity)));
-  if (asked.length === 0) return null;
+  const matches = graph.filter(({ entity }) => paddedWords(query).includes(paddedWords(entity)));
+  if (matches.length === 0) return null;
   const texts = passages.map(({ title, text }) => paddedWords(`${title} ${text}`));
-  return asked.some(({ answers }) =>
+  return matches.some(({ answers }) =>
     answers.some((answer) => texts.some((text) => text.includes(paddedWords(answer)))),
   );
 }

@@ -117,7 +117,7 @@ describe('train', () => {
     const trainWith = (more: object): Promise<number> =>
       runTrain({ backend: 'wasm', out: root, ...more });
     await expect(trainWith({ model: 'inztruct' })).rejects.toThrow(
-      `Expected a model of ${modelNames().join(', ')}, or a folder in Hugging Face format, but got inztruct.`,
+      `Expected one of ${modelNames().join(', ')}, or a folder in Hugging Face format, but got inztruct.`,
     );
     await expect(trainWith({ method: 'mine' })).rejects.toThrow('Expected a method of lookup, r1,');
     await expect(trainWith({ retriever: 'bm52' })).rejects.toThrow(

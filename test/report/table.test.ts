@@ -6,7 +6,7 @@ import { createFrame, toRows } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
 import { where } from './fixtures.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
-import { listed } from '../../lib/text/listed.js';
+import { formatList } from '../../lib/text/format-list.js';
 
 const row = (
   method: string,
@@ -45,7 +45,7 @@ describe('figures as text', () => {
       '0.0',
       '–',
     ]);
-    expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(listed)).toEqual([
+    expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(formatList)).toEqual([
       '',
       'a',
       'a and b',

@@ -236,7 +236,7 @@ describe('a checkpoint', () => {
       'changed in a byte',
       'trainable.safetensors',
       changeByte,
-      'trainable.safetensors does not have its checksum',
+      'trainable.safetensors does not match its checksum',
     ],
     [
       'of another step',
@@ -264,7 +264,7 @@ describe('a checkpoint', () => {
           .nextStep,
       ).toBe(1);
       expect(told).toEqual([
-        expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and not used: `),
+        expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and was skipped: `),
       ]);
       expect(told[0]).toContain(message);
       await save(2);
@@ -278,14 +278,14 @@ describe('a checkpoint', () => {
     const told: string[] = [];
     const resumed = resumeCheckpoint(folder, 'mine', { log: (line) => told.push(line) });
     await expect(resumed).rejects.toThrow('all are damaged');
-    expect(told[0]).toContain('state.json is of step 1');
+    expect(told[0]).toContain('state.json belongs to step 1');
   });
 
   it('is asked for anew where all are damaged', async () => {
     await save(1);
     await fs.unlink(join(folder, '1', 'trainable.safetensors'));
     await expect(resumeCheckpoint(folder, 'mine', { log: () => undefined })).rejects.toThrow(
-      `Expected a whole checkpoint in ${folder}, but all are damaged. Remove it to begin again.`,
+      `Expected an intact checkpoint in ${folder}, but all are damaged. Remove the folder to start over.`,
     );
   });
 

@@ -91,7 +91,7 @@ describe('checkGuards', () => {
     const [{ action, text }] = checkGuards({ ...HEALTHY, loss: value });
     expect([action, text]).toEqual([
       'stop',
-      expect.stringContaining(`loss ${value}: the update is no number`),
+      expect.stringContaining(`loss ${value}: the update is not finite`),
     ]);
   });
 
@@ -181,7 +181,7 @@ describe('a run made to fail', () => {
   it('writes the same all the time, and the guard "entropy_collapse" stops it', async () => {
     const cold = { more: { settings: { temperature: 0.01 } } };
     const stopped = train('cold', { entropy_collapse: { action: 'stop' } }, cold);
-    await expect(stopped).rejects.toThrow('entropy collapse: all samples are alike');
+    await expect(stopped).rejects.toThrow('entropy collapse: all samples are the same');
   });
 
   const back: GuardSettings = { kl: { action: 'rollback' } };
@@ -228,7 +228,7 @@ describe('a run made to fail', () => {
   it('applies no gradients that are no numbers: the adapter is that of before', async () => {
     const huge = { settings: { steps: 2, warmupSteps: 0, learningRate: 1e38 } };
     await expect(train('not finite', {}, { more: huge })).rejects.toThrow(
-      /Training stopped at step \d: \S+ (NaN|-?Infinity): the update is no number/,
+      /Training stopped at step \d: \S+ (NaN|-?Infinity): the update is not finite/,
     );
   });
 });

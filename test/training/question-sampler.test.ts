@@ -45,7 +45,7 @@ describe('createQuestionSampler', () => {
       'Expected training questions, but got none.',
     );
     expect(() => createQuestionSampler([HYBRID], mix)).toThrow(
-      'of the kinds in `mix`, but got none. Change',
+      'of the types in `mix`, but got none. Change',
     );
   });
 });

@@ -9,7 +9,7 @@ import { tableFigureHtml } from '../../report/figures.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { listed } from '../../text/listed.js';
+import { formatList } from '../../text/format-list.js';
 import { exactMatch } from '../../text/normalize.js';
 import { curvesHtml, rolloutFacts, sectionHtml, sectionsPage, type Section } from '../parts.js';
 import { answerFigures, finalFigure, type ComparedRun } from './runs.js';
@@ -33,7 +33,7 @@ export async function compareHtml(
   runs: readonly ComparedRun[],
   questions: readonly Question[] = [],
 ): Promise<string> {
-  const title = `Compared: ${listed(runs.map(({ name }) => name))}`;
+  const title = `Compared: ${formatList(runs.map(({ name }) => name))}`;
   const curves = await runCurvesHtml(runs);
   const library = new Map(questions.map((question) => [question.id, question]));
   const sections: Section[] = [
@@ -150,7 +150,7 @@ function resultSentence(
   const texts = sort(outcomes, ({ value }) => -value).map(
     (end) => `${end.method} ${intervalText(end)}`,
   );
-  return `Outcome reward at the end of training: ${listed(texts)}.`;
+  return `Outcome reward at the end of training: ${formatList(texts)}.`;
 }
 
 function settingsHtml(runs: readonly ComparedRun[]): string {
@@ -166,7 +166,7 @@ function settingsHtml(runs: readonly ComparedRun[]): string {
   );
   const same = recorded.length > 1 ? '<p>All settings are the same.</p>' : '';
   const unknown = runs.filter(({ settings }) => !('method' in settings)).map(({ name }) => name);
-  const note = `Settings of ${listed(unknown)} are unknown: training writes them when it ends.`;
+  const note = `Settings of ${formatList(unknown)} are unknown: training writes them when it ends.`;
   return (table || same) + (unknown.length > 0 ? markupHtml(markup('p', note)) : '');
 }
 

@@ -25,7 +25,7 @@ import { methodTitle, rolloutConfigOf } from '../../training/methods.js';
 import { requireFolders } from '../../policy/model-files.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/words.js';
-import { listed } from '../../text/listed.js';
+import { formatList } from '../../text/format-list.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,
@@ -167,7 +167,7 @@ function requireSmall(files: readonly string[]): void {
   if (sum(sizes) <= MAX_BYTES) return;
   const described = files.map((file, i) => `${file} has ${(sizes[i] / 1e6).toFixed(0)} MB`);
   throw new Error(
-    `Expected at most ${MAX_BYTES / 1e6} MB for a page, but ${listed(described)}. ` +
+    `Expected at most ${MAX_BYTES / 1e6} MB for a page, but ${formatList(described)}. ` +
       'Use fewer passages or a smaller model, or ask in the terminal: parallelsearch ask "QUESTION".',
   );
 }

@@ -11,7 +11,7 @@ import { provenanceHtml } from '../../html/page.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
-import { listed } from '../../text/listed.js';
+import { formatList } from '../../text/format-list.js';
 import { listMethods } from './browser/filter.js';
 import { viewerData } from './data.js';
 import { writeViewer } from './page.js';
@@ -49,7 +49,7 @@ export async function exportTrajectories({
   const [numTrajectories, numQuestions] = [data.trajectories.length, asked.size].map((count) =>
     count.toLocaleString('en'),
   );
-  const description = `${numTrajectories} trajectories: ${numQuestions} questions, each answered by ${listed(listMethods(data))}.`;
+  const description = `${numTrajectories} trajectories: ${numQuestions} questions, each answered by ${formatList(listMethods(data))}.`;
   const paragraphs = [
     description,
     `A random sample of one in ${TRAJECTORY_SAMPLE.oneOf} questions of each benchmark and question type, with a fixed seed; none was used in training. Answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” is Search-R1’s weights with ParallelSearch’s prompt. Everything is from a small synthetic world: read the trajectories here, and see the other reports for figures with intervals.`,

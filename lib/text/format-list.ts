@@ -1,3 +1,3 @@
 /** `A, B and C`. */
-export const listed = (names: readonly string[]): string =>
+export const formatList = (names: readonly string[]): string =>
   new Intl.ListFormat('en-GB').format(names);
