@@ -198,7 +198,7 @@ function summaryTable(results: readonly Measurement[]): string {
   });
   const table = printTable(['mean of', '', ...columns.map(({ title }) => title)], means);
   if (hasGraphs) return `${table}\n`;
-  return `${table}\nWithout dependency graphs there is no ${listed(GRAPH_COLUMNS.map(({ title }) => title))}.\n`;
+  return `${table}\nWithout dependency graphs there is no ${formatList(GRAPH_COLUMNS.map(({ title }) => title))}.\n`;
 }
 
 /** The `evaluate` command. */
