@@ -230,7 +230,7 @@ describe('a checkpoint', () => {
       'cut short',
       'optimizer.safetensors',
       (bytes) => bytes.subarray(0, 20),
-      'optimizer.safetensors does not have',
+      'optimizer.safetensors does not match',
     ],
     [
       'changed in a byte',

@@ -61,20 +61,20 @@ describe('checkGuards', () => {
   });
 
   it.each([
-    ['frac_retrievals_failed', 0.2, 'skip', 'see whether the retriever answers'],
+    ['frac_retrievals_failed', 0.2, 'skip', 'check the retriever'],
     ['turns', 0.2, 'warn', 'stopped searching: lower lambdaS'],
     ['completions/clipped_ratio', 0.6, 'warn', 'do not end in an answer: raise'],
-    ['well_formed_ratio', 0.1, 'warn', 'the grammar of actions is lost: raise lambdaF'],
+    ['well_formed_ratio', 0.1, 'warn', 'the action format is lost: raise lambdaF'],
     [
       'completions/truncated_ratio',
       0.6,
       'warn',
-      'limit of their length: raise rollout.maxNewTokens',
+      'length limit: raise rollout.maxNewTokens',
     ],
     ['entropy', 0.0001, 'warn', 'entropy collapse'],
     ['entropy', 4, 'warn', 'entropy explosion'],
     ['kl', 0.6, 'warn', 'far from the reference'],
-    ['frac_reward_zero_std', 1, 'warn', 'anything to teach'],
+    ['frac_reward_zero_std', 1, 'warn', 'equal rewards'],
     ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
   ])(
     'names %s at %d, with its value, its cause and the remedy',
@@ -167,8 +167,8 @@ describe('a run made to fail', () => {
   it.each<[string, keyof NonNullable<GuardSettings>, RegExp]>([
     ['stops to search', 'search', /turns 0\.\d+: .*stopped searching/],
     ['does not answer', 'answer', /clipped_ratio 1.000: .*do not end in an answer/],
-    ['loses the format', 'format', /well_formed_ratio 0.000: the grammar/],
-    ['runs into the limit', 'length', /truncated_ratio 1.000: most rollouts run into/],
+    ['loses the format', 'format', /well_formed_ratio 0.000: the action format/],
+    ['runs into the limit', 'length', /truncated_ratio 1.000: most rollouts reach/],
     ['writes noise', 'entropy_explosion', /entropy 5.\d+: entropy explosion/],
   ])('%s, and the guard "%s" stops it with its sentence', async (_, guard, sentence) => {
     const stopped = train(guard, { [guard]: { action: 'stop' } }, { model: babbling });

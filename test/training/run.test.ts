@@ -258,7 +258,7 @@ describe('runTraining', () => {
       );
     expect(existsSync(join(root, 'never'))).toBe(false);
     await expect(run('whole', tinyTraining(), { keepSteps: [4, 2] })).rejects.toThrow(
-      /to have the adapter after step 4, but the run has done 4 steps without keeping it/,
+      /to have the adapter after step 4, but the run is at step 4/,
     );
   });
 
