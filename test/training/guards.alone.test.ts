@@ -65,12 +65,7 @@ describe('checkGuards', () => {
     ['turns', 0.2, 'warn', 'stopped searching: lower lambdaS'],
     ['completions/clipped_ratio', 0.6, 'warn', 'do not end in an answer: raise'],
     ['well_formed_ratio', 0.1, 'warn', 'the action format is lost: raise lambdaF'],
-    [
-      'completions/truncated_ratio',
-      0.6,
-      'warn',
-      'length limit: raise rollout.maxNewTokens',
-    ],
+    ['completions/truncated_ratio', 0.6, 'warn', 'length limit: raise rollout.maxNewTokens'],
     ['entropy', 0.0001, 'warn', 'entropy collapse'],
     ['entropy', 4, 'warn', 'entropy explosion'],
     ['kl', 0.6, 'warn', 'far from the reference'],
