@@ -39,7 +39,7 @@ const baseOverInstruct: PaperClaim = {
   },
 };
 
-/** What Figure 5 shows, and what explains it. */
+/** Metrics of Figure 5, and metrics that explain them. */
 const DYNAMICS = [
   'reward',
   'rewards/outcome',
@@ -47,7 +47,7 @@ const DYNAMICS = [
   'completions/mean_length',
   'decomposition_ratio',
 ];
-/** The two that are trained, and what there was before. */
+/** Trained methods, and the untrained models for comparison. */
 const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
 async function compareInitialModels(
@@ -99,7 +99,7 @@ const GAP = {
 
 export const baseVsInstruct: Experiment = {
   name: 'base-vs-instruct',
-  title: 'the same training from either initial model',
+  title: 'training from the base and from the instruct model',
   reads: [mainResults.name],
   result: compareInitialModels,
   claims: [baseOverInstruct],

@@ -100,7 +100,7 @@ const baselineClaims: readonly PaperClaim[] = [
 const methodRuns = (method: string): PolicyRun[] =>
   INITIAL_MODELS.map((model) => ({ method, model, initSeed: INIT_SEEDS[0], seed: SEEDS[0] }));
 
-/** Runs of this experiment alone; policies that play a search engine come first. */
+/** Runs of this experiment only; simulated search engines come first. */
 export const baselineRuns = (): PolicyRun[] =>
   sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) =>
     methodRuns(name),
@@ -129,7 +129,7 @@ export const baselines: Experiment = {
 
 /** The compared runs of an initial model, against each other. */
 export const baselinesTiming = timingExperiment(
-  { name: 'baselines-timing', title: 'seconds a question, all methods in turn' },
+  { name: 'baselines-timing', title: 'seconds per question of all methods, alternating' },
   () =>
     INITIAL_MODELS.map((model) => matching(comparedRuns(), { model })).filter(
       (runs) => runs.length > 0,
@@ -139,7 +139,7 @@ export const baselinesTiming = timingExperiment(
 const AVERAGE = { benchmark: 'average', subset: 'all', model: 'all', kind: 'difference' };
 const EM_GAP = { ...AVERAGE, metric: 'em' };
 
-/** What each baseline's own paper says of it. */
+/** Claims of the baselines' own papers. */
 const PREDICTED: readonly Predicted[] = [
   {
     prediction: 'OTC needs fewer model calls than Search-R1',
@@ -232,7 +232,7 @@ const averageEm = (answers: readonly QuestionResult[]): number => {
   return mean(byBenchmark.values())!;
 };
 
-/** How far trainings of a method end apart; methods trained once are left out. */
+/** Spread between trainings of a method; methods trained once are left out. */
 export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
   const trainings = flatRollup(
     answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES),
@@ -265,7 +265,7 @@ export function trainingNoise(spread: readonly Spread[]): number {
   return quantileNormal(0.975) * Math.sqrt(2 * variance);
 }
 
-/** How many differences are decided, and which exceed the noise of training. */
+/** The number of significant differences, and those beyond the noise of training. */
 function findingText(
   contrasts: readonly TidyContrast[],
   cells: readonly { side: string }[],

@@ -1,6 +1,6 @@
 /**
- * Decomposition against the verified dependency graphs, whether or not the answer is
- * right: which questions were decomposed, and which sub-questions were asked.
+ * Decomposition compared with the verified dependency graphs, whether or not the answer is
+ * right: decomposed questions, and sub-questions that were asked.
  */
 import { join } from 'node:path';
 import { range, sum } from 'd3-array';
@@ -62,7 +62,7 @@ export const decompositionClaims: readonly PaperClaim[] = [
 
 export const decomposition: Experiment = {
   name: 'decomposition',
-  title: 'what was asked, against the dependency graphs',
+  title: 'sub-queries compared with the dependency graphs',
   reads: [mainResults.name],
   result: compareWithGraphs,
   claims: decompositionClaims,
@@ -186,7 +186,7 @@ const pooled = (
   },
 ];
 
-/** A metric where `holds`, and where it does not. */
+/** A metric split by whether `holds` is true of the answer. */
 const split = (
   metric: Metric,
   holds: (answer: QuestionResult) => boolean,
@@ -201,7 +201,7 @@ const split = (
     };
   });
 
-/** Everything that is measured against the graphs of `questions`. */
+/** All measures that compare answers with the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
   const match = againstGraph(questions, matchSubQuestions);
   const omissions = againstGraph(questions, countOmissions);

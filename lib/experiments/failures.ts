@@ -1,6 +1,6 @@
 /**
- * How answers fail, judged by the graphs of their questions: rates by method and over
- * training, and cases to read.
+ * Failures of answers, by the graphs of their questions: rates by method and over training,
+ * and cases to read.
  */
 import { greatest } from 'd3-array';
 import { type Question, graphQuestionType } from '../data/question.js';
@@ -30,14 +30,14 @@ import {
 
 export interface Failure {
   metric: string;
-  /** The question type that can fail so; default all. */
+  /** The question type with this failure; default all. */
   of?: Measurement['subset'];
   isSeen: (answer: Measurement) => boolean;
 }
 
 const { of: repeatedQueries } = mainMeasure('repeated_queries');
-/** The measure of repeats ignores whose answer it is. */
-const ANYBODY = { method: '', model: 'base', seed: 1 } as const;
+/** Fills fields that the measure of repeated queries ignores. */
+const ANY_RUN = { method: '', model: 'base', seed: 1 } as const;
 
 /** An answer can fail in several ways. */
 export const FAILURES: readonly Failure[] = [
@@ -54,7 +54,7 @@ export const FAILURES: readonly Failure[] = [
     isSeen: ({ em, decomposed, coverage, evidenceSeen }) =>
       em === 0 && decomposed && coverage === 1 && evidenceSeen === 1,
   },
-  { metric: 'failure_repeats', isSeen: (answer) => repeatedQueries({ ...ANYBODY, ...answer }) > 0 },
+  { metric: 'failure_repeats', isSeen: (answer) => repeatedQueries({ ...ANY_RUN, ...answer }) > 0 },
   {
     metric: 'failure_ignored_evidence',
     isSeen: ({ em, decomposed, subset, evidenceSeen }) =>
@@ -68,7 +68,7 @@ export const FAILURES: readonly Failure[] = [
 
 export const failures: Experiment = {
   name: 'failures',
-  title: 'what goes wrong, by method, with cases to read',
+  title: 'failures by method, with cases to read',
   reads: [mainResults.name, trajectories.name],
   result: countFailures,
 };

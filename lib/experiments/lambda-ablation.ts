@@ -74,7 +74,7 @@ export const lambdaRuns = (): PolicyRun[] =>
     }),
   );
 
-/** Which rewards a setting has: `neither`, `one`, `both`, or both as in the `paper`. */
+/** The rewards of a setting: `neither`, `one`, `both`, or both as in the `paper`. */
 export const rewardsTitle = (setting: Lambdas): string =>
   isPaper(setting)
     ? 'paper'
@@ -208,14 +208,14 @@ const LEARNED = 0.9;
 const WINDOW = 3;
 const LAST_STEPS = 20;
 
-/** What is measured of a training curve, in one number each. */
+/** Summaries of a training curve. */
 const CURVE_MEASURES: readonly {
   metric: string;
   subset: string;
   of: (values: (metric: string) => number[]) => number;
 }[] = [
   {
-    // All steps where it is never learned.
+    // All steps if it is never learned.
     metric: 'steps_to_decompose',
     subset: 'parallelizable',
     of: (values) => {
@@ -239,7 +239,7 @@ const CURVE_MEASURES: readonly {
   },
 ];
 
-/** How soon each setting learns: means over the seeds with the range. */
+/** How fast each setting learns: means over the seeds with the range. */
 export const learningRows = (curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] =>
   [...group(curves, ({ method }) => method)].flatMap(([method, points]) => {
     const seeds = [...group(points, ({ initSeed, seed }) => `${initSeed}/${seed}`).values()];

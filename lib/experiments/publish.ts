@@ -145,15 +145,11 @@ export async function withTrainingProgress(
 }
 
 /** JSON lines with four digits, which is enough to draw a curve. */
-const printLines = (rows: readonly unknown[]): string =>
-  rows
-    .map((row) => {
-      const line = JSON.stringify(row, (_, value: unknown) =>
-        typeof value === 'number' ? Number(value.toPrecision(4)) : value,
-      );
-      return `${line}\n`;
-    })
-    .join('');
+function printLines(rows: readonly unknown[]): string {
+  const shorten = (_: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(4)) : value;
+  return rows.map((row) => `${JSON.stringify(row, shorten)}\n`).join('');
+}
 
 /** What an adapter's card says besides configuration and metrics. */
 export interface CardOptions {
@@ -178,10 +174,8 @@ export async function publishAdapter(
   curve: readonly DevPoint[],
   card: CardOptions,
 ): Promise<void> {
-  const best = greatest(
-    curve.filter(({ step }) => step > 0),
-    (a, b) => a.reward - b.reward,
-  )!;
+  const trained = curve.filter(({ step }) => step > 0);
+  const best = greatest(trained, ({ reward }) => reward)!;
   const partial = partialPath(to);
   try {
     const from = join(folder, keptAdapter(best.step));
@@ -215,11 +209,10 @@ export async function writeAdapterCard(folder: string, options: CardOptions): Pr
   const baseText = existsSync(join(folder, baseCard)) ? `[${model}](${baseCard})` : model;
   const { rank, alpha } = config.lora;
   const folders = earlier.map((step) => `\`${stepFolder(step)}\``).join(', ');
-  const average = (steps: typeof metrics, metric: string): string =>
-    (mean(steps, (step) => step[metric]) ?? 0).toFixed(3);
+  const ends = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
   const rows = shownMetrics(config).map((metric) => {
-    const [first, last] = [metrics.slice(0, STEPS_AVERAGED), metrics.slice(-STEPS_AVERAGED)];
-    return `| ${metric} | ${average(first, metric)} | ${average(last, metric)} |`;
+    const means = ends.map((steps) => (mean(steps, (step) => step[metric]) ?? 0).toFixed(3));
+    return `| ${metric} | ${means.join(' | ')} |`;
   });
   const card = `---
 license: apache-2.0
@@ -260,13 +253,13 @@ function shownMetrics(config: TrainConfig): string[] {
 function describeTraining(config: TrainConfig): string {
   const { trainer, rewards, rollout, seed } = config;
   const { steps, questionsPerStep, groupSize, learningRate } = trainerSettings(config);
+  const describe = (how: string, item: string, settings = ''): string =>
+    `trained ${how}: ${steps} steps of
+${questionsPerStep} questions with ${groupSize} ${item}${groupSize === 1 ? '' : 's'} each, learning rate ${learningRate}, ${settings}seed ${seed}.`;
+  const prompt = `Prompt: ${rollout.prompt}.`;
+  if (isSupervised(config)) return `${describe('on demonstrations', 'demonstration')} ${prompt}`;
   const { clip, beta } = { ...config.grpo, ...config.ppo, ...config.zerosearch };
   const limits = clip === undefined ? '' : `clip ${clip}, beta ${beta}, `;
-  const prompt = `Prompt: ${rollout.prompt}.`;
-  if (isSupervised(config))
-    return `trained on demonstrations: ${steps} steps of
-${questionsPerStep} questions with ${groupSize} ${groupSize === 1 ? 'demonstration' : 'demonstrations'} each, learning rate ${learningRate}, seed ${seed}. ${prompt}`;
-  return `trained with ${trainer.toUpperCase()}: ${steps} steps of
-${questionsPerStep} questions with ${groupSize} ${groupSize === 1 ? 'rollout' : 'rollouts'} each, learning rate ${learningRate}, ${limits}seed ${seed}.
+  return `${describe(`with ${trainer.toUpperCase()}`, 'rollout', limits)}
 Rewards: ${JSON.stringify(rewards)}. ${prompt}`;
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';
+import { matching } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { tableMarkdown } from '../html/table.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
@@ -202,49 +203,36 @@ export function claimsHtml(claims: readonly JudgedClaim[]): string {
   ].join('\n');
 }
 
-function claimMarkup({
-  id,
-  claim,
-  paper,
-  tables,
-  rule,
-  found,
-  figure,
-  verdict,
-  link,
-}: JudgedClaim): Markup {
-  const details = [
-    ['Paper', paper],
-    ['By the paper’s tables', tables],
-    ['Here', found],
-    ['Rule', rule],
-  ].map(([term, text]) => [markup('dt', term), markup('dd', text)]);
+function claimMarkup(claim: JudgedClaim): Markup {
+  const { verdict, link } = claim;
+  const details = Object.entries({
+    Paper: claim.paper,
+    'By the paper’s tables': claim.tables,
+    Here: claim.found,
+    Rule: claim.rule,
+    Evidence: link && markup('a', { href: link }, 'cell that computes it'),
+  }).map(([term, content]) => content && [markup('dt', term), markup('dd', content)]);
   const sign = markup('span', { 'aria-hidden': 'true' }, SIGNS[verdict]);
-  const line = [
+  const summary = markup(
+    'summary',
     markup('span.verdict', sign, ` ${verdict}`),
-    markup('span.claim', claim),
-    markup('span.found', figure),
-  ];
-  const linked = link && markup('dd', markup('a', { href: link }, 'cell that computes it'));
+    markup('span.claim', claim.claim),
+    markup('span.found', claim.figure),
+  );
   return markup(
     'li',
-    { id: `claim-${id}` },
-    markup(
-      'details',
-      markup('summary', line),
-      markup('dl', details, linked && markup('dt', 'Evidence'), linked),
-    ),
+    { id: `claim-${claim.id}` },
+    markup('details', summary, markup('dl', details)),
   );
 }
 
 /** `16 claims: 9 shown, 2 not shown, ...` */
 function countText(claims: readonly JudgedClaim[]): string {
-  const counts = (Object.keys(SIGNS) as Verdict[])
-    .map(
-      (verdict) => [verdict, claims.filter((claim) => claim.verdict === verdict).length] as const,
-    )
-    .filter(([, count]) => count > 0);
-  return `${claims.length} claims: ${counts.map(([verdict, count]) => `${count} ${verdict}`).join(', ')}.`;
+  const counts = Object.keys(SIGNS).flatMap((verdict) => {
+    const { length } = matching(claims, { verdict });
+    return length > 0 ? [`${length} ${verdict}`] : [];
+  });
+  return `${claims.length} claims: ${counts.join(', ')}.`;
 }
 
 /** Figures in the README of the reports. */
@@ -328,7 +316,7 @@ export async function writeReadme(folder: string): Promise<void> {
   await writeFileSafely(path.join(folder, 'README.md'), text);
   const above = path.join(folder, '..', 'README.md');
   if (!existsSync(above)) return;
-  const chief = claims.filter(({ id }) => CHIEF_CLAIMS.includes(id));
+  const chief = matching(claims, { id: CHIEF_CLAIMS });
   const readme = readFileSync(above, 'utf8');
   const caption = `ParallelSearch compared with Search-R1. ${questions}`;
   const marked = replaceMarked(readme, claimsMarkdown(chief, caption));

@@ -44,7 +44,7 @@ export const SECONDS: Measure = {
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
 const METHODS = ['parallelsearch', 'search-r1'];
 const ONE_OF = 15;
-/** Of a run's 84 answers, for the estimate only. */
+/** For a run's 84 answers; only for estimates. */
 const ROUGH_SECONDS = 85;
 
 export interface Contestant {
@@ -61,9 +61,9 @@ interface TimeAnswersOptions {
 }
 
 /**
- * Every contestant answers every question greedily, one at a time. Who begins changes
- * from question to question; the first question is answered once more beforehand, so that
- * nobody pays for one-time work. Disposes the policies.
+ * Every contestant answers every question greedily, one at a time. The order rotates from
+ * question to question. Each contestant answers the first question once as a warm-up.
+ * Disposes the policies.
  */
 export async function timeAnswers(
   contestants: readonly Contestant[],
@@ -95,7 +95,7 @@ export async function timeAnswers(
   return answers;
 }
 
-/** The time of a model call, and where it comes from. */
+/** The time of a model call and how it was measured. */
 export interface GenerationTime {
   msPerCall: number;
   source: string;
@@ -150,7 +150,7 @@ export const timingExperiment = (
 
 /** Both methods from each initial model, with the first seed. */
 export const timing = timingExperiment(
-  { name: 'timing', title: 'seconds a question, both methods in turn' },
+  { name: 'timing', title: 'seconds per question, methods alternating' },
   () =>
     INIT_SEEDS.flatMap((initSeed) =>
       INITIAL_MODELS.map((model) =>

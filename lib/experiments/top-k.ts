@@ -93,7 +93,7 @@ export const topKRuns = (): PolicyRun[] =>
     ),
   );
 
-/** What came back for the queries of one question. */
+/** Results of the queries of one question. */
 interface Retrieved {
   subQueries: number;
   passagesFound: number;
@@ -169,7 +169,7 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
 type Recorded = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
 
-/** Of the sample on one core; for the estimate only. */
+/** For the sample on one core; only for estimates. */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
 
 async function listJobs(): Promise<Job<TopKInput>[]> {
@@ -251,48 +251,42 @@ const selects = where({
 type Variant = TopKSetting & { method: string };
 const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
   `${method}/${retriever}/${k}/${trainedK}`;
-function parseVariant(name: string): Variant {
-  const [method, retriever, k, trainedK] = name.split('/');
-  return { method, retriever, k: Number(k), trainedK: Number(trainedK) };
-}
-
-/**
- * Every k and the smallest, every retriever and the first, both methods, both trainings.
- */
-function pairs(): MethodPair[] {
-  const variants = TOP_K.methods.flatMap((method) =>
-    TOP_K.trainedKs.flatMap((trainedK) =>
-      topKSettings(trainedK).map((setting): Variant => ({ method, ...setting })),
-    ),
-  );
-  const [firstRetriever] = TOP_K.retrievers;
-  const compare = (change: Partial<Variant>, compared = variants): MethodPair[] =>
-    compared
-      .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
-      .filter(([variant, other]) => variant !== other);
-  return [
-    ...compare({ k: Math.min(...TOP_K.ks) }),
-    ...compare({ retriever: firstRetriever }),
-    ...compare({ method: TOP_K.methods[1] }),
-    ...compare({ trainedK: 1 }, matching(variants, { retriever: firstRetriever })),
-  ];
-}
-
+const VARIANTS: readonly Variant[] = TOP_K.methods.flatMap((method) =>
+  TOP_K.trainedKs.flatMap((trainedK) =>
+    topKSettings(trainedK).map((setting) => ({ method, ...setting })),
+  ),
+);
+const byName = new Map(VARIANTS.map((variant) => [variantName(variant), variant]));
 const variantFields = (name: string) => {
-  const { trainedK, ...variant } = parseVariant(name);
+  const { trainedK, ...variant } = byName.get(name)!;
   return { ...variant, trained_k: trainedK };
 };
 
+/** Pairs of variants that differ in these fields. */
+const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
+  compared
+    .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
+    .filter(([variant, other]) => variant !== other);
+/**
+ * Every k and the smallest, every retriever and the first, both methods, both trainings.
+ */
+const PAIRS: readonly MethodPair[] = [
+  ...compare({ k: Math.min(...TOP_K.ks) }),
+  ...compare({ retriever: TOP_K.retrievers[0] }),
+  ...compare({ method: TOP_K.methods[1] }),
+  ...compare({ trainedK: 1 }, matching(VARIANTS, { retriever: TOP_K.retrievers[0] })),
+];
+
 /** A contrast of variants, with the other side's fields where they differ. */
 function contrastRow(contrast: TidyContrast) {
-  const [ours, theirs] = [contrast.method, contrast.against].map(parseVariant);
+  const [ours, theirs] = [contrast.method, contrast.against].map(variantFields);
   return {
     ...contrast,
-    ...variantFields(contrast.method),
+    ...ours,
     against: theirs.method,
     ...(ours.k !== theirs.k && { against_k: theirs.k }),
     ...(ours.retriever !== theirs.retriever && { against_retriever: theirs.retriever }),
-    ...(ours.trainedK !== theirs.trainedK && { against_trained_k: theirs.trainedK }),
+    ...(ours.trained_k !== theirs.trained_k && { against_trained_k: theirs.trained_k }),
   };
 }
 
@@ -338,8 +332,8 @@ async function comparePassages(
   const provenance = { ...mergeProvenance(done, draw), numQuestions, recall };
   const settings: SummaryOptions = {
     measures: MEASURES,
-    pairs: pairs(),
-    weightsId: (name) => `${parseVariant(name).method}/${parseVariant(name).trainedK}`,
+    pairs: PAIRS,
+    weightsId: (name) => `${byName.get(name)!.method}/${byName.get(name)!.trainedK}`,
     selects,
   };
   const summary = summarise({ answers, provenance }, settings, options);

@@ -33,7 +33,7 @@ export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories
 /** All trajectories are scored alike, whatever their policy was trained with. */
 export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 
-/** Per run on one core; for the estimate only. */
+/** Per run on one core; only for estimates. */
 const ROUGH_SECONDS = 40;
 
 /** A line of training's `trajectories.jsonl`, without advantage: there are no groups. */
@@ -79,7 +79,7 @@ const listJobs = (): Promise<Job<PolicyRun>[]> =>
 /** The experiment behind `reports/trajectories.html`. */
 export const trajectories: Experiment = {
   name: 'trajectories',
-  title: 'trajectories of a sample of the questions, to read',
+  title: 'trajectories of sampled questions, to read',
   computation: computation({
     jobs: listJobs,
     work: async (run: PolicyRun, context): Promise<Recorded> => {

@@ -5,7 +5,7 @@
 import { loadavg } from 'node:os';
 import { greatest, max, quantile, range } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
-import { matching, type TidyTable } from '../../evaluation/table.js';
+import { matching } from '../../evaluation/table.js';
 import { type Provenance, configHash } from '../../io/provenance.js';
 import { intervalChart } from '../../report/chart.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
@@ -18,7 +18,7 @@ import {
   type ResultParts,
   type WorkContext,
 } from '../experiment.js';
-import { percent, resultParts, type Predicted } from '../report.js';
+import { findValue, percent, resultParts, type Predicted } from '../report.js';
 import { mergeProvenance, requireResults } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
@@ -81,32 +81,21 @@ async function measureRetriever(
 /** Times belong to a machine: the provenance names it. */
 export const latency: Experiment = {
   name: 'latency',
-  title: 'wall clock of sub-queries in one turn and in turns, with fast and slow retrievers',
+  title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',
   computation: computation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
   result: summariseTimes,
 };
 
-interface LatencyFields
-  extends Interval, Pick<LatencyMeasurement, 'retriever' | 'method' | 'limit'> {
+/** A median over repeats with its quartiles. */
+interface LatencyRow extends Interval, Pick<LatencyMeasurement, 'retriever' | 'method' | 'limit'> {
   delay_ms: number;
   sub_queries: number;
-  /** By the model of time. */
-  predicted: number;
-}
-
-/** A median over repeats with its quartiles. */
-interface LatencyRow extends LatencyFields {
   /** `question_ms` adds the model's calls to the measured `wall_ms`. */
   metric: 'wall_ms' | 'question_ms';
+  /** By the model of time. */
+  predicted: number;
   n: number;
   seeds: number;
-}
-
-/** Time in one turn over time in turns, repeat by repeat. */
-interface LatencyContrast extends LatencyFields {
-  against: 'in-turns';
-  metric: 'wall_ms';
-  kind: 'ratio';
 }
 
 const median = (samples: readonly number[]): number => quantile(samples, 0.5)!;
@@ -138,36 +127,49 @@ export function requestCosts(latency: Latency, name: string): RequestCosts {
 }
 
 /**
- * Rows and contrasts of all retrievers. @param generation time of a model call, if known
+ * Rows, and contrasts of one turn with turns, repeat by repeat.
+ * @param generation time of a model call, if known
  */
 export function summariseLatency(
   latency: Latency,
   generation: GenerationTime | null,
   provenance: Provenance = {},
-): TidyTable<LatencyRow, LatencyContrast> {
+) {
   const { measurements } = latency;
-  const costs = Object.fromEntries(
-    LATENCY_RETRIEVERS.map(({ name }) => [name, requestCosts(latency, name)]),
+  const costs = new Map(
+    LATENCY_RETRIEVERS.map(({ name }) => [name, requestCosts(latency, name)] as const),
   );
   const predicted = (set: LatencyMeasurement): number =>
-    predictTime(set, costs[set.retriever]).totalMs;
+    predictTime(set, costs.get(set.retriever)!).totalMs;
   const fields = ({ retriever, method, limit, numQueries }: LatencyMeasurement) => {
-    const delay_ms = costs[retriever].delayMs;
+    const delay_ms = costs.get(retriever)!.delayMs;
     return { retriever, delay_ms, method, limit, sub_queries: numQueries };
   };
   const rows = measurements.flatMap((set): LatencyRow[] => {
-    const n = { n: set.samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length };
-    const wall = { ...quartiles(set.samplesMs), predicted: rounded(predicted(set)) };
-    const wallRow: LatencyRow = { ...fields(set), ...n, metric: 'wall_ms', ...wall };
-    if (!generation) return [wallRow];
-    const [value, low, high, ofModel] = [wall.value, wall.low, wall.high, predicted(set)].map(
-      (searchMs) => rounded(questionMs(set, { searchMs, generationMs: generation.msPerCall })),
-    );
-    const question = { value, low, high, predicted: ofModel };
-    return [wallRow, { ...fields(set), ...n, metric: 'question_ms', ...question }];
+    const { value, low, high } = quartiles(set.samplesMs);
+    const row = (metric: LatencyRow['metric'], convert: (ms: number) => number): LatencyRow => {
+      const [shown, from, to, ofModel] = [value, low, high, predicted(set)].map(convert);
+      const counts = { n: set.samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length };
+      return {
+        ...fields(set),
+        ...counts,
+        metric,
+        value: shown,
+        low: from,
+        high: to,
+        predicted: ofModel,
+      };
+    };
+    const wall = row('wall_ms', rounded);
+    if (!generation) return [wall];
+    const generationMs = generation.msPerCall;
+    return [
+      wall,
+      row('question_ms', (searchMs) => rounded(questionMs(set, { searchMs, generationMs }))),
+    ];
   });
   const inOneTurn = measurements.filter(({ method }) => method !== 'in-turns');
-  const contrasts = inOneTurn.map((set): LatencyContrast => {
+  const contrasts = inOneTurn.map((set) => {
     const { retriever, numQueries, samplesMs } = set;
     const [inTurns] = matching(measurements, { retriever, method: 'in-turns', numQueries });
     return {
@@ -179,8 +181,8 @@ export function summariseLatency(
       predicted: rounded(predicted(set) / predicted(inTurns)),
     };
   });
-  const roundedCosts = Object.entries(costs).map(([name, { callMs, serviceMs, delayMs }]) => {
-    return [name, { callMs: rounded(callMs), serviceMs: rounded(serviceMs), delayMs }];
+  const roundedCosts = [...costs].map(([name, { callMs, serviceMs, delayMs }]) => {
+    return [name, { callMs: rounded(callMs), serviceMs: rounded(serviceMs), delayMs }] as const;
   });
   return {
     rows,
@@ -188,7 +190,7 @@ export function summariseLatency(
     provenance: {
       ...provenance,
       figures: 'median over repeats; low and high are the quartiles',
-      costs: Object.fromEntries(roundedCosts) as Record<string, RequestCosts>,
+      costs: Object.fromEntries(roundedCosts),
       generation: generation ?? 'unknown',
     },
   };
@@ -197,14 +199,14 @@ export function summariseLatency(
 const SLOWEST = greatest(LATENCY_RETRIEVERS, ({ delayMs }) => delayMs)!;
 const MAX_QUERIES = max(LATENCY_SETTINGS.numQueries)!;
 
-/** The slowest retriever is waited for once instead of again and again. */
+/** One turn waits once for the slowest retriever. */
 export const WAITED_FOR_ONCE: Predicted = {
   prediction: `${MAX_QUERIES} sub-queries to a retriever that takes ${SLOWEST.delayMs} ms need less than half the time in one turn`,
   figure: { retriever: SLOWEST.name, sub_queries: MAX_QUERIES, limit: 'unlimited', kind: 'ratio' },
   holds: ({ high }) => high < 0.5,
 };
 
-/** Where the model says that the time of a set goes, and the measured median. */
+/** The modelled time of a set by component, with the measured median. */
 export const timeParts = (latency: Latency): object[] =>
   latency.measurements.flatMap(({ retriever, samplesMs, ...asking }) => {
     const { callMs, serviceMs, waitingMs } = predictTime(asking, requestCosts(latency, retriever));
@@ -260,12 +262,10 @@ const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[
   rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
 /**
- * Measurements, and what the model of time says of them; `generation` is null where the
- * timing experiment was not run.
- * @param folder this machine's results; recorded results fill the gaps
- * @throws Error naming the command that measures, where results are missing
+ * The measurements and the model of time. Without the timing experiment, the time of a
+ * model call is unknown.
  */
-export async function summariseTimes(folder?: string): Promise<ResultParts> {
+async function summariseTimes(folder?: string): Promise<ResultParts> {
   const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
   const timed = await loadTiming(folder);
   const generation = timed && generationTime(timed.answers, String(timed.provenance.backend));
@@ -275,12 +275,14 @@ export async function summariseTimes(folder?: string): Promise<ResultParts> {
     serviceSamplesMs: values.flatMap(({ serviceSamplesMs }) => serviceSamplesMs),
   };
   const { seeds, warmUps } = LATENCY_SETTINGS;
-  const repeats = LATENCY_RETRIEVERS.map(({ name, repeats }) => [name, repeats * seeds.length]);
+  const repeats = LATENCY_RETRIEVERS.map(
+    ({ name, repeats }) => [name, repeats * seeds.length] as const,
+  );
   const loads = [...new Set(values.flatMap(({ load }) => load ?? []))];
   const tidy = summariseLatency(measured, generation, {
     ...mergeProvenance(done, {
       seeds,
-      repeats: Object.fromEntries(repeats) as Record<string, number>,
+      repeats: Object.fromEntries(repeats),
       warmUps,
       ...(await readQuestionProvenance()),
     }),
@@ -290,13 +292,11 @@ export async function summariseTimes(folder?: string): Promise<ResultParts> {
   const call = generation
     ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})`
     : 'nothing says how long a call of the model takes';
-  const [slow, slowest] = ['slow-50', 'slow-200'].map((retriever) => {
-    const [share] = matching(tidy.contrasts, { ...WAITED_FOR_ONCE.figure, retriever });
-    return percent(share?.value);
-  });
+  const [slow, slowest] = ['slow-50', 'slow-200'].map((retriever) =>
+    percent(findValue(tidy, { ...WAITED_FOR_ONCE.figure, retriever })),
+  );
   const rows = withAsked(tidy.rows);
-  const shown = ['in turns', 'one turn, no limit', 'one turn, one request'];
-  const wall = matching(rows, { metric: 'wall_ms' }).filter(({ asked }) => shown.includes(asked));
+  const asked = ['in turns', 'one turn, no limit', 'one turn, one request'];
   return resultParts({
     finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns where a request waits 50 ms, and ${slowest} where it waits 200 ms.`,
     summary: `${count(measured.measurements.flatMap(({ samplesMs }) => samplesMs))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
@@ -313,7 +313,7 @@ export async function summariseTimes(folder?: string): Promise<ResultParts> {
       ...questionTimes(tidy.rows, generation),
     },
     figures: {
-      wallClock: intervalChart(wall, {
+      wallClock: intervalChart(matching(rows, { metric: 'wall_ms', asked }), {
         title: 'Wall clock of a set of sub-queries, median and quartiles (dashed: the model)',
         subtitle: 'Times of one machine, described at the end of this page',
         x: 'sub_queries',

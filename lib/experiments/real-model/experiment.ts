@@ -83,7 +83,7 @@ interface RealTimes {
   answers: TimedAnswer[];
 }
 
-/** Per answer, in a batch with two processes and alone; for the estimate only. */
+/** Per answer, in a batch with two processes and alone; only for estimates. */
 const ROUGH_SECONDS = { batched: 5, alone: 8 };
 
 /** There is one model and one warm-up. */
@@ -164,7 +164,7 @@ const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
 
 export const realModel: Experiment = {
   name: 'real-model',
-  title: 'a language model on real questions, before and after reinforcement',
+  title: 'a language model on real questions, before and after RL',
   computation: computation<RealRun, RealAnswers>({
     ...LANGUAGE_MODEL,
     prepare: realTraining,
@@ -197,7 +197,7 @@ async function timeRuns(runs: readonly RealRun[], { onFraction }: WorkContext): 
 /** Times belong to a machine: the provenance names it. */
 export const realModelTiming: Experiment = {
   name: 'real-model-timing',
-  title: 'seconds a real question, both methods in turn',
+  title: 'seconds per real question, methods alternating',
   computation: computation<readonly RealRun[], RealTimes>({
     ...LANGUAGE_MODEL,
     processes: 1,
@@ -233,7 +233,7 @@ const multiHopMeasure = (measure: Measure): Measure => ({
 });
 const MEASURES = METRICS.map((metric): Measure => ({
   ...mainMeasure(metric),
-  // Without a dependency graph, nothing says what a question's evidence is.
+  // A question's evidence is only known with a dependency graph.
   ...(metric === 'evidence_seen' && { among: ({ hops }: QuestionKey) => hops !== undefined }),
 }));
 const PAIRS: readonly MethodPair[] = [

@@ -73,16 +73,16 @@ export function numTest(benchmark: string, topK = DEFAULT_TOP_K): number {
 }
 /** Concurrent questions, and fewer within a time budget, in each of two processes. */
 export const [BATCH_SIZE, LIVE_BATCH_SIZE] = [48, 10];
-/** Of what needs no second model, the best on these passages. */
+/** The best retriever on these passages that needs no second model. */
 export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'english' } };
 /** Steps between adapters that are tried on dev questions. */
 const KEEP_EVERY = 15;
 
-/** A method with a seed; the warm-up is one, too. */
+/** A method with a seed. The warm-up is a run, too. */
 export interface RealRun {
   method: string;
   seed: number;
-  /** Passages per query where they are not three. */
+  /** Passages per query; default three. */
   topK?: number;
 }
 
@@ -96,7 +96,7 @@ export const TRAINED: readonly RealRun[] = [1, 2].flatMap((seed) =>
   REINFORCED.map((method) => ({ method, seed })),
 );
 export const ANSWERING: readonly RealRun[] = [...TRAINED, ...UNTRAINED.map(withSeedOne)];
-/** Timed on single questions, in turn. */
+/** Timed question by question, alternating. */
 export const TIMED: readonly RealRun[] = REINFORCED.map(withSeedOne);
 /** Timed questions of each type. */
 export const NUM_TIMED = 16;
@@ -125,16 +125,16 @@ export const isTrained = (run: RealRun, root = ADAPTERS): boolean =>
     (folder) => !folder || existsSync(folder),
   );
 
-/** Upper layers that are trained, where the gradient ends early. */
+/** Share of the layers that is trained: the gradient stops below them. */
 const UPPER_SHARE = 0.3;
-/** Layers of the model; SmolLM2-135M's without a model folder. */
+/** Layers of the model; those of SmolLM2-135M if there is no model folder. */
 function numLayers(): number {
   const file = join(MODEL, 'config.json');
   if (!existsSync(file)) return 30;
   const config = JSON.parse(readFileSync(file, 'utf8')) as { num_hidden_layers: number };
   return config.num_hidden_layers;
 }
-/** Small enough for the repository: 0.6 MB, and 0.4 MB for each reinforced run. */
+/** Keeps adapters small enough for the repository: 0.6 MB, and 0.4 MB per RL run. */
 const WARM_UP_LORA = { rank: 1, alpha: 8 };
 function reinforcedLora() {
   const layersToTransform = range(Math.round((1 - UPPER_SHARE) * numLayers()), numLayers());
@@ -179,7 +179,7 @@ export function realConfig({ method, seed }: RealRun): TrainConfig {
   );
 }
 
-/** How a run answers: within the limits that it is trained with. */
+/** The rollout of a run, within the limits of training. */
 export function realRollout({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
   const limits = realConfig(TRAINED[0]).rollout;
   const preset = rolloutConfigOf(method);
@@ -200,7 +200,7 @@ export function triedSteps(config: TrainConfig): number[] {
   return [...range(KEEP_EVERY, steps, KEEP_EVERY), steps];
 }
 
-/** What is missing for training and answers, with the remedy; undefined for nothing. */
+/** The missing model or benchmark, with the remedy; undefined if nothing is missing. */
 export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | undefined {
   if (!existsSync(join(model, 'config.json')))
     return `there is no model in ${model} (npx parallelsearch model smollm2-135m-instruct, or PARALLELSEARCH_MODEL)`;
@@ -257,7 +257,7 @@ export const askedQuestions = ({ test }: Pick<RealWorld, 'test'>, topK?: number)
     ? test
     : MULTI_HOP.flatMap((name) => test.filter(isFrom([name])).slice(0, numTest(name, topK)));
 
-/** The timed questions: as many of either type. */
+/** The timed questions, equally many of both types. */
 export const timedQuestions = ({ test }: Pick<RealWorld, 'test'>): Question[] =>
   ['parallelizable', 'sequential'].flatMap((shape) =>
     test
