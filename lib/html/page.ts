@@ -216,9 +216,6 @@ export interface Heading {
   id: string;
 }
 
-/** The heading of the citation. */
-export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
-
 /** The body of a page: a table of contents, if there are headings, and `main`. */
 export function layoutHtml(headings: readonly Heading[], main: string): string {
   const contents = headings.length > 0 ? contentsHtml(headings) : '';

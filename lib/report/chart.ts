@@ -415,26 +415,27 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
 
 /** The encodings that the charts of one metric share. */
 function channels(rows: readonly Row[], spec: ChartSpec) {
+  const { title, unit } = rowsMetric(rows, spec);
   const y: VegaLiteSpec = {
     type: 'quantitative',
-    title: spec.yTitle ?? axisTitle(metricTitle(rows, spec), rowsMetric(rows, spec).unit),
+    title: spec.yTitle ?? axisTitle(title, unit),
     scale: { zero: false },
   };
   return { ...seriesChannels(spec.color, distinctValues(spec.color, rows).map(String)), y };
 }
 
-/** The one metric of the rows. @throws Error if they have none or several */
-function rowsMetric(rows: readonly Row[], { title }: ChartSpec) {
+/**
+ * The one metric of the rows; several on the horizontal axis share the title `yTitle`.
+ * @throws Error if the rows have none, or several otherwise
+ */
+function rowsMetric(rows: readonly Row[], { title, x, yTitle }: ChartSpec) {
+  if (x === 'metric' && yTitle) return { title: yTitle, unit: '' };
   const metrics = [...new Set(rows.map(({ metric }) => String(metric)))];
   if (metrics.length === 1) return metricInfo(metrics[0]);
   throw new Error(
     `Expected rows of one metric for the chart "${title}", but got ${metrics.join(', ') || 'no rows'}.`,
   );
 }
-
-/** The name of the values; several metrics on the horizontal axis share `yTitle`. */
-const metricTitle = (rows: readonly Row[], spec: ChartSpec): string =>
-  spec.x === 'metric' && spec.yTitle ? spec.yTitle : rowsMetric(rows, spec).title;
 
 /** A horizontal axis with the values of a field in order. */
 function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpec {
@@ -468,7 +469,7 @@ function panelChart(
   return createChart({
     title: spec.title,
     subtitle: spec.subtitle ?? SMALL_WORLD_NOTE,
-    alt: `${metricTitle(rows, spec)}. ${spokenText(toRows(spec.spoken ?? rows), spec)}`,
+    alt: `${rowsMetric(rows, spec).title}. ${spokenText(toRows(spec.spoken ?? rows), spec)}`,
     spec: { data: { values }, ...(facets ? { ...facets, spec: inner } : inner) },
   });
 }

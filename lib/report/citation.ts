@@ -1,6 +1,7 @@
 /** How to cite the paper, and the report that shows these numbers. */
 import { createRequire } from 'node:module';
 import { escapeHtml } from '../html/markup.js';
+import type { Heading } from '../html/page.js';
 import { latexText } from '../html/table.js';
 
 /** The paper, as in CITATION.cff. */
@@ -26,15 +27,15 @@ export function reportBibtex(title: string, commit?: string): string {
 }`;
 }
 
-/**
- * A section with both entries, folded, to copy; the button is there only where scripts
- * run.
- */
+/** The heading of the citation. */
+export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
+
+/** A section with both entries, folded; the copy button needs scripts. */
 export function citationHtml(title: string, commit?: string): string {
   const entries = escapeHtml(`${PAPER_BIBTEX}\n\n${reportBibtex(title, commit)}`);
   return [
-    '<section id="cite"><h2>To cite</h2>',
-    '<p>The paper whose method this is, and the software that computed these numbers:</p>',
+    `<section id="${CITATION.id}"><h2>${CITATION.text}</h2>`,
+    '<p>The paper, and the software that computed these numbers:</p>',
     `<details><summary>BibTeX</summary><pre class="bibtex" id="bibtex">${entries}</pre></details>`,
     '<p><button type="button" data-copy="bibtex" hidden>Copy BibTeX</button> <span role="status"></span></p>',
     '</section>',

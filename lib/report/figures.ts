@@ -2,7 +2,7 @@
 import { escapeHtml } from '../html/markup.js';
 import { inlineJson } from '../html/page.js';
 import { TABLE_FORMATS, tableHtml, type TableCells, type TableFormat } from '../html/table.js';
-import { chartData, type VegaLiteSpec } from './chart.js';
+import { chartData, wrapSpec, type VegaLiteSpec } from './chart.js';
 
 interface ChartFigure {
   /** Unique in the page. */
@@ -18,9 +18,7 @@ interface ChartFigure {
  * (folded), and the specification that makes it interactive.
  */
 export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
-  const alt = typeof spec.description === 'string' ? spec.description : '';
-  const { text = spec.title } = (spec.title ?? {}) as { text?: unknown };
-  const title = typeof text === 'string' ? text : name;
+  const { title, alt } = wrapSpec(spec);
   const data = chartData(spec, `Data of the chart: ${title}`);
   return [
     `<figure class="chart" id="${id}" aria-label="${escapeHtml(title)}">`,

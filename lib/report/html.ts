@@ -3,7 +3,6 @@ import { stripVTControlCharacters } from 'node:util';
 import MarkdownIt from 'markdown-it';
 import { escapeHtml } from '../html/markup.js';
 import {
-  CITATION,
   layoutHtml,
   pageHtml,
   PROVENANCE,
@@ -22,7 +21,7 @@ import {
   type Notebook,
 } from '../notebook/nbformat.js';
 import type { VegaLiteSpec } from './chart.js';
-import { citationHtml } from './citation.js';
+import { CITATION, citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
 import { setupText, type About } from './opening.js';

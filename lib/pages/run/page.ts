@@ -2,12 +2,12 @@
 import path from 'node:path';
 import { group, mean } from 'd3-array';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
-import { bundleScript, CITATION, PROVENANCE, provenanceHtml } from '../../html/page.js';
+import { bundleScript, PROVENANCE, provenanceHtml } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { writeFileSafely } from '../../io/files.js';
 import type { Provenance } from '../../io/provenance.js';
 import { trainerSettings, type TrainConfig } from '../../training/config.js';
-import { citationHtml } from '../../report/citation.js';
+import { CITATION, citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
