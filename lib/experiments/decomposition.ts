@@ -1,6 +1,6 @@
 /**
- * Decomposition compared with the verified dependency graphs, whether or not the answer is
- * right: decomposed questions, and sub-questions that were asked.
+ * Decomposition compared with the verified dependency graphs, whether or not the answer
+ * is right: decomposed questions, and sub-questions that were asked.
  */
 import { join } from 'node:path';
 import { range, sum } from 'd3-array';

@@ -1,6 +1,6 @@
 /**
- * Failures of answers, by the graphs of their questions: rates by method and over training,
- * and cases to read.
+ * Failures of answers, by the graphs of their questions: rates by method and over
+ * training, and cases to read.
  */
 import { greatest } from 'd3-array';
 import { type Question, graphQuestionType } from '../data/question.js';
