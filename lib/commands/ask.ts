@@ -75,7 +75,7 @@ function createWriter(): (event: AnswerEvent) => void {
 }
 
 /** Answers a question; the exit code is 130 after Ctrl-C. */
-async function runAsk(question: string, settings: PolicySpec): Promise<number> {
+export async function runAsk(question: string, settings: PolicySpec): Promise<number> {
   const { policy, rollout, retriever, passages } = await setUp(settings);
   const contents = passages.map((passage) => passage.contents);
   const outside = contents.length > 0 && unknownNamesWarning(question, contents);

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
@@ -9,10 +9,15 @@ import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
 import { createBreather, startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
+import { compareHtml } from '../pages/compare/page.js';
+import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
 import { settingFiles } from '../policy/model-files.js';
 import { printTrajectory, tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat.js';
 import { formatList } from '../text/format-list.js';
+import { metricInfo } from '../report/titles.js';
+import { intervalText } from '../report/text.js';
+import { METHODS, methodTitle } from '../training/methods.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import { ANSWER_COLUMNS, meanRows, printTable, type Column } from './score-table.js';
 import {
@@ -32,13 +37,18 @@ interface EvaluateSettings extends PolicySpec {
   out?: string;
   trajectories?: string;
   price?: TokenUsage;
+  /** To compare; in place of `method`. */
+  methods?: string[];
+  /** Where the comparison of several methods is written; default compare.html. */
+  page?: string;
 }
 
 /** What the journal keeps of an answer until all are there. */
 interface Answer {
   result: Measurement & { method: string; model: string; seed: number };
   usage: TokenUsage;
-  /** With `--trajectories`. */
+  seconds: number;
+  /** With `--trajectories`, and to compare methods. */
   trajectory?: Trajectory;
 }
 
@@ -97,20 +107,58 @@ async function evaluationHash(
  * exit code is 130 after Ctrl-C.
  */
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
+  const { methods, page = 'compare.html' } = settings;
   const questions = await selectQuestions(settings);
-  const setup = await setUp(settings);
-  const hash = await evaluationHash(setup, settings);
-  return interruptible('Stopping.', (signal) =>
-    evaluate(questions, setup, { settings, hash, signal }),
-  );
+  if (methods === undefined)
+    return interruptible('Stopping.', async (signal) => {
+      process.stdout.write((await evaluate(questions, settings, signal)).summary);
+    });
+  return interruptible('Stopping.', async (signal) => {
+    const evaluated: Evaluation[] = [];
+    for (const method of methods) {
+      log(`${methodTitle(method)}:`);
+      evaluated.push(await evaluate(questions, methodSettings(settings, method), signal));
+    }
+    process.stdout.write(comparisonText(evaluated, settings.price));
+    const runs = evaluated.map(({ name, answers }) => comparedRun(name, answers));
+    await writeFileSafely(page, await compareHtml(runs, questions));
+    log(`Compared with intervals and transcripts: ${page}`);
+  });
 }
+
+/** All answers of a method. */
+interface Evaluation {
+  name: string;
+  answers: Answer[];
+  /** For people. */
+  summary: string;
+}
+
+/** Each method has files of its own, such as `answers-search-r1.jsonl`. */
+function methodSettings(settings: EvaluateSettings, method: string): EvaluateSettings {
+  const own = (file: string | undefined): string | undefined =>
+    file && join(dirname(file), `${parse(file).name}-${method}${extname(file)}`);
+  const { out, trajectories } = settings;
+  return { ...settings, method, out: own(out), trajectories: own(trajectories) };
+}
+
+const comparedRun = (name: string, answers: readonly Answer[]): ComparedRun => ({
+  name,
+  settings: {},
+  steps: [],
+  answers: answers.map(({ result }) => result),
+  trajectories: answers.flatMap(({ trajectory }) => trajectory ?? []),
+});
 
 async function evaluate(
   questions: readonly Question[],
-  { policy, run, rollout, retriever }: Setup,
-  { settings, hash, signal }: { settings: EvaluateSettings; hash: string; signal: AbortSignal },
-): Promise<void> {
-  const { batchSize, out, trajectories: trajectoryFile, price } = settings;
+  settings: EvaluateSettings,
+  signal: AbortSignal,
+): Promise<Evaluation> {
+  const { batchSize, out, trajectories: trajectoryFile, price, methods } = settings;
+  const setup = await setUp(settings);
+  const { policy, run, rollout, retriever } = setup;
+  const hash = await evaluationHash(setup, settings);
   const journal = await openJournal<Answer>(
     `${out ?? join('runs', `evaluate-${hash}`)}.partial`,
     hash,
@@ -125,10 +173,11 @@ async function evaluate(
     rollout: { ...rollout, onToken: createBreather() },
     batchSize,
     signal,
-    keep: (question, trajectory) => {
+    keep: (question, trajectory, seconds) => {
       const result = { ...run, ...measure(question, trajectory) };
       const usage = tokenUsage(trajectory);
-      answers.set(question.id, { result, usage, ...(trajectoryFile ? { trajectory } : {}) });
+      const isKept = trajectoryFile !== undefined || methods !== undefined;
+      answers.set(question.id, { result, usage, seconds, ...(isKept && { trajectory }) });
     },
     onBatch: async (_, batch) => {
       for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
@@ -151,12 +200,39 @@ async function evaluate(
     await writeFileSafely(trajectoryFile, lines.join(''));
   }
   await journal.close();
-  process.stdout.write(summaryTable(results));
-  if (settings.policy) process.stdout.write(usageLine(done, price));
-  if (open.length > 0)
-    process.stdout.write(
-      `time             ${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question\n`,
-    );
+  const usage = settings.policy ? usageLine(done, price) : '';
+  const time =
+    open.length > 0
+      ? `time             ${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question\n`
+      : '';
+  const summary = summaryTable(results) + usage + time;
+  return { name: methodTitle(run.method), answers: done, summary };
+}
+
+/** A row per method, then differences from the first, with 95 % bootstrap intervals. */
+function comparisonText(evaluated: readonly Evaluation[], price?: TokenUsage): string {
+  const columns: Column<Answer>[] = [
+    ...COLUMNS.map(({ title, value }) => ({ title, value: ({ result }: Answer) => value(result) })),
+    { title: 'tokens read', value: ({ usage }) => usage.read },
+    { title: 'seconds', value: ({ seconds }) => seconds },
+  ];
+  if (price)
+    columns.push({ title: '$ per 1,000', value: ({ usage }) => 1000 * cost(usage, price) });
+  const rows = evaluated.map(
+    ({ name, answers }) => meanRows(answers, columns, { keys: [], all: name })[0],
+  );
+  const head = ['method', '', ...columns.map(({ title }) => title)];
+  const runs = evaluated.map(({ name, answers }) => comparedRun(name, answers));
+  const contrasts = answerFigures(runs)?.contrasts ?? [];
+  const differences = ['em', 'model_calls', 'turns', 'retrievals'].flatMap((metric) =>
+    contrasts
+      .filter((contrast) => contrast.metric === metric && contrast.kind === 'difference')
+      .map(
+        ({ method, against, ...interval }) =>
+          `${method} − ${against}: ${metricInfo(metric).title} ${intervalText(interval)}\n`,
+      ),
+  );
+  return `${printTable(head, rows)}\n\n${differences.join('')}`;
 }
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */
@@ -165,15 +241,27 @@ function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
     sum(answers, ({ usage }) => usage[kind]),
   );
   const calls = sum(answers, ({ result }) => result.modelCalls);
-  const cost = price && (read * price.read + written * price.written) / 1e6;
-  return `tokens           ${read} read, ${written} written in ${calls} calls${cost === undefined ? '' : `, $${cost.toFixed(4)}`}\n`;
+  const paid = price ? `, $${cost({ read, written }, price).toFixed(4)}` : '';
+  return `tokens           ${read} read, ${written} written in ${calls} calls${paid}\n`;
 }
+
+/** US dollars. */
+const cost = (usage: TokenUsage, price: TokenUsage): number =>
+  (usage.read * price.read + usage.written * price.written) / 1e6;
 
 /** Parses two prices such as `0.5,1.5`. */
 function parsePrice(text: string): TokenUsage {
   const [read, written, ...others] = text.split(',').map(parseWeight);
   if (written !== undefined && others.length === 0) return { read, written };
   throw new InvalidArgumentError(`Expected two prices, such as 0.5,1.5, but got ${text}.`);
+}
+
+function parseMethods(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !METHODS.has(name));
+  if (unknown !== undefined) throw new InvalidArgumentError(METHODS.complaint(unknown));
+  if (new Set(names).size === names.length && names.length > 1) return names;
+  throw new InvalidArgumentError(`Expected two or more different methods, but got ${text}.`);
 }
 
 const COLUMNS: readonly Column<Measurement>[] = [
@@ -214,7 +302,21 @@ export function evaluateCommand(): Command {
       parsePrice,
     )
     .option('--out <file>', 'write results (JSONL, one line per question)')
-    .option('--trajectories <file>', 'write trajectories (JSONL)');
+    .option('--trajectories <file>', 'write trajectories (JSONL)')
+    .option(
+      '--methods <names>',
+      'answer with the prompt of each and compare with the first, such as search-r1,parallelsearch',
+      parseMethods,
+    )
+    .option('--page <file>', 'where the comparison of --methods is written', 'compare.html')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ parallelsearch evaluate --data my-data --model my-model --out answers.jsonl
+  Does parallel search pay with a model on your questions?
+  $ parallelsearch evaluate --data my-data --policy chat:https://HOST/v1 --model NAME --methods search-r1,parallelsearch --limit 100 --out answers.jsonl`,
+    );
   return withPolicyOptions(command).action(async (settings: EvaluateSettings) => {
     process.exitCode = await runEvaluate(settings);
   });

@@ -95,7 +95,10 @@ export async function answerQuestions<T>(
   policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],
-  options: EvaluateOptions & { keep: (question: Question, trajectory: Trajectory) => T },
+  options: EvaluateOptions & {
+    /** @param seconds its share of its batch's time */
+    keep: (question: Question, trajectory: Trajectory, seconds: number) => T;
+  },
 ): Promise<T[]> {
   const kept = new Array<T>(questions.length);
   const { batchSize, temperature = 0 } = options;
@@ -111,6 +114,7 @@ export async function answerQuestions<T>(
     const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
     signal.throwIfAborted();
     const part = batch.map((i) => questions[i]);
+    const start = performance.now();
     const randoms = part.map((question) => createRandom(question.id));
     const { trajectories } = await rollOut(policy, retriever, part, {
       ...rollout,
@@ -118,7 +122,8 @@ export async function answerQuestions<T>(
       randoms,
     });
     policy.release?.();
-    batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j])));
+    const seconds = (performance.now() - start) / 1000 / batch.length;
+    batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j], seconds)));
     await options.onBatch?.((done += batch.length), trajectories);
   };
   // If calls may overlap, questions run one by one: some search while others generate.

@@ -168,6 +168,8 @@ const saying = (text: string): Policy => ({
 });
 
 describe('a server without token ids', () => {
+  const other = temporaryFolder();
+
   it.each(['keeps stop', 'cuts stop'] as const)('gets text, and %s', async (isTextOnly) => {
     const { server, policy } = await openStandIn(
       saying(SAID),
@@ -209,7 +211,6 @@ describe('a server without token ids', () => {
   });
 
   it('puts the begin token before the text itself', async () => {
-    const other = temporaryFolder();
     for (const file of ['tokenizer.json', 'config.json'])
       await copyFile(join(folder, file), join(other, file));
     await writeFile(join(other, 'tokenizer_config.json'), '{ "bos_token": "<eos>" }');

@@ -1,0 +1,151 @@
+/** Evaluating a chat model behind an API, with a scripted model. */
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { runAsk } from '../../lib/commands/ask.js';
+import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import type { QuestionResult } from '../../lib/evaluation/result.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
+import { temporaryFolder } from '../folder.js';
+import { call, refuse, say, startChatStandIn, type ChatRequest } from '../policy/chat-stand-in.js';
+import { captured, linesOf } from './tiny-world.js';
+
+const NUM_QUESTIONS = 100;
+const root = temporaryFolder();
+const data = join(root, 'people');
+const [out, trajectories, page] = ['answers.jsonl', 'trajectories.jsonl', 'page.html'].map((name) =>
+  join(root, name),
+);
+
+/** Searches for both people of a question, at once if it may, then names the first. */
+function reply({ messages, tools }: ChatRequest) {
+  const [a, b] = (messages[0] as { content: string }).content
+    .match(/Which is taller, (Ada \d+) or (Bo \d+)/)!
+    .slice(1);
+  const isParallel = JSON.stringify(tools).includes('"queries"');
+  const numResults = messages.filter(({ role }) => role === 'tool').length;
+  if (isParallel) return numResults === 0 ? call({ queries: [a, b] }) : say(a);
+  return numResults < 2 ? call({ query: [a, b][numResults] }) : say(a);
+}
+
+let server: Awaited<ReturnType<typeof startChatStandIn>>;
+/** Requests that are answered before the server breaks. */
+let working = Infinity;
+let told: () => string;
+let printed: () => string;
+beforeAll(async () => {
+  const { mkdir } = await import('node:fs/promises');
+  await mkdir(data);
+  const numbers = Array.from({ length: NUM_QUESTIONS }, (_, i) => i);
+  const lines = (items: readonly object[]) => items.map((item) => JSON.stringify(item)).join('\n');
+  await writeFile(
+    join(data, 'corpus.jsonl'),
+    lines(
+      numbers.flatMap((i) =>
+        [`Ada ${i}`, `Bo ${i}`].map((name, j) => ({
+          id: `${name}`,
+          contents: `${name}\n${name} is ${190 - j} cm tall.`,
+        })),
+      ),
+    ),
+  );
+  await writeFile(
+    join(data, 'test.jsonl'),
+    lines(
+      numbers.map((i) => ({
+        id: `q${i}`,
+        question: `Which is taller, Ada ${i} or Bo ${i}?`,
+        golden_answers: [`Ada ${i}`],
+      })),
+    ),
+  );
+  server = await startChatStandIn((request) =>
+    working-- > 0 ? reply(request) : refuse(400, { message: 'out of credit' }),
+  );
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  working = Infinity;
+  server.requests.splice(0);
+  told = captured('stderr');
+  printed = captured('stdout');
+});
+
+const settings = (): Parameters<typeof runEvaluate>[0] => ({
+  data,
+  out,
+  trajectories,
+  policy: `chat:${server.api}`,
+  seed: 1,
+  checkpoints: root,
+  batchSize: 8,
+  backend: 'wasm',
+  page,
+});
+
+describe('evaluate --policy chat:', () => {
+  it('answers with tool calls, several in a turn', async () => {
+    await runEvaluate({ ...settings(), price: { read: 1, written: 2 } });
+    expect(told()).toContain(`policy: scripted at ${server.api}, with tool calls`);
+    const results = linesOf<QuestionResult>(out);
+    expect(results).toHaveLength(NUM_QUESTIONS);
+    for (const result of results)
+      expect(result).toMatchObject({ em: 1, turns: 1, modelCalls: 2, decomposed: true });
+    expect(printed()).toContain(`${20 * NUM_QUESTIONS} read, ${4 * NUM_QUESTIONS} written`);
+    const [{ segments }] = linesOf<Trajectory>(trajectories);
+    expect(segments.map(({ kind }) => kind)).toEqual(['prompt', 'policy', 'information', 'policy']);
+    expect(segments[1]).toMatchObject({ usage: { read: 10, written: 2 }, messages: [{}] });
+  });
+
+  it('resumes after a failure: no question is lost or asked twice', async () => {
+    working = 90;
+    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    const numSaved = Number(/(\d+) answers are saved/.exec(told())![1]);
+    expect(numSaved).toBeGreaterThan(30);
+    expect(existsSync(`${out}.partial`)).toBe(true);
+    working = Infinity;
+    server.requests.splice(0);
+    await runEvaluate(settings());
+    // One request is the probe.
+    expect(server.requests).toHaveLength(1 + 2 * (NUM_QUESTIONS - numSaved));
+    const ids = linesOf<QuestionResult>(out).map(({ questionId }) => questionId);
+    expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
+    expect(existsSync(`${out}.partial`)).toBe(false);
+  });
+
+  it('compares both prompts', async () => {
+    const methods = ['search-r1', 'parallelsearch'];
+    const price = { read: 1, written: 2 };
+    await runEvaluate({ ...settings(), methods, limit: 20, price });
+    const calls = methods.map((method) =>
+      linesOf<QuestionResult>(join(root, `answers-${method}.jsonl`)).map(
+        ({ modelCalls }) => modelCalls,
+      ),
+    );
+    expect(calls).toEqual([Array(20).fill(3), Array(20).fill(2)]);
+    expect(printed()).toMatch(/ParallelSearch − Search-R1: Model calls.* −1\.000/);
+    expect(printed()).toMatch(/\$ per 1,000[^]*0\.042[^]*0\.028/);
+    const html = await readFile(page, 'utf8');
+    for (const text of ['Search-R1', 'ParallelSearch', 'Ada 3']) expect(html).toContain(text);
+  });
+
+  it.each([['parallelsearch'], ['search-r1,search-r1'], ['search-r1,none']])(
+    'refuses --methods %s',
+    async (methods) => {
+      const command = evaluateCommand()
+        .exitOverride()
+        .configureOutput({ writeErr: () => {} });
+      await expect(
+        command.parseAsync(['--methods', methods], { from: 'user' }),
+      ).rejects.toMatchObject({ code: 'commander.invalidArgument' });
+    },
+  );
+});
+
+describe('ask --policy chat:', () => {
+  it('prints searches, passages and the answer', async () => {
+    await runAsk('Which is taller, Ada 1 or Bo 1?', settings());
+    expect(printed()).toMatch(/<search> Ada 1 ## Bo 1 <\/search>[^]*190 cm[^]*Answer: Ada 1/);
+  });
+});
