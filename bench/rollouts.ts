@@ -19,7 +19,7 @@ import { answerQuestions } from '../lib/evaluation/evaluate.js';
 import { DEFAULT_METHOD, loadPolicy } from '../lib/training/checkpoints.js';
 import { loadWorld } from '../lib/retrieval/world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
-import { rolloutConfigOf } from '../lib/training/methods.js';
+import { resolveRollout } from '../lib/training/methods.js';
 import { delayRetriever } from '../lib/rollout/answer.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { openOpenAiPolicy } from '../lib/policy/openai-completions.js';
@@ -57,7 +57,7 @@ const { questions, retriever } = await loadWorld();
 const asked = createRandom('rollouts')
   .shuffle(questions.filter(({ split }) => split === 'dev'))
   .slice(0, Number(values.questions));
-const rollout = rolloutConfigOf(DEFAULT_METHOD);
+const rollout = resolveRollout(DEFAULT_METHOD, 'small-world');
 
 /** Seconds that the questions take, tokens that were written, and what was answered. */
 async function answerAll(by: Policy, batchSize: number, delayMs: number) {

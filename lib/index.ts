@@ -64,7 +64,7 @@ export { REWARD_PRESETS, presetRewards } from './rewards/presets.js';
 export { loadRewards } from './training/reward-files.js';
 
 // methods and training
-export { METHODS, rolloutConfigOf, type Method } from './training/methods.js';
+export { METHODS, resolveRollout, type Method } from './training/methods.js';
 export { parseTrainConfig, trainingPreset, type TrainConfig } from './training/config.js';
 export { groupAdvantages } from './training/advantages.js';
 export { grpoLoss } from './training/grpo.js';

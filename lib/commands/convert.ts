@@ -10,7 +10,7 @@ import { type Question, questionType } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../training/checkpoints.js';
 import { writeTextsSafely } from '../io/files.js';
-import { METHODS, rolloutConfigOf } from '../training/methods.js';
+import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/format-list.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { log } from './cli-utils.js';
@@ -103,7 +103,7 @@ async function writeAll(
       }
       await writeTextsSafely(addFile(split + format.ending), printRows(rows(), format.ending));
     } else {
-      const prompt = rolloutConfigOf(method).prompt;
+      const prompt = METHODS.get(method).rollout.prompt;
       await writeRows(addFile(`${split}.parquet`), members, { prompt, promptForm });
     }
   }

@@ -15,7 +15,9 @@ import {
   type Question,
 } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
+import { isSmallWorld } from '../data/small-world.js';
 import { packagePath, shortPath } from '../io/paths.js';
+import { TRAINED_MODELS } from '../policy/trained-models.js';
 import { formatList } from '../text/format-list.js';
 import { convertCommand } from './convert.js';
 import { makeCommand } from './make.js';
@@ -127,6 +129,11 @@ export async function runDataCheck(folder: string): Promise<number> {
 
   print('\nUsable for');
   if (passages.length > 0) row('ask, playground', `searching ${count(passages.length)} passages`);
+  if (passages.length + questions.length > 0 && !(await isSmallWorld(folder)))
+    row(
+      'models',
+      `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy http://HOST/v1; train: a Hugging Face folder. base-* and instruct-* only know the small world`,
+    );
   if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
   print(`How to add types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
 

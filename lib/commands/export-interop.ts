@@ -111,7 +111,8 @@ type ExportHfSettings = Parameters<typeof policyFolders>[0] & { dtype: 'float32'
 export async function runExportHf(folder: string, settings: ExportHfSettings): Promise<void> {
   const weights = await policyFolders(settings);
   await useBackend('auto');
-  await exportModel(folder, weights, settings.dtype === 'float32' ? 'F32' : 'F16');
+  const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
+  await exportModel(folder, weights, { storage, force: settings.force });
   const adapter = weights.length > 1 ? '; the adapter is in its folder adapter' : '';
   log(`${folder}: ${weights.join(' with ')}${adapter}`);
 }
@@ -121,11 +122,12 @@ export const exportInteropCommands = (): Command[] => [
   new Command('hf')
     .description('write a policy in Hugging Face format: merged weights, and the adapter for PEFT')
     .argument('<folder>')
-    .option('--model <name>', 'a committed initial model, or a folder (as in `evaluate`)')
+    .option('--model <name>', 'a trained model, an initial model, or a folder (as in `evaluate`)')
     .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one')
     .option('--method <name>', 'whose committed adapter')
     .option('--seed <n>', 'the seed of the adapter', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
+    .option('--force', 'accept an adapter that was trained from another model')
     .addOption(
       new Option('--dtype <name>', 'of the merged weights')
         .choices(['float32', 'float16'])

@@ -1,8 +1,25 @@
 /** `parallelsearch playground`: policies and passages as one HTML file. */
+import { join } from 'node:path';
 import { Command } from 'commander';
-import { outputPath } from '../io/paths.js';
+import { CHECKPOINTS, outputPath } from '../io/paths.js';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
+import { adapterBase, DEFAULT_MODEL } from '../training/checkpoints.js';
 import { log } from './cli-utils.js';
+import { requireKnownData } from './setup.js';
+
+/** Commands that answer from any data; a language model is too large for a page. */
+const INSTEAD =
+  '`ask "QUESTION" --model smollm2-parallelsearch` in the terminal, or `evaluate --trajectories FILE` and `view FILE`';
+
+async function runPlayground(settings: ExportPlaygroundOptions): Promise<void> {
+  const { adapter, checkpoints = CHECKPOINTS } = settings;
+  const model =
+    adapter === undefined
+      ? join(checkpoints, DEFAULT_MODEL)
+      : await adapterBase(adapter, checkpoints);
+  await requireKnownData(model, settings, INSTEAD);
+  log(await exportPlayground({ ...settings, log }));
+}
 
 /** The `playground` command. */
 export function playgroundCommand(): Command {
@@ -17,7 +34,6 @@ export function playgroundCommand(): Command {
       '--adapter <folder>',
       'your adapter (see `train`), compared with its model before training',
     )
-    .action(async (settings: ExportPlaygroundOptions) =>
-      log(await exportPlayground({ ...settings, log })),
-    );
+    .option('--force', 'accept policies that do not know the data')
+    .action(runPlayground);
 }

@@ -6,12 +6,15 @@ import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
 import { loadPassages, type Passage } from '../data/flashrag.js';
 import { sampleQuestions, type Question } from '../data/question.js';
+import { isSmallWorld } from '../data/small-world.js';
 import { readJson } from '../io/files.js';
-import { CHECKPOINTS } from '../io/paths.js';
+import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import {
   adapterBase,
   DEFAULT_METHOD,
   DEFAULT_MODEL,
+  isSmallWorldModel,
+  isSmallWorldPolicy,
   modelNames,
   modelPath,
   parseModelName,
@@ -20,10 +23,11 @@ import {
   weightFolders,
 } from '../training/checkpoints.js';
 import type { ConfigOverrides, TrainConfig } from '../training/config.js';
-import { METHODS, rolloutConfigOf } from '../training/methods.js';
+import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
 import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
+import { TRAINED_MODELS } from '../policy/trained-models.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import {
   createRetriever,
@@ -33,12 +37,12 @@ import {
   type RetrieverOptions,
 } from '../retrieval/retrievers.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
-import { LANGUAGE_MODEL_LIMITS, type RolloutConfig } from '../rollout/options.js';
+import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { formatList } from '../text/format-list.js';
-import { log, parseCount } from './cli-utils.js';
+import { interruptible, log, parseCount } from './cli-utils.js';
 
 /** Options that name a retriever and what it searches. */
 export interface RetrieverSettings {
@@ -52,9 +56,11 @@ export interface RetrieverSettings {
 
 /** Options that name an initial model and where it searches. */
 export interface ModelSettings extends RetrieverSettings {
-  /** A committed initial model, or a folder. */
+  /** A committed initial model, a trained model by name, or a folder. */
   model?: string;
   promptForm?: PromptForm;
+  /** Accepts a model that does not know the data, and an adapter of another model. */
+  force?: boolean;
 }
 
 /**
@@ -107,7 +113,7 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
   const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
   const folders =
     address === undefined ? await policyFolders({ ...spec, method: method ?? given?.method }) : [];
-  const trained = given ?? (await readTrainConfig(folders[1]));
+  const trained = given ?? (await readTrainConfig(folders.at(-1)));
   const search = {
     name: spec.retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
     options: {
@@ -119,10 +125,9 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
   if (address === undefined || search.options.encoder !== undefined)
     await announceBackend(spec.backend);
   const policy: AnyPolicy =
-    address === undefined ? await loadLocal(folders) : await openRemotePolicy(address, spec);
+    address === undefined ? await loadLocal(folders, spec) : await openRemotePolicy(address, spec);
   if (policy.note !== undefined) log(policy.note);
-  const asTrained = method === undefined ? trained : null;
-  const usedMethod = asTrained?.method ?? method ?? DEFAULT_METHOD;
+  const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;
   return {
     policy,
     run: {
@@ -131,12 +136,9 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
       seed: adapter === undefined ? seed : (trained?.seed ?? seed),
     },
     rollout: {
-      ...(asTrained?.rollout ?? rolloutConfigOf(usedMethod)),
-      ...(isChatPolicy(policy) && LANGUAGE_MODEL_LIMITS),
+      ...(await chooseRollout(usedMethod, policy, { spec, trained })),
       ...(topK && { topK }),
-      promptForm: isChatPolicy(policy)
-        ? policy.promptForm
-        : promptForm(spec, trained, policy, usedMethod),
+      ...promptForm(spec, policy),
     },
     folders,
     search,
@@ -151,32 +153,116 @@ async function readConfig(file: string, { policy, model }: PolicySpec): Promise<
   return (await resolveTrainConfig((await readJson(file)) as ConfigOverrides, override)).config;
 }
 
-async function loadLocal([model, adapter]: readonly string[]): Promise<Policy> {
+async function loadLocal(
+  [model, adapter]: readonly string[],
+  { force }: PolicySpec,
+): Promise<Policy> {
   const { loadLocalPolicy } = await import('../policy/model-folder.js');
-  return loadLocalPolicy(model, { adapter });
+  return loadLocalPolicy(model, { adapter, force });
 }
 
-const promptForm = (
-  spec: PolicySpec,
-  trained: TrainConfig | null,
-  { tokenizer }: Policy,
+/** A prompt form that is asked for; chat policies have their own. */
+const promptForm = ({ promptForm }: PolicySpec, policy: AnyPolicy): Partial<RolloutConfig> =>
+  isChatPolicy(policy) ? { promptForm: policy.promptForm } : promptForm ? { promptForm } : {};
+
+/**
+ * How a policy answers: as it was trained, with another method's prompt if one is named;
+ * without a configuration, within the limits of its model.
+ */
+async function chooseRollout(
   method: string,
-): PromptForm =>
-  spec.promptForm ??
-  trained?.rollout.promptForm ??
-  (tokenizer.encodeChat ? 'chat' : rolloutConfigOf(method).promptForm);
+  policy: AnyPolicy,
+  { spec, trained }: { spec: PolicySpec; trained: TrainConfig | null },
+): Promise<RolloutConfig> {
+  const isLocal = spec.policy === undefined;
+  const isAsTrained = trained?.method === method;
+  if (isAsTrained && isLocal) return trained.rollout;
+  const isSmall = !isChatPolicy(policy) && (await isSmallWorldPolicy(policy));
+  const limits = resolveRollout(method, isSmall ? 'small-world' : policy);
+  if (isSmall || !trained) return limits;
+  if (isLocal) return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
+  // The preset's limits are those of a model that is not asked here.
+  const { rollout = {} } = (await readJson(spec.config!)) as { rollout?: object };
+  return isAsTrained ? rolloutSchema.parse({ ...limits, ...rollout }) : limits;
+}
+
+/** Options that name a model for any data. */
+const ASK_INSTEAD = `--model ${TRAINED_MODELS.names()[0]} or --policy http://HOST/v1`;
+
+/**
+ * @param instead options that work, for the message
+ * @throws Error where a model of the small world would meet other data, unless forced
+ */
+export async function requireKnownData(
+  model: string,
+  { data, force }: { data?: string; force?: boolean },
+  instead = ASK_INSTEAD,
+): Promise<void> {
+  if (force || data === undefined) return;
+  if (!(await isSmallWorldModel(model)) || (await isSmallWorld(data))) return;
+  throw new Error(
+    `Expected a model that can read ${shortPath(data)}, but ${basename(model)} only knows the words of the small world: use ${instead} (--force tries it all the same).`,
+  );
+}
+
+/** The model that is asked where none is named: on foreign data a language model. */
+async function defaultModel({ data, method }: Pick<PolicySpec, 'data' | 'method'>) {
+  if (await isSmallWorld(data)) return DEFAULT_MODEL;
+  const named = TRAINED_MODELS.names();
+  return named.find((name) => name === `smollm2-${method}`) ?? named[0];
+}
+
+/** Makes the base of a trained model, if it is missing. */
+async function prepareNamed(name: string, backend: BackendName | 'auto'): Promise<string[]> {
+  const { prepareTrainedModel } = await import('../policy/trained-base.js');
+  const { useBackend } = await import('../tensor/backend.js');
+  await useBackend(backend);
+  let folders: string[] = [];
+  const code = await interruptible('Stopping.', async (signal) => {
+    folders = await prepareTrainedModel(name, { log, signal });
+  });
+  if (code !== 0) process.exit(code);
+  return folders;
+}
+
+type WeightsSpec = Pick<
+  PolicySpec,
+  'method' | 'model' | 'seed' | 'checkpoints' | 'adapter' | 'data' | 'force'
+>;
 
 /**
  * Folders of a local policy's weights: the model's, and the adapter's if there is one.
- * @throws Error for an unknown model or a missing adapter
+ * @throws Error for an unknown model, a missing adapter, or a model that does not know
+ * the data
  */
 export async function policyFolders({
+  backend = 'auto',
+  ...spec
+}: WeightsSpec & Partial<Pick<PolicySpec, 'backend'>>): Promise<string[]> {
+  const { adapter, data, checkpoints } = spec;
+  const isNamed = spec.model !== undefined || adapter !== undefined || checkpoints !== CHECKPOINTS;
+  const model = isNamed ? spec.model : await defaultModel(spec);
+  if (model === undefined || !TRAINED_MODELS.has(model)) {
+    const folders = await localFolders({ ...spec, model });
+    await requireKnownData(folders[0], { data, force: spec.force });
+    return folders;
+  }
+  if (adapter !== undefined)
+    throw new Error(
+      `Expected ${model} to have its own adapter, but got ${adapter}. Leave out --model: the adapter names its base.`,
+    );
+  const [base, trained] = await prepareNamed(model, backend);
+  return spec.method !== undefined && trainedBy(spec.method) === null ? [base] : [base, trained];
+}
+
+/** The folders of a policy that is not a trained model by name. */
+async function localFolders({
   method = DEFAULT_METHOD,
   model,
   seed,
   checkpoints,
   adapter,
-}: Pick<PolicySpec, 'method' | 'model' | 'seed' | 'checkpoints' | 'adapter'>): Promise<string[]> {
+}: WeightsSpec): Promise<string[]> {
   const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
   if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
   if (adapter === undefined) return [modelPath(model!, checkpoints)];
@@ -253,12 +339,16 @@ export const withRetrieverOptions = (command: Command): Command =>
     .addOption(backendOption());
 
 /** Adds the options of {@link ModelSettings}. */
-export const withModelOptions = (command: Command): Command =>
+export const withModelOptions = (
+  command: Command,
+  modelHelp = `initial model of the small world: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration's, else ${DEFAULT_MODEL})`,
+): Command =>
   withRetrieverOptions(
     command
+      .option('--model <name>', modelHelp)
       .option(
-        '--model <name>',
-        `initial model: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration's, else ${DEFAULT_MODEL})`,
+        '--force',
+        'accept a model that does not know the data, and an adapter of another model',
       )
       .addOption(
         new Option(
@@ -293,4 +383,5 @@ export const withPolicyOptions = (command: Command): Command =>
       )
       .option('--adapter <folder>', 'your own adapter in PEFT format, see `train`')
       .option('--top-k <n>', 'passages per query', parseCount),
+    `a trained language model: ${TRAINED_MODELS.names().join(', ')} (default with --data); an initial model of the small world: ${modelNames().join(', ')} (default without: ${DEFAULT_MODEL}); or a folder in Hugging Face format`,
   );

@@ -29,6 +29,7 @@ interface SweepSettings {
   /** How many of them, as a sample. */
   limit?: number;
   backend: BackendName | 'auto';
+  force?: boolean;
 }
 
 /** One point of the grid. */
@@ -84,7 +85,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
  * the page. The exit code is 130 after Ctrl-C; the same command then goes on.
  */
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
-  const { data, reward, backend, evaluate: split, limit } = settings;
+  const { data, reward, backend, evaluate: split, limit, force } = settings;
   const out = settings.out ?? join('runs', basename(file, '.json'));
   const points = await expandGrid(await readJson(file));
   const folders = points.map(({ name }) => join(out, name));
@@ -104,13 +105,13 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     await writeFileSafely(config, `${JSON.stringify(point.config, null, 2)}\n`);
     // One that is finished does nothing again, unless data or rewards are others: then it
     // refuses.
-    const trained = await runTrain({ config, out: folder, data, reward, backend });
+    const trained = await runTrain({ config, out: folder, data, reward, backend, force });
     if (trained !== 0) return trained;
     if (split === undefined) continue;
     const answers = join(folder, `answers-${split}${limit ? `-sample-${limit}` : ''}.jsonl`);
     sources.push({ name, path: answers });
     if (existsSync(answers)) continue;
-    const asked = { data, backend, split, limit, batchSize: 128, out: answers };
+    const asked = { data, backend, force, split, limit, batchSize: 128, out: answers };
     const adapter = { adapter: join(folder, 'adapter'), seed: 1, checkpoints: CHECKPOINTS };
     const evaluated = await runEvaluate({ ...asked, ...adapter });
     if (evaluated !== 0) return evaluated;
@@ -141,6 +142,7 @@ export function sweepCommand(): Command {
     .option('--evaluate <split>', 'answer the questions of a split, such as dev, with each adapter')
     .addOption(limitOption())
     .addOption(backendOption())
+    .option('--force', 'accept a model that does not know the data')
     .action(async (file: string, settings: SweepSettings) => {
       process.exitCode = await runSweep(file, settings);
     });

@@ -40,8 +40,18 @@ import {
   parseWeight,
   log,
 } from './cli-utils.js';
-import { announceBackend, withModelOptions, type ModelSettings, openRetriever } from './setup.js';
+import {
+  announceBackend,
+  openRetriever,
+  requireKnownData,
+  withModelOptions,
+  type ModelSettings,
+} from './setup.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
+
+/** Options that name a model that can be trained on any data. */
+const TRAIN_INSTEAD =
+  '--model models/smollm2-135m-instruct (`npx parallelsearch model smollm2-135m-instruct` makes it) or another Hugging Face folder';
 
 interface TrainSettings extends ModelSettings {
   config?: string;
@@ -204,10 +214,11 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     process.stdout.write(`${JSON.stringify(config, null, 2)}\n`);
     return 0;
   }
+  const modelFolder = modelPath(config.model);
+  await requireKnownData(modelFolder, settings, TRAIN_INSTEAD);
   const rewards = await withOwnRewards(config, settings.reward);
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
-  const modelFolder = modelPath(config.model);
   const questions = await trainingQuestions(settings.data, config);
   const backend = await announceBackend(settings.backend);
   await announceMemory(modelFolder, config);

@@ -7,15 +7,11 @@ import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { copySafely, partialPath, readJson, replaceFolder, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/provenance.js';
+import { TRAIN_CONFIG_FILE } from '../policy/model-files.js';
 import { copyAdapter, loadLocalPolicy, loadModel, roundAdapter } from '../policy/model-folder.js';
 import { presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
-import {
-  parseTrainConfig,
-  TRAIN_CONFIG_FILE,
-  trainerSettings,
-  type TrainConfig,
-} from '../training/config.js';
+import { parseTrainConfig, trainerSettings, type TrainConfig } from '../training/config.js';
 import { weightFiles } from '../tensor/weight-files.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../training/run.js';
 import { stepFolder } from './runs.js';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { selectSplit, questionType, type Question } from '../data/question.js';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { METHODS, rolloutConfigOf, type Method } from '../training/methods.js';
+import { METHODS, resolveRollout, type Method } from '../training/methods.js';
 import { createRandom } from '../random.js';
 import type { RewardOptions } from '../rewards/parallelsearch.js';
 import {
@@ -78,7 +78,7 @@ const RETRIEVAL_SECONDS = 10;
 
 /** Settings of the rollout in Python. */
 export function pythonRollout({ method, retriever, topK, promptForm }: TrainingExport) {
-  const { splitQueries, maxSubQueries, maxSearchTurns } = rolloutConfigOf(method);
+  const { splitQueries, maxSubQueries, maxSearchTurns } = resolveRollout(method, 'small-world');
   return {
     retriever,
     timeout_seconds: RETRIEVAL_SECONDS,
@@ -129,7 +129,7 @@ export async function writeExport(
 ): Promise<{ train: number; val: number }> {
   const { method, promptForm, rewardTest } = training;
   const { train, val } = splitQuestions(training);
-  const row = { prompt: rolloutConfigOf(method).prompt, promptForm };
+  const row = { prompt: METHODS.get(method).rollout.prompt, promptForm };
   for (const [name, questions] of Object.entries({ train, val }))
     await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
   const options = rewardOptions(requireExportable(method).rewards);

@@ -16,7 +16,13 @@ import { readSafetensors, withWeights } from '../tensor/weight-files.js';
 import { printModelConfig } from './families.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeMerged, mergePeftArrays } from './lora.js';
-import { readPeftConfig, readTokenizerConfig, requireFolders } from './model-files.js';
+import { BASE_FILE, requireBase } from './base-model.js';
+import {
+  readPeftConfig,
+  readTokenizerConfig,
+  requireFolders,
+  TRAIN_CONFIG_FILE,
+} from './model-files.js';
 import { createModel, type Model } from './model.js';
 import { arraysFromWeights, disposeWeights } from './weights.js';
 
@@ -43,10 +49,16 @@ export async function loadModel(folder: string): Promise<Model> {
 /**
  * Loads a model and merges an adapter into it, if one is given. The caller disposes of
  * the weights.
+ * @param options.force accepts an adapter that was trained from another model
  * @throws Error naming the folder or the file that is missing or does not fit
  */
-export async function loadMerged(model: string, adapter?: string): Promise<Model> {
+export async function loadMerged(
+  model: string,
+  adapter?: string,
+  { force = false }: { force?: boolean } = {},
+): Promise<Model> {
   requireFolders(adapter === undefined ? [model] : [model, adapter]);
+  if (adapter !== undefined && !force) await requireBase(adapter, model);
   const base = await loadModel(model);
   if (adapter === undefined) return base;
   const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
@@ -61,13 +73,18 @@ export async function loadMerged(model: string, adapter?: string): Promise<Model
  * @param model folder in Hugging Face format
  * @param options.adapter folder of an adapter in PEFT's format, merged into the model
  * @param options.name the policy's name; the folder by default
- * @throws Error naming the folder that is missing
+ * @param options.force accepts an adapter that was trained from another model
+ * @throws Error naming the folder that is missing, or the adapter of another model
  */
 export async function loadLocalPolicy(
   model: string,
-  { adapter, name = adapter ?? model }: { adapter?: string; name?: string } = {},
+  {
+    adapter,
+    name = adapter ?? model,
+    force,
+  }: { adapter?: string; name?: string; force?: boolean } = {},
 ): Promise<LocalPolicy> {
-  const { weights, config, tokenizer } = await loadMerged(model, adapter);
+  const { weights, config, tokenizer } = await loadMerged(model, adapter, { force });
   return new LocalPolicy(name, weights, config, tokenizer);
 }
 
@@ -96,6 +113,8 @@ export async function saveModel(
 /** Copies an adapter and changes the path to its base model. */
 export async function copyAdapter(from: string, to: string, base: string): Promise<void> {
   await copySafely(join(from, ADAPTER_WEIGHTS), join(to, ADAPTER_WEIGHTS));
+  if (existsSync(join(from, BASE_FILE)))
+    await copySafely(join(from, BASE_FILE), join(to, BASE_FILE));
   const name = 'adapter_config.json';
   const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
   await writeFileSafely(join(to, name), print(peft));
@@ -140,14 +159,15 @@ const COPIED_FILES = [
  * that whatever loads the model loads the export. The adapter itself goes into the
  * subfolder `adapter`, in PEFT's format.
  * @param weights folders of the model and, if there is one, of the adapter
+ * @param options.force accepts an adapter that was trained from another model
  * @throws Error naming the folder or the file that is missing or does not fit
  */
 export async function exportModel(
   folder: string,
   [model, adapter]: readonly string[],
-  storage: StorageType,
+  { storage, force }: { storage: StorageType; force?: boolean },
 ): Promise<void> {
-  const { weights, config } = await loadMerged(model, adapter);
+  const { weights, config } = await loadMerged(model, adapter, { force });
   const arrays = await arraysFromWeights(weights, config);
   disposeWeights(weights);
   const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
@@ -155,6 +175,9 @@ export async function exportModel(
   await writeFileSafely(join(folder, 'config.json'), print({ ...json, torch_dtype: torchType }));
   for (const name of COPIED_FILES.filter((file) => existsSync(join(model, file))))
     await copySafely(join(model, name), join(folder, name));
+  // How it was asked in training is how it answers.
+  const trained = join(adapter ?? model, TRAIN_CONFIG_FILE);
+  if (existsSync(trained)) await copySafely(trained, join(folder, TRAIN_CONFIG_FILE));
   // PEFT does not resolve a path relative to the adapter's folder.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
   await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, { storage }));

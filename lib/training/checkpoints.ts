@@ -3,28 +3,33 @@
  * loading.
  */
 import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
-import { CHECKPOINTS } from '../io/paths.js';
+import { CHECKPOINTS, packagePath, shortPath } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import {
   moreWeights,
   readPeftConfig,
+  readTokenizer,
   readTokenizerConfig,
   requireFolders,
+  TRAIN_CONFIG_FILE,
 } from '../policy/model-files.js';
+import type { Policy } from '../policy/policy.js';
+import { howToMake, TRAINED_MODELS } from '../policy/trained-models.js';
+import { readBaseModel } from '../policy/base-model.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import { chatTemplate } from '../text/chat.js';
 import {
   mergeOverrides,
   parseTrainConfig,
-  TRAIN_CONFIG_FILE,
   trainingPreset,
   type ConfigOverrides,
   type Lambdas,
   type TrainConfig,
 } from './config.js';
-import { rolloutConfigOf, trainedBy, zeroSearchSimulator } from './methods.js';
+import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
 
 /** Defaults of commands. */
 export const DEFAULT_METHOD = 'parallelsearch';
@@ -71,7 +76,7 @@ export function runName(run: PolicyRun): string {
 
 /** The rollout settings of a run. */
 export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
-  ...rolloutConfigOf(method),
+  ...resolveRollout(method, 'small-world'),
   ...(topK && { topK }),
 });
 
@@ -100,10 +105,12 @@ export async function resolveTrainConfig(
   const merged = mergeOverrides(...overrides);
   const { method = DEFAULT_METHOD, model = DEFAULT_MODEL, seed = 1 } = merged;
   const name = String(model);
-  const isChat = chatTemplate(await readTokenizerConfig(modelPath(name))) !== null;
+  const folder = modelPath(name);
+  const isSmall = await isSmallWorldModel(folder);
+  const isChat = chatTemplate(await readTokenizerConfig(folder)) !== null;
   const preset = trainingPreset(String(method), name, Number(seed), {
-    scale: parseModelName(name) ? 'embedded' : 'language-model',
-    ...(isChat && { promptForm: 'chat' }),
+    scale: isSmall ? 'embedded' : 'language-model',
+    promptForm: isChat ? 'chat' : isSmall ? 'short' : 'full',
   });
   return { preset, config: parseTrainConfig(mergeOverrides(preset, merged)) };
 }
@@ -162,9 +169,35 @@ export const modelNames = (root = CHECKPOINTS): string[] =>
 export function modelPath(name: string, root = CHECKPOINTS): string {
   if (MODEL_NAME.test(name) && existsSync(join(root, name))) return join(root, name);
   if (existsSync(join(name, 'config.json'))) return name;
+  if (TRAINED_MODELS.has(name))
+    throw new Error(
+      `Expected a model without an adapter, but ${name} has one. Merge it first: parallelsearch export hf models/${name} --model ${name}, then --model models/${name}.`,
+    );
   throw new Error(
     `Expected one of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,
   );
+}
+
+/**
+ * Whether a folder holds a model of the small world: one with its tokenizer, which knows
+ * few other words.
+ */
+export async function isSmallWorldModel(folder: string): Promise<boolean> {
+  const committed = packagePath('data', 'checkpoints', DEFAULT_MODEL);
+  const [ours, theirs] = await Promise.all(
+    [committed, folder].map((path) => readFile(join(path, 'tokenizer.json')).catch(() => null)),
+  );
+  return ours !== null && theirs !== null && ours.equals(theirs);
+}
+
+/** The same for any policy, such as one on a server, by its tokenizer. */
+export async function isSmallWorldPolicy({
+  tokenizer,
+}: Pick<Policy, 'tokenizer'>): Promise<boolean> {
+  const ours = await readTokenizer(packagePath('data', 'checkpoints', DEFAULT_MODEL));
+  // A text with words of the small world, which another vocabulary splits otherwise.
+  const text = 'Who wrote Strange Night, the novel of 1920?';
+  return String(ours.encode(text)) === String(tokenizer.encode(text));
 }
 
 /**
@@ -186,5 +219,11 @@ export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<
   const { base } = await readPeftConfig(adapter);
   const folder = base === undefined ? undefined : resolve(adapter, base);
   if (folder !== undefined && existsSync(folder)) return folder;
+  const { name } = (await readBaseModel(adapter)) ?? {};
+  const recipe = name === undefined ? undefined : howToMake(name);
+  if (folder !== undefined && recipe !== undefined)
+    throw new Error(
+      `Expected the base of ${shortPath(adapter)} in ${shortPath(folder)}, but there is none. Use ${recipe}`,
+    );
   return modelPath((await readTrainConfig(adapter))?.model ?? DEFAULT_MODEL, root);
 }

@@ -14,7 +14,7 @@ import { guardsSchema } from './guards.js';
 import {
   METHODS,
   methodNameSchema,
-  rolloutConfigOf,
+  resolveRollout,
   TRAINER_NAMES,
   trainedMethods,
   type TrainerName,
@@ -145,9 +145,6 @@ export const withSettings = (
   config: TrainConfig,
   changes: Partial<TrainerSettings>,
 ): TrainConfig => ({ ...config, [config.trainer]: { ...config[config.trainer], ...changes } });
-
-/** Configuration file in an adapter's folder. */
-export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 /**
  * Validates a complete configuration.
@@ -288,7 +285,11 @@ export function trainingPreset(
     model,
     seed,
     trainer,
-    rollout: { ...rolloutConfigOf(method), ...preset.rollout, ...(promptForm && { promptForm }) },
+    rollout: {
+      ...resolveRollout(method, 'small-world'),
+      ...preset.rollout,
+      ...(promptForm && { promptForm }),
+    },
     rewards: { preset: rewards, ...lambdas },
     [trainer]: {
       ...preset.settings,

@@ -2,9 +2,16 @@
  * The methods, in table order: from no search to parallel search. A method defines how it
  * answers and where its weights come from; add a method by adding an entry.
  */
+import type { ChatPolicy } from '../policy/chat.js';
+import type { Policy } from '../policy/policy.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import type { RewardPresetName } from '../rewards/presets.js';
-import { rolloutSchema, type RolloutConfig, type RolloutInput } from '../rollout/options.js';
+import {
+  LANGUAGE_MODEL_LIMITS,
+  rolloutSchema,
+  type RolloutConfig,
+  type RolloutInput,
+} from '../rollout/options.js';
 import { PROMPTS, type Prompt } from '../text/prompts.js';
 
 /** Trainers, by the configuration section that each reads. */
@@ -300,10 +307,34 @@ export const methodTitle = (name: string): string =>
   METHODS.has(name) ? METHODS.get(name).title : name;
 
 /**
- * A method's rollout settings, with defaults. @throws RangeError for an unknown method
+ * How a method answers with a model. Models of the small world have a short prompt and
+ * short turns (the defaults). Any other model has the paper's prompt, in its chat
+ * template if it has one, and limits for language models, or less where they do not fit
+ * into its context.
+ * @throws RangeError for an unknown method
  */
-export const rolloutConfigOf = (name: string): RolloutConfig =>
-  rolloutSchema.parse(METHODS.get(name).rollout);
+export function resolveRollout(
+  method: string,
+  model: 'small-world' | Pick<Policy, 'maxLength' | 'tokenizer'> | ChatPolicy,
+): RolloutConfig {
+  const { rollout } = METHODS.get(method);
+  if (model === 'small-world') return rolloutSchema.parse(rollout);
+  const { maxNewTokens, maxInformationTokens } = LANGUAGE_MODEL_LIMITS;
+  if ('reply' in model)
+    return rolloutSchema.parse({
+      ...LANGUAGE_MODEL_LIMITS,
+      promptForm: model.promptForm,
+      ...rollout,
+    });
+  // A prompt, six searches, seven generations, and something to spare.
+  const share = Math.max(1, Math.floor(model.maxLength / 16));
+  return rolloutSchema.parse({
+    promptForm: model.tokenizer.encodeChat ? 'chat' : 'full',
+    maxNewTokens: Math.min(maxNewTokens, share),
+    maxInformationTokens: Math.min(maxInformationTokens, share),
+    ...rollout,
+  });
+}
 
 /** Names of the trained methods, each with weights of its own. */
 export const trainedMethods = (): string[] =>

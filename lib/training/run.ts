@@ -6,14 +6,16 @@ import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
+import { identifyModel, writeBaseModel, type BaseModel } from '../policy/base-model.js';
 import { arraysFromAdapter } from '../policy/lora.js';
+import { TRAIN_CONFIG_FILE } from '../policy/model-files.js';
 import { peftConfig } from '../policy/peft.js';
 import { partialPath, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import type { Weights } from '../policy/weights.js';
 import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
-import { TRAIN_CONFIG_FILE, withSettings } from './config.js';
+import { withSettings } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { checkGuards, gravest, type Alarm } from './guards.js';
 import { mean, type Metrics } from './metrics.js';
@@ -35,8 +37,8 @@ type Rollbacks = NonNullable<RunState['rollbacks']>;
 
 export interface TrainingRun extends TrainingTask {
   /**
-   * Model folder: adapters store the relative path as their base. Default: the
-   * configuration's name.
+   * Model folder: adapters store the relative path as their base, with hashes of its
+   * files. Default: the configuration's name, without hashes.
    */
   modelFolder?: string;
   /**
@@ -88,14 +90,18 @@ export async function runTraining(run: TrainingRun): Promise<void> {
       throw new RangeError(
         `Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`,
       );
-    await withFolderLock(run.folder, () => trainInFolder(run, trainer));
+    const base = run.modelFolder === undefined ? undefined : await identifyModel(run.modelFolder);
+    await withFolderLock(run.folder, () => trainInFolder({ ...run, base }, trainer));
   } finally {
     trainer.dispose();
   }
 }
 
+/** A run whose model is identified, if it lies in a folder. */
+type IdentifiedRun = TrainingRun & { base?: BaseModel };
+
 /** All remaining steps. */
-async function trainInFolder(run: TrainingRun, trainer: Trainer): Promise<void> {
+async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void> {
   const { config, folder, keepSteps = [], signal } = run;
   const hash = hashRun(run);
   const checkpointFolder = join(folder, 'checkpoint');
@@ -214,7 +220,7 @@ async function recordedStep(
   return { alarm: gravest(raised), reward: metrics.reward };
 }
 
-async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Promise<void> {
+async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): Promise<void> {
   const { config, model } = run;
   const folder = join(run.folder, name);
   await removePartial(folder);
@@ -226,5 +232,6 @@ async function saveAdapter(run: TrainingRun, adapter: Weights, name: string): Pr
     writeFileSafely(join(folder, file), `${JSON.stringify(value, null, 2)}\n`);
   const base = run.modelFolder ? relative(folder, run.modelFolder) : config.model;
   await writeJson('adapter_config.json', peftConfig(config.lora, { config: model.config, base }));
+  if (run.base) await writeBaseModel(folder, run.base);
   await writeJson(TRAIN_CONFIG_FILE, config);
 }

@@ -58,5 +58,5 @@ it('says of which sub-query nothing alike was found', async () => {
 
 it('says which name no passage knows, before anything is answered', async () => {
   const told = await shown(false, 'Who met Tom Thumb?');
-  expect(told).toMatch(/^[^\n]*“Tom Thumb”[^\n]*\nAnswer with search/);
+  expect(told).toMatch(/^[^\n]*“Tom Thumb”[^\n]*\nAnswer the given question/);
 });

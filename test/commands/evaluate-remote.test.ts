@@ -48,6 +48,7 @@ const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<num
     seed: 1,
     checkpoints: root,
     split: 'train',
+    promptForm: 'short',
     batchSize: 2,
     backend: 'wasm',
     ...more,

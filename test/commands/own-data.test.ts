@@ -186,7 +186,16 @@ describe.skipIf(!isBuilt)('ask (needs dist/)', () => {
     const passagesOnly = join(root, 'passages');
     mkdirSync(passagesOnly);
     writeFileSync(join(passagesOnly, 'passages.jsonl'), '{"id":"p","contents":"Oslo\\nA city."}\n');
-    const own = ['--backend', 'wasm', '--model', model, '--data', passagesOnly];
+    const own = [
+      '--backend',
+      'wasm',
+      '--model',
+      model,
+      '--data',
+      passagesOnly,
+      '--prompt-form',
+      'short',
+    ];
     const { code, stdout, stderr } = await runCommand(['ask', 'Who was born first?', ...own]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -257,7 +266,14 @@ describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
     mkdirSync(large);
     writeFileSync(join(large, 'corpus.jsonl'), '');
     truncateSync(join(large, 'corpus.jsonl'), 250e6);
-    const { code, stderr } = await runCommand(['playground', '--data', large, '--out-dir', root]);
+    const { code, stderr } = await runCommand([
+      'playground',
+      '--force',
+      '--data',
+      large,
+      '--out-dir',
+      root,
+    ]);
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/at most 100 MB.*corpus\.jsonl has 250 MB/),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { evaluatePolicy, measure } from '../../lib/evaluation/evaluate.js';
-import { rolloutConfigOf } from '../../lib/training/methods.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -126,7 +126,7 @@ describe('evaluatePolicy', () => {
     [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
   };
   const questions = [COMPARISON, SINGLE, SEQUENTIAL];
-  const rollout = { ...rolloutConfigOf('parallelsearch'), maxNewTokens: 50 };
+  const rollout = { ...resolveRollout('parallelsearch', 'small-world'), maxNewTokens: 50 };
 
   it.each([1, 2, 10])(
     'gives a measurement a question, in their order, greedily, with batches of %i',
@@ -172,7 +172,7 @@ describe('a policy whose calls may overlap', () => {
     [COMPARISON.question]: [search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('Bo Reed')],
   };
   const questions = [SINGLE, SEQUENTIAL, COMPARISON];
-  const rollout = rolloutConfigOf('parallelsearch');
+  const rollout = resolveRollout('parallelsearch', 'small-world');
   /** A scripted policy whose calls wait for `until`. */
   const overlapping = (until: (context: string) => Promise<unknown>): Policy => {
     const policy = scriptedPolicy(scripts);

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { leastToMost } from '../../examples/method.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
-import { METHODS, rolloutConfigOf, trainingPreset } from '../../lib/index.js';
+import { METHODS, resolveRollout, trainingPreset } from '../../lib/index.js';
 import { valueTitle } from '../../lib/report/titles.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { captured, linesOf, writeTinyWorld } from '../commands/tiny-world.js';
@@ -22,7 +22,7 @@ describe('examples/method.ts', () => {
     expect(choicesOf(trainCommand())).toContain(name);
     expect(choicesOf(evaluateCommand())).toContain(name);
     expect(valueTitle('method', name)).toBe('Least-to-most');
-    expect(rolloutConfigOf(name)).toMatchObject({
+    expect(resolveRollout(name, 'small-world')).toMatchObject({
       prompt: name,
       maxSearchTurns: 6,
       splitQueries: false,

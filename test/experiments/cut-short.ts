@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { adapterFolder } from '../../lib/training/checkpoints.js';
-import { parseTrainConfig, TRAIN_CONFIG_FILE, trainerSettings } from '../../lib/training/config.js';
+import { TRAIN_CONFIG_FILE } from '../../lib/policy/model-files.js';
+import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 
 const folder = adapterFolder({ method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 });
 

@@ -10,7 +10,7 @@ import {
   type TrajectoryLine,
 } from '../../lib/experiments/trajectories.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
-import { rolloutConfigOf } from '../../lib/training/methods.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import type { PolicyRun } from '../../lib/training/checkpoints.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { printTrajectory } from '../../lib/rollout/trajectory.js';
@@ -35,7 +35,7 @@ const policy = () =>
   });
 const answers = (run = RUN): Promise<TrajectoryLine[]> =>
   answerQuestions(policy(), retriever, [chain, comparison], {
-    rollout: rolloutConfigOf(run.method),
+    rollout: resolveRollout(run.method, 'small-world'),
     batchSize: 2,
     keep: (question, trajectory) => scoredLine(run, question, trajectory),
   });

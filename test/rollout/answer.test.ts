@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../lib/training/methods.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import {
   answerQuestion,
   createTextStream,
@@ -21,7 +21,12 @@ async function events(options: Partial<AskOptions> = {}): Promise<AnswerEvent[]>
   await answerQuestion(
     'who?',
     { policy: scriptedPolicy({ 'who?': [SEARCH, ANSWER] }), retriever: echoRetriever() },
-    { rollout: rolloutConfigOf('parallelsearch'), delayMs: 0, tokensPerSecond: 0, ...options },
+    {
+      rollout: resolveRollout('parallelsearch', 'small-world'),
+      delayMs: 0,
+      tokensPerSecond: 0,
+      ...options,
+    },
     (event) => seen.push(event),
   );
   return seen;

@@ -1,6 +1,6 @@
 /** Plays rollouts with a scripted policy. */
 import type { Question } from '../../lib/data/question.js';
-import { rolloutConfigOf } from '../../lib/training/methods.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
@@ -11,7 +11,7 @@ import { makePassage } from '../retrieval/passages.js';
 import { scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
 export const OPTIONS: RolloutOptions = {
-  ...rolloutConfigOf('parallelsearch'),
+  ...resolveRollout('parallelsearch', 'small-world'),
   maxSearchTurns: 4,
   maxNewTokens: 50,
   maxInformationTokens: 10_000,

@@ -3,7 +3,7 @@ import {
   BASELINES,
   METHODS,
   methodTitle,
-  rolloutConfigOf,
+  resolveRollout,
   trainedBy,
   trainedMethods,
 } from '../../lib/training/methods.js';
@@ -35,12 +35,15 @@ describe('the methods', () => {
     const most: Record<string, number> = { r1: 0, 'r1:trained': 0, sft: 0, 'search-r1:b4': 4 };
     const common = { topK: 3, maxNewTokens: 160, maxInformationTokens: 320 };
     for (const name of METHODS.names())
-      expect(rolloutConfigOf(name)).toMatchObject({ ...common, maxSearchTurns: most[name] ?? 6 });
+      expect(resolveRollout(name, 'small-world')).toMatchObject({
+        ...common,
+        maxSearchTurns: most[name] ?? 6,
+      });
   });
 
   it('ask an untrained model under each prompt that it has seen; only Search-R1’s is one query a turn', () => {
     const prompts = METHODS.names().filter((name) => name.startsWith('untrained:'));
-    const rollouts = prompts.map(rolloutConfigOf);
+    const rollouts = prompts.map((name) => resolveRollout(name, 'small-world'));
     expect(rollouts.map(({ prompt, splitQueries }) => [prompt, splitQueries])).toEqual([
       ['search-r1', false],
       ['parallel', true],
@@ -71,7 +74,8 @@ describe('the methods', () => {
   });
 
   it('are refused with a list of those that there are', () => {
-    for (const look of [METHODS.get, rolloutConfigOf, trainedBy])
+    const resolve = (name: string): unknown => resolveRollout(name, 'small-world');
+    for (const look of [METHODS.get, resolve, trainedBy])
       expect(() => look('mine')).toThrow(/lookup, r1, untrained:search-r1/);
     expect(methodTitle('mine')).toBe('mine');
   });

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, expect, it } from 'vitest';
-import { rolloutConfigOf } from '../../lib/training/methods.js';
+import { resolveRollout } from '../../lib/training/methods.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
@@ -34,7 +34,7 @@ const roll = async (
   const policy = new LocalPolicy('chatty', model.weights, model.config, model.tokenizer);
   const before = tf.memory().numTensors;
   const rollout = {
-    ...rolloutConfigOf('parallelsearch'),
+    ...resolveRollout('parallelsearch', 'small-world'),
     maxSearchTurns: 3,
     maxNewTokens: 30,
     temperature: 1,

@@ -9,6 +9,7 @@ import type { Question } from '../../data/flashrag.js';
 import { splitContents } from '../../data/flashrag-text.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
+import { MODELS, REAL_MODEL, warmedUpFolder } from '../../policy/trained-models.js';
 import {
   mergeOverrides,
   parseTrainConfig,
@@ -16,31 +17,29 @@ import {
   trainerSettings,
   trainingPreset,
 } from '../../training/config.js';
-import { rolloutConfigOf, trainedBy } from '../../training/methods.js';
+import { METHODS, trainedBy } from '../../training/methods.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
-import type { RolloutConfig } from '../../rollout/options.js';
+import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { questionType } from '../../data/question.js';
 import { readFolder } from '../../data/formats/read.js';
 
 /**
  * SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`.
  */
-export const MODEL =
-  process.env.PARALLELSEARCH_MODEL ?? packagePath('models', 'smollm2-135m-instruct');
+export const MODEL = process.env.PARALLELSEARCH_MODEL ?? join(MODELS, 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
 /** Adapters; those of another model belong into another folder. */
-export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? packagePath('data', 'real-model');
+export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? REAL_MODEL;
 
 const MODEL_NAME = `models/${basename(MODEL)}`;
 const WORK_NAME = `runs/real-model/${basename(MODEL)}`;
-const INITIAL_NAME = `${WORK_NAME}/initial`;
 /** Unfinished trainings. */
 export const WORK = packagePath(WORK_NAME);
 /** The model with the warm-up's adapter merged in. */
-export const INITIAL = packagePath(INITIAL_NAME);
+export const INITIAL = warmedUpFolder(MODEL);
 /** Full answers, to read; they stay on this machine. */
 export const TRANSCRIPTS = join(WORK, 'answers');
 
@@ -158,7 +157,8 @@ const COMPARISONS = { warmUp: 0.5, reinforcement: 0.75 };
 
 export function realConfig({ method, seed }: RealRun): TrainConfig {
   const isWarmUp = method === WARM_UP.method;
-  const model = isWarmUp ? MODEL_NAME : INITIAL_NAME;
+  // Trained under this name: a file's hash depends on it.
+  const model = isWarmUp ? MODEL_NAME : `${WORK_NAME}/initial`;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const share = isWarmUp ? COMPARISONS.warmUp : COMPARISONS.reinforcement;
   const mix = { singleHop: 0, sequential: 1 - share, comparisons: [share, 0, 0, 0] };
@@ -181,17 +181,8 @@ export function realConfig({ method, seed }: RealRun): TrainConfig {
 
 /** The rollout of a run, within the limits of training. */
 export function realRollout({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
-  const limits = realConfig(TRAINED[0]).rollout;
-  const preset = rolloutConfigOf(method);
-  return {
-    ...preset,
-    maxNewTokens: limits.maxNewTokens,
-    maxInformationTokens: limits.maxInformationTokens,
-    maxPassageWords: limits.maxPassageWords,
-    maxSearchTurns: Math.min(preset.maxSearchTurns, limits.maxSearchTurns),
-    promptForm: 'chat',
-    topK,
-  };
+  const trained = realConfig(TRAINED[0]).rollout;
+  return rolloutSchema.parse({ ...trained, ...METHODS.get(method).rollout, topK });
 }
 
 /** Numbers of steps after which an adapter is tried. */

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { sum } from 'd3-array';
 import {
   trainHere,
@@ -12,7 +12,7 @@ import {
   trainInProcess,
   runConcurrently,
 } from '../../io/processes.js';
-import { exportModel } from '../../policy/model-folder.js';
+import { makeWarmedUp } from '../../policy/trained-base.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
 import { publishAdapter, trainAdapter, withTrainingProgress } from '../publish.js';
 import { type TrainConfig, trainerSettings, withSettings } from '../../training/config.js';
@@ -59,10 +59,7 @@ function localConfig(run: RealRun, backend: BackendName): TrainConfig {
 const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
 
 /** Merges the warm-up's adapter into the model, unless the folder exists. */
-export async function makeInitialModel(folder = INITIAL): Promise<void> {
-  if (existsSync(join(folder, 'model.safetensors'))) return;
-  await exportModel(folder, [MODEL, adapterPath(WARM_UP)], 'F16');
-}
+export const makeInitialModel = (): Promise<string> => makeWarmedUp(MODEL, adapterPath(WARM_UP));
 
 /** Trains a run in this process, tries its adapters on dev questions, keeps the best. */
 async function trainRun(
@@ -73,9 +70,10 @@ async function trainRun(
   if (!isWarmUp(run)) await makeInitialModel();
   const { retriever, train: questions, dev } = await loadRealWorld();
   const [config, folder] = [localConfig(run, backend), runFolder(run)];
+  const modelFolder = isWarmUp(run) ? MODEL : INITIAL;
   const curve = await trainAdapter({
     config,
-    modelFolder: isWarmUp(run) ? MODEL : INITIAL,
+    modelFolder,
     folder,
     retriever,
     questions,
@@ -88,7 +86,7 @@ async function trainRun(
   await publishAdapter(adapterPath(run), folder, curve, {
     name: realRunName(run),
     model: name,
-    base: join('..', '..', '..', config.model),
+    base: relative(adapterPath(run), modelFolder),
     purpose:
       'It shows that a small language model can learn this; do not rely on it as a search agent.',
   });

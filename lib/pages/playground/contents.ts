@@ -9,11 +9,13 @@ import { dataSetFiles, formatPassages, loadPassages, loadQuestions } from '../..
 import { evaluatedQuestions, type Question, type SubQuestion } from '../../data/question.js';
 import { keptSteps, stepFolder } from '../../experiments/runs.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
+import { readJson } from '../../io/files.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import {
   adapterBase,
   adapterFolder,
   DEFAULT_METHOD,
+  isSmallWorldModel,
   isTrained,
   modelNameForRun,
   runName,
@@ -21,9 +23,12 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../training/checkpoints.js';
-import { methodTitle, rolloutConfigOf } from '../../training/methods.js';
-import { requireFolders } from '../../policy/model-files.js';
+import { methodTitle, resolveRollout } from '../../training/methods.js';
+import { requireBase } from '../../policy/base-model.js';
+import { parseModelConfig } from '../../policy/families.js';
+import { readTokenizer, requireFolders } from '../../policy/model-files.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
+import type { RolloutConfig } from '../../rollout/options.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/words.js';
 import { formatList } from '../../text/format-list.js';
 import {
@@ -45,6 +50,8 @@ export interface CustomParts {
   data?: string;
   /** The folder of an adapter, which names its model. */
   adapter?: string;
+  /** Accepts an adapter that was trained from another model. */
+  force?: boolean;
 }
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -61,7 +68,7 @@ const MAX_BYTES = 100e6;
  */
 export async function readPlayground(
   root = CHECKPOINTS,
-  { data, adapter }: CustomParts = {},
+  { data, adapter, force = false }: CustomParts = {},
 ): Promise<PlaygroundFiles> {
   const dataFiles = dataSetFiles(data);
   if (dataFiles.passages) requireSmall([dataFiles.passages]);
@@ -69,7 +76,7 @@ export async function readPlayground(
   const policies =
     adapter === undefined
       ? await addCommittedPolicies(files, root)
-      : await addAdapter(files, adapter, root);
+      : await addAdapter(files, adapter, { root, force });
   const questions = dataFiles.questions.length > 0 ? await loadQuestions(data) : [];
   const evaluated = evaluatedQuestions(questions);
   const setup: PlaygroundSetup = {
@@ -127,7 +134,7 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
   const config = (await readTrainConfig(join(root, trained.adapters.parallelsearch)))!;
   return {
     methods: METHODS.map((name) => {
-      return { name, title: methodTitle(name), rollout: rolloutConfigOf(name) };
+      return { name, title: methodTitle(name), rollout: resolveRollout(name, 'small-world') };
     }),
     checkpoints,
     firstCheckpoint: trained.id,
@@ -140,9 +147,10 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
 async function addAdapter(
   files: PlaygroundFiles,
   adapter: string,
-  root: string,
+  { root, force }: { root: string; force: boolean },
 ): Promise<Policies> {
   const model = await adapterBase(adapter, root);
+  if (!force) await requireBase(adapter, model);
   const config = await readTrainConfig(adapter);
   requireSmall([join(model, 'model.safetensors'), join(adapter, 'adapter_model.safetensors')]);
   await addFolder(files, 'model', model, MODEL_FILES);
@@ -153,13 +161,25 @@ async function addAdapter(
   };
   return {
     methods: [
-      { name, title: methodTitle(name), rollout: config?.rollout ?? rolloutConfigOf(name) },
+      {
+        name,
+        title: methodTitle(name),
+        rollout: config?.rollout ?? (await ownRollout(name, model)),
+      },
     ],
     checkpoints: [checkpoint('before', {}), checkpoint('after', { [name]: 'adapter' })],
     firstCheckpoint: 'after',
     titleWeight: config?.titleWeight ?? TITLE_WEIGHT,
     analyzer: config?.analyzer ?? DEFAULT_ANALYZER,
   };
+}
+
+/** How an adapter of unknown training answers. */
+async function ownRollout(method: string, model: string): Promise<RolloutConfig> {
+  if (await isSmallWorldModel(model)) return resolveRollout(method, 'small-world');
+  const { maxPositionEmbeddings } = parseModelConfig(await readJson(join(model, 'config.json')));
+  const tokenizer = await readTokenizer(model);
+  return resolveRollout(method, { maxLength: maxPositionEmbeddings, tokenizer });
 }
 
 function requireSmall(files: readonly string[]): void {

@@ -8,7 +8,7 @@ import {
   loadQuestions,
 } from '../../../lib/data/flashrag.js';
 import { loadLocalPolicy } from '../../../lib/policy/model-folder.js';
-import { rolloutConfigOf } from '../../../lib/training/methods.js';
+import { resolveRollout } from '../../../lib/training/methods.js';
 import {
   adapterFolder,
   INITIAL_MODELS,
@@ -114,7 +114,11 @@ describe.skipIf(!chromiumPath)(
         adapter: join(adapterFolder(runOf(method), root), part),
       });
       const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
-      const options = { ...rolloutConfigOf(method), temperature: 0, randoms: [createRandom(1)] };
+      const options = {
+        ...resolveRollout(method, 'small-world'),
+        temperature: 0,
+        randoms: [createRandom(1)],
+      };
       const { trajectories } = await rollOut(policy, world.retriever, [question], options);
       policy.dispose();
       return trajectories[0];

