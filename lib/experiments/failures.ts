@@ -17,8 +17,9 @@ import { loadWorld } from '../retrieval/world.js';
 import { count, loadAnswers, type AnsweredRuns } from './answers.js';
 import { baselines } from './baselines.js';
 import type { Experiment, ResultParts } from './experiment.js';
-import { lambdaAblation, lambdaMethod, onLines, runLambdas } from './lambda-ablation.js';
+import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
+import { lambdaName } from './paper.js';
 import { percent, resultParts, summarise } from './report.js';
 import { readRecords } from './records.js';
 import {
@@ -164,7 +165,7 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
   const rates = matching(ours, { metric }).map(
     ({ model, value }) => `${percent(value)} (${model})`,
   );
-  const byWeight = (run: PolicyRun): string => lambdaMethod(runLambdas(run));
+  const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
   const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
   return resultParts({
     finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”, in ${rates.join(' and ')} of the answers that can fail so.`,
@@ -180,10 +181,10 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
     },
     figures: {
       rates: intervalChart(compared, {
-        title: 'What goes wrong, with 95 % intervals',
+        title: 'Failure rates, with 95 % intervals',
         x: 'metric',
         xTitle: 'Failure',
-        yTitle: 'Failed (share of the questions that can fail so)',
+        yTitle: 'Failed (share of the questions where it is possible)',
         color: 'method',
         column: 'model',
         height: 200,

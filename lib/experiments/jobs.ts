@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { runConcurrently, serve, startWorker, type Worker } from '../io/processes.js';
 import { provenanceHere } from '../io/provenance.js';
-import { openJournal, writeArchives } from '../io/records.js';
+import { openJournal, recordStore, writeArchives } from '../io/records.js';
 import { loadWorld, type World } from '../retrieval/world.js';
 import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
-import { NOTE, RECORDED, RESULTS, readRecords, resultStore, type Done } from './records.js';
+import { NOTE, RECORDED, RESULTS, readRecords, type Done } from './records.js';
 
 export interface RunJobsOptions {
   backend: BackendReport;
@@ -89,11 +89,11 @@ async function writeResult(
   { key, hash }: Job<unknown>,
   value: unknown,
   seconds: number,
-  { backend, folder }: RunJobsOptions,
+  { backend, folder = RESULTS }: RunJobsOptions,
 ): Promise<void> {
   const timing = { backend: backend.detail, seconds: Math.round(seconds) };
   const provenance = { ...provenanceHere(), ...timing };
-  await resultStore(folder).write(key, { hash, provenance, value });
+  await recordStore(folder).write(key, { hash, provenance, value });
 }
 
 /** Writes a record with its recomputed part and a note, if the computation can merge. */
@@ -106,7 +106,7 @@ async function writeMerged(
   const { items } = await openJournal<unknown>(journalFile(folder, job), job.hash);
   const { value, note } = computation.merged(record.value, items);
   const provenance = { ...record.provenance, [NOTE]: note };
-  await resultStore(folder).write(job.key, { hash: job.hash, provenance, value });
+  await recordStore(folder).write(job.key, { hash: job.hash, provenance, value });
 }
 
 type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Reply>;

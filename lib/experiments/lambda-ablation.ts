@@ -33,9 +33,6 @@ const ALONE: readonly Lambdas[] = [
   { lambdaD, lambdaS: 0 },
 ];
 
-/** A setting in results, such as `lambda_d=0.15,lambda_s=0.35`. */
-export const lambdaMethod = (setting: Lambdas): string =>
-  lambdaName(setting.lambdaD, setting.lambdaS);
 /** `(0.15, 0.35)`, as the paper writes a setting. */
 const lambdaTitle = (setting: Lambdas): string => `(${setting.lambdaD}, ${setting.lambdaS})`;
 
@@ -58,7 +55,7 @@ export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL];
 /** The setting of a run. */
 export const runLambdas = ({ lambdas = PAPER }: PolicyRun): Lambdas => lambdas;
 
-const isPaper = (setting: Lambdas): boolean => lambdaMethod(setting) === lambdaMethod(PAPER);
+const isPaper = (setting: Lambdas): boolean => lambdaName(setting) === lambdaName(PAPER);
 
 /** ParallelSearch from the instruct models with every setting and one seed. */
 export const lambdaRuns = (): PolicyRun[] =>
@@ -87,7 +84,7 @@ function identicalSettings(): Lambdas[] {
     (rows) => JSON.stringify(rows.map(({ value }) => value)),
     ({ method }) => method,
   );
-  const printed = (setting: Lambdas): string => figures.get(lambdaMethod(setting))!;
+  const printed = (setting: Lambdas): string => figures.get(lambdaName(setting))!;
   const grid = lambdaGrid();
   return grid.filter((setting) =>
     grid.some((other) => other !== setting && printed(other) === printed(setting)),
@@ -124,12 +121,12 @@ export function onLines<T extends { method: string }>(rows: readonly T[]) {
 
 /** Fields of the contrast of two settings. */
 const compare = (setting: Lambdas, other: Lambdas) => {
-  return { method: lambdaMethod(setting), against: lambdaMethod(other) };
+  return { method: lambdaName(setting), against: lambdaName(other) };
 };
 const ON_PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 /** The mean of Table 4's two data sets. */
 const table4Mean = (setting: Lambdas, metric: string): number =>
-  paperMean({ method: lambdaMethod(setting), metric });
+  paperMean({ method: lambdaName(setting), metric });
 
 const lambdaClaims: readonly PaperClaim[] = [
   {
@@ -282,7 +279,7 @@ function pairs(): MethodPair[] {
     ...twins.map((other) => [twin, other] as const),
     ...ALONE.map((alone) => [alone, CONTROL] as const),
   ];
-  return compared.map(([one, against]) => [lambdaMethod(one), lambdaMethod(against)]);
+  return compared.map(([one, against]) => [lambdaName(one), lambdaName(against)]);
 }
 
 /** Adds the names of settings and rewards that tables and charts show. */
@@ -294,7 +291,7 @@ const withTitles = <T extends { method: string; against?: string }>(rows: readon
   });
 
 async function compareLambdas(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
-  const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaMethod(runLambdas(run)));
+  const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaName(runLambdas(run)));
   const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), selects };
   const figures = summarise(read, settings, options);
   const rows = figures.rows.map(withLambdas);
@@ -302,7 +299,7 @@ async function compareLambdas(folder?: string, options: SummaryOptions = {}): Pr
   const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
   const learning = learningRows(read.curves).map(withLambdas);
   const steps = (setting: Lambdas): string => {
-    const figure = { method: lambdaMethod(setting), metric: 'steps_to_decompose' };
+    const figure = { method: lambdaName(setting), metric: 'steps_to_decompose' };
     return figureText(matching(learning, figure)[0]?.value, 0);
   };
   const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'em', kind: 'difference' };

@@ -49,7 +49,7 @@ function buildTable(questions: readonly Question[], passages: readonly Passage[]
   const openings = new Set(
     [...firstWords].flatMap(([word, starting]) => (starting.length >= OPENING ? [word] : [])),
   );
-  const textOf = new Map(passages.map(({ id, text }) => [id, text]));
+  const textById = new Map(passages.map(({ id, text }) => [id, text]));
   const plans = new Map<string, Plan>();
   const sentences = new Map<string, Set<string>>();
   for (const { question, metadata } of questions) {
@@ -64,7 +64,7 @@ function buildTable(questions: readonly Question[], passages: readonly Passage[]
       operation: metadata.operation?.kind ?? null,
     });
     for (const node of graph) {
-      const text = escape(textOf.get(node.evidence[0])!).replace(escape(node.answers[0]), '(.+)');
+      const text = escape(textById.get(node.evidence[0])!).replace(escape(node.answers[0]), '(.+)');
       const texts = sentences.get(addedWords(node)) ?? new Set();
       sentences.set(addedWords(node), texts.add(`^${text}$`));
     }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { matching, type PaperCell, type TidyContrast } from '../evaluation/table.js';
 import { packagePath } from '../io/paths.js';
+import type { Lambdas } from '../training/config.js';
 import { METHODS } from '../training/methods.js';
 
 const figures = z.array(z.number().nullable());
@@ -78,7 +79,7 @@ function subsetRows(
 }
 
 /** The method name of reward weights, such as `lambda_d=0.15,lambda_s=0.35`. */
-export const lambdaName = (lambdaD: number, lambdaS: number): string =>
+export const lambdaName = ({ lambdaD, lambdaS }: Lambdas): string =>
   `lambda_d=${lambdaD},lambda_s=${lambdaS}`;
 
 function readPaper() {
@@ -102,7 +103,7 @@ function readPaper() {
   const table4 = rows.flatMap(({ lambda_d, lambda_s, ...parts }) =>
     Object.entries(parts).flatMap(([part, values]) =>
       subsetRows([part, columns, values], {
-        method: lambdaName(lambda_d, lambda_s),
+        method: lambdaName({ lambdaD: lambda_d, lambdaS: lambda_s }),
         model: 'instruct',
       }),
     ),
@@ -147,6 +148,19 @@ export const paperRows = ({ method, ...fields }: Partial<PaperCell>): PaperRow[]
 /** The mean of the paper's rows with the given fields; NaN without rows. */
 export const paperMean = (fields: Partial<PaperCell>): number =>
   mean(paperRows(fields), ({ value }) => value) ?? NaN;
+
+/** The cells of Table 2 in which ParallelSearch is ahead, such as `13 of 14 cells`. */
+export function countCellsAhead(
+  cells: readonly { model: string; benchmark: string; against: string }[],
+): string {
+  const gaps = cells.flatMap(({ against, ...cell }) => {
+    const [ours, theirs] = ['parallelsearch', against].map((method) =>
+      paperFigure({ ...cell, subset: 'all', metric: 'em', method }),
+    );
+    return ours === null || theirs === null ? [] : [ours - theirs];
+  });
+  return `${gaps.filter((gap) => gap > 0).length} of ${gaps.length} cells`;
+}
 
 /**
  * Adds the paper's difference or ratio (`paper`); null if it lacks one of the figures.

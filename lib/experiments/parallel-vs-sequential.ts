@@ -228,7 +228,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
 
 export const parallelVsSequential: Experiment = {
   name: 'parallel-vs-sequential',
-  title: 'parallelizable and sequential questions apart',
+  title: 'parallelizable and sequential questions compared',
   reads: [mainResults.name, timing.name],
   result: compareQuestionTypes,
   claims: parallelVsSequentialClaims,

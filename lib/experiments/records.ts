@@ -2,7 +2,7 @@
 import { sum } from 'd3-array';
 import { packagePath } from '../io/paths.js';
 import { type Provenance, configHash } from '../io/provenance.js';
-import { recordStore, type RecordStore, type ResultRecord } from '../io/records.js';
+import { recordStore, type ResultRecord } from '../io/records.js';
 import type { Experiment, Job } from './experiment.js';
 
 /** Records of this machine. */
@@ -12,10 +12,6 @@ export const RECORDED = packagePath('data', 'results');
 
 /** Key in the provenance of a record that was not, or only partly, computed here. */
 export const NOTE = 'recorded';
-
-/** Records of this machine, then those of the repository. */
-export const resultStore = (folder = RESULTS, archives = RECORDED): RecordStore =>
-  recordStore(folder, archives);
 
 /** A job with its record. */
 export interface Done<Input, Value> {
@@ -31,7 +27,7 @@ export async function readRecords(
   folder = RESULTS,
   archives = RECORDED,
 ): Promise<{ job: Job<unknown>; done: Done<unknown, unknown> | null }[]> {
-  const store = resultStore(folder, archives);
+  const store = recordStore(folder, archives);
   const jobs = (await computation?.jobs()) ?? [];
   return Promise.all(
     jobs.map(async (job) => {

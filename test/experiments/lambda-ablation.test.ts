@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import {
-  lambdaMethod,
   lambdaRuns,
   lambdaSettings,
   learningRows,
@@ -11,6 +10,7 @@ import {
   rewardsTitle,
 } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns } from '../../lib/experiments/main-results.js';
+import { lambdaName } from '../../lib/experiments/paper.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { trainConfigForRun, runName } from '../../lib/training/checkpoints.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
@@ -21,7 +21,7 @@ import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 describe('settings', () => {
   it('are those of Table 4 and a control, with names that can be parsed', () => {
     for (const setting of lambdaSettings())
-      expect(parseLambdas(lambdaMethod(setting))).toEqual(setting);
+      expect(parseLambdas(lambdaName(setting))).toEqual(setting);
     expect(() => parseLambdas('parallelsearch')).toThrow(/parallelsearch/);
     const kinds = lambdaSettings().map((setting) => {
       return [`${setting.lambdaD} ${setting.lambdaS}`, rewardsTitle(setting)];
@@ -39,7 +39,7 @@ describe('settings', () => {
   });
 
   it('lie on two lines that cross at the paper’s', () => {
-    const rows = lambdaSettings().map((setting) => ({ method: lambdaMethod(setting) }));
+    const rows = lambdaSettings().map((setting) => ({ method: lambdaName(setting) }));
     const weights = onLines(rows).map(({ line, weight }) => `${line.slice(0, 8)} ${weight}`);
     expect(weights.toSorted()).toEqual(
       ['lambda_d', 'lambda_s'].flatMap((line) =>

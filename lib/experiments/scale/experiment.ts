@@ -24,7 +24,7 @@ import type { RolloutShape } from './simulation.js';
 
 export const scale: Experiment = {
   name: 'scale',
-  title: 'rollouts beyond one machine: engines, retrieval servers, the paper’s run simulated',
+  title: 'rollouts beyond one machine: engines, retrieval servers, a simulation of the paper’s run',
   reads: [mainResults.name],
   result: simulateRun,
 };
@@ -155,7 +155,7 @@ export async function simulateRun(folder?: string): Promise<ResultParts> {
     },
     figures: {
       parts: stackedChart(matching(parts, USUAL), {
-        title: 'A step of the paper’s run, simulated: where its time goes',
+        title: 'A simulated step of the paper’s run: time by component',
         subtitle: 'Eight GPUs, 512 x 5 rollouts, 21 million passages in a graph in memory',
         y: 'method',
         panel: 'questions',

@@ -5,8 +5,9 @@ import { elementParts, Markup, type AttributeValue, type Nested } from '../marku
 type Attributes = Readonly<Record<string, AttributeValue | ((event: Event) => void)>>;
 export type Content = Attributes | Nested<Node | Markup | string>;
 
-type NameOf<S extends string> = S extends `${infer Name}.${string}` ? Name : S;
-type ElementOf<S extends string, Names> = NameOf<S> extends keyof Names ? Names[NameOf<S>] : never;
+type TagName<S extends string> = S extends `${infer Name}.${string}` ? Name : S;
+type TagElement<S extends string, Names> =
+  TagName<S> extends keyof Names ? Names[TagName<S>] : never;
 
 function fill<E extends Element>(
   node: E,
@@ -29,12 +30,12 @@ const createNode = ({ name, attributes, children }: Markup): Element =>
 
 const builder =
   <Names>(create: (name: string) => Element) =>
-  <S extends string>(selector: S, ...content: Content[]): ElementOf<S, Names> => {
+  <S extends string>(selector: S, ...content: Content[]): TagElement<S, Names> => {
     const { name, attributes, children } = elementParts<Attributes, Node | Markup | string>(
       selector,
       content,
     );
-    return fill(create(name), attributes, children) as ElementOf<S, Names>;
+    return fill(create(name), attributes, children) as TagElement<S, Names>;
   };
 
 /**
