@@ -37,7 +37,7 @@ function columnRuns(columns: readonly string[]): ColumnRun[] {
 }
 
 /** An HTML table with scoped headers; columns of numbers have the class `figure`. */
-export function tableHtml(cells: TableCells, className = 'ps-table'): string {
+export function tableHtml(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
   const bodyCell = (cell: string, c: number): Markup =>
@@ -47,7 +47,7 @@ export function tableHtml(cells: TableCells, className = 'ps-table'): string {
     'tbody',
     rows.map((row) => markup('tr', row.map(bodyCell))),
   );
-  return markupHtml(markup('table', { class: className }, markup('caption', caption), head, body));
+  return markupHtml(markup('table', markup('caption', caption), head, body));
 }
 
 /** One header row, or two if columns are grouped. */

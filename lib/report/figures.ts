@@ -25,7 +25,7 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
     `<div class="drawing" role="img" tabindex="0" aria-label="${escapeHtml(alt)}">${withUniqueIds(svg, id)}</div>`,
     `<details class="data"><summary>Data and files</summary><p>${escapeHtml(alt)}</p>`,
     downloadsHtml({ ...data, caption: title }, name, ['csv']),
-    `${scrolling(data.caption, tableHtml(data, 'data'))}</details>`,
+    `${scrolling(data.caption, tableHtml(data))}</details>`,
     `<script type="application/json" data-chart="${id}" data-name="${escapeHtml(name)}">${inlineJson(spec)}</script>`,
     '</figure>',
   ].join('\n');
