@@ -3,7 +3,7 @@
  * They have no token ids: they can be asked and measured, but not trained.
  */
 import pLimit from 'p-limit';
-import type { AssistantMessage, Message, Tool } from '../text/messages.js';
+import type { AssistantMessage, Message, TextMessage, Tool } from '../text/messages.js';
 import type { Policy } from './policy.js';
 
 /** Tokens as servers count and charge them: every call reads the whole context. */
@@ -84,16 +84,24 @@ export interface FunctionPolicyOptions {
  * first `</search>` or `</answer>` is dropped.
  */
 export const textPolicy = (
-  complete: (messages: readonly Message[], options: ReplyOptions) => Promise<string>,
+  complete: (messages: readonly TextMessage[], options: ReplyOptions) => Promise<string>,
   options: FunctionPolicyOptions = {},
 ): ChatPolicy =>
   functionPolicy(
     'chat',
-    async (messages, replyOptions) => ({
-      message: { role: 'assistant', content: await complete(messages, replyOptions) },
-    }),
+    async (messages, replyOptions) => {
+      // A rollout with tags has no other messages.
+      const content = await complete(messages as TextMessage[], replyOptions);
+      return { message: { role: 'assistant', content } };
+    },
     options,
   );
+
+/** A model's message as SDKs return it, with more fields and other kinds of calls. */
+interface SdkMessage {
+  content?: string | null;
+  tool_calls?: readonly { id: string; function?: { name: string; arguments: string } }[];
+}
 
 /**
  * A policy from a function that may call the tool `search`: it gets messages and
@@ -101,9 +109,27 @@ export const textPolicy = (
  * A message without tool calls is the answer.
  */
 export const toolPolicy = (
-  complete: (messages: readonly Message[], options: ReplyOptions) => Promise<Reply>,
+  complete: (
+    messages: readonly Message[],
+    options: ReplyOptions,
+  ) => Promise<{ message: SdkMessage; usage?: TokenUsage }>,
   options: FunctionPolicyOptions = {},
-): ChatPolicy => functionPolicy('tools', complete, options);
+): ChatPolicy =>
+  functionPolicy(
+    'tools',
+    async (messages, replyOptions) => {
+      const { message, usage } = await complete(messages, replyOptions);
+      const calls = (message.tool_calls ?? []).flatMap(({ id, function: called }) =>
+        called ? [{ id, type: 'function' as const, function: called }] : [],
+      );
+      const { content = null } = message;
+      return {
+        message: { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) },
+        ...(usage && { usage }),
+      };
+    },
+    options,
+  );
 
 function functionPolicy(
   promptForm: ChatPolicy['promptForm'],

@@ -25,10 +25,16 @@ export type Message =
   | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string };
 
+/** A message in a conversation of plain text. */
+export interface TextMessage {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
 /** A function that a model may call; `parameters` is a JSON schema. */
 export interface Tool {
   type: 'function';
-  function: { name: string; description: string; parameters: object };
+  function: { name: string; description: string; parameters: Record<string, unknown> };
 }
 
 /** The search engine as a tool: several queries per call, or one as in Search-R1. */
