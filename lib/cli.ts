@@ -25,6 +25,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     'serve-retriever': async () =>
       (await import('./commands/serve-retriever.js')).serveRetrieverCommand(),
     model: async () => (await import('./commands/model.js')).modelCommand(),
+    adapters: async () => (await import('./commands/adapters.js')).adaptersCommand(),
     export: async () => (await import('./commands/export.js')).exportCommand(),
     import: async () => (await import('./commands/import.js')).importCommand(),
   },

@@ -1,0 +1,117 @@
+/** `parallelsearch adapters`: the adapters that there are, with recorded figures. */
+import { existsSync, readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { max } from 'd3-array';
+import { Command } from 'commander';
+import { CHECKPOINTS, shortPath } from '../io/paths.js';
+import { readBaseModel } from '../policy/base-model.js';
+import { readPeftConfig } from '../policy/model-files.js';
+import { REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
+import { readTrainConfig } from '../training/checkpoints.js';
+import { fixed, printTable } from './score-table.js';
+
+interface Adapter {
+  folder: string;
+  /** For `--model`, which also makes the base. */
+  name: string | null;
+  base: string | null;
+  method: string | null;
+  seed: number | null;
+  trainedOn: string | null;
+  /** Means of its greedy answers to dev questions, recorded when it was chosen. */
+  dev: { step: number; outcome: number; decomposition: number; modelCalls: number } | null;
+}
+
+/** What committed adapters were trained on. */
+const TRAINED_ON = [
+  { root: REAL_MODEL, data: 'HotpotQA, 2WikiMultiHopQA, MuSiQue' },
+  { root: CHECKPOINTS, data: 'small world' },
+];
+/** Folders of `train` and `sweep` below the working folder. */
+const RUNS = 'runs';
+/** A sweep's adapters are in `runs/SWEEP/POINT/adapter`. */
+const MAX_DEPTH = 3;
+
+/** Folders with an adapter, the shallower first; none below one. */
+function findAdapters(root: string, depth = MAX_DEPTH): string[] {
+  if (existsSync(join(root, 'adapter_config.json'))) return [root];
+  if (depth === 0 || !existsSync(root)) return [];
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+    .flatMap((name) => findAdapters(join(root, name), depth - 1));
+}
+
+async function readDev(folder: string): Promise<Adapter['dev']> {
+  const text = await readFile(join(folder, 'dev.jsonl'), 'utf8').catch(() => '');
+  const points = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as NonNullable<Adapter['dev']> & { chosen: boolean });
+  const chosen = points.find((point) => point.chosen);
+  if (!chosen) return null;
+  const { step, outcome, decomposition, modelCalls } = chosen;
+  return { step, outcome, decomposition, modelCalls };
+}
+
+async function readAdapter(folder: string): Promise<Adapter> {
+  const path = resolve(folder);
+  const config = await readTrainConfig(folder);
+  const base = (await readBaseModel(folder))?.name ?? (await readPeftConfig(folder)).base;
+  return {
+    folder: shortPath(folder),
+    name: TRAINED_MODELS.all().find(({ adapter }) => resolve(adapter) === path)?.name ?? null,
+    base: base === undefined ? null : basename(base),
+    method: config?.method ?? null,
+    seed: config?.seed ?? null,
+    trainedOn: TRAINED_ON.find(({ root }) => resolve(root) === dirname(path))?.data ?? null,
+    dev: await readDev(folder),
+  };
+}
+
+function adapterTable(adapters: readonly Adapter[]): string {
+  const width = max(adapters, ({ trainedOn }) => trainedOn?.length ?? 1)!;
+  const rows = adapters.map(({ name, folder, method, base, trainedOn, dev }) => [
+    name ?? folder,
+    `${method ?? '–'} from ${base ?? '–'}`,
+    (trainedOn ?? '–').padEnd(width),
+    fixed(dev?.outcome),
+    fixed(dev?.decomposition),
+    fixed(dev?.modelCalls),
+  ]);
+  const head = ['adapter', 'method and base', 'trained on'.padEnd(width)];
+  return printTable([...head, 'dev EM', 'decomposed', 'calls'], rows);
+}
+
+/**
+ * Prints the adapters in some folders.
+ * @throws Error if there are none
+ */
+export async function runAdapters(
+  roots: readonly string[],
+  { json = false }: { json?: boolean } = {},
+): Promise<void> {
+  const folders = (roots.length > 0 ? roots : [REAL_MODEL, CHECKPOINTS, RUNS]).flatMap((root) =>
+    findAdapters(root),
+  );
+  if (folders.length === 0)
+    throw new Error(
+      `Expected adapters in ${roots.join(' or ')}, but found no adapter_config.json. \`train\` makes one.`,
+    );
+  const adapters = await Promise.all(folders.map(readAdapter));
+  const text = json
+    ? adapters.map((adapter) => JSON.stringify(adapter)).join('\n')
+    : `${adapterTable(adapters)}\n\nAsk one by --model NAME or --adapter FOLDER. Figures: greedy answers to dev questions after the chosen step.`;
+  process.stdout.write(`${text}\n`);
+}
+
+/** The `adapters` command. */
+export const adaptersCommand = (): Command =>
+  new Command('adapters')
+    .description('list adapters: base, method, what they were trained on, recorded figures')
+    .argument('[folders...]', 'where to look (default: the committed ones, and runs)')
+    .option('--json', 'JSON lines instead of the table')
+    .addHelpText('after', '\nExample:\n  npx parallelsearch adapters runs/high-lambda-d')
+    .action(runAdapters);
