@@ -9,7 +9,7 @@ export { exactMatch, tokenF1 } from './text/normalize.js';
 export { PROMPTS, type Prompt } from './text/prompts.js';
 export { findQuestion, createPassages, graphQuestionType } from './data/question.js';
 export type { Passage, Question, QuestionType } from './data/question.js';
-export { readPassages, readQuestions } from './data/flashrag.js';
+export { questionSchema, readPassages, readQuestions } from './data/flashrag.js';
 export { loadWorld, type World } from './retrieval/world.js';
 export { createRandom, type Random } from './random.js';
 
@@ -41,6 +41,7 @@ export { describeBackend, useBackend } from './tensor/backend.js';
 // rollout
 export type { RolloutOptions } from './rollout/options.js';
 export { rollOut } from './rollout/rollout.js';
+export { parseTrajectory, trajectorySchema } from './rollout/recorded.js';
 export { createSearchAgent, type AgentEvent, type SearchAgent } from './rollout/agent.js';
 export {
   lossMask,
@@ -65,7 +66,12 @@ export { loadRewards } from './training/reward-files.js';
 
 // methods and training
 export { METHODS, resolveRollout, type Method } from './training/methods.js';
-export { parseTrainConfig, trainingPreset, type TrainConfig } from './training/config.js';
+export {
+  parseTrainConfig,
+  trainConfigSchema,
+  trainingPreset,
+  type TrainConfig,
+} from './training/config.js';
 export { groupAdvantages } from './training/advantages.js';
 export { grpoLoss } from './training/grpo.js';
 export { createTrainer } from './training/trainers.js';

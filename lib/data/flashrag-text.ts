@@ -9,7 +9,8 @@ const idSchema = z.union([z.string().min(1), z.number()]).transform(String);
 
 const passageSchema = z.object({ id: idSchema, contents: z.string().min(1) });
 
-const questionSchema = z.object({
+/** A line of questions; `golden_answers` and `question` as FlashRAG has them. */
+export const questionSchema = z.object({
   id: idSchema,
   question: z.string().min(1),
   golden_answers: z.array(z.string()).min(1),

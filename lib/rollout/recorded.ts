@@ -51,7 +51,8 @@ const resultSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('failed'), reason: z.string(), detail: z.string().optional() }),
 ]);
 
-const trajectorySchema = z.object({
+/** A line of `trajectories.jsonl`, as it is read back. */
+export const trajectorySchema = z.object({
   ...sharedFields,
   questionId: idSchema,
   goldenAnswers: z.array(z.string()),

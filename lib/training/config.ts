@@ -86,7 +86,8 @@ const sections = {
   'zerosearch-simulator': settings,
 } satisfies Record<TrainerName, z.ZodType>;
 
-const schema = z
+/** A configuration, whole or with defaults to fill in; unknown keys are refused. */
+export const trainConfigSchema = z
   .strictObject({
     method: methodNameSchema,
     /** An initial model of the small world, or a Hugging Face folder. */
@@ -132,7 +133,7 @@ const schema = z
     }
   });
 
-export type TrainConfig = z.infer<typeof schema>;
+export type TrainConfig = z.infer<typeof trainConfigSchema>;
 export type TrainerSettings = z.infer<typeof settings>;
 
 /**
@@ -151,7 +152,7 @@ export const withSettings = (
  * @throws Error naming every invalid field
  */
 export function parseTrainConfig(json: unknown): TrainConfig {
-  const parsed = schema.safeParse(json);
+  const parsed = trainConfigSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
 }
