@@ -36,16 +36,15 @@ pipeline_tag: feature-extraction
 
 # The embedded dense encoder
 
-Turns a query or a passage into a vector for exact or HNSW search: hashed words and pieces of words, weighted and projected
-(${Math.round(report.bytes / 1000)} KB, 8 bits a weight). Trained in ${Math.round(report.elapsedMs / 1000)} s on two cores by contrast with the
-other passages of a batch, on ${report.numPairs.toLocaleString('en')} pairs: questions and search queries of the small world's train split with their
-evidence, and every passage with its title. Seed ${report.seed}.
+Embeds queries and passages for exact or HNSW search: hashed words and character n-grams, weighted and projected
+(${Math.round(report.bytes / 1000)} KB, 8 bits per weight). Trained in ${Math.round(report.elapsedMs / 1000)} s on two cores with in-batch negatives on ${report.numPairs.toLocaleString('en')} pairs:
+questions and search queries of the small world's train split with their evidence, and every passage with its title. Seed ${report.seed}.
 
-Recall@k on the dev split, beside BM25:
+Recall@k on the dev split, compared with BM25:
 
 ${recallTable(report.recall)}
 
-\`loadEncoder('data/encoder')\` loads it; it knows the small world and nothing else.
+\`loadEncoder('data/encoder')\` loads it. It only works for the small world.
 `;
 }
 

@@ -56,11 +56,11 @@ function questionTable(questions: readonly Question[]): string {
     ({ metadata }) =>
       `${metadata.benchmark}|${metadata.type}|${graphQuestionType(metadata.graph!)}`,
   );
-  const rows = [...kinds].map(([kind, some]) => [
+  const rows = [...kinds].map(([kind, sameKind]) => [
     ...kind.split('|'),
-    ...splits.map((split) => some.filter((question) => question.split === split).length),
+    ...splits.map((split) => sameKind.filter((question) => question.split === split).length),
   ]);
-  return markdownTable(['benchmark', 'type', 'shape', ...splits], rows);
+  return markdownTable(['benchmark', 'type', 'question type', ...splits], rows);
 }
 
 export const formatCard = (world: World, questions: readonly Question[]): string => `---
@@ -71,17 +71,18 @@ task_categories: [question-answering]
 
 # The small world
 
-${world.things.length.toLocaleString('en')} invented things (films, novels, albums, people, companies, cities, countries) in ${world.passages.length.toLocaleString('en')} passages, and questions about them with their
+${world.things.length.toLocaleString('en')} invented things (films, novels, albums, people, companies, cities, countries) in ${world.passages.length.toLocaleString('en')} passages, and questions about them with
 dependency graphs, in the FlashRAG layout. \`npm run tools -- small-world\` writes these files; the same code gives the same files.
 
-An article is six passages: one for each fact, in one of two ways of saying it, each with a word of its own, and others that answer nothing, with years and numbers of their own.
-${(100 * namesakes(world.things)).toFixed(0)} % of the things have the name of another one, of another kind. So a search must say what it is after; how often BM25 then finds the fact:
+An article has six passages: one per fact, in one of two phrasings with a word of its own each, and distractors that answer nothing but have
+years and numbers too.
+${(100 * namesakes(world.things)).toFixed(0)} % of the things share their name with a thing of another kind, so a query must say which fact it wants. How often BM25 finds the fact:
 
 ${recallTable(world)}
-Training, dev and test questions are about things of their own, which nothing links. A third of the choices that make a wording is for
-training questions alone, a third for dev and a third for test; of the dev and test questions one half is worded as in training (\`wording: seen\`), one as never before
-(\`unseen\`). Benchmarks have the proportions of the real ones' types; comparisons of more than two are \`many\`, which no average holds.
+Training, dev and test questions are about disjoint sets of things without links between them. A third of the wordings is only used in
+training, a third only in dev and a third only in test; half of the dev and test questions are worded as in training (\`wording: seen\`), half in
+new ways (\`unseen\`). Benchmarks have the real ones' proportions of question types; \`many\`, comparisons of two to eight, is in no average.
 
-Test questions are drawn by the hash of the commit that freezes the weights (\`npm run tools -- draw-test\`): until then there are none.
+Test questions are drawn by the hash of the commit that freezes the weights (\`npm run tools -- draw-test\`); before that there are none.
 
 ${questionTable(questions)}`;

@@ -23,39 +23,39 @@ import { ROW_KINDS } from './rows.js';
 import { totalSteps } from './run-warm-up.js';
 
 const INTRODUCTIONS: Record<InitialModelName, string> = {
-  base: 'A small language model that has practised, mostly under a prompt of its own ("Practice."), to copy names, to read facts, to compare and to go through whole transcripts. It has seen few transcripts under the prompts of reinforcement, and sometimes plain text after them.',
+  base: 'A small language model trained, mostly with a practice prompt ("Practice."), to copy names, read facts, compare and complete whole transcripts. It has seen few transcripts with the prompts used in RL, and sometimes plain text after them.',
   instruct:
-    'The base model of the same seed, trained on with demonstrations under the prompts of reinforcement: all of them one by one under Search-R1’s prompt, a quarter of the parallelizable ones decomposed under the parallel prompt.',
+    'The base model of the same seed, trained further on demonstrations with the prompts used in RL: always sequential with Search-R1’s prompt; with the parallel prompt, a quarter of the parallelizable questions are decomposed.',
 };
 
-const ROWS = `Rows are about practice worlds, made anew every 50 steps; nothing of the small world itself is among them. Kinds: *passages*, plain text; *repeat*, a list of names
-twice; *sort*, numbers and the same in order; *read*, passages and what they say of some facts; *copy*, question to first search; *verdict*, recap to
-conclusion; *skill*, whole transcripts under the drill prompt in which whatever is asked is found; *drillHabit*, *sequentialHabit* and *parallelHabit*, transcripts
-with real retrieval under the drill, Search-R1’s and the parallel prompt; *direct*, question and answer; *continuation*, a prompt followed by a passage.
-Queries are worded at random (the name alone in three of ten), and one miss in three is searched for again: which words find a fact, and that a miss is worth another search, is
-left to reinforcement.`;
+const ROWS = `Rows come from practice worlds, regenerated every 50 steps; none is from the small world itself. Kinds: *passages*, plain text; *repeat*, a list of names
+twice; *sort*, numbers and the same numbers in order; *read*, passages and the facts they state; *copy*, question to first search; *verdict*, recap to
+conclusion; *skill*, whole transcripts with the drill prompt in which every search succeeds; *drillHabit*, *sequentialHabit* and *parallelHabit*, transcripts
+with real retrieval and the drill, Search-R1’s or the parallel prompt; *direct*, question and answer; *continuation*, a prompt followed by a passage.
+Query wording is random (only the name in 30 %), and one miss in three is searched again: RL has to learn which words find a fact, and that a miss is worth
+another search.`;
 
-/** How it is asked under each prompt that it has seen. */
+/** Rollout settings with each prompt it was trained on. */
 const ROLLOUTS = UNTRAINED.map(({ rollout }) => rolloutSchema.parse(rollout));
-/** One dev question of so many is asked under each prompt. */
+/** Evaluates 1 in so many dev questions with each prompt. */
 const ONE_OF = 2;
 
 const kindOf = ({ subset, entitiesCompared }: Measurement): string =>
   entitiesCompared > 0 ? `compares ${entitiesCompared}` : subset.replace('_', ' ');
 
 function resultTable(measured: readonly Measurement[]): string {
-  const share = (some: readonly Measurement[], value: (m: Measurement) => number): string =>
-    mean(some, value)!.toFixed(2);
+  const share = (answers: readonly Measurement[], value: (m: Measurement) => number): string =>
+    mean(answers, value)!.toFixed(2);
   const kinds = sort([...group(measured, kindOf)], ([kind]) => kind);
   return markdownTable(
     ['questions', 'n', 'EM', 'valid', 'decomposed', 'model calls'],
-    kinds.map(([kind, some]) => [
+    kinds.map(([kind, answers]) => [
       kind,
-      String(some.length),
-      share(some, ({ em }) => em),
-      share(some, ({ formatOk }) => Number(formatOk)),
-      share(some, ({ decomposed }) => Number(decomposed)),
-      share(some, ({ modelCalls }) => modelCalls),
+      String(answers.length),
+      share(answers, ({ em }) => em),
+      share(answers, ({ formatOk }) => Number(formatOk)),
+      share(answers, ({ decomposed }) => Number(decomposed)),
+      share(answers, ({ modelCalls }) => modelCalls),
     ]),
   );
 }
@@ -63,7 +63,7 @@ function resultTable(measured: readonly Measurement[]): string {
 function stageTable({ stages }: Recipe): string {
   const used = ROW_KINDS.filter((kind) => stages.some(({ options }) => options.mix[kind]));
   return markdownTable(
-    ['steps', 'learning rate', 'rows a step', ...used],
+    ['steps', 'learning rate', 'rows per step', ...used],
     stages.map(({ steps, learningRate, finalLearningRate, options: { rowsPerStep, mix } }) => [
       String(steps),
       `${learningRate} to ${finalLearningRate}`,
@@ -73,7 +73,7 @@ function stageTable({ stages }: Recipe): string {
   );
 }
 
-/** Asks a model dev questions under each prompt and writes its `README.md`. */
+/** Evaluates a model on dev questions with each prompt and writes its `README.md`. */
 export async function writeModelCard(
   folder: string,
   { passages, questions }: DataSet,
@@ -97,7 +97,7 @@ language: en
 pipeline_tag: text-generation
 ---
 
-# ${name}, seed ${seed}: a policy of the embedded scale before reinforcement learning
+# ${name}, seed ${seed}: an initial model of the embedded scale, before RL
 
 ${INTRODUCTIONS[name]}
 
@@ -112,7 +112,7 @@ ${ROWS}
 
 ## What it does
 
-Greedy, on ${dev.length} dev questions (one of ${ONE_OF}), at most ${ROLLOUTS[0].maxSearchTurns} search turns, ${ROLLOUTS[0].topK} passages a query.
+Greedy decoding, ${dev.length} dev questions (1 in ${ONE_OF}), at most ${ROLLOUTS[0].maxSearchTurns} search turns, ${ROLLOUTS[0].topK} passages per query.
 
 ${sections.join('\n')}`;
   await writeFileSafely(join(folder, 'README.md'), card);
