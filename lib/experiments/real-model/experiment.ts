@@ -75,11 +75,11 @@ import { paddedWords } from '../../rewards/sub-questions.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 
 /** Answers to the test questions, without the benchmarks' texts. */
-interface RealAnswers {
+interface RecordedAnswers {
   run: RealRun;
   measurements: Measurement[];
 }
-interface RealTimes {
+interface RecordedTimes {
   answers: TimedAnswer[];
 }
 
@@ -133,7 +133,7 @@ async function openPolicy(run: RealRun): Promise<LocalPolicy> {
 }
 
 /** Answers a run's questions greedily; full transcripts stay on this machine. */
-async function answerAll(run: RealRun, context: WorkContext): Promise<RealAnswers | undefined> {
+async function answerAll(run: RealRun, context: WorkContext): Promise<RecordedAnswers | undefined> {
   const start = performance.now();
   const { retriever, ...splits } = await openWorld();
   const file = join(TRANSCRIPTS, `${realRunName(run)}.jsonl`);
@@ -165,7 +165,7 @@ const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
 export const realModel: Experiment = {
   name: 'real-model',
   title: 'a language model on real questions, before and after RL',
-  computation: computation<RealRun, RealAnswers>({
+  computation: computation<RealRun, RecordedAnswers>({
     ...LANGUAGE_MODEL,
     prepare: realTraining,
     work: answerAll,
@@ -180,7 +180,10 @@ export const realModel: Experiment = {
   result: compareRealModel,
 };
 
-async function timeRuns(runs: readonly RealRun[], { onFraction }: WorkContext): Promise<RealTimes> {
+async function timeRuns(
+  runs: readonly RealRun[],
+  { onFraction }: WorkContext,
+): Promise<RecordedTimes> {
   const { retriever, ...splits } = await openWorld();
   const contestants: Contestant[] = [];
   for (const run of runs)
@@ -198,7 +201,7 @@ async function timeRuns(runs: readonly RealRun[], { onFraction }: WorkContext): 
 export const realModelTiming: Experiment = {
   name: 'real-model-timing',
   title: 'seconds per real question, methods alternating',
-  computation: computation<readonly RealRun[], RealTimes>({
+  computation: computation<readonly RealRun[], RecordedTimes>({
     ...LANGUAGE_MODEL,
     processes: 1,
     threads: 2,
@@ -223,7 +226,7 @@ const METRICS: readonly Metric[] = [
   'evidence_seen',
 ];
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
-const isMultiHop = ({ benchmark }: QuestionKey): boolean => MULTI_HOP.includes(benchmark);
+const isMultiHop = where({ benchmark: MULTI_HOP });
 /** HotpotQA and 2WikiMultiHopQA together. */
 const multiHopMeasure = (measure: Measure): Measure => ({
   ...measure,
@@ -329,11 +332,13 @@ const DEV_METRICS = [
   'model_calls',
 ];
 
-/** With other numbers of passages than usual. */
+/** An answer with the number of passages, if it is not the usual one. */
 type RealAnswer = QuestionResult & { topK?: number };
 
 interface RealRead {
+  /** With the usual number of passages. */
   answers: QuestionResult[];
+  /** With other numbers of passages. */
   byTopK: RealAnswer[];
   curves: CurvePoint[];
   dev: CurvePoint[];
@@ -349,7 +354,7 @@ const ABOUT = {
 };
 
 async function readRealModel(folder?: string): Promise<RealRead> {
-  const done = await requireResults<RealRun, RealAnswers>(realModel, folder);
+  const done = await requireResults<RealRun, RecordedAnswers>(realModel, folder);
   const answers = done.flatMap(({ record: { value } }) =>
     value.measurements.map((measurement): RealAnswer => ({
       ...runFields(value.run),
@@ -362,7 +367,7 @@ async function readRealModel(folder?: string): Promise<RealRead> {
     })),
   );
   const [timing] = await readRecords(realModelTiming, folder);
-  const timed = timing?.done as Done<unknown, RealTimes> | null | undefined;
+  const timed = timing?.done as Done<unknown, RecordedTimes> | null | undefined;
   return {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),
