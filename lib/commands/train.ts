@@ -51,7 +51,7 @@ import { describeStepsLeft, stepsLeft } from './training-time.js';
 
 /** Options that name a model that can be trained on any data. */
 const TRAIN_INSTEAD =
-  '--model models/smollm2-135m-instruct (`npx parallelsearch model smollm2-135m-instruct` makes it) or another Hugging Face folder';
+  '`export hf models/searcher --model smollm2-parallelsearch` and --model models/searcher, or another Hugging Face folder';
 
 interface TrainSettings extends ModelSettings {
   config?: string;

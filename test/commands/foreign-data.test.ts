@@ -46,7 +46,8 @@ describe('a policy of the small world on other data', () => {
   });
 
   it('is not trained, and no sweep is', async () => {
-    const another = /small world: use --model models\/smollm2-135m-instruct/;
+    const another =
+      /small world: use `export hf .*--model smollm2-parallelsearch` and --model models/;
     await expect(runTrain({ data, out: join(root, 'run'), backend: 'wasm' })).rejects.toThrow(
       another,
     );
