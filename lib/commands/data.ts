@@ -3,10 +3,11 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { rollup, sort } from 'd3-array';
+import { cross, group, rollup, sort } from 'd3-array';
 import { Command } from 'commander';
 import {
   dataSetFiles,
+  formatQuestions,
   parsePassages,
   parseQuestions,
   readText,
@@ -16,13 +17,35 @@ import {
 } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
 import { isSmallWorld } from '../data/small-world.js';
+import { writeFileSafely } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
+import { startProgress } from '../io/progress.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
+import { findAnswerRanks, findStatedAnswers, hasStatableAnswer } from '../retrieval/coverage.js';
+import { createRetriever, DEFAULT_RETRIEVER, isAddress } from '../retrieval/retrievers.js';
 import { formatList } from '../text/format-list.js';
+import { normalizeAnswer } from '../text/normalize.js';
 import { convertCommand } from './convert.js';
 import { makeCommand } from './make.js';
+import { meanRows, printTable, type Column } from './score-table.js';
+import {
+  announceBackend,
+  limitOption,
+  sampleAndLog,
+  withSearchOptions,
+  type RetrieverSettings,
+} from './setup.js';
 
-const MAX_COMPLAINTS = 10;
+export interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
+  limit?: number;
+  /** Gets the questions whose answer no passage states. */
+  out?: string;
+}
+
+/** Most complaints, warnings or questions that are printed. */
+const MAX_LINES = 10;
+/** Passages among which an answer is looked for. */
+const DEPTHS = [1, 3, 10];
 
 const count = (number: number): string => number.toLocaleString('en');
 
@@ -50,6 +73,83 @@ function evidenceComplaints(
           `question ${id}: evidence ${passage} is not among the ${count(ids.size)} passages.`,
       ),
   );
+}
+
+/** Questions with the same text, and the same id in several files. */
+function repeatWarnings(questions: readonly Question[]): string[] {
+  const bySplit = group(questions, ({ split }) => split ?? 'every split');
+  const sameText = cross(['train'], ['dev', 'test']).concat([['dev', 'test']]);
+  const texts = sameText.flatMap(([first, second]) => {
+    const earlier = new Map(
+      (bySplit.get(first) ?? []).map(({ question, id }) => [normalizeAnswer(question), id]),
+    );
+    const later = bySplit.get(second) ?? [];
+    const same = later.filter(({ question }) => earlier.has(normalizeAnswer(question)));
+    if (same.length === 0) return [];
+    const [{ id, question }] = same;
+    return [
+      `${count(same.length)} of ${count(later.length)} questions of ${second} are also in ${first}, such as ${id} (${earlier.get(normalizeAnswer(question))} in ${first}): ${question}`,
+    ];
+  });
+  const repeated = [...group(questions, ({ id }) => id)].filter(([, { length }]) => length > 1);
+  const ids = repeated.map(([id, members]) => {
+    const names = members.map(({ split, metadata: { benchmark } }) =>
+      [benchmark, split].filter(Boolean).join(' '),
+    );
+    return `${id} is the id of ${members.length} questions: ${formatList(names)}. Put the benchmark before the id.`;
+  });
+  return [...texts, ...ids];
+}
+
+interface Coverage {
+  /** Questions whose answer a passage can state. */
+  questions: Question[];
+  /** Whether a passage does; undefined without passages here. */
+  stated?: boolean[];
+  /** Ranks of the first such passage by retriever. */
+  ranks: Map<string, number[]>;
+}
+
+/** Looks for answers in all passages, and in those that BM25 and `--retriever` find. */
+async function measureCoverage(
+  questions: readonly Question[],
+  passages: readonly Passage[],
+  { retriever = DEFAULT_RETRIEVER, analyzer, encoder, index, backend }: CheckSettings,
+): Promise<Coverage> {
+  const statable = questions.filter(hasStatableAnswer);
+  const names = [...new Set([DEFAULT_RETRIEVER, retriever])].filter(
+    (name) => passages.length > 0 || isAddress(name),
+  );
+  if (encoder !== undefined) await announceBackend(backend);
+  const ranks: Coverage['ranks'] = new Map();
+  for (const name of names) {
+    const opened = await createRetriever(name, passages, { analyzer, encoder, index });
+    const progress = startProgress(`Searching with ${opened.name}`, statable.length);
+    const onBatch = (done: number): void => progress.update(done);
+    const found = await findAnswerRanks(opened, statable, {
+      topK: Math.max(...DEPTHS),
+      onBatch,
+    }).finally(() => progress.stop());
+    ranks.set(isAddress(name) ? opened.name : name, found);
+  }
+  const stated = passages.length > 0 ? findStatedAnswers(statable, passages) : undefined;
+  return { questions: statable, stated, ranks };
+}
+
+/** Shares of questions by benchmark and type. */
+function coverageTable({ questions, stated, ranks }: Coverage): string {
+  const label = ({ metadata }: Question): string =>
+    [metadata.benchmark, metadata.type ?? questionType({ metadata })].filter(Boolean).join(' ');
+  const rows = questions.map((question, i) => ({ label: label(question) || 'without type', i }));
+  type Row = (typeof rows)[number];
+  const columns: Column<Row>[] = [
+    ...(stated ? [{ title: 'stated', value: ({ i }: Row) => Number(stated[i]) }] : []),
+    ...[...ranks].flatMap(([name, found]) =>
+      DEPTHS.map((k) => ({ title: `${name}@${k}`, value: ({ i }: Row) => Number(found[i] <= k) })),
+    ),
+  ];
+  const body = meanRows(rows, columns, { keys: [(row) => row.label], all: 'all' });
+  return printTable(['questions', '', ...columns.map(({ title }) => title)], body);
 }
 
 /** Lines about what `evaluate` and `train` can do with the questions. */
@@ -83,9 +183,16 @@ function enabledCommands(questions: readonly Question[]): [string, string][] {
   ];
 }
 
-/** Prints what is in a folder. Returns the exit code: 1 if something is wrong. */
-export async function runDataCheck(folder: string): Promise<number> {
+/**
+ * Prints what is in a folder, and how many answers its passages state. Returns the exit
+ * code: 1 if something is wrong.
+ */
+export async function runDataCheck(folder: string, settings: CheckSettings): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
+  const printSome = (lines: readonly string[]): void => {
+    lines.slice(0, MAX_LINES).forEach((line) => print(`  ${line}`));
+    if (lines.length > MAX_LINES) print(`  and ${count(lines.length - MAX_LINES)} more`);
+  };
   const row = (name: string, text: string): void => print(`  ${name.padEnd(24)}  ${text}`);
   const complaints: string[] = [];
   const complain = (complaint: string): void => void complaints.push(complaint);
@@ -137,10 +244,40 @@ export async function runDataCheck(folder: string): Promise<number> {
   if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
   print(`How to add types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
 
+  const { limit, out, retriever = '' } = settings;
+  const sample = limit === undefined ? questions : sampleAndLog(questions, limit);
+  if (sample.length > 0 && (passages.length > 0 || isAddress(retriever))) {
+    const coverage = await measureCoverage(sample, passages, settings);
+    const { questions: statable, stated } = coverage;
+    print('\nAnswers in the passages, normalised as for exact match');
+    if (statable.length > 0) print(coverageTable(coverage));
+    print(
+      'stated: by any passage; @k: by one of the first k passages for the question as the query',
+    );
+    if (statable.length < sample.length)
+      print(
+        `Not counted: ${count(sample.length - statable.length)} questions answered by yes or no`,
+      );
+    const unanswerable = stated ? statable.filter((_, i) => !stated[i]) : [];
+    if (unanswerable.length > 0)
+      print(`\n${count(unanswerable.length)} questions whose answer no passage states:`);
+    printSome(
+      unanswerable.map(
+        ({ id, question, goldenAnswers }) => `${id}: ${question} (${goldenAnswers.join(' | ')})`,
+      ),
+    );
+    if (out !== undefined) {
+      await writeFileSafely(out, formatQuestions(unanswerable));
+      print(`All of them: ${out}`);
+    }
+  } else if (out !== undefined)
+    complain(`${folder}: expected questions and passages to compare for ${out}.`);
+
+  const warnings = repeatWarnings(questions);
+  if (warnings.length > 0) print(`\n${count(warnings.length)} warnings:`);
+  printSome(warnings);
   print(complaints.length > 0 ? `\n${count(complaints.length)} problems:` : '\nNo problems.');
-  complaints.slice(0, MAX_COMPLAINTS).forEach((complaint) => print(`  ${complaint}`));
-  if (complaints.length > MAX_COMPLAINTS)
-    print(`  and ${count(complaints.length - MAX_COMPLAINTS)} more`);
+  printSome(complaints);
   return complaints.length > 0 ? 1 : 0;
 }
 
@@ -148,12 +285,20 @@ export async function runDataCheck(folder: string): Promise<number> {
 export function dataCommand(): Command {
   const check = new Command('check')
     .description(
-      'print what a folder in the FlashRAG layout contains, what it can be used for, and problems',
+      'print what a folder in the FlashRAG layout contains, what it can be used for, how many answers the passages state and retrieval finds, and problems',
     )
     .argument('<folder>', 'passages and questions')
-    .action(async (folder: string) => {
-      process.exitCode = await runDataCheck(folder);
-    });
+    .addOption(limitOption())
+    .option('--out <file>', 'write the questions whose answer no passage states (JSONL)')
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ parallelsearch data check my-data --retriever exact --out unanswerable.jsonl`,
+    );
+  withSearchOptions(check).action(async (folder: string, settings: CheckSettings) => {
+    process.exitCode = await runDataCheck(folder, settings);
+  });
   return new Command('data')
     .description(
       'your own data: passages out of documents (data make), check (data check), convert (data convert)',

@@ -311,8 +311,8 @@ export const backendOption = (): Option =>
     .choices(['auto', ...BACKEND_NAMES])
     .default('auto');
 
-/** Adds the options of {@link RetrieverSettings}. */
-export const withRetrieverOptions = (command: Command): Command =>
+/** Adds the options of {@link RetrieverSettings} without `--data`. */
+export const withSearchOptions = (command: Command): Command =>
   command
     .option(
       '--retriever <name>',
@@ -332,11 +332,16 @@ export const withRetrieverOptions = (command: Command): Command =>
       '--index <folder>',
       'where vectors and HNSW graph are stored (default: in runs/indexes)',
     )
-    .option(
+    .addOption(backendOption());
+
+/** Adds the options of {@link RetrieverSettings}. */
+export const withRetrieverOptions = (command: Command): Command =>
+  withSearchOptions(
+    command.option(
       '--data <folder>',
       'questions and passages in FlashRAG layout, see `data check` (default: the small world)',
-    )
-    .addOption(backendOption());
+    ),
+  );
 
 /** Adds the options of {@link ModelSettings}. */
 export const withModelOptions = (

@@ -3,7 +3,12 @@
  * text.
  */
 import { z } from 'zod';
-import { questionMetadataSchema, type Passage, type Question } from './question.js';
+import {
+  questionMetadataSchema,
+  type Passage,
+  type Question,
+  type QuestionMetadata,
+} from './question.js';
 
 const idSchema = z.union([z.string().min(1), z.number()]).transform(String);
 
@@ -75,7 +80,13 @@ export function splitContents(contents: string): { title: string; text: string }
   return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
 
-function parseLines<T extends { id: string }>(
+/** A question's benchmark in parentheses, if any: the ids of several benchmarks repeat. */
+function inBenchmark(row: { metadata?: QuestionMetadata | null }): string {
+  const benchmark = row.metadata?.benchmark;
+  return benchmark === undefined ? '' : ` (${benchmark})`;
+}
+
+function parseLines<T extends { id: string; metadata?: QuestionMetadata | null }>(
   text: string,
   schema: z.ZodType<T>,
   { name, remedy, complain }: { name: string; remedy: string; complain: Complain },
@@ -100,7 +111,9 @@ function parseLines<T extends { id: string }>(
       const [{ path, message }] = error.issues;
       complain(`${where}: ${path.join('.') || 'row'}: ${message}; ${remedy}.`);
     } else if (earlier)
-      complain(`${where}: expected unique ids, but ${data.id} is also on line ${earlier.line}.`);
+      complain(
+        `${where}: expected unique ids, but ${data.id}${inBenchmark(data)} is also on line ${earlier.line}${inBenchmark(earlier)}.`,
+      );
     else rows.set(data.id, { ...data, line: index + 1 });
   }
   if (isEmpty) complain(`${name}: expected at least one row, but the file is empty; ${remedy}.`);

@@ -1,16 +1,17 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseQuestions } from '../../lib/data/flashrag.js';
+import { formatPassages, parseQuestions } from '../../lib/data/flashrag.js';
 import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand } from './command-line.js';
-import { writeOwnData } from './tiny-world.js';
+import { PASSAGES } from '../training/tiny.js';
+import { linesOf, writeOwnData } from './tiny-world.js';
 import { questionType } from '../../lib/data/question.js';
 
 const root = temporaryFolder();
-const check = (folder: string): ReturnType<typeof runCommand> =>
-  runCommand(['data', 'check', folder]);
+const check = (folder: string, ...options: string[]): ReturnType<typeof runCommand> =>
+  runCommand(['data', 'check', folder, ...options]);
 
 describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
   it('prints what a folder contains and what it can be used for', async () => {
@@ -50,7 +51,14 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
         split: 'test',
         metadata: { graph: [{ ...node, evidence: ['p9'] }] },
       },
-      { id: '2', question: 'Q?', golden_answers: ['x'], split: 'train' },
+      {
+        id: '2',
+        question: 'Q?',
+        golden_answers: ['x'],
+        split: 'train',
+        metadata: { benchmark: 'nq' },
+      },
+      { id: '2', question: 'R?', golden_answers: ['x'], metadata: { benchmark: 'popqa' } },
       ...Array.from({ length: 20 }, (_, i) => ({ id: `bad-${i}`, question: 'Q?' })),
     ];
     writeFileSync(
@@ -63,11 +71,72 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     );
     const { code, stdout } = await check(wrong);
     expect(code).toBe(1);
-    expect(stdout).toContain('22 problems:');
+    expect(stdout).toContain('23 problems:');
     expect(stdout).toMatch(/corpus\.jsonl, line 2: .*unique.*p1/);
-    expect(stdout).toMatch(/questions\.jsonl, line 3: golden_answers/);
-    expect(stdout).toContain('  and 12 more\n');
+    expect(stdout).toMatch(/questions\.jsonl, line 3: .*2 \(popqa\) .* line 2 \(nq\)/);
+    expect(stdout).toMatch(/questions\.jsonl, line 4: golden_answers/);
+    expect(stdout).toContain('  and 13 more\n');
     expect(stdout).toContain('"metadata": {"type": "comparison"}');
+  });
+
+  it('measures coverage by benchmark and type, and lists what no passage answers', async () => {
+    const own = join(root, 'coverage');
+    mkdirSync(own);
+    const rows = [
+      ['q1', 'nq', 'Who directed Red River?', 'Bo Reed'],
+      ['q2', 'nq', 'When was the director of Red River born?', '1904'],
+      ['q3', 'mine', 'Where was Ada Stone born?', 'Paris'],
+      ['q4', 'mine', 'Is Tallinn a capital?', 'yes'],
+    ];
+    const questions = rows.map(([id, benchmark, question, answer]) =>
+      JSON.stringify({
+        id,
+        question,
+        golden_answers: [answer],
+        metadata: { benchmark, type: 'x' },
+      }),
+    );
+    writeFileSync(join(own, 'questions.jsonl'), questions.join('\n'));
+    writeFileSync(join(own, 'corpus.jsonl'), formatPassages(PASSAGES));
+    const out = join(own, 'unanswerable.jsonl');
+    const { code, stdout } = await check(own, '--retriever', 'exact', '--out', out);
+    expect(code).toBe(0);
+    const head = 'stated bm25@1 bm25@3 bm25@10 exact@1 exact@3 exact@10';
+    expect(stdout.replace(/ +/g, ' ')).toContain(`questions ${head}\n`);
+    expect(stdout).toMatch(/^mine x +n = 1 +0\.000 /m);
+    expect(stdout).toMatch(/^nq x +n = 2 +1\.000 +0\.500 /m);
+    expect(stdout).toMatch(/^all +n = 3 +0\.667 /m);
+    expect(stdout).toContain('Not counted: 1 questions answered by yes or no');
+    expect(stdout).toContain('q3: Where was Ada Stone born? (Paris)');
+    expect(linesOf(out)).toMatchObject([{ id: 'q3', golden_answers: ['Paris'] }]);
+    const sampled = await check(own, '--limit', '2');
+    expect(sampled.stderr).toMatch(/^Sample of 2 of 4 questions/m);
+  });
+
+  it('warns of questions in several splits and of repeated ids', async () => {
+    const own = join(root, 'repeated');
+    mkdirSync(own);
+    const write = (split: string, questions: Record<string, string>): void =>
+      writeFileSync(
+        join(own, `${split}.jsonl`),
+        Object.entries(questions)
+          .map(([id, question]) => {
+            const metadata = { benchmark: split === 'dev' ? 'nq' : 'popqa' };
+            return JSON.stringify({ id, question, golden_answers: ['1904'], metadata });
+          })
+          .join('\n'),
+      );
+    write('train', { a1: 'When was the Bo Reed born?', a2: 'When was Cy Hill born?' });
+    write('dev', { a2: 'When was Ada born?' });
+    write('test', { a3: 'when was Bo Reed born', a4: 'When did Bo Reed die?' });
+    writeFileSync(join(own, 'corpus.jsonl'), formatPassages(PASSAGES));
+    const { code, stdout } = await check(own);
+    expect(code).toBe(0);
+    expect(stdout).toContain('2 warnings:');
+    expect(stdout).toMatch(
+      /1 of 2 questions of test are also in train, such as a3 \(a1 in train\)/,
+    );
+    expect(stdout).toMatch(/a2 is the id of 2 questions: popqa train and nq dev/);
   });
 
   it.skipIf(!existsSync(SMALL_WORLD))('finds no problem in the small world', async () => {

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createPassages } from '../../lib/data/question.js';
+import {
+  findAnswerRanks,
+  findStatedAnswers,
+  hasStatableAnswer,
+} from '../../lib/retrieval/coverage.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
+import { normalizeAnswer } from '../../lib/text/normalize.js';
+
+const passages = createPassages({
+  'Red River': 'Red River is a film by Howard Hawks (1948).',
+  'Howard Hawks': 'He was born on May 30, 1896.',
+  Blue: 'A colour.',
+});
+const ask = (question: string, ...goldenAnswers: string[]) => ({ question, goldenAnswers });
+
+describe('findStatedAnswers', () => {
+  it.each([
+    ['the Howard Hawks', true],
+    ['May 30 1896', true],
+    ['red river', true],
+    ['Red Rive', false],
+    ['iver is', false],
+    ['Hawks Howard', false],
+    ['colour', true],
+    ['1948', true],
+    ['The', false],
+    ['no', false],
+  ])('looks for %s in whole normalised words: %s', (answer, expected) => {
+    expect(findStatedAnswers([ask('', answer)], passages)).toEqual([expected]);
+  });
+
+  it('needs one of several answers', () => {
+    expect(findStatedAnswers([ask('', 'x', 'Hawks'), ask('', 'x'), ask('')], passages)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('finds what a search for each answer in each passage finds', () => {
+    const words = fc.array(fc.constantFrom('a', 'b', 'B', 'c,', 'the'), { maxLength: 4 });
+    const texts = fc.array(
+      words.map((parts) => parts.join(' ')),
+      { maxLength: 5 },
+    );
+    fc.assert(
+      fc.property(texts, texts, (answers, contents) => {
+        const expected = answers.map((answer) => {
+          const inner = normalizeAnswer(answer);
+          const isIn = (text: string) => ` ${normalizeAnswer(text)} `.includes(` ${inner} `);
+          return inner !== '' && contents.some(isIn);
+        });
+        const found = findStatedAnswers(
+          answers.map((answer) => ask('', answer)),
+          contents.map((text) => ({ contents: text })),
+        );
+        expect(found).toEqual(expected);
+      }),
+    );
+  });
+});
+
+it('hasStatableAnswer is false for answers that no passage states', () => {
+  expect(['yes', 'No.', 'the', 'Noor'].map((answer) => hasStatableAnswer(ask('', answer)))).toEqual(
+    [false, false, false, true],
+  );
+});
+
+it('findAnswerRanks gives the rank of the first passage with an answer', async () => {
+  const retriever = await createRetriever('bm25', passages);
+  const questions = [
+    ask('Who made Red River?', 'Howard Hawks'),
+    ask('When was the director of Red River born, Hawks?', '1896'),
+    ask('Red River', 'Paris'),
+    ...Array.from({ length: 100 }, () => ask('Blue', 'colour')),
+  ];
+  const batches: number[] = [];
+  const ranks = await findAnswerRanks(retriever, questions, {
+    topK: 2,
+    onBatch: (done) => batches.push(done),
+  });
+  expect(ranks).toEqual([1, 2, Infinity, ...Array<number>(100).fill(1)]);
+  expect(batches.at(-1)).toBe(103);
+  expect(await findAnswerRanks(retriever, questions.slice(1, 2), { topK: 1 })).toEqual([Infinity]);
+});
