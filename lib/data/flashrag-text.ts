@@ -80,7 +80,7 @@ export function splitContents(contents: string): { title: string; text: string }
   return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
 
-/** A question's benchmark in parentheses, if any: the ids of several benchmarks repeat. */
+/** A question's benchmark in parentheses, if any; ids repeat across benchmarks. */
 function inBenchmark(row: { metadata?: QuestionMetadata | null }): string {
   const benchmark = row.metadata?.benchmark;
   return benchmark === undefined ? '' : ` (${benchmark})`;
