@@ -113,5 +113,4 @@ export const adaptersCommand = (): Command =>
     .description('list adapters: base, method, what they were trained on, recorded figures')
     .argument('[folders...]', 'where to look (default: the committed ones, and runs)')
     .option('--json', 'JSON lines instead of the table')
-    .addHelpText('after', '\nExample:\n  npx parallelsearch adapters runs/high-lambda-d')
     .action(runAdapters);

@@ -93,11 +93,7 @@ export async function runAsk(question: string, settings: PolicySpec): Promise<nu
 export function askCommand(): Command {
   const command = new Command('ask')
     .description('ask a question and watch the policy think, search and answer')
-    .argument('<question>', 'the question, in quotes')
-    .addHelpText(
-      'after',
-      '\nExample, with your own passages and a small trained language model:\n  npx parallelsearch ask "Which is taller, Mount Ory or Mount Sel?" --data my-data --model smollm2-parallelsearch',
-    );
+    .argument('<question>', 'the question, in quotes');
   return withPolicyOptions(command).action(async (question: string, settings: PolicySpec) => {
     process.exitCode = await runAsk(question, settings);
   });

@@ -308,15 +308,7 @@ export function evaluateCommand(): Command {
       'answer with the prompt of each and compare with the first, such as search-r1,parallelsearch',
       parseMethods,
     )
-    .option('--page <file>', 'where the comparison of --methods is written', 'compare.html')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ parallelsearch evaluate --data my-data --model my-model --out answers.jsonl
-  Does parallel search pay with a model on your questions?
-  $ parallelsearch evaluate --data my-data --policy chat:https://HOST/v1 --model NAME --methods search-r1,parallelsearch --limit 100 --out answers.jsonl`,
-    );
+    .option('--page <file>', 'where the comparison of --methods is written', 'compare.html');
   return withPolicyOptions(command).action(async (settings: EvaluateSettings) => {
     process.exitCode = await runEvaluate(settings);
   });

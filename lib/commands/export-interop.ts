@@ -133,10 +133,6 @@ export const exportInteropCommands = (): Command[] => [
         .choices(['float32', 'float16'])
         .default('float32'),
     )
-    .addHelpText(
-      'after',
-      '\nExample:\n  npx parallelsearch export hf models/searcher --model smollm2-parallelsearch --dtype float16',
-    )
     .action(runExportHf),
   exportTrainingCommand(
     'verl',

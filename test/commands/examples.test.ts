@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { EXAMPLES } from '../../lib/commands/examples.js';
+import { createProgram } from '../../lib/commands/program.js';
+
+let program: Command;
+beforeAll(async () => {
+  program = await createProgram();
+});
+
+const leaves = (command: Command, path: string[] = []): [string, Command][] =>
+  command.commands.length === 0
+    ? [[path.join(' '), command]]
+    : command.commands.flatMap((child) => leaves(child, [...path, child.name()]));
+
+describe('examples of --help', () => {
+  it('exist for every command and for nothing else', () => {
+    expect(Object.keys(EXAMPLES).sort()).toEqual(
+      leaves(program)
+        .map(([path]) => path)
+        .sort(),
+    );
+  });
+
+  it('parse', async () => {
+    for (const [, command] of leaves(program)) command.exitOverride().action(() => undefined);
+    for (const [path, examples] of Object.entries(EXAMPLES))
+      for (const example of examples) {
+        const words = (example.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+        await program.parseAsync([...path.split(' '), ...words], { from: 'user' });
+      }
+  });
+});
