@@ -82,7 +82,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
 
 /**
  * Trains what is not finished, answers questions where that is asked for, and writes
- * the page. The exit code is 130 after Ctrl-C; the same command then goes on.
+ * the page. The exit code is 130 after Ctrl-C; the same command then resumes.
  */
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit, force } = settings;

@@ -16,7 +16,7 @@ export const partialPath = (path: string): string =>
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
   replaceFile(path, (aside) => writeFile(aside, content, { flush: true }));
 
-/** Writes texts one after the other, such as lines, as one atomic file. */
+/** Writes a sequence of texts, such as lines, as one atomic file. */
 export const writeTextsSafely = (
   path: string,
   texts: Iterable<string> | AsyncIterable<string>,

@@ -77,7 +77,7 @@ export interface CurvesChart {
 const MAX_POINTS = 60;
 
 /**
- * Charts of training curves, without those that have no values.
+ * Charts of training curves, without empty ones.
  * @param maxPoints longer curves are averaged over windows of steps
  */
 export async function curvesHtml(

@@ -216,7 +216,7 @@ function runSides(
   );
 }
 
-/** Questions of several runs, first those that not all runs get right or wrong. */
+/** Questions of several runs, those that runs disagree on first. */
 function questionsHtml(
   runs: readonly ComparedRun[],
   library: ReadonlyMap<string, Question>,

@@ -102,7 +102,7 @@ async function ask(
   }
 }
 
-/** Requests are handled one after the other. */
+/** Requests are handled one at a time. */
 let queue = Promise.resolve();
 addEventListener('message', ({ data }: MessageEvent<WorkerRequest>) => {
   if (data.kind === 'stop') return controller.abort(new DOMException('Stopped.', 'AbortError'));
