@@ -58,7 +58,11 @@ describe('notebook run', () => {
   });
 
   it('continues with the next notebook only with --continue', async () => {
-    const bad = writeCells(inFolder('bad.ipynb'), code(`throw new Error('broken');`));
+    const bad = writeCells(
+      inFolder('bad.ipynb'),
+      code('const one = 1;'),
+      code(`throw new Error('broken ' + one);`),
+    );
     const before = readFileSync(bad, 'utf8');
     const stopped = await run([inFolder('absent.ipynb'), bad], {});
     expect(stopped.exitCode).toBe(1);
@@ -69,13 +73,16 @@ describe('notebook run', () => {
     const all = await run([inFolder('absent.ipynb'), bad], { continue: true });
     expect(all.exitCode).toBe(1);
     expect(all.stderr).toContain(
-      `code cell 1 (cell-1) failed:\n\n    throw new Error('broken');\n`,
+      `code cell 2 (cell-2) failed:\n\n    throw new Error('broken ' + one);\n`,
     );
+    const failure = all.stderr.slice(all.stderr.indexOf('code cell 2 ('));
+    expect(failure).toContain('Error: broken 1');
+    expect(failure).not.toContain('tslab');
     expect(all.stderr).toContain('Notebooks: 0 passed, 2 failed');
-    expect(codeCells(readNotebook(bad))[0].outputs.at(-1)).toMatchObject({
+    expect(codeCells(readNotebook(bad))[1].outputs.at(-1)).toMatchObject({
       output_type: 'error',
       ename: 'Error',
-      evalue: 'broken',
+      evalue: 'broken 1',
     });
   });
 

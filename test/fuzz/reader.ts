@@ -12,7 +12,7 @@ export interface Reader {
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 /** Inputs per test file, shared by its readers. */
-const NUM_INPUTS = isFull ? 50_000 : 2_500;
+const NUM_INPUTS = isFull ? 50_000 : 1_000;
 /**
  * A reader that takes longer hangs. CPU time counts, so that other processes do not slow
  * a reader down.

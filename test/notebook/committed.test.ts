@@ -1,5 +1,5 @@
 /** The notebooks of the repository are valid, formatted, short and without outputs. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as prettier from 'prettier';
@@ -14,6 +14,7 @@ import {
 } from '../../lib/notebook/nbformat.js';
 
 const MAX_LINES = 20;
+const isBuilt = existsSync(fileURLToPath(new URL('../../dist/index.d.ts', import.meta.url)));
 const folder = fileURLToPath(new URL('../../', import.meta.url));
 const files = ['notebooks', 'data/templates', 'data/templates/project'].flatMap((place) =>
   readdirSync(path.join(folder, place))
@@ -99,4 +100,53 @@ describe.each(files)('%s', (name) => {
     const tagged = notebook.cells.filter(({ metadata }) => metadata.tags?.includes('parameters'));
     expect(tagged.length).toBeLessThanOrEqual(1);
   });
+});
+
+/**
+ * The cells of a notebook as one module. Each cell is a block in the block of the one
+ * before it, for a cell may declare a name again.
+ */
+function moduleOf(notebook: Notebook): string {
+  const imports = new Set<string>();
+  const cells = codeCells(notebook).map(({ source }) =>
+    joinLines(source).replace(/^import .*;$/gm, (line) => (imports.add(line), '')),
+  );
+  return `${[...imports].join('\n')}\n${cells.map((cell) => `{${cell}`).join('\n')}${'}'.repeat(cells.length)}`;
+}
+
+it.skipIf(!isBuilt)('the notebooks fit the types of the package (needs dist/)', () => {
+  const modules = new Map(
+    files.map((name) => [
+      path.join(folder, name.replace(/ipynb$/, 'mts')),
+      moduleOf(readNotebook(path.join(folder, name))),
+    ]),
+  );
+  const { options } = ts.convertCompilerOptionsFromJson(
+    {
+      target: 'ES2022',
+      module: 'NodeNext',
+      lib: ['ES2023', 'DOM'],
+      types: ['node'],
+      strict: true,
+      skipLibCheck: true,
+      noEmit: true,
+    },
+    folder,
+  );
+  const host = ts.createCompilerHost(options);
+  const { readFile, fileExists, getSourceFile } = host;
+  host.readFile = (file) => modules.get(file) ?? readFile(file);
+  host.fileExists = (file) => modules.has(file) || fileExists(file);
+  host.getSourceFile = (file, version, ...rest) => {
+    const text = modules.get(file);
+    return text === undefined
+      ? getSourceFile(file, version, ...rest)
+      : ts.createSourceFile(file, text, version);
+  };
+  const program = ts.createProgram([...modules.keys()], options, host);
+  const complaints = [...modules.keys()].flatMap((file) => {
+    const source = program.getSourceFile(file);
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
+  });
+  expect(ts.formatDiagnostics(complaints, host)).toBe('');
 });

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
-import { NotebookError, runNotebook } from '../../lib/notebook/runner.js';
+import { runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, writeCells } from './notebooks.js';
 
@@ -12,19 +12,6 @@ vi.setConfig({ testTimeout: 180_000 });
 const folder = temporaryFolder();
 
 const silent = (): void => undefined;
-
-/** The error of cells that must fail; nothing is written. */
-async function runFailing(name: string, ...sources: string[]): Promise<NotebookError> {
-  const file = writeCells(
-    path.join(folder, `${name}.ipynb`),
-    ...sources.map((source) => code(source)),
-  );
-  const output = path.join(folder, `${name}.out.ipynb`);
-  const failure = await runNotebook(file, { output, log: silent }).catch((error: unknown) => error);
-  expect(existsSync(output)).toBe(false);
-  expect(failure).toBeInstanceOf(NotebookError);
-  return failure as NotebookError;
-}
 
 describe('a notebook without errors', () => {
   it('is written with its outputs in nbformat 4.5', async () => {
@@ -104,19 +91,6 @@ console.log(readFileSync(file, 'utf8'), Math.random());`),
 });
 
 describe('a notebook that fails', () => {
-  it('names the cell, its source and the error', async () => {
-    const source = `throw new Error('no ' + one);`;
-    const { reason, cell, errorText, message } = await runFailing(
-      'throws',
-      'const one = 1;',
-      source,
-    );
-    expect([reason, cell]).toEqual(['error', { number: 2, id: 'cell-2', source }]);
-    expect(errorText).toContain('Error: no 1');
-    expect(errorText).not.toContain('tslab');
-    expect(message).toContain(`    ${source}`);
-  });
-
   it('continues with keepGoing, marks failed cells, and ends with the kernel', async () => {
     const file = writeCells(
       path.join(folder, 'goes-on.ipynb'),
