@@ -133,15 +133,17 @@ it.skipIf(!isBuilt)('the notebooks fit the types of the package (needs dist/)', 
     },
     folder,
   );
-  const host = ts.createCompilerHost(options);
-  const { readFile, fileExists, getSourceFile } = host;
-  host.readFile = (file) => modules.get(file) ?? readFile(file);
-  host.fileExists = (file) => modules.has(file) || fileExists(file);
-  host.getSourceFile = (file, version, ...rest) => {
-    const text = modules.get(file);
-    return text === undefined
-      ? getSourceFile(file, version, ...rest)
-      : ts.createSourceFile(file, text, version);
+  const disk = ts.createCompilerHost(options);
+  const host: ts.CompilerHost = {
+    ...disk,
+    readFile: (file) => modules.get(file) ?? disk.readFile(file),
+    fileExists: (file) => modules.has(file) || disk.fileExists(file),
+    getSourceFile: (file, version, ...rest) => {
+      const text = modules.get(file);
+      return text === undefined
+        ? disk.getSourceFile(file, version, ...rest)
+        : ts.createSourceFile(file, text, version);
+    },
   };
   const program = ts.createProgram([...modules.keys()], options, host);
   const complaints = [...modules.keys()].flatMap((file) => {

@@ -86,9 +86,9 @@ describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
   });
 
   it('are found by name from the repository’s notebooks', () => {
-    const { resolve } = createRequire(packagePath('notebooks', 'own.ipynb'));
+    const found = createRequire(packagePath('notebooks', 'own.ipynb'));
     for (const [name, file] of ENTRIES)
-      expect(resolve(name)).toBe(packagePath(file.replace('../', '')));
+      expect(found.resolve(name)).toBe(packagePath(file.replace('../', '')));
   });
 
   it('are found by tslab by name and by path as the same module', async () => {
