@@ -1,8 +1,9 @@
-/** The command line as a user calls it: a process of its own. */
+/** The command line as a user calls it, in this process or in one of its own. */
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { vi } from 'vitest';
+import { createProgram } from '../../lib/commands/program.js';
 import { packagePath } from '../../lib/io/paths.js';
 
 const CLI = packagePath('dist', 'cli.js');
@@ -21,12 +22,59 @@ export const startCommand = (
 ): ChildProcessWithoutNullStreams =>
   spawn(process.execPath, [CLI, ...args], { cwd, env: { ...process.env, DEBUG: '', ...env } });
 
-/** Runs `parallelsearch ARGS` to its end. */
-export async function runCommand(
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** What `process.exit` throws in a command that runs in this process. */
+class Exit extends Error {}
+
+/**
+ * Runs `parallelsearch ARGS` to its end in this process, which spares the second in which
+ * another one loads. One at a time.
+ */
+export async function runCommand(args: readonly string[], cwd = '.'): Promise<Ended> {
+  const [home, exitCode] = [process.cwd(), process.exitCode];
+  const ended = { code: 0, stdout: '', stderr: '' };
+  const spies = [
+    ...(['stdout', 'stderr'] as const).map((name) =>
+      vi.spyOn(process[name], 'write').mockImplementation((text) => {
+        ended[name] += typeof text === 'string' ? text : Buffer.from(text).toString();
+        return true;
+      }),
+    ),
+    vi.spyOn(process, 'exit').mockImplementation((code) => {
+      ended.code = Number(code ?? 0);
+      throw new Exit();
+    }),
+  ];
+  process.exitCode = undefined;
+  process.chdir(cwd);
+  try {
+    const program = await createProgram(args[0]);
+    await program.parseAsync(args, { from: 'user' });
+    ended.code = Number(process.exitCode ?? 0);
+  } catch (error) {
+    if (!(error instanceof Exit)) {
+      ended.code = 1;
+      ended.stderr += `${(error as Error).message}\n`;
+    }
+  } finally {
+    process.chdir(home);
+    process.exitCode = exitCode;
+    for (const spy of spies) spy.mockRestore();
+  }
+  return ended;
+}
+
+/** Runs `parallelsearch ARGS` in a process of its own to its end. */
+export async function runProcess(
   args: readonly string[],
   cwd?: string,
   env?: object,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
+): Promise<Ended> {
   const child = startCommand(args, cwd, env);
   const [stdout, stderr] = [child.stdout, child.stderr].map((stream) => {
     const chunks: Buffer[] = [];

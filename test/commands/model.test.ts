@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runCommand } from './command-line.js';
+import { isBuilt, runProcess } from './command-line.js';
 
 const root = temporaryFolder();
 
@@ -33,8 +33,8 @@ else
 fi`;
 
 describe.skipIf(!isBuilt)('model (needs dist/)', () => {
-  const model = (env: object, ...args: string[]): ReturnType<typeof runCommand> =>
-    runCommand(['model', 'all-minilm-l6-v2', ...args], root, env);
+  const model = (env: object, ...args: string[]): ReturnType<typeof runProcess> =>
+    runProcess(['model', 'all-minilm-l6-v2', ...args], root, env);
 
   it('makes a folder with source, licence and checksums, keeps it when whole, and says when it is damaged', async () => {
     const env = fakePython('working', WORKING);

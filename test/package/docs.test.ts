@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { METRICS } from '../../lib/evaluation/metrics.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { isBuilt, runCommand } from '../commands/command-line.js';
+import { isBuilt, runProcess } from '../commands/command-line.js';
 
 const read = (...parts: string[]): string => readFileSync(packagePath(...parts), 'utf8');
 const PAGES = [
@@ -75,7 +75,7 @@ describe('the glossaries', () => {
 describe.skipIf(!isBuilt)('the commands (needs dist/)', () => {
   /** Commands in a command's help, in all groups. */
   const commandsIn = async (...command: string[]): Promise<string[]> => {
-    const { stdout } = await runCommand([...command, '--help']);
+    const { stdout } = await runProcess([...command, '--help']);
     const [, list = ''] = stdout.split(/ +display help for command\n/);
     return [...list.matchAll(/^ {2}([a-z][a-z-]+)/gm)].map(([, name]) =>
       [...command, name].join(' '),
@@ -88,7 +88,7 @@ describe.skipIf(!isBuilt)('the commands (needs dist/)', () => {
       commandsIn(),
       ...groups.map((group) => commandsIn(group)),
     ]);
-    const { stdout } = await runCommand(['--help']);
+    const { stdout } = await runProcess(['--help']);
     const help = stdout.replace(/\s+/g, ' ');
     const isOwn = (name: string): boolean => !/help$|^export reports$/.test(name);
     const below = parts.flat().filter(isOwn);

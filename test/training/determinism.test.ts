@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isBuilt, runCommand } from '../commands/command-line.js';
+import { isBuilt, runProcess } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from './tiny.js';
@@ -36,7 +36,7 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
       '--backend',
       'wasm',
     ];
-    const { code, stderr } = await runCommand(['train', ...asked, '--out', out], root);
+    const { code, stderr } = await runProcess(['train', ...asked, '--out', out], root);
     expect(code, stderr).toBe(0);
     const bytes = ['adapter/adapter_model.safetensors', 'trajectories.jsonl'].map((name) =>
       readFileSync(join(root, out, name)),
