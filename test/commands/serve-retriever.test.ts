@@ -7,7 +7,7 @@ import { formatPassages } from '../../lib/data/flashrag-text.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import { temporaryFolder } from '../folder.js';
 import { FILMS } from '../retrieval/passages.js';
-import { isBuilt, runCommand, startCommand } from './command-line.js';
+import { isBuilt, runProcess, startCommand } from './command-line.js';
 
 const root = temporaryFolder();
 
@@ -42,7 +42,7 @@ describe.skipIf(!isBuilt)('serve-retriever (needs dist/)', () => {
   });
 
   it('needs a token on a public address', async () => {
-    const { code, stderr } = await runCommand([...args, '--host', '0.0.0.0'], undefined, {
+    const { code, stderr } = await runProcess([...args, '--host', '0.0.0.0'], undefined, {
       RETRIEVAL_TOKEN: '',
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining('token')]);
