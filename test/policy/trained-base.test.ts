@@ -73,7 +73,7 @@ it('says what it needs without Python, and what works without it', async () => {
 it('makes the base once: the model with the warm-up merged into it', async () => {
   const [base, trained] = await prepare('bin');
   expect([basename(base), trained]).toEqual(['tiny-warm-up', adapter]);
-  expect(lines.join('\n')).toMatch(/tiny-searcher: a test\.\n.*made once in .*about 30 s/);
+  expect(lines.join('\n')).toMatch(/tiny-searcher: a test\.\n.*made once in .*about 40 s/);
   expect(readFileSync(join(MODELS, 'tiny', 'SOURCE.md'), 'utf8')).toContain('Apache-2.0');
 
   const merged = await loadLocalPolicy(base);
