@@ -45,9 +45,16 @@ interface MatMulArguments {
 const MAT_MUL = 'BatchMatMul';
 
 /**
- * Multiplies two matrices by TensorFlow's `MatMul`. tfjs-node uses `BatchMatMulV2` for
- * all products, which oneDNN prepares anew at every call: 0.2 ms, more than a product of
- * few rows.
+ * The largest inner dimension multiplied by `MatMul`. Beyond it, oneDNN's kernel for
+ * AVX-512 points the stack into a heap block, which any signal (Ctrl-C, a resized window)
+ * then overwrites (oneDNN issue 4845; in libtensorflow 2.15 and 2.18).
+ */
+const MAX_SAFE_INNER = 84;
+
+/**
+ * Multiplies two matrices by TensorFlow's `MatMul` where that is safe. tfjs-node uses
+ * `BatchMatMulV2` for all products, which oneDNN prepares anew at every call: 0.2 ms,
+ * more than a product of few rows.
  */
 function replaceMatMul(): void {
   const original = tf.getKernel(MAT_MUL, 'tensorflow').kernelFunc as unknown as typeof multiply;
@@ -55,7 +62,8 @@ function replaceMatMul(): void {
     const { inputs, attrs, backend } = args;
     const { a, b } = inputs;
     const isPlain = [a, b].every(({ shape, dtype }) => shape.length === 2 && dtype === 'float32');
-    if (!isPlain) return original(args);
+    const inner = a.shape[attrs.transposeA ? 0 : 1];
+    if (!isPlain || inner > MAX_SAFE_INNER) return original(args);
     const type = backend.binding.TF_ATTR_BOOL;
     const attributes = [
       typeAttribute('float32', backend),
