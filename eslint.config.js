@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config(
   {
     ignores: [
-      'docs/api/',
+      'api/',
       'dist/',
       'node_modules/',
       'runs/',
