@@ -79,7 +79,14 @@ function refusal(error: unknown): { message: string; param?: string; code?: stri
 }
 
 /** Parameters that some servers or models refuse; answers are then their own defaults. */
-const OPTIONAL_PARAMS = ['temperature', 'top_p', 'stop', 'seed', 'parallel_tool_calls'];
+const OPTIONAL_PARAMS = [
+  'temperature',
+  'top_p',
+  'stop',
+  'seed',
+  'parallel_tool_calls',
+  'tool_choice',
+];
 
 /** What a server takes, found by one request. */
 interface Abilities {
@@ -183,17 +190,19 @@ export async function openChatPolicy(
 
   await probe(abilities, {
     isRequired: options.promptForm === 'tools',
-    send: () =>
-      post(
-        createBody([{ role: 'user', content: 'Say yes.' }], {
-          temperature: 0,
-          topP: 1,
-          maxNewTokens: 16,
-          stop: abilities.hasTools ? [] : ['</search>'],
-          tools: abilities.hasTools ? [searchTool({ splitQueries: true })] : [],
-          parallelToolCalls: true,
-        }),
-      ),
+    send: () => {
+      const { hasTools, dropped } = abilities;
+      const body = createBody(PROBE, {
+        temperature: 0,
+        topP: 1,
+        maxNewTokens: 256,
+        stop: hasTools ? [] : ['</search>'],
+        tools: hasTools ? [searchTool({ splitQueries: true })] : [],
+        parallelToolCalls: true,
+      });
+      const mustCall = hasTools && !dropped.has('tool_choice');
+      return post({ ...body, ...(mustCall && { tool_choice: 'required' }) });
+    },
   });
 
   const limit = pLimit(maxConcurrency);
@@ -214,7 +223,8 @@ export async function openChatPolicy(
 
   const { hasTools, dropped } = abilities;
   const form = hasTools ? 'with tool calls' : 'with tags in messages';
-  const ignored = dropped.size > 0 ? `; it refuses ${[...dropped].join(', ')}` : '';
+  const refused = [...dropped].filter((name) => name !== 'tool_choice');
+  const ignored = refused.length > 0 ? `; it refuses ${refused.join(', ')}` : '';
   return {
     name: model,
     promptForm: hasTools ? 'tools' : 'chat',
@@ -224,14 +234,22 @@ export async function openChatPolicy(
   };
 }
 
-/** Sends a request until the server takes its form. */
+const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
+
+/**
+ * Sends a request until the server takes its form. A server that takes tools but makes no
+ * call where one is required ignores them.
+ */
 async function probe(
   abilities: Abilities,
-  { send, isRequired }: { send: () => Promise<unknown>; isRequired: boolean },
+  { send, isRequired }: { send: () => Promise<RawReply>; isRequired: boolean },
 ): Promise<void> {
-  for (let numTries = 0; numTries < 2 + OPTIONAL_PARAMS.length; numTries++) {
+  for (let numTries = 0; numTries < 3 + OPTIONAL_PARAMS.length; numTries++) {
     try {
-      await send();
+      const { message, finish_reason: finish } = await send();
+      const isIgnored = !message.tool_calls?.length && finish !== 'length';
+      if (isIgnored && !isRequired && !abilities.dropped.has('tool_choice'))
+        abilities.hasTools = false;
       return;
     } catch (error) {
       const refused = refusal(error);

@@ -56,7 +56,7 @@ function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: 
 
 /**
  * @param reply the model's message, or a response in place of it; the client's probe is
- * answered with `yes` unless `seesProbe`
+ * answered with a call unless `seesProbe`
  */
 export async function startChatStandIn(
   reply: (request: ChatRequest) => AssistantMessage | Response | Promise<AssistantMessage>,
@@ -70,8 +70,8 @@ export async function startChatStandIn(
     if (request.method === 'GET') return Response.json({ data: [{ id: model }] });
     const body = (await json(request as never)) as ChatRequest;
     requests.push(body);
-    const isProbe = !seesProbe && body.messages[0].content === 'Say yes.';
-    const answer = isProbe ? say('yes') : await reply(body);
+    const isProbe = !seesProbe && body.messages[0].content === 'Search for the capital of France.';
+    const answer = isProbe ? call({ query: 'capital' }) : await reply(body);
     if (answer instanceof Response) return answer;
     if (body.stream) return streamOf(answer, usage);
     return Response.json({

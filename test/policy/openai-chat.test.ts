@@ -75,6 +75,24 @@ describe('openChatPolicy', () => {
     await expect(open({ promptForm: 'tools' })).rejects.toThrow('enable-auto-tool-choice');
   });
 
+  it('writes tags where the server takes tools but ignores them', async () => {
+    await start(() => say('Paris'), { seesProbe: true });
+    expect((await open()).promptForm).toBe('chat');
+    expect(server.requests[0]).toMatchObject({ tool_choice: 'required' });
+    expect((await open({ promptForm: 'tools' })).promptForm).toBe('tools');
+  });
+
+  it('does not require a call of a server that refuses to', async () => {
+    await start(
+      (request) =>
+        'tool_choice' in request
+          ? refuse(400, { param: 'tool_choice', message: 'Unsupported.' })
+          : say('Paris'),
+      { seesProbe: true },
+    );
+    expect((await open()).promptForm).toBe('tools');
+  });
+
   it('leaves out parameters that the model refuses', async () => {
     await start(
       (request) => {
@@ -82,7 +100,7 @@ describe('openChatPolicy', () => {
           return refuse(400, { param: 'max_tokens', message: 'Use max_completion_tokens.' });
         if ('temperature' in request)
           return refuse(400, { param: 'temperature', message: 'Unsupported value.' });
-        return say('yes');
+        return call({ query: 'a' });
       },
       { seesProbe: true },
     );
