@@ -153,6 +153,12 @@ export const convertCommand = (): Command =>
         .choices(PROMPT_FORMS)
         .default('chat'),
     )
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ parallelsearch data convert hotpot_train_v1.1.json hotpot_dev_distractor_v1.json --out my-data`,
+    )
     .action(async (sources: string[], settings: ConvertSettings) => {
       await runConvert(sources, settings);
     });

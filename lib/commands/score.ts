@@ -130,11 +130,21 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
 export function scoreCommand(): Command {
   return new Command('score')
     .description('score recorded transcripts with the rewards of Eq. 3 to 7')
-    .argument('<files...>', 'JSONL files of trajectories or transcripts; - is standard input')
+    .argument(
+      '<files...>',
+      'JSONL files of trajectories, transcripts or OpenAI messages (see docs/data.md); - is standard input',
+    )
     .addOption(
       new Option('--preset <name>', 'reward options').choices(REWARD_PRESET_NAMES).default('paper'),
     )
     .option('--json', 'JSON Lines instead of the table')
+    .addHelpText(
+      'after',
+      `
+Example of a line, and its score:
+  {"id": "q1", "golden_answers": ["Bo Reed"], "messages": [{"role": "user", "content": "..."}, ...]}
+  $ parallelsearch score conversations.jsonl`,
+    )
     .action(async (files: string[], settings: ScoreSettings) => {
       process.exitCode = await runScore(files, settings);
     });

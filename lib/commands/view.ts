@@ -64,7 +64,7 @@ export function viewCommand(): Command {
     .description('view recorded trajectories: writes one HTML file to filter, search and compare')
     .argument(
       '<files...>',
-      'JSONL files of trajectories or transcripts, or METHOD=FILE; - reads standard input',
+      'JSONL files of trajectories, transcripts or OpenAI messages (see docs/data.md), or METHOD=FILE; - reads standard input',
     )
     .option('--out <file>', 'output file', 'trajectories.html')
     .option('--title <text>', 'page title', 'Trajectories')
@@ -77,6 +77,12 @@ export function viewCommand(): Command {
       new Option('--preset <name>', 'reward preset for lines without recorded rewards')
         .choices(REWARD_PRESET_NAMES)
         .default('paper'),
+    )
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ parallelsearch view mine=conversations.jsonl base=trajectories.jsonl --questions my-data/questions.jsonl`,
     )
     .action(async (files: string[], settings: ViewSettings) => {
       process.exitCode = await runView(files, settings);

@@ -111,6 +111,9 @@ export type LineOutcome<T> = { value: T } | { complaint: string };
 /** The longest line that is read, in characters. */
 export const MAX_LINE_LENGTH = 50_000_000;
 
+/** How much of a line a complaint shows, in characters. */
+const SHOWN_LENGTH = 100;
+
 /**
  * The lines of a stream, split at line feeds only (JSON may contain U+2028). The text of
  * a line longer than {@link MAX_LINE_LENGTH} is cut off.
@@ -160,7 +163,8 @@ export async function* streamJsonLines<T>(
       try {
         yield { value: parse(JSON.parse(text)) };
       } catch (error) {
-        yield { complaint: `${name}:${number}: ${(error as Error).message}` };
+        const line = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+        yield { complaint: `${name}:${number}: ${(error as Error).message} In: ${line}` };
       }
     }
   } catch (error) {

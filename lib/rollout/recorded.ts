@@ -1,12 +1,13 @@
 /**
- * Reads recorded trajectories, one JSON object each, in two layouts: this project's
- * `trajectories.jsonl`, and plain transcripts (`id`, `question`, `golden_answers`,
- * `response`).
+ * Reads recorded trajectories, one JSON object each, in three layouts: this project's
+ * `trajectories.jsonl`, plain transcripts (`id`, `question`, `golden_answers`,
+ * `response`), and conversations with OpenAI's `messages` in place of `response`.
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
+import { messagesSchema, splitConversation } from './conversation.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
 const idSchema = z.union([z.string(), z.number()]).transform(String);
@@ -25,7 +26,7 @@ const typeFields = {
   shape: questionTypeSchema.nullish(),
 };
 
-/** Fields with the same names in both layouts. */
+/** Fields with the same names in all layouts. */
 const sharedFields = {
   ...typeFields,
   question: optional(z.string()),
@@ -72,15 +73,17 @@ export const trajectorySchema = z.object({
 });
 type Line = z.infer<typeof trajectorySchema>;
 
-const transcriptSchema = z
-  .object({
-    ...sharedFields,
-    id: idSchema,
-    golden_answers: z.array(z.string()),
-    prompt: optional(z.string()),
-    response: z.string(),
-    stop_reason: optional(z.string()),
-  })
+/** Fields of transcripts and conversations. */
+const recordingFields = {
+  ...sharedFields,
+  id: idSchema,
+  golden_answers: z.array(z.string()),
+  stop_reason: optional(z.string()),
+};
+
+/** A response with the paper's tags. */
+export const transcriptSchema = z
+  .object({ ...recordingFields, prompt: optional(z.string()), response: z.string() })
   .transform(({ id, golden_answers, prompt, response, stop_reason, ...line }) => {
     const segments = splitTranscript(response);
     return {
@@ -92,6 +95,28 @@ const transcriptSchema = z
       ambiguous: ambiguity(segments) ?? undefined,
     };
   });
+
+/** A conversation with a model that calls a search function, or writes the tags. */
+export const conversationSchema = z
+  .object({ ...recordingFields, messages: messagesSchema })
+  .transform(({ id, golden_answers, messages, stop_reason, question, ...line }) => {
+    const conversation = splitConversation(messages);
+    return {
+      ...line,
+      questionId: id,
+      goldenAnswers: golden_answers,
+      question: question ?? conversation.question,
+      segments: conversation.segments,
+      finish: stop_reason,
+    };
+  });
+
+/** The layout of a line by the field that only it has. */
+const LAYOUTS = {
+  segments: trajectorySchema,
+  response: transcriptSchema,
+  messages: conversationSchema,
+};
 
 function toTrajectory(
   line: Partial<Line> & Pick<Line, 'questionId' | 'goldenAnswers' | 'segments'>,
@@ -125,7 +150,7 @@ function toTrajectory(
 export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 
 /**
- * Reads a JSON value of either layout, without token ids and log-probabilities. The
+ * Reads a JSON value of any layout, without token ids and log-probabilities. The
  * question type is the recorded one, else computed from the graph, else derived from the
  * benchmark's type.
  * @throws Error naming the field that is missing or wrong
@@ -133,12 +158,12 @@ export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 export function parseTrajectory(value: unknown): Trajectory {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('Expected a JSON object.');
-  if (!('segments' in value || 'response' in value))
+  const layout = Object.entries(LAYOUTS).find(([field]) => field in value);
+  if (!layout)
     throw new Error(
-      'Expected segments (a trajectory) or response (a transcript), but got neither.',
+      'Expected segments (a trajectory), response (a transcript) or messages (a conversation), but got none of them.',
     );
-  const schema = 'segments' in value ? trajectorySchema : transcriptSchema;
-  const parsed = schema.safeParse(value);
+  const parsed = layout[1].safeParse(value);
   if (!parsed.success) {
     const [{ path, message }] = parsed.error.issues;
     throw new Error(`${path.join('.')}: ${message}`);

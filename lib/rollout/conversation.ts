@@ -1,0 +1,151 @@
+/**
+ * Recorded chat messages in OpenAI's form as segments. One search turn is all tool calls
+ * of one assistant message, or a search in the paper's tags.
+ */
+import { z } from 'zod';
+import {
+  printTagMessage,
+  printToolMessage,
+  readToolCall,
+  type ToolCall,
+} from '../text/messages.js';
+import type { TextSegment } from '../text/response.js';
+import { nextAction, oneLine } from '../text/tags.js';
+
+/** Text, or parts of which those with text count. */
+const contentSchema = z
+  .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
+  .transform((content) =>
+    typeof content === 'string' ? content : content.map(({ text = '' }) => text).join('\n'),
+  );
+
+const callSchema = z.object({
+  id: z.string().optional(),
+  function: z.object({
+    name: z.string(),
+    /** JSON that the model wrote, or its value. */
+    arguments: z.union([z.string(), z.record(z.string(), z.unknown())]),
+  }),
+});
+
+const messageSchema = z.discriminatedUnion('role', [
+  z.object({ role: z.enum(['system', 'developer', 'user']), content: contentSchema }),
+  z.object({
+    role: z.literal('assistant'),
+    content: contentSchema.nullish(),
+    reasoning_content: z.string().nullish(),
+    tool_calls: z.array(callSchema).nullish(),
+  }),
+  z.object({
+    role: z.literal('tool'),
+    tool_call_id: z.string().optional(),
+    content: contentSchema,
+  }),
+]);
+
+/** The first message is the prompt, or its beginning. */
+export const messagesSchema = z.array(messageSchema).min(1);
+
+type RecordedMessage = z.infer<typeof messageSchema>;
+type AssistantReply = Extract<RecordedMessage, { role: 'assistant' }>;
+
+/** A call; a tool with another name that searches counts as `search`. */
+function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): ToolCall {
+  const name = /search|retriev/i.test(called.name) ? 'search' : called.name;
+  const json =
+    typeof called.arguments === 'string' ? called.arguments : JSON.stringify(called.arguments);
+  return { id, type: 'function', function: { name, arguments: json } };
+}
+
+/** Text in a block of information: tags are escaped, lines are kept. */
+const inOneBlock = (texts: readonly string[]): string =>
+  `<information>${texts
+    .flatMap((text) => text.split('\n').map(oneLine))
+    .filter(Boolean)
+    .join('\n')}</information>`;
+
+const INFORMATION = /^\s*<information>([\s\S]*)<\/information>\s*$/;
+
+/**
+ * The segments of a conversation and its question, the last user message before the
+ * first of the assistant. If any message calls a tool, one without calls is the answer;
+ * the results of a message's calls are one block of information in the calls' order.
+ * @throws Error naming a tool message that answers no call
+ */
+export function splitConversation(messages: readonly RecordedMessage[]): {
+  question: string;
+  segments: TextSegment[];
+} {
+  const replies = messages.filter(({ role }) => role === 'assistant') as AssistantReply[];
+  const hasTags =
+    replies.every(({ tool_calls }) => !tool_calls?.length) &&
+    replies.some(({ content }) => nextAction(content ?? '').kind !== 'invalid');
+  const segments: TextSegment[] = [];
+  let question = '';
+  let calls: ToolCall[] = [];
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i];
+    if (message.role === 'assistant') {
+      calls = (message.tool_calls ?? []).map(toToolCall);
+      segments.push({ kind: 'policy', text: printReply(message, { calls, hasTags }) });
+    } else if (message.role === 'tool') {
+      const start = i;
+      while (messages[i + 1]?.role === 'tool') i++;
+      const texts = orderResults(messages.slice(start, i + 1), calls, start);
+      const isSearch = calls.some((call) => readToolCall(call) !== null);
+      segments.push(
+        isSearch
+          ? { kind: 'information', text: inOneBlock(texts) }
+          : { kind: 'notice', text: `\n${texts.map(oneLine).join('\n')}\n` },
+      );
+      calls = [];
+    } else if (segments.some(({ kind }) => kind === 'policy')) {
+      const information = INFORMATION.exec(message.content)?.[1];
+      segments.push(
+        information === undefined
+          ? { kind: 'notice', text: `\n${oneLine(message.content)}\n` }
+          : { kind: 'information', text: inOneBlock([information]) },
+      );
+    } else {
+      if (message.role === 'user') question = message.content;
+      segments.push({ kind: 'prompt', text: message.content });
+    }
+  }
+  return { question, segments };
+}
+
+function printReply(
+  { content, reasoning_content }: AssistantReply,
+  { calls, hasTags }: { calls: readonly ToolCall[]; hasTags: boolean },
+): string {
+  const text = content ?? '';
+  if (hasTags && !reasoning_content) return text;
+  const message = {
+    role: 'assistant' as const,
+    content: text,
+    ...(reasoning_content && { reasoning_content }),
+    ...(calls.length > 0 && { tool_calls: [...calls] }),
+  };
+  return hasTags ? printTagMessage(message) : printToolMessage(message, { splitQueries: true });
+}
+
+/** The contents of tool messages in the order of the calls. */
+function orderResults(
+  results: readonly RecordedMessage[],
+  calls: readonly ToolCall[],
+  start: number,
+): string[] {
+  const ids = calls.map(({ id }) => id);
+  const indices = results.map((message, i) => {
+    if (message.role !== 'tool' || message.tool_call_id === undefined) return i;
+    const index = ids.indexOf(message.tool_call_id);
+    if (index >= 0) return index;
+    throw new Error(
+      `messages.${start + i}.tool_call_id: expected the id of a call in the assistant's message before, but got ${JSON.stringify(message.tool_call_id)}`,
+    );
+  });
+  return results
+    .map((message, i) => ({ text: message.content ?? '', index: indices[i] }))
+    .sort((a, b) => a.index - b.index)
+    .map(({ text }) => text);
+}
