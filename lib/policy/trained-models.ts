@@ -9,7 +9,7 @@ import { createRegistry } from '../registry.js';
 import { MODEL_PACKAGES } from './model-packages.js';
 
 /** Where models are made. */
-export const MODELS = process.env.PARALLELSEARCH_MODELS ?? outputPath('models');
+export const modelsFolder = (): string => process.env.PARALLELSEARCH_MODELS ?? outputPath('models');
 /** Adapters of the experiment with a language model. */
 export const REAL_MODEL = packagePath('data', 'real-model');
 
@@ -38,7 +38,8 @@ export const TRAINED_MODELS = createRegistry<TrainedModel>('trained model', [
 ]);
 
 /** The folder of a model with its warm-up merged into it. */
-export const warmedUpFolder = (model: string): string => join(MODELS, `${basename(model)}-warm-up`);
+export const warmedUpFolder = (model: string): string =>
+  join(modelsFolder(), `${basename(model)}-warm-up`);
 
 /** The command or option that makes a base model of this project, if it is one. */
 export function howToMake(name: string): string | undefined {

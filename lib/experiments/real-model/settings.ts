@@ -9,7 +9,7 @@ import type { Question } from '../../data/flashrag.js';
 import { splitContents } from '../../data/flashrag-text.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
-import { MODELS, REAL_MODEL, warmedUpFolder } from '../../policy/trained-models.js';
+import { modelsFolder, REAL_MODEL, warmedUpFolder } from '../../policy/trained-models.js';
 import {
   mergeOverrides,
   parseTrainConfig,
@@ -28,7 +28,8 @@ import { readFolder } from '../../data/formats/read.js';
 /**
  * SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`.
  */
-export const MODEL = process.env.PARALLELSEARCH_MODEL ?? join(MODELS, 'smollm2-135m-instruct');
+export const MODEL =
+  process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
 /** Adapters; those of another model belong into another folder. */

@@ -5,18 +5,13 @@ import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { MODEL_PACKAGES } from '../../lib/policy/model-packages.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { prepareTrainedModel } from '../../lib/policy/trained-base.js';
-import { MODELS, TRAINED_MODELS } from '../../lib/policy/trained-models.js';
+import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { writeTinyAdapter, writeTinyModel } from '../training/tiny-adapter.js';
 
 const root = temporaryFolder();
-await vi.hoisted(async () => {
-  const { mkdtempSync } = await import('node:fs');
-  const { tmpdir } = await import('node:os');
-  process.env.PARALLELSEARCH_MODELS = mkdtempSync(`${tmpdir()}/parallelsearch-test-models-`);
-});
 const [model, warmUp, adapter] = ['tiny', 'warm-up', 'adapter'].map((name) => join(root, name));
 const PYTHON = `#!/bin/sh
 if [ "$2 $3" = "pip --version" ]; then exit 0; fi
@@ -62,6 +57,7 @@ const prepare = (path: string): Promise<[string, string]> => {
     'PATH',
     [join(root, path), ...(path === 'bin' ? [process.env.PATH!] : [])].join(delimiter),
   );
+  vi.stubEnv('PARALLELSEARCH_MODELS', join(root, 'models'));
   const { signal } = new AbortController();
   return prepareTrainedModel('tiny-searcher', { log: (line) => lines.push(line), signal });
 };
@@ -74,7 +70,7 @@ it('makes the base once: the model with the warm-up merged into it', async () =>
   const [base, trained] = await prepare('bin');
   expect([basename(base), trained]).toEqual(['tiny-warm-up', adapter]);
   expect(lines.join('\n')).toMatch(/tiny-searcher: a test\.\n.*made once in .*about 40 s/);
-  expect(readFileSync(join(MODELS, 'tiny', 'SOURCE.md'), 'utf8')).toContain('Apache-2.0');
+  expect(readFileSync(join(root, 'models', 'tiny', 'SOURCE.md'), 'utf8')).toContain('Apache-2.0');
 
   const merged = await loadLocalPolicy(base);
   const apart = await loadLocalPolicy(model, { adapter: warmUp });
