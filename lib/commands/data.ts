@@ -256,11 +256,11 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
     );
     if (statable.length < sample.length)
       print(
-        `Not counted: ${count(sample.length - statable.length)} questions answered by yes or no`,
+        `Not counted, because they are answered by yes or no: ${count(sample.length - statable.length)}`,
       );
     const unanswerable = stated ? statable.filter((_, i) => !stated[i]) : [];
     if (unanswerable.length > 0)
-      print(`\n${count(unanswerable.length)} questions whose answer no passage states:`);
+      print(`\nQuestions whose answer no passage states: ${count(unanswerable.length)}`);
     printSome(
       unanswerable.map(
         ({ id, question, goldenAnswers }) => `${id}: ${question} (${goldenAnswers.join(' | ')})`,
@@ -274,7 +274,7 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
     complain(`${folder}: expected questions and passages to compare for ${out}.`);
 
   const warnings = repeatWarnings(questions);
-  if (warnings.length > 0) print(`\n${count(warnings.length)} warnings:`);
+  if (warnings.length > 0) print(`\nWarnings: ${count(warnings.length)}`);
   printSome(warnings);
   print(complaints.length > 0 ? `\n${count(complaints.length)} problems:` : '\nNo problems.');
   printSome(complaints);

@@ -78,12 +78,12 @@ export async function runMake(
       const reason = (error as Error).message.replace(/^ENOENT.*/, 'there is no such file.');
       complaints.push(`  ${shortPath(file)}: ${reason}`);
     }
-  const unreadable = `${complaints.length} of ${files.length} files could not be read`;
+  const unreadable = `Unreadable files: ${complaints.length} of ${files.length}`;
   if (complaints.length > 0 && !skipUnreadable)
     throw new Error(
-      `${unreadable}:\n${complaints.join('\n')}\nNothing was written. Correct them, or leave them out with --skip-unreadable.`,
+      `${unreadable}\n${complaints.join('\n')}\nNothing was written. Correct them, or leave them out with --skip-unreadable.`,
     );
-  if (complaints.length > 0) log(`${unreadable} and are left out:\n${complaints.join('\n')}`);
+  if (complaints.length > 0) log(`${unreadable}, left out:\n${complaints.join('\n')}`);
   const { passages, numDuplicates } = makePassages(readable, words);
   if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
   const corpus = path.join(out, 'corpus.jsonl');

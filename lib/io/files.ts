@@ -164,7 +164,8 @@ export async function* streamJsonLines<T>(
         yield { value: parse(JSON.parse(text)) };
       } catch (error) {
         const line = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
-        yield { complaint: `${name}:${number}: ${(error as Error).message} In: ${line}` };
+        const reason = (error as Error).message.replace(/[^.]$/, '$&.');
+        yield { complaint: `${name}:${number}: ${reason} In: ${line}` };
       }
     }
   } catch (error) {

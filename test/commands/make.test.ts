@@ -51,7 +51,7 @@ describe('data make', () => {
     const sources = ['faq.csv', 'bad.jsonl', 'none.md', 'notes/logo.png'];
     const error = await make(sources).catch((reason: unknown) => (reason as Error).message);
     for (const part of [
-      /^3 of 4 files/,
+      /^Unreadable files: 3 of 4/,
       /bad\.jsonl: line 1: /,
       /none\.md: .*no such/,
       /logo\.png: /,
