@@ -1,4 +1,5 @@
 /** `parallelsearch compare RUN...`: several runs on one page. */
+import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { dataSetFiles, readQuestions } from '../data/flashrag.js';
 import { writeFileSafely } from '../io/files.js';
@@ -15,7 +16,12 @@ export async function runCompare(
   { out, data }: { out: string; data?: string },
 ): Promise<void> {
   const runs = await readComparedRuns(sources);
-  const questions = (await Promise.all(dataSetFiles(data).questions.map(readQuestions))).flat();
+  const read = (await Promise.all(dataSetFiles(data).questions.map(readQuestions))).flat();
+  const benchmark = data === undefined ? undefined : basename(resolve(data));
+  const questions = read.map(({ metadata, ...question }) => ({
+    ...question,
+    metadata: { benchmark, ...metadata },
+  }));
   await writeFileSafely(out, await compareHtml(runs, questions));
   log(`${runs.length} runs compared: ${out}`);
 }

@@ -6,7 +6,7 @@ import { Command, Option } from 'commander';
 import { formatPassages, formatQuestions } from '../data/flashrag.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
-import { type Question, questionType } from '../data/question.js';
+import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../training/checkpoints.js';
 import { writeTextsSafely } from '../io/files.js';
@@ -60,6 +60,32 @@ async function readAll(
     clearInterval(timer);
   }
   return { questions, numSkipped };
+}
+
+/**
+ * Questions with unique ids. Where an id repeats, all ids get the benchmark before them,
+ * or the split, or both.
+ * @throws Error if none of these tells the questions apart
+ */
+function withUniqueIds(questions: readonly Question[]): readonly Question[] {
+  const prefixes: ((question: Question) => (string | undefined)[])[] = [
+    () => [],
+    ({ metadata }) => [metadata.benchmark],
+    ({ split }) => [split],
+    ({ metadata, split }) => [metadata.benchmark, split],
+  ];
+  for (const prefix of prefixes) {
+    const renamed = questions.map((question) => ({
+      ...question,
+      id: [...prefix(question).filter(Boolean), question.id].join('-'),
+    }));
+    if (new Set(renamed.map(({ id }) => id)).size < questions.length) continue;
+    const [from, to] = [questions[0].id, renamed[0].id];
+    if (from !== to) log(`Ids repeat, so they are written as ${to} in place of ${from}.`);
+    return renamed;
+  }
+  requireUniqueIds(questions);
+  return questions;
 }
 
 /** Rows as lines or as a JSON array. */
@@ -116,9 +142,10 @@ export async function runConvert(
   settings: ConvertSettings,
 ): Promise<string[]> {
   const passages = new PassageCollector();
-  const { questions, numSkipped } = await readAll(sources, passages);
-  if (questions.length === 0)
+  const { questions: read, numSkipped } = await readAll(sources, passages);
+  if (read.length === 0)
     throw new Error(`Expected questions with answers in ${formatList(sources)}, but found none.`);
+  const questions = withUniqueIds(read);
   const files = await writeAll(questions, passages, settings);
   const types = group(questions, (question) => questionType(question) ?? 'of unknown type');
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;

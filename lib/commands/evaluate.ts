@@ -3,7 +3,7 @@ import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
-import { selectSplit, evaluatedSplit } from '../data/question.js';
+import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
@@ -67,6 +67,7 @@ export async function selectQuestions({
   const inSplit = selectSplit(all, wanted);
   const questions = limit === undefined ? inSplit : sampleAndLog(inSplit, limit);
   const benchmark = data === undefined ? undefined : basename(resolve(data));
+  requireUniqueIds(questions);
   if (questions.length > 0)
     return questions.map((question) => ({
       ...question,
@@ -196,7 +197,10 @@ async function evaluate(
   if (out)
     await writeFileSafely(out, results.map((result) => `${JSON.stringify(result)}\n`).join(''));
   if (trajectoryFile) {
-    const lines = done.map(({ trajectory }) => printTrajectory({ ...run, ...trajectory! }));
+    const lines = done.map(({ trajectory, result: { benchmark } }) => {
+      const line = { ...run, benchmark, ...trajectory! };
+      return printTrajectory(line);
+    });
     await writeFileSafely(trajectoryFile, lines.join(''));
   }
   await journal.close();

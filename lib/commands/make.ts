@@ -11,10 +11,11 @@ import {
   type Section,
 } from '../data/documents.js';
 import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js';
-import { countWords, makePassages } from '../data/passages.js';
+import { makePassages } from '../data/passages.js';
 import { writeTextsSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { formatList } from '../text/format-list.js';
+import { countWords } from '../text/words.js';
 import { log, parseCount } from './cli-utils.js';
 
 export interface MakeSettings extends Columns {

@@ -36,7 +36,7 @@ import {
   RETRIEVERS,
   type RetrieverOptions,
 } from '../retrieval/retrievers.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/words.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';

@@ -68,14 +68,27 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
       cross(before, values, (chosen, value) => [...chosen, [name, value]]),
     [[]],
   );
-  const text = (value: unknown): string =>
-    typeof value === 'string' ? basename(value) : JSON.stringify(value);
+  const text = (field: string, value: unknown): string => {
+    if (typeof value !== 'string') return JSON.stringify(value);
+    const names = sweep[field].map((other) => basename(String(other)));
+    return names.filter((name) => name === basename(value)).length > 1 ? value : basename(value);
+  };
+  const names = combinations.map((chosen) =>
+    chosen
+      .map(([field, value]) => `${field}=${text(field, value)}`)
+      .join(',')
+      .replaceAll(/[^\w.,=-]+/g, '_'),
+  );
+  const repeated = names.find((name, i) => names.indexOf(name) < i);
+  if (repeated !== undefined)
+    throw new Error(
+      `Expected a folder per combination, but two are named ${repeated}. Values under "sweep" must differ, and not only in special characters.`,
+    );
   return Promise.all(
-    combinations.map(async (chosen) => {
-      const name = chosen.map(([field, value]) => `${field}=${text(value)}`).join(',');
+    combinations.map(async (chosen, i) => {
       const overrides = chosen.map(([field, value]) => nested(field, value));
       const { config } = await resolveTrainConfig(base, ...overrides);
-      return { name: name.replaceAll(/[^\w.,=-]+/g, '_'), config };
+      return { name: names[i], config };
     }),
   );
 }

@@ -3,6 +3,7 @@
  * text.
  */
 import { z } from 'zod';
+import { splitContents } from '../text/contents.js';
 import {
   questionMetadataSchema,
   type Passage,
@@ -69,15 +70,6 @@ export function formatQuestions(questions: readonly Question[]): string {
     )
     .map((line) => line + '\n')
     .join('');
-}
-
-/** The title is the first line, without the quotes of FlashRAG's Wikipedia dump. */
-export function splitContents(contents: string): { title: string; text: string } {
-  const end = contents.indexOf('\n');
-  if (end < 0) return { title: '', text: contents };
-  const firstLine = contents.slice(0, end).trim();
-  const quoted = /^"(.*)"$/.exec(firstLine);
-  return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
 
 /** A question's benchmark in parentheses, if any; ids repeat across benchmarks. */

@@ -1,14 +1,9 @@
 /** Cuts documents into passages of about equal length for a corpus. */
 import { least } from 'd3-array';
 import { splitSentences } from '../text/sentences.js';
+import { countWords, locateWords } from '../text/words.js';
 import type { Section } from './documents.js';
 import type { Passage } from './question.js';
-
-/** A run of letters, or one character of a script without spaces. */
-const WORD =
-  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]|[^\s\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]+/gu;
-
-export const countWords = (text: string): number => text.match(WORD)?.length ?? 0;
 
 /** The longest passage in units of the wanted length. */
 const MAX_LENGTH = 1.5;
@@ -27,9 +22,7 @@ function splitSentence(sentence: string, words: number): string[] {
   const numWords = countWords(sentence);
   if (numWords <= words * MAX_LENGTH) return [sentence];
   const size = Math.ceil(numWords / Math.ceil(numWords / words));
-  const starts = Array.from(sentence.matchAll(WORD), ({ index }) => index).filter(
-    (_, i) => i % size === 0,
-  );
+  const starts = locateWords(sentence).filter((_, i) => i % size === 0);
   return starts.map((start, i) => sentence.slice(i === 0 ? 0 : start, starts[i + 1]).trim());
 }
 

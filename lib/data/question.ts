@@ -147,6 +147,44 @@ export function findQuestion(questions: readonly Question[], id: string): Questi
   throw new Error(`None of ${questions.length} questions has the id ${JSON.stringify(id)}.${hint}`);
 }
 
+/** What a recording says of its question. */
+export interface QuestionReference {
+  id?: string;
+  question?: string;
+  benchmark?: string;
+}
+
+/**
+ * Finds recorded questions by id if the text agrees, or without a text the benchmark,
+ * since ids repeat across benchmarks; else by text. Undefined if several remain.
+ */
+export function createQuestionFinder(
+  questions: readonly Question[],
+): (reference: QuestionReference) => Question | undefined {
+  const [byId, byText] = (['id', 'question'] as const).map((key) =>
+    group(questions, (question) => question[key]),
+  );
+  return ({ id = '', question: text = '', benchmark }) => {
+    const agrees = ({ question, metadata }: Question): boolean =>
+      text !== ''
+        ? question === text
+        : benchmark === undefined || benchmark === (metadata.benchmark ?? benchmark);
+    const sameId = byId.get(id)?.filter(agrees) ?? [];
+    const matches = sameId.length > 0 ? sameId : (byText.get(text) ?? []);
+    return new Set(matches.map(({ question }) => question)).size === 1 ? matches[0] : undefined;
+  };
+}
+
+/** @throws Error naming an id of several questions */
+export function requireUniqueIds(questions: readonly Question[]): void {
+  const repeated = [...group(questions, ({ id }) => id).values()].find(({ length }) => length > 1);
+  if (!repeated) return;
+  const [{ id, question }, other] = repeated;
+  throw new Error(
+    `Expected unique ids, but ${id} names ${JSON.stringify(question)} and ${JSON.stringify(other.question)}. Put the benchmark before the id.`,
+  );
+}
+
 /** The sub-questions that depend on no other. */
 export function independentSubQuestions(graph: QuestionGraph): SubQuestion[] {
   return graph.filter((node) => node.dependsOn.length === 0);

@@ -23,7 +23,7 @@
 import { group, quantileSorted } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Measure } from './metrics.js';
-import type { QuestionResult } from './result.js';
+import { questionKey, type QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 
 /** A policy evaluated on every question. */
@@ -74,9 +74,9 @@ export function scoreTable(
   for (const result of results) {
     const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
     const { method, model, initSeed = 1, seed } = result;
-    if (!questions.has(questionId)) {
+    if (!questions.has(questionKey(result))) {
       const key = { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo };
-      questions.set(questionId, { ...key, at: questions.size });
+      questions.set(questionKey(result), { ...key, at: questions.size });
     }
     if (!runs.has(runName(result)))
       runs.set(runName(result), { method, model, initSeed, seed, at: runs.size });
@@ -87,7 +87,7 @@ export function scoreTable(
   const values = new Float64Array(questions.size * runs.size * columns.length).fill(NaN);
   for (const result of results) {
     const run = runName(result);
-    const offset = findOffset(questions.get(result.questionId)!, runs.get(run)!);
+    const offset = findOffset(questions.get(questionKey(result))!, runs.get(run)!);
     if (!Number.isNaN(values[offset]))
       throw new Error(
         `Expected one result per question and run, but ${run} answered ${result.questionId} twice.`,

@@ -78,6 +78,15 @@ const measurementSchema = z.looseObject({
 export const parseMeasurement = (value: unknown): Measurement =>
   measurementSchema.parse(value) as unknown as Measurement;
 
+/** Tells questions apart: FlashRAG numbers every benchmark test_0, test_1 and so on. */
+export const questionKey = ({
+  questionId,
+  benchmark = 'unknown',
+}: {
+  questionId: string;
+  benchmark?: string;
+}): string => JSON.stringify([benchmark, questionId]);
+
 /**
  * The answers of several runs to the questions that all of them answered; the last one if
  * a question was answered again. `method` is the run's name.
@@ -87,11 +96,11 @@ export function answersInCommon(
 ): QuestionResult[] {
   const latest = Object.entries(runs).map(
     ([name, answers]) =>
-      [name, new Map(answers.map((answer) => [answer.questionId, answer]))] as const,
+      [name, new Map(answers.map((answer) => [questionKey(answer), answer]))] as const,
   );
   return latest.flatMap(([name, answers]) =>
     [...answers.values()]
-      .filter(({ questionId }) => latest.every(([, others]) => others.has(questionId)))
+      .filter((answer) => latest.every(([, others]) => others.has(questionKey(answer))))
       .map((answer) => ({ ...answer, method: name, model: 'base' as const, initSeed: 1, seed: 1 })),
   );
 }

@@ -2,7 +2,12 @@
 import path from 'node:path';
 import { group } from 'd3-array';
 import { z } from 'zod';
-import { type Question, questionType, questionTypeSchema } from '../data/question.js';
+import {
+  createQuestionFinder,
+  questionType,
+  questionTypeSchema,
+  type Question,
+} from '../data/question.js';
 import { writeFileSafely, writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
@@ -73,19 +78,30 @@ const UNKNOWN_METRICS = [
 ];
 const NO_STATS = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
 
-/** Questions by id and by text. */
-const questionIndex = (questions: readonly Question[]): Map<string, Question> =>
-  new Map(
-    questions.flatMap((question) => [question.question, question.id].map((key) => [key, question])),
-  );
+/** Finds the question of a prompt: by id if the prompt asks it, else by its text. */
+function createPromptFinder(
+  questions: readonly Question[],
+): (prompt: string, id?: string | null) => Question | undefined {
+  const byId = group(questions, (question) => question.id);
+  const find = createQuestionFinder(questions);
+  return (prompt, id) => {
+    const isAsked = ({ question }: Question): boolean =>
+      prompt.includes(question.trim().replace(/\?$/, ''));
+    const asked = promptQuestion(prompt);
+    return (
+      byId.get(id ?? '')?.find(isAsked) ??
+      find({ question: asked }) ??
+      find({ question: asked.replace(/\?$/, '') })
+    );
+  };
+}
 
 function toTrajectory(
   { prompt, segments, truth, score, advantage = 0, ambiguous }: RecordedRollout,
-  { rewards, index }: { rewards: readonly Reward[]; index: ReadonlyMap<string, Question> },
+  { rewards, find }: { rewards: readonly Reward[]; find: ReturnType<typeof createPromptFinder> },
 ): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean } {
   const asked = promptQuestion(prompt);
-  const question =
-    index.get(truth.id ?? '') ?? index.get(asked) ?? index.get(asked.replace(/\?$/, ''));
+  const question = find(prompt, truth.id);
   const type = (question && questionType(question)) ?? truth.shape ?? undefined;
   const input = scoringInputFromSegments(segments, {
     goldenAnswers: truth.target,
@@ -144,7 +160,7 @@ export async function importRollouts(
   const { folder, questions, method, trainer, onStep } = options;
   const { training } = METHODS.get(method);
   const rewards = presetRewards(training && 'rewards' in training ? training.rewards : undefined);
-  const index = questionIndex(questions);
+  const find = createPromptFinder(questions);
   const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
   const metrics: (Metrics & { alarms: string[] })[] = [];
   async function* lines(): AsyncGenerator<string> {
@@ -152,7 +168,7 @@ export async function importRollouts(
       // A killed training may leave an empty file.
       if (rollouts.length === 0) continue;
       const grouped = withGroupAdvantages(rollouts);
-      const all = grouped.rollouts.map((rollout) => toTrajectory(rollout, { rewards, index }));
+      const all = grouped.rollouts.map((rollout) => toTrajectory(rollout, { rewards, find }));
       const stepMetrics = rolloutMetrics(
         all.map(({ trajectory }) => trajectory),
         { groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },

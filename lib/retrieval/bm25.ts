@@ -1,7 +1,8 @@
 import { sum } from 'd3-array';
 import type { Passage } from '../data/question.js';
+import { splitContents } from '../text/contents.js';
+import { splitWords } from '../text/words.js';
 import { perQuery, requireInteger, TopK, type Neighbour, type Retriever } from './retriever.js';
-import { splitTitle, splitWords } from './words.js';
 
 export interface Bm25Options {
   /** Saturation of the term frequency; Lucene's default 1.2. */
@@ -108,7 +109,7 @@ function buildIndex(
         lengths[i] += weight;
       }
     };
-    const { title, text } = splitTitle(contents);
+    const { title, text } = splitContents(contents);
     count(title, titleWeight);
     count(text, 1);
     for (const id of counts.keys()) documentFrequencies[id]++;

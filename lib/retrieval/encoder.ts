@@ -5,9 +5,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { splitContents } from '../text/contents.js';
+import { splitWords } from '../text/words.js';
 import { parseStored, requireFinite } from '../tensor/safetensors.js';
 import { normalise } from './exact.js';
-import { splitTitle, splitWords } from './words.js';
 
 export type TextKind = 'query' | 'passage';
 
@@ -107,7 +108,7 @@ export function hashFeatures(text: string, kind: TextKind, options: FeatureOptio
   };
   if (kind === 'query') countFeatures(text, 1);
   else {
-    const passage = splitTitle(text);
+    const passage = splitContents(text);
     countFeatures(passage.title, titleWeight);
     countFeatures(passage.text, 1);
   }

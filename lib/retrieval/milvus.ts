@@ -8,7 +8,7 @@ import type { Encoder } from './encoder.js';
 import { normalise } from './exact.js';
 import type { HnswOptions } from './hnsw.js';
 import { type Retriever, requireInteger } from './retriever.js';
-import { splitTitle } from './words.js';
+import { splitContents } from '../text/contents.js';
 
 /** In every answer; the client does not throw when the server refuses. */
 interface Status {
@@ -271,7 +271,7 @@ export async function createMilvusRetriever(
       const lists = (queries.length === 1 ? [results] : results) as Hit[][];
       return lists.map((list) =>
         list.map(({ id, score, contents }) => ({
-          passage: { id, contents, ...splitTitle(contents) },
+          passage: { id, contents, ...splitContents(contents) },
           score,
         })),
       );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requestJson } from '../io/http.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
-import { splitTitle } from './words.js';
+import { splitContents } from '../text/contents.js';
 
 /**
  * Search-R1's retrieval protocol: `POST /retrieve {"queries": [..], "topk": 3,
@@ -129,9 +129,9 @@ function parseResult(
 
 function toRetrieved({ document, score }: Result[number][number], i: number): RetrievedPassage {
   const { contents } = document;
-  const { title, text } = splitTitle(contents);
+  const { title, text } = splitContents(contents);
   return {
-    passage: { id: String(document.id ?? title), contents, title, text },
+    passage: { id: String(document.id ?? (title || contents)), contents, title, text },
     score: score ?? 1 / (i + 1),
   };
 }

@@ -20,7 +20,7 @@ import { buildHnswIndex, loadHnswIndex } from './hnsw.js';
 import { createMilvusRetriever, isMilvusAddress } from './milvus.js';
 import { createRemoteRetriever } from './remote.js';
 import type { Retriever } from './retriever.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from './words.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
 
 export const DEFAULT_RETRIEVER = 'bm25';
 /** Default weight of a title's words in BM25. */

@@ -15,6 +15,7 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, type PrintedResult } from '../text/tags.js';
+import { cutWords } from '../text/words.js';
 import { createDialogue, type Dialogue, type Row } from './dialogue.js';
 import type { RolloutOptions, SimulatedQuery } from './options.js';
 import type { SearchResult, Segment, Trajectory } from './trajectory.js';
@@ -120,9 +121,6 @@ const shownResult = (
             text: cutWords(text, maxPassageWords),
           })),
       };
-
-const cutWords = (text: string, maxWords: number): string =>
-  maxWords === Infinity ? text : text.trim().split(/\s+/).slice(0, maxWords).join(' ');
 
 /** Appends the results: as many passages per query as there is room for, at least one. */
 function appendInformation(

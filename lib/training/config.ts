@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { nameSchema } from '../registry.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
-import { ANALYZERS } from '../retrieval/words.js';
+import { ANALYZERS } from '../retrieval/analyzers.js';
 import type { RewardOptions } from '../rewards/parallelsearch.js';
 import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';

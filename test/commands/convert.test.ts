@@ -1,5 +1,5 @@
 /** Questions from one layout into another, as a user converts them. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
@@ -78,6 +78,32 @@ describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {
         { id: 3, question: 'What was the #2 of #1 later known as?', answer: 'Medieval Latin' },
       ],
     });
+  });
+
+  it('puts the benchmark before ids that repeat, and refuses doubles', async () => {
+    const row = (question: string) =>
+      `${JSON.stringify({ id: 'test_0', question, golden_answers: ['x'] })}\n`;
+    for (const name of ['nq', 'triviaqa', 'other/nq']) {
+      mkdirSync(at(name), { recursive: true });
+      writeFileSync(at(name, 'test.jsonl'), row(`Who of ${name}?`));
+    }
+    const { code } = await convert(['nq', 'triviaqa', '--out', 'both']);
+    expect(code).toBe(0);
+    const ids = linesOf(at('both', 'questions.jsonl')).map((line) => (line as { id: string }).id);
+    expect(ids).toEqual(['nq-test_0', 'triviaqa-test_0']);
+    const refused = await convert(['nq', 'other/nq', '--out', 'none']);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('Who of other/nq?');
+    expect(existsSync(at('none'))).toBe(false);
+  });
+
+  it('names the row that it cannot convert, before it writes', async () => {
+    const rows = [MUSIQUE_TWO_AND_ONE, { ...MUSIQUE_TWO_AND_ONE, id: 7 }];
+    writeFileSync(at('bad.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+    const { code, stderr } = await convert(['bad.jsonl', '--out', 'nothing']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Row 2 of');
+    expect(existsSync(at('nothing'))).toBe(false);
   });
 
   it('rejects empty and missing sources', async () => {

@@ -2,7 +2,7 @@
  * A grid of trainings as a user runs it: all combinations, one page, and going on where
  * it was stopped.
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -40,6 +40,21 @@ describe('expandGrid', () => {
       rewards: { preset: 'paper', lambdaD: 0.5 },
       grpo: { steps: 30, groupSize: 2 },
     });
+  });
+
+  it('gives each combination its own folder, or refuses', async () => {
+    const models = ['a/same', 'b/same', 'c/other'].map((name) => join(root, name));
+    for (const model of models) {
+      mkdirSync(model, { recursive: true });
+      writeFileSync(join(model, 'config.json'), '{}');
+    }
+    const names = (await expandGrid({ ...BASE, sweep: { model: models } })).map(({ name }) => name);
+    expect(names[0]).toMatch(/_a_same$/);
+    expect(names[1]).toMatch(/_b_same$/);
+    expect(names[2]).toBe('model=other');
+    const alike = expandGrid({ ...BASE, sweep: { model: ['x y', 'x_y'] } });
+    await expect(alike).rejects.toThrow(/model=x_y/);
+    await expect(expandGrid({ ...BASE, sweep: { seed: [1, 1] } })).rejects.toThrow(/seed=1/);
   });
 
   it('rejects a file without lists, and unknown settings', async () => {

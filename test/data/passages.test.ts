@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countWords, cutParagraphs, makePassages } from '../../lib/data/passages.js';
+import { cutParagraphs, makePassages } from '../../lib/data/passages.js';
+import { countWords } from '../../lib/text/words.js';
 
 /** A sentence of n words. */
 const sentence = (n: number, word = 'word'): string => `W${` ${word}`.repeat(n - 1)}.`;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  createQuestionFinder,
   evaluatedQuestions,
   evaluatedSplit,
   findQuestion,
@@ -7,6 +8,7 @@ import {
   independentSubQuestions,
   graphQuestionType,
   questionType,
+  requireUniqueIds,
   sampleQuestions,
   type Question,
   type QuestionType,
@@ -23,6 +25,30 @@ describe('findQuestion', () => {
   it('names a missing id and an example', () => {
     expect(() => findQuestion(questions, 'nq-3')).toThrow(/nq-3.*nq-1/);
     expect(() => findQuestion([], 'nq-1')).toThrow('nq-1');
+  });
+});
+
+describe('createQuestionFinder', () => {
+  const questions = ['nq', 'popqa'].map((benchmark) => ({
+    ...questionOf([], { id: 'test_0' }),
+    question: `Who of ${benchmark}?`,
+    metadata: { benchmark },
+  }));
+  const find = createQuestionFinder(questions);
+
+  it.each([
+    ['the text', { id: 'test_0', question: 'Who of popqa?' }, 1],
+    ['the benchmark', { id: 'test_0', benchmark: 'nq' }, 0],
+    ['the text alone', { id: 'other', question: 'Who of nq?' }, 0],
+    ['nothing, then finds none', { id: 'test_0' }, undefined],
+    ['another text, then finds none', { id: 'test_0', question: 'Who else?' }, undefined],
+    ['another benchmark, then finds none', { id: 'test_0', benchmark: 'hotpotqa' }, undefined],
+  ])('tells questions with one id apart by %s', (_, reference, index) => {
+    expect(find(reference)).toBe(index === undefined ? undefined : questions[index]);
+  });
+
+  it('lets an evaluation refuse repeated ids', () => {
+    expect(() => requireUniqueIds(questions)).toThrow(/test_0.*Who of nq.*Who of popqa/);
   });
 });
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { ANALYZERS } from '../../lib/retrieval/words.js';
+import { ANALYZERS } from '../../lib/retrieval/analyzers.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { FILMS, makePassages } from './passages.js';
 
@@ -32,6 +32,42 @@ describe('createBm25Retriever', () => {
     expect(others).toEqual([[], []]);
     const stopped = createBm25Retriever(FILMS, { analyze: ANALYZERS.get('english').analyze });
     expect(stopped.search('is a of', 5)).toEqual([]);
+  });
+
+  it.each([
+    [
+      'texts without spaces',
+      ['青石镇\n青石镇位于云河省北部，人口约三万。', '白帆港\n白帆港是云河省最大的渔港。'],
+      { 青石镇的人口: 0, 云河省最大的渔港: 1, 灯: undefined },
+    ],
+    [
+      'words that differ in a vowel sign or voicing',
+      ['दान उत्सव\nगाँव में', 'दिन उत्सव\nशहर में', 'ハス 池\n花', 'バス 停\n車'],
+      { दान: 0, दिन: 1, ハス: 2, バス: 3, द: undefined },
+    ],
+  ])('searches %s', (_, contents, expected) => {
+    const retriever = createBm25Retriever(makePassages(contents));
+    const best = Object.keys(expected).map((query) => [
+      query,
+      retriever.search(query, 1)[0]?.index,
+    ]);
+    expect(Object.fromEntries(best)).toEqual(expected);
+  });
+
+  it('counts the words of a passage without a title once, whatever the title weight', () => {
+    const passages = makePassages([
+      'Silt\nRosk mapped the silt, and Rosk named it.',
+      'The harbour master thanked Rosk.',
+      'Loam\nLoam is a soil.',
+    ]);
+    const order = (titleWeight: number) =>
+      createBm25Retriever(passages, { titleWeight })
+        .search('Rosk', 3)
+        .map(({ index }) => index);
+    expect(order(1)).toEqual([0, 1]);
+    expect(passages[1]).toMatchObject({ title: '', text: passages[1].contents });
+    expect(createBm25Retriever(passages, { titleWeight: 0 }).search('Rosk', 3)).toHaveLength(2);
+    expect(order(5)).toEqual([0, 1]);
   });
 
   it('rejects options out of range and an aborted search', async () => {

@@ -1,9 +1,9 @@
 import type { Passage } from '../../lib/data/question.js';
-import { splitTitle } from '../../lib/retrieval/words.js';
+import { splitContents } from '../../lib/text/contents.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 
 export function makePassage(id: string, contents: string): Passage {
-  return { id, contents, ...splitTitle(contents) };
+  return { id, contents, ...splitContents(contents) };
 }
 
 /** Passages p0, p1, ... with the given contents. */

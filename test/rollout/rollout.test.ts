@@ -209,7 +209,7 @@ describe('a retriever that fails', () => {
     const [{ segments, searchTurns, finish }] = trajectories;
     expect(segments[2].kind).toBe('information');
     expect(segments[2].text).toContain(
-      'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: Y)',
+      'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: ) Y',
     );
     const failed = {
       status: 'failed',

@@ -20,7 +20,7 @@ import {
   type RecallAt,
 } from '../../lib/retrieval/recall.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
-import { splitTitle } from '../../lib/retrieval/words.js';
+import { splitContents } from '../../lib/text/contents.js';
 
 export interface TrainEncoderOptions {
   passages: readonly Passage[];
@@ -96,7 +96,7 @@ function trainingPairs(
     return positives.map((positive) => ({ query, positive, otherPositives: positives }));
   });
   const titles = passages.map(({ contents: text }) => ({
-    query: splitTitle(text).title,
+    query: splitContents(text).title,
     positive: text,
   }));
   return [...pairs, ...titles];

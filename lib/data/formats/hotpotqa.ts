@@ -89,11 +89,16 @@ export const hotpotqa: DataFormat = {
       context,
     } = hotpotSchema.parse(row);
     const articles = context.map(([title, sentences]): Article => {
-      const facts = supporting_facts.flatMap(([name, at]) =>
-        name === title ? (sentences[at] ?? []) : [],
-      );
+      const named = supporting_facts.filter(([name]) => name === title);
+      const facts = joinSentences(named.flatMap(([, at]) => sentences[at] ?? []));
       const text = joinSentences(sentences);
-      return { title, text, facts: joinSentences(facts), evidence: [passages.add(title, text)] };
+      // Some sentence numbers are beyond the last sentence.
+      return {
+        title,
+        text,
+        facts: named.length > 0 ? facts || text : '',
+        evidence: [passages.add(title, text)],
+      };
     });
     if (!answer) return null;
     const named = articles.filter(({ facts }) => facts !== '');

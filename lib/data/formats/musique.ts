@@ -40,12 +40,13 @@ export interface DecompositionStep {
 /** The graph of a decomposition. */
 export const decompositionGraph = (steps: readonly DecompositionStep[]): QuestionGraph =>
   steps.map(({ question, answer, title, evidence }, i): SubQuestion => {
+    // Any other number is text, such as "the #1 hit".
+    const isEarlier = (number: number): boolean => number >= 1 && number <= i;
     const needed = [
       ...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number))),
-    ];
-    const asked = question.replace(
-      REFERENCE,
-      (reference, number) => steps[Number(number) - 1]?.answer ?? reference,
+    ].filter(isEarlier);
+    const asked = question.replace(REFERENCE, (reference, number) =>
+      isEarlier(Number(number)) ? steps[Number(number) - 1].answer : reference,
     );
     // "Van Hook Township >> capital", or a question in words.
     const [subject, relation] = asked.split(' >> ');
@@ -75,12 +76,27 @@ const rowGraph = (
     })),
   );
 
+const wholeWord = (text: string): RegExp =>
+  new RegExp(
+    `(?<![\\p{L}\\p{N}])${text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
+    'u',
+  );
+
 /** Replaces the answers that a sub-question needs by references. */
 function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {
   const needed = graph.flatMap(({ id, answers }, i) =>
     dependsOn.includes(id) ? [{ answer: answers[0], i }] : [],
   );
-  return needed.reduce((text, { answer, i }) => text.replace(answer, `#${i + 1}`), question);
+  return needed.reduce(
+    (text, { answer, i }) => text.replace(wholeWord(answer), `#${i + 1}`),
+    question,
+  );
+}
+
+/** Null if there is none, as in MuSiQue's files. */
+function findIndex<T>(items: readonly T[], matches: (item: T) => boolean): number | null {
+  const index = items.findIndex(matches);
+  return index < 0 ? null : index;
 }
 
 export const musique: DataFormat = {
@@ -122,7 +138,7 @@ export const musique: DataFormat = {
         id: i + 1,
         question: withReferences(node, graph),
         answer: node.answers[0],
-        paragraph_support_idx: support.findIndex(({ id }) => id === node.evidence[0]),
+        paragraph_support_idx: findIndex(support, ({ id }) => id === node.evidence[0]),
       })),
       answer,
       answer_aliases: aliases,

@@ -10,7 +10,7 @@ import { streamJsonLines } from '../../io/files.js';
 import { normalizeAnswer } from '../../text/normalize.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
-import type { Question, QuestionGraph } from '../question.js';
+import { questionType, type Question, type QuestionGraph } from '../question.js';
 import { annotatedPassages, type DataFormat, type PassageCollector } from './format.js';
 import { articleGraph, hotpotqa, includesAnswer, plainTitle, type Article } from './hotpotqa.js';
 import { decompositionGraph, musique } from './musique.js';
@@ -76,13 +76,13 @@ export async function* readBenchmark(
       );
     try {
       const question = format.read(row as object, passages);
+      if (question) questionType(question);
       yield question && split ? { ...question, split } : question;
     } catch (error) {
-      if (!(error instanceof z.ZodError)) throw error;
-      throw new Error(
-        `Row ${number} of ${file} is not valid ${format.name}: ${z.prettifyError(error)}`,
-        { cause: error },
-      );
+      const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+      throw new Error(`Row ${number} of ${file} is not valid ${format.name}: ${reason}`, {
+        cause: error,
+      });
     }
   }
 }

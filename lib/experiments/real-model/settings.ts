@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { range } from 'd3-array';
 import type { Question } from '../../data/flashrag.js';
-import { splitContents } from '../../data/flashrag-text.js';
+import { splitContents } from '../../text/contents.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
 import { modelsFolder, REAL_MODEL, warmedUpFolder } from '../../policy/trained-models.js';

@@ -1,7 +1,8 @@
 /** Several runs on one page: final figures, differing settings, curves, questions. */
-import { greatest, sort } from 'd3-array';
-import type { Question } from '../../data/question.js';
+import { greatest, rollup, sort } from 'd3-array';
+import { createQuestionFinder, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
+import { questionKey } from '../../evaluation/result.js';
 import { markup, markupHtml, type Markup } from '../../html/markup.js';
 import { reportScript } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
@@ -27,6 +28,8 @@ const METRICS = [
 /** Points per curve; longer curves are averaged. */
 const MAX_POINTS = 60;
 const MAX_QUESTIONS = 12;
+/** The benchmark of an answer that records none. */
+const UNKNOWN = 'unknown';
 
 /** @param questions supply texts and gold answers where answers record only ids */
 export async function compareHtml(
@@ -35,12 +38,12 @@ export async function compareHtml(
 ): Promise<string> {
   const title = `Compared: ${formatList(runs.map(({ name }) => name))}`;
   const curves = await runCurvesHtml(runs);
-  const library = new Map(questions.map((question) => [question.id, question]));
+  const find = createQuestionFinder(questions);
   const sections: Section[] = [
     { id: 'figures', text: 'Final figures', html: figuresHtml(runs) },
     { id: 'settings', text: 'Settings', html: settingsHtml(runs) },
     { id: 'curves', text: 'Training curves', html: curves },
-    { id: 'questions', text: 'Questions', html: questionsHtml(runs, library) },
+    { id: 'questions', text: 'Questions', html: questionsHtml(runs, find) },
   ].filter(({ html }) => html !== '');
   return sectionsPage({
     title,
@@ -188,20 +191,51 @@ interface Side {
   trajectory: Trajectory;
 }
 
+interface QuestionLookup {
+  find: ReturnType<typeof createQuestionFinder>;
+  key: typeof questionKey;
+}
+
+/** Gives recordings without a benchmark that of the others with their id, if it is one. */
+function createQuestionKey(runs: readonly ComparedRun[]): typeof questionKey {
+  const named = runs
+    .flatMap(({ answers, trajectories }) => [
+      ...answers,
+      ...trajectories.map(({ questionId, metadata }) => ({
+        questionId,
+        benchmark: metadata?.benchmark ?? UNKNOWN,
+      })),
+    ])
+    .filter(({ benchmark }) => benchmark !== UNKNOWN);
+  const benchmarks = rollup(
+    named,
+    (items) => [...new Set(items.map(({ benchmark }) => benchmark))],
+    ({ questionId }) => questionId,
+  );
+  return ({ questionId, benchmark = UNKNOWN }) => {
+    const others = benchmarks.get(questionId) ?? [];
+    const isClear = benchmark === UNKNOWN && others.length === 1;
+    return questionKey({ questionId, benchmark: isClear ? others[0] : benchmark });
+  };
+}
+
 /** By question, the run's newest trajectory, or what is known of one from its answer. */
 function runSides(
   { name, trajectories, answers }: ComparedRun,
-  library: ReadonlyMap<string, Question>,
+  { find, key }: QuestionLookup,
 ): Map<string, Side> {
-  const matches = new Map(answers.map(({ questionId, em }) => [questionId, em]));
+  const matches = new Map(answers.map((answer) => [key(answer), answer.em]));
   const partial = answers.map((answer): Trajectory => {
-    const { question = '', goldenAnswers = [] } = library.get(answer.questionId) ?? {};
+    const { questionId, benchmark } = answer;
+    const known = benchmark === UNKNOWN ? undefined : benchmark;
+    const { question = '', goldenAnswers = [] } = find({ id: questionId, benchmark: known }) ?? {};
     const searches = answer.searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`);
     const end = answer.answer === null ? '' : `<answer> ${answer.answer} </answer>`;
     return {
       ...answer,
       question,
       goldenAnswers,
+      metadata: { benchmark },
       segments: [{ kind: 'policy', text: searches.join('') + end, tokenIds: [] }],
       searchTurns: answer.searches.map((queries) => ({ queries, results: [] })),
       finish: null,
@@ -209,9 +243,10 @@ function runSides(
   });
   return new Map(
     [...partial, ...trajectories].map((trajectory): [string, Side] => {
-      const { questionId, answer, goldenAnswers } = trajectory;
-      const match = matches.get(questionId) ?? exactMatch(answer, goldenAnswers);
-      return [questionId, { name, isRight: match === 1, trajectory }];
+      const { questionId, answer, goldenAnswers, metadata } = trajectory;
+      const asked = key({ questionId, benchmark: metadata?.benchmark });
+      const match = matches.get(asked) ?? exactMatch(answer, goldenAnswers);
+      return [asked, { name, isRight: match === 1, trajectory }];
     }),
   );
 }
@@ -219,12 +254,13 @@ function runSides(
 /** Questions of several runs, those that runs disagree on first. */
 function questionsHtml(
   runs: readonly ComparedRun[],
-  library: ReadonlyMap<string, Question>,
+  find: ReturnType<typeof createQuestionFinder>,
 ): string {
-  const byRun = runs.map((run) => runSides(run, library));
-  const ids = new Set(byRun.flatMap((sides) => [...sides.keys()]));
-  const questions = [...ids]
-    .map((id) => byRun.flatMap((sides) => sides.get(id) ?? []))
+  const lookup = { find, key: createQuestionKey(runs) };
+  const byRun = runs.map((run) => runSides(run, lookup));
+  const keys = new Set(byRun.flatMap((sides) => [...sides.keys()]));
+  const questions = [...keys]
+    .map((key) => byRun.flatMap((sides) => sides.get(key) ?? []))
     .filter(({ length }) => length >= Math.min(2, runs.length));
   if (questions.length === 0) return '';
   const isSplit = (sides: readonly Side[]): boolean =>

@@ -29,7 +29,7 @@ import { parseModelConfig } from '../../policy/families.js';
 import { readTokenizer, requireFolders } from '../../policy/model-files.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
-import { DEFAULT_ANALYZER } from '../../retrieval/words.js';
+import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
 import { formatList } from '../../text/format-list.js';
 import {
   ADAPTER_FILES,

@@ -157,7 +157,9 @@ function runCharts(steps: readonly StepMetrics[], model: string): CurvesChart[] 
 /** Rollouts by question, each folded behind a summary. */
 function rolloutsHtml(rollouts: readonly Trajectory[]): string {
   if (rollouts.length === 0) return '<p>No rollouts recorded.</p>';
-  const groups = [...group(rollouts, ({ questionId }) => questionId).values()];
+  const groups = [
+    ...group(rollouts, ({ questionId, question }) => `${questionId}\n${question}`).values(),
+  ];
   const shown = groups.slice(0, MAX_GROUPS);
   const first = shown.length < groups.length ? ` (first ${shown.length} shown)` : '';
   const counts = `${rollouts.length} rollouts of ${groups.length} questions${first}`;

@@ -1,5 +1,10 @@
 /** The data in the viewer's page: recorded trajectories with their scores. */
-import { questionType, type Question, type QuestionMetadata } from '../../data/question.js';
+import {
+  createQuestionFinder,
+  questionType,
+  type Question,
+  type QuestionMetadata,
+} from '../../data/question.js';
 import type { ShownTurn } from '../../html/segments.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
@@ -92,22 +97,21 @@ export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[]
 /**
  * Scores recorded trajectories for the page, in order.
  * @param preset rewards of trajectories that record none
- * @param questions with types and graphs; found by id if the text agrees (ids repeat
- * across benchmarks), else by text
+ * @param questions with types and graphs; see {@link createQuestionFinder}
  */
 export function viewerData(
   recorded: readonly Trajectory[],
   { preset, questions }: { preset: string; questions: readonly Question[] },
 ): ViewerData {
-  const [byId, byText] = (['id', 'question'] as const).map(
-    (key) => new Map(questions.map((question) => [question[key], question])),
-  );
+  const find = createQuestionFinder(questions);
   const options = rewardOptions(preset);
   const trajectories = recorded.map((trajectory): ViewerTrajectory => {
     const { questionId, goldenAnswers, segments, searchTurns, metadata: own } = trajectory;
-    const sameId = byId.get(questionId);
-    const isSame = [undefined, '', sameId?.question].includes(trajectory.question);
-    const question = isSame ? sameId : byText.get(trajectory.question);
+    const question = find({
+      id: questionId,
+      question: trajectory.question,
+      benchmark: own?.benchmark,
+    });
     const metadata = {
       benchmark: own?.benchmark ?? question?.metadata.benchmark,
       type: own?.type ?? question?.metadata.type,

@@ -68,6 +68,21 @@ describe('HotpotQA', () => {
     });
   });
 
+  it('keeps an article whose supporting sentence has a number beyond its last', () => {
+    const question = read(hotpotqa, {
+      ...HOTPOT_COMPARISON,
+      supporting_facts: [
+        ['Ada Stone', 0],
+        ['Bo Reed', 7],
+      ],
+    });
+    expect(question.metadata.supporting).toEqual(['p2', 'p3']);
+    expect(graphOf(question).map(({ answers }) => answers)).toEqual([
+      ['Ada Stone was born in 1922.'],
+      ['Bo Reed is a singer. He was born in 1904.'],
+    ]);
+  });
+
   it('skips rows without an answer but keeps their passages', () => {
     const { answer: _, supporting_facts: __, type: ___, ...test } = HOTPOT_COMPARISON;
     const passages = new PassageCollector();
@@ -168,6 +183,37 @@ describe('MuSiQue', () => {
     ]);
     expect(graphQuestionType(graphOf(question))).toBe('hybrid');
     expect(evidenceOf(question, passages)).toEqual([['Franks'], ['Sylvester'], ['Latin']]);
+  });
+
+  it('takes a number that names no earlier step for text', () => {
+    const steps = [
+      { id: 1, question: 'Which song was the #1 hit?', answer: 'Alder', paragraph_support_idx: 0 },
+      { id: 2, question: 'When was #1 sung, as #2 or #9?', answer: '1904' },
+    ];
+    const question = read(musique, { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps });
+    expect(graphOf(question)).toMatchObject([
+      { question: 'Which song was the #1 hit?', dependsOn: [] },
+      { question: 'When was Alder sung, as #2 or #9?', dependsOn: ['q1'] },
+    ]);
+  });
+
+  it('writes references for whole words, and null where no paragraph supports a step', () => {
+    const passages = new PassageCollector();
+    const steps = [
+      { id: 1, question: 'Who directed it?', answer: 'or' },
+      { id: 2, question: 'When was director #1 born?', answer: '1904', paragraph_support_idx: 3 },
+    ];
+    const question = read(
+      musique,
+      { ...MUSIQUE_TWO_AND_ONE, question_decomposition: steps },
+      passages,
+    );
+    expect(musique.print(question, passages)).toMatchObject({
+      question_decomposition: [
+        { question: 'Who directed it?', paragraph_support_idx: null },
+        { question: 'When was director #1 born?', paragraph_support_idx: 0 },
+      ],
+    });
   });
 
   it('skips unanswerable questions', () => {

@@ -116,6 +116,35 @@ describe('answerFigures', () => {
     expect(difference.high).toBeLessThan(0.8);
   });
 
+  it('tells questions of one id in two benchmarks apart', async () => {
+    // FlashRAG numbers every benchmark from test_0.
+    for (const [name, em] of [
+      ['nq', 1],
+      ['triviaqa', 0],
+    ] as const) {
+      const line = (fields: object): string =>
+        `${JSON.stringify(result({ questionId: 'test_0', benchmark: name, coverage: NaN, ...fields }))}\n`;
+      writeFileSync(inRoot(`${name}-a.jsonl`), line({ em }));
+      writeFileSync(inRoot(`${name}-b.jsonl`), line({ em: 0 }));
+    }
+    const sources = ['a', 'b'].flatMap((run) =>
+      ['nq', 'triviaqa'].map((name) => `${run}=${inRoot(`${name}-${run}.jsonl`)}`),
+    );
+    const runs = await readAll(...sources);
+    const { contrasts, numQuestions } = answerFigures(runs)!;
+    expect(numQuestions).toBe(2);
+    expect(contrasts.find(({ metric }) => metric === 'em')).toMatchObject({ value: -0.5 });
+    const asked = ['nq', 'triviaqa'].map((benchmark) => ({
+      ...syntheticQuestion(0),
+      id: 'test_0',
+      question: `Which of ${benchmark}?`,
+      metadata: { benchmark },
+    }));
+    const shown = shownOn(await compareHtml(runs, asked));
+    expect(shown).toContain('Which of nq? · a ✓ · b ✗');
+    expect(shown).toContain('Which of triviaqa? · a ✗ · b ✗');
+  });
+
   it('gives none if the runs share no question', async () => {
     const runs = await readAll(...writeAnswers());
     runs[0].answers.length = 0;

@@ -8,7 +8,7 @@ import { disposeMerged, mergePeftArrays } from '../../../policy/lora.js';
 import { createModel } from '../../../policy/model.js';
 import { parsePeftConfig } from '../../../policy/peft.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
-import { ANALYZERS } from '../../../retrieval/words.js';
+import { ANALYZERS } from '../../../retrieval/analyzers.js';
 import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../rollout/answer.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
 import { installWasmKernels } from '../../../tensor/wasm.js';

@@ -1,28 +1,7 @@
-/** From texts to words, for lexical retrieval. */
+/** From texts to the words that BM25 indexes. */
 import { stemmer } from 'stemmer';
 import { createRegistry } from '../registry.js';
-
-const MARKS = /\p{M}/gu;
-const POSSESSIVE = /(?<=\p{L})['’]s(?![\p{L}\p{N}])/gu;
-const INNER_APOSTROPHE = /(?<=\p{L})['’](?=\p{L})/gu;
-const WORDS = /[\p{L}\p{N}]+/gu;
-
-/** Compatibility-normalised, without accents ("Amélie" = "amelie"), in lower case. */
-export const foldText = (text: string): string =>
-  text.normalize('NFKD').replace(MARKS, '').toLowerCase();
-
-/** Folded runs of letters and digits, without possessive 's. */
-export function splitWords(text: string): string[] {
-  return foldText(text).replace(POSSESSIVE, '').replace(INNER_APOSTROPHE, '').match(WORDS) ?? [];
-}
-
-/** A passage's contents: the title is the first line. */
-export function splitTitle(contents: string): { title: string; text: string } {
-  const end = contents.indexOf('\n');
-  return end < 0
-    ? { title: contents, text: '' }
-    : { title: contents.slice(0, end), text: contents.slice(end + 1) };
-}
+import { splitWords } from '../text/words.js';
 
 /** Turns a text into words for BM25, as Lucene's analyzers do. */
 export interface Analyzer {

@@ -1,0 +1,91 @@
+/** Splits texts of any language into words. */
+
+/**
+ * Accents and vowel points, which are optional in writing. In other scripts marks are
+ * vowels or voicing and make another word.
+ */
+const OPTIONAL_MARKS =
+  /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
+/** Soft hyphens, joiners: they divide no word. */
+const INVISIBLE = /[\u00ad\u200c\u200d\u2060]/g;
+const POSSESSIVE = /(?<=\p{L})['’]s(?![\p{L}\p{N}])/gu;
+const INNER_APOSTROPHE = /(?<=\p{L})['’](?=\p{L})/gu;
+const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+
+/** Scripts without spaces: one word per character, or words that need a dictionary. */
+const [CHARACTERS, DICTIONARY] = [
+  '\\p{sc=Han}\\p{sc=Hiragana}',
+  '\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}',
+];
+const HAS_UNSPACED = new RegExp(`[${CHARACTERS}${DICTIONARY}]`, 'u');
+const IS_DICTIONARY = new RegExp(`^[${DICTIONARY}]`, 'u');
+const PARTS = new RegExp(
+  `[${CHARACTERS}]\\p{M}*|[${DICTIONARY}]+|[^\\s${CHARACTERS}${DICTIONARY}]+`,
+  'gu',
+);
+const HAS_LETTER = /[\p{L}\p{N}]/u;
+
+/**
+ * Compatibility-normalised and in lower case. Latin, Greek, Arabic and Hebrew lose their
+ * accents and points ("Amélie" = "amelie").
+ */
+export const foldText = (text: string): string =>
+  text.normalize('NFKD').replace(OPTIONAL_MARKS, '').toLowerCase().normalize('NFC');
+
+/**
+ * Folded runs of letters and digits, without possessive 's. Han and Hiragana characters
+ * are words of their own, as in Lucene's StandardAnalyzer; Thai, Lao, Khmer and Burmese
+ * are split by a dictionary, as in Lucene's ICU analyzer.
+ */
+export function splitWords(text: string): string[] {
+  const words =
+    foldText(text)
+      .replace(INVISIBLE, '')
+      .replace(POSSESSIVE, '')
+      .replace(INNER_APOSTROPHE, '')
+      .match(WORDS) ?? [];
+  return HAS_UNSPACED.test(text)
+    ? words.flatMap((word) => locateParts(word).map(({ text }) => text))
+    : words;
+}
+
+/** The number of words between spaces; see {@link splitWords} for scripts without them. */
+export const countWords = (text: string): number => locateWords(text).length;
+
+/** The first words of a text, joined by single spaces if it is cut or has others. */
+export function cutWords(text: string, maxWords: number): string {
+  if (maxWords === Infinity) return text;
+  const kept: string[] = [];
+  let numLeft = maxWords;
+  for (const run of text.trim().split(/\s+/)) {
+    if (numLeft <= 0) break;
+    const starts = locateWords(run);
+    kept.push(run.slice(0, starts[numLeft]));
+    numLeft -= starts.length;
+  }
+  return kept.join(' ');
+}
+
+/** Where the words of a text start; punctuation belongs to the word before it. */
+export function locateWords(text: string): number[] {
+  return Array.from(text.matchAll(/\S+/g)).flatMap(({ 0: run, index }) => {
+    const starts = HAS_UNSPACED.test(run)
+      ? locateParts(run).flatMap(({ text, start }) => (HAS_LETTER.test(text) ? [start] : []))
+      : [0];
+    return starts.map((start, i) => index + (i === 0 ? 0 : start));
+  });
+}
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** The parts of a run without spaces. */
+function locateParts(run: string): { text: string; start: number }[] {
+  return Array.from(run.matchAll(PARTS)).flatMap(({ 0: text, index }) => {
+    if (!IS_DICTIONARY.test(text)) return [{ text, start: index }];
+    segmenter ??= new Intl.Segmenter(undefined, { granularity: 'word' });
+    return Array.from(segmenter.segment(text), (part) => ({
+      text: part.segment,
+      start: index + part.index,
+    }));
+  });
+}

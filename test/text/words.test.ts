@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { countWords, cutWords, splitWords } from '../../lib/text/words.js';
+
+describe('splitWords', () => {
+  it.each([
+    [
+      'lower-cases, splits at all but letters and digits',
+      'Spider-Man 2: (2004), e.g.',
+      'spider man 2 2004 e g',
+    ],
+    ['folds accents and compatibility forms', 'Amélie ＡＢＣ Škoda Ύδρα', 'amelie abc skoda υδρα'],
+    [
+      'drops marks without a letter and invisible characters',
+      '1️⃣ infor\u00admation',
+      '1 information',
+    ],
+    [
+      'drops the possessive',
+      "Nolan's O'Brien d’Arc the Joneses' 's",
+      'nolan obrien darc the joneses s',
+    ],
+    [
+      'makes each Han and Hiragana character a word',
+      'iPhone手机 東京タワーは',
+      'iphone 手 机 東 京 タワー は',
+    ],
+    ['takes Thai words from a dictionary', 'เมืองหลวง', 'เมือง หลวง'],
+    ['keeps letters of other scripts together', 'Москва 서울특별시', 'москва 서울특별시'],
+    [
+      'keeps vowel signs and voicing, which make other words',
+      'दिन दान バス ハス Мой',
+      'दिन दान バス ハス мой',
+    ],
+    ['drops vowel points, which are optional', 'كِتَاب שָׁלוֹם', 'كتاب שלום'],
+    ['gives no words for no letters', ' ?! ', ''],
+  ])('%s', (_, text, words) => expect(splitWords(text).join(' ')).toBe(words));
+});
+
+describe('cutWords', () => {
+  it.each([
+    ['at spaces', ' a, b  c\nd ', 3, 'a, b c'],
+    ['between characters of a script without spaces', '白帆港，最大的渔港', 5, '白帆港，最大'],
+    ['in mixed texts', 'The 青石镇 town', 3, 'The 青石'],
+    ['not where the text is shorter', 'one two', 5, 'one two'],
+  ])('cuts %s', (_, text, words, cut) => expect(cutWords(text, words)).toBe(cut));
+
+  it('leaves as many words as it counts', () => {
+    const text = 'Oslo 是挪威的首都。 เมืองหลวง of Norway.';
+    for (let n = 1; n <= countWords(text); n++) expect(countWords(cutWords(text, n))).toBe(n);
+  });
+});
