@@ -7,7 +7,7 @@
 const OPTIONAL_MARKS =
   /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
 /** Soft hyphens, joiners: they divide no word. */
-const INVISIBLE = /[\u00ad\u200c\u200d\u2060]/g;
+const INVISIBLE = /[\u00ad\u200c\u2060]|\u200d/g;
 const POSSESSIVE = /(?<=\p{L})['’]s(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /(?<=\p{L})['’](?=\p{L})/gu;
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
@@ -49,7 +49,7 @@ export function splitWords(text: string): string[] {
     : words;
 }
 
-/** The number of words between spaces; see {@link splitWords} for scripts without them. */
+/** The number of words between spaces; for other scripts see {@link splitWords}. */
 export const countWords = (text: string): number => locateWords(text).length;
 
 /** The first words of a text, joined by single spaces if it is cut or has others. */

@@ -196,7 +196,7 @@ interface QuestionLookup {
   key: typeof questionKey;
 }
 
-/** Gives recordings without a benchmark that of the others with their id, if it is one. */
+/** Recordings without a benchmark get the only one that others of their id have. */
 function createQuestionKey(runs: readonly ComparedRun[]): typeof questionKey {
   const named = runs
     .flatMap(({ answers, trajectories }) => [
