@@ -20,6 +20,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     '--out runs/first --watch',
   ],
   sweep: ['grid.json --out runs/grid'],
+  methods: ['', '--json'],
   'data make': ['my-data notes/*.md manual.html faq.csv passages.parquet'],
   'data check': ['my-data'],
   'data convert': ['hotpot_dev_distractor_v1.json --to flashrag --out my-data'],

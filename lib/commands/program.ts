@@ -19,6 +19,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     'warm-up': async () => (await import('./warm-up.js')).warmUpCommand(),
     train: async () => (await import('./train.js')).trainCommand(),
     sweep: async () => (await import('./sweep.js')).sweepCommand(),
+    methods: async () => (await import('./methods.js')).methodsCommand(),
   },
   'Data and models:': {
     data: async () => (await import('./data.js')).dataCommand(),

@@ -1,0 +1,51 @@
+/** `parallelsearch methods`: the methods that there are, and what trains them. */
+import { max } from 'd3-array';
+import { Command } from 'commander';
+import { METHODS, type Method } from '../training/methods.js';
+
+/** `grpo, rewards paper`, `weights of search-r1`, or `–` for the initial model. */
+function describeTraining({ training }: Method): string {
+  if (!training) return '–';
+  if ('weightsFrom' in training) return `weights of ${training.weightsFrom}`;
+  return `${training.trainer}, rewards ${training.rewards}`;
+}
+
+/** A line per method: name, title, what trains it, source. */
+function methodLines(methods: readonly Method[]): string[] {
+  const lines = methods.map((method) => [
+    method.name,
+    method.title,
+    describeTraining(method),
+    method.source,
+  ]);
+  const cells = [['method', 'title', 'trained by', 'source'], ...lines];
+  const widths = cells[0].map((_, c) => max(cells, (line) => line[c].length)!);
+  return cells.map((line) =>
+    line
+      .map((cell, c) => cell.padEnd(widths[c]))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Prints the methods in table order, as a table or as JSON lines. */
+export function runMethods({ json = false }: { json?: boolean } = {}): void {
+  const methods = METHODS.all();
+  const lines = json
+    ? methods.map(({ name, title, source, training }) =>
+        JSON.stringify({ name, title, source, training }),
+      )
+    : [
+        ...methodLines(methods),
+        '',
+        'Train one by `train --method NAME`, evaluate several by `evaluate --methods NAME,NAME`.',
+      ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** The `methods` command. */
+export const methodsCommand = (): Command =>
+  new Command('methods')
+    .description('list methods: name, title, what trains them, source')
+    .option('--json', 'JSON lines instead of the table')
+    .action(runMethods);
