@@ -7,7 +7,7 @@ import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
 import { writeFileSafely } from '../io/files.js';
-import { createBreather, startProgress } from '../io/progress.js';
+import { startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
 import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
@@ -171,7 +171,7 @@ async function evaluate(
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
   await answerQuestions(policy, retriever, open, {
-    rollout: { ...rollout, onToken: createBreather() },
+    rollout,
     batchSize,
     signal,
     keep: (question, trajectory, seconds) => {

@@ -194,6 +194,13 @@ export function notebookCommand(): Command {
     .option('--cache <folder>', `folder of outputs of unchanged notebooks (default: ${CACHE})`)
     .option('--no-cache', 'neither reuse nor store outputs')
     .option('--force', 'run even if nothing has changed')
+    .addHelpText(
+      'after',
+      `
+papermill's \`-p NAME VALUE\` is \`-p NAME=VALUE\` here; a number, a boolean, a list or an object is
+read as the type that the cell tagged "parameters" declares. Cells tagged "skip-execution" are not
+run, cells tagged "raises-exception" may fail.`,
+    )
     .action(async (files: string[], settings: NotebookRunSettings) => {
       process.exitCode = await runNotebooks(files, settings);
     });

@@ -44,18 +44,6 @@ function startPlain(title: string, total: number, first: number): Progress {
   };
 }
 
-const BREATH_MS = 1000;
-
-/** For use within long synchronous work: yields to timers and Ctrl-C once a second. */
-export function createBreather(): () => Promise<void> | void {
-  let last = performance.now();
-  return () => {
-    if (performance.now() - last < BREATH_MS) return;
-    last = performance.now();
-    return new Promise((resume) => void setImmediate(resume));
-  };
-}
-
 function startBar(title: string, total: number, first: number): Progress {
   const bar = new SingleBar({
     format: `${title} {bar} {value}/{total}, {eta_formatted} left {note}`,

@@ -75,7 +75,7 @@ export async function hashNotebook(
   { cwd, inputs }: { cwd: string; inputs: readonly string[] },
 ): Promise<string> {
   return configHash({
-    code: codeCells(notebook).map(({ source }) => joinLines(source)),
+    code: codeCells(notebook).map(({ source, metadata }) => [joinLines(source), metadata.tags]),
     cwd: path.resolve(cwd),
     build: await hashPath(packagePath('dist')),
     tslab: optionalVersion('tslab'),

@@ -139,3 +139,6 @@ export async function writeNotebook(file: string, notebook: Notebook): Promise<v
 export function codeCells(notebook: Notebook): CodeCell[] {
   return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
 }
+
+export const hasTag = ({ metadata }: Cell, tag: string): boolean =>
+  metadata.tags?.includes(tag) ?? false;

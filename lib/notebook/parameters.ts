@@ -3,7 +3,7 @@
  * cell tagged `injected-parameters` after it sets them.
  */
 import { runInNewContext } from 'node:vm';
-import { splitLines, joinLines, type Cell, type Notebook } from './nbformat.js';
+import { hasTag, splitLines, joinLines, type Cell, type Notebook } from './nbformat.js';
 import { loadTypeScript } from './tslab.js';
 
 type ParameterValue =
@@ -20,7 +20,6 @@ interface Declaration {
 }
 
 const INJECTED = 'injected-parameters';
-const hasTag = ({ metadata }: Cell, tag: string): boolean => metadata.tags?.includes(tag) ?? false;
 const isDeclaring = (cell: Cell): boolean =>
   cell.cell_type === 'code' && hasTag(cell, 'parameters');
 

@@ -6,6 +6,7 @@ import { declaredInputs, hashNotebook, restoreOutputs, saveOutputs, type Timing 
 import { errorOutput, NotebookError, type FailureReason } from './failure.js';
 import {
   codeCells,
+  hasTag,
   readNotebook,
   joinLines,
   writeNotebook,
@@ -53,21 +54,45 @@ export interface RunResult extends Timing {
   cached: boolean;
 }
 
+const isSkipped = (cell: CodeCell): boolean => hasTag(cell, 'skip-execution');
+
 /** How long a rejection may take to show after the last cell. */
 const SETTLE_MS = 200;
 
 const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
+/** Kernels of tslab, and what they run. */
+const KERNELS = ['tslab', 'jslab'];
+const LANGUAGES = ['typescript', 'javascript'];
+
+/** @throws Error naming the kernel if it is not TypeScript's */
+function requireTypeScript(file: string, { metadata }: Notebook): void {
+  const { kernelspec, language_info: info } = metadata;
+  const language = kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name;
+  const isTypeScript =
+    language === undefined
+      ? !kernelspec || KERNELS.includes(kernelspec.name)
+      : LANGUAGES.includes(String(language).toLowerCase());
+  if (isTypeScript) return;
+  const kernel = kernelspec ? `${kernelspec.name} (${kernelspec.display_name})` : language;
+  throw new Error(
+    `Expected ${file} to have the TypeScript kernel (${KERNELS[0]}), but it has ${String(kernel)}. Execute it with Jupyter: jupyter nbconvert --execute --inplace ${file}`,
+  );
+}
+
 /**
- * Runs all code cells of a notebook in order.
+ * Runs the code cells of a notebook in order, except those tagged `skip-execution`. A
+ * cell tagged `raises-exception` may fail, as in Jupyter.
  * @throws NotebookError if a cell throws, does not compile, leaves a rejection unhandled,
  * takes too long or ends the kernel
  */
 export async function runNotebook(file: string, options: RunOptions = {}): Promise<RunResult> {
   const { force, output, inputs = [] } = options;
   const live = createLiveLog(options.log ?? toTerminal);
-  const { notebook, texts } = withParameters(readNotebook(file), options.parameters ?? {});
-  for (const cell of codeCells(notebook))
+  const original = readNotebook(file);
+  requireTypeScript(file, original);
+  const { notebook, texts } = withParameters(original, options.parameters ?? {});
+  for (const cell of codeCells(notebook).filter((cell) => !isSkipped(cell)))
     Object.assign(cell, { outputs: [], execution_count: null });
   const cwd = path.resolve(options.cwd ?? path.dirname(file));
   const declared = declaredInputs(notebook, texts);
@@ -99,10 +124,12 @@ async function execute(
   const cells = codeCells(notebook);
   const collect = outputCollector();
   const failures = new Map<CodeCell, NotebookError>();
+  const isExpected = (cell: CodeCell, reason: FailureReason): boolean =>
+    hasTag(cell, 'raises-exception') && (reason === 'error' || reason === 'unhandled');
   const fail = (cell: CodeCell, reason: FailureReason, stderr: string): void => {
     const place = { number: cells.indexOf(cell) + 1, id: cell.id!, source: joinLines(cell.source) };
     const failure = new NotebookError(file, place, reason, stderr);
-    if (!keepGoing) throw failure;
+    if (!keepGoing && !isExpected(cell, reason)) throw failure;
     failures.set(cell, failure);
   };
   const failIfUnhandled = (cell: CodeCell): void => {
@@ -136,23 +163,32 @@ async function execute(
     for (const [i, cell] of cells.entries()) {
       const source = joinLines(cell.source);
       live.progress(`[${i + 1}/${cells.length}] ${source.split('\n')[0]}`);
+      if (isSkipped(cell)) {
+        live.progress('        skipped');
+        cellMs.push(0);
+        continue;
+      }
       const cellStarted = performance.now();
       const canContinue = source.trim() === '' || (await runCell(cell));
       cellMs.push(performance.now() - cellStarted);
       const failure = failures.get(cell);
       live.progress(
-        `        ${failure ? `failed (${failure.reason}), ` : ''}${seconds(cellMs[i])}`,
+        `        ${failure ? `${isExpected(cell, failure.reason) ? 'raised' : 'failed'} (${failure.reason}), ` : ''}${seconds(cellMs[i])}`,
       );
       if (canContinue) continue;
       live.progress(`${file}: the kernel is gone; ${numCells(cells.length - i - 1)} not run`);
       break;
     }
     await sleep(SETTLE_MS);
-    for (const cell of cells) if (!failures.has(cell)) failIfUnhandled(cell);
+    for (const cell of cells) if (!failures.has(cell) && !isSkipped(cell)) failIfUnhandled(cell);
     for (const [cell, failure] of failures) cell.outputs.push(errorOutput(failure));
     const elapsedMs = performance.now() - started;
     live.progress(`${file}: ${numCells(cellMs.length)} in ${seconds(elapsedMs)}`);
-    return { elapsedMs, cellMs, failures: cells.flatMap((cell) => failures.get(cell) ?? []) };
+    const unexpected = cells.flatMap((cell) => {
+      const failure = failures.get(cell);
+      return failure && !isExpected(cell, failure.reason) ? [failure] : [];
+    });
+    return { elapsedMs, cellMs, failures: unexpected };
   } finally {
     await kernel.shutdown();
   }

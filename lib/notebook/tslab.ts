@@ -1,7 +1,6 @@
 /**
- * The only module that knows tslab's internals: it runs the kernel without Jupyter, in a
- * process that takes cells over Node's channel instead of ZeroMQ, reads its errors, and
- * finds its display function from within a cell.
+ * Runs tslab's kernel without Jupyter, in a process that takes cells over Node's channel
+ * instead of ZeroMQ, and reads its errors.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -77,9 +76,11 @@ load('jupyter').ZmqServer = class {
       await new Promise((resolve) => setTimeout(resolve, 50));
       reply = await attempt();
     }
+    await this.publishStatus('idle');
     // Unhandled rejections are printed before the reply.
     setImmediate(() => send({ type: 'reply', ...reply }));
   }
+  publishStatus() {}
 };
 load('main').startKernel({ enableFindLocal: false });
 `;
@@ -191,27 +192,3 @@ export const cellError = (stderr: string): string => stderr.replace(KERNEL_FRAME
 /** Whether tslab has logged a rejection or exception that nothing handled. */
 export const hasUnhandled = (stderr: string): boolean =>
   /^(UnhandledPromiseRejection|UncaughtException):/m.test(stderr);
-
-type DisplayWriter = (
-  content: { data: Record<string, unknown>; metadata: object; transient: object },
-  update: boolean,
-) => void;
-
-/**
- * The function with which the running kernel shows several MIME types at once (its own
- * `display` takes one), or undefined outside of a notebook. It is looked up among the
- * loaded modules.
- */
-export function findDisplayWriter(): DisplayWriter | undefined {
-  const { cache } = createRequire(import.meta.url);
-  const kernel = Object.keys(cache).filter((file) =>
-    /[\\/]tslab[\\/]dist[\\/]jupyter\.js$/.test(file),
-  );
-  const exports = kernel.map(
-    (file) => cache[file]?.exports as { lastWriteDisplayData?: DisplayWriter | null },
-  );
-  return (
-    exports.find(({ lastWriteDisplayData }) => lastWriteDisplayData)?.lastWriteDisplayData ??
-    undefined
-  );
-}

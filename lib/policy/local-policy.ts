@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { createBreather, type Breather } from '../interrupt.js';
 import { groupByLength } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, roomFor, type DecodeSteps } from './decode-steps.js';
@@ -114,8 +115,11 @@ export class LocalPolicy implements Policy {
       finish: null,
     }));
     this.head ??= transposedHead(this.weights, this.config);
-    const { logits, past } = this.prefill(contexts, this.takePrefix(contexts), maxNewTokens);
-    const cached = await this.decode(rows, logits, past, { ...options, maxNewTokens }, isStop);
+    const breathe = createBreather(options.signal);
+    const prefix = this.takePrefix(contexts);
+    const { logits, past } = await this.prefill(contexts, prefix, { maxNewTokens, breathe });
+    const decoding = { ...options, maxNewTokens, breathe };
+    const cached = await this.decode(rows, logits, past, decoding, isStop);
     this.keepPrefix(contexts, rows, cached);
     return rows.map(({ generated, logProbs, finish }) => ({
       tokenIds: generated,
@@ -156,11 +160,11 @@ export class LocalPolicy implements Policy {
    * length. Returns the logits (B, V) after each last token, and the cache of all rows
    * with room for new tokens; the caller disposes of both. Disposes of the prefix.
    */
-  private prefill(
+  private async prefill(
     contexts: Contexts,
     prefix: PrefixCache,
-    maxNewTokens: number,
-  ): { logits: tf.Tensor2D; past: CacheBlock } {
+    { maxNewTokens, breathe }: { maxNewTokens: number; breathe: Breather },
+  ): Promise<{ logits: tf.Tensor2D; past: CacheBlock }> {
     const { numKeyValueHeads } = this.config;
     const chunks = contexts.map((context, i) => context.slice(prefix.contexts[i].length));
     const firsts = firstEqual(contexts);
@@ -171,7 +175,15 @@ export class LocalPolicy implements Policy {
     );
     const blocks = [...prefix.blocks];
     const pieces = [...prefix.pieces];
-    const logits = passes.map((pass) => {
+    const logits: tf.Tensor2D[] = [];
+    for (const pass of passes) {
+      try {
+        await breathe();
+      } catch (error) {
+        tf.dispose(logits);
+        blocks.forEach(disposeBlock);
+        throw error;
+      }
       const prefixes = pass.map((i) => prefix.pieces[i]);
       const past =
         prefix.blocks.length > 0 ? packRows(prefix.blocks, prefixes, numKeyValueHeads) : null;
@@ -185,8 +197,8 @@ export class LocalPolicy implements Policy {
         pieces[i] = [...pieces[i], { block: blocks.length, row, length: chunks[i].length }];
       });
       blocks.push(output.block);
-      return output.logits;
-    });
+      logits.push(output.logits);
+    }
     const order = passes.flat();
     const last = tf.tidy(() => {
       const places = firsts.map((first) => order.indexOf(first));
@@ -251,7 +263,7 @@ export class LocalPolicy implements Policy {
     rows: Row[],
     firstLogits: tf.Tensor2D,
     past: CacheBlock,
-    options: SamplingOptions,
+    options: SamplingOptions & { breathe: Breather },
     isStop: StopTest,
   ): Promise<CachedRows[]> {
     const { maxNewTokens } = options;
@@ -292,6 +304,7 @@ export class LocalPolicy implements Policy {
           active = unfinished;
           steps = startSteps(activeBlock, active.map(numCached));
         }
+        await options.breathe();
         logits = steps.next({
           ids: active.map((i) => rows[i].generated[rows[i].generated.length - 1]),
           positions: active.map((i) => rows[i].position - 1),

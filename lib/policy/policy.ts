@@ -22,7 +22,7 @@ export interface SamplingOptions {
   randoms: readonly Random[];
   /** Called with every token in turn, and awaited. */
   onToken?: (token: SampledToken) => void | Promise<void>;
-  /** Aborts requests of a remote policy; the local one finishes what it has begun. */
+  /** Aborts requests of a remote policy; the local one stops before its next token. */
   signal?: AbortSignal;
 }
 

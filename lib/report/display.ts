@@ -1,12 +1,20 @@
 /** Shows charts, tables, results and findings in any front end of notebooks. */
-import { findDisplayWriter } from '../notebook/tslab.js';
+import { findDisplayWriter, holdCell, onLastExpression } from '../notebook/cell.js';
 import { tableHtml, tableText } from '../html/table.js';
 import { escapeHtml, markup, markupHtml } from '../html/markup.js';
 import { segmentsMarkup } from '../html/segments.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { wrapSpec, type Chart, type VegaLiteSpec } from './chart.js';
-import { createFrame, type Frame, type Rows } from './frame.js';
+import {
+  createFrame,
+  isSeries,
+  seriesRows,
+  toRows,
+  type Frame,
+  type Rows,
+  type SeriesLike,
+} from './frame.js';
 import { renderSvg } from './render.js';
 import { openingBundle, type About, type ResultParts } from './opening.js';
 import { plainTable, type Table } from './table.js';
@@ -54,7 +62,14 @@ export interface Finding {
 export const finding = (text: string): Finding => ({ kind: 'finding', text });
 
 export type Displayable =
-  Chart | Table | Rows | ReportResults | Transcript | Finding | (VegaLiteSpec & { kind?: never });
+  | Chart
+  | Table
+  | Rows
+  | SeriesLike
+  | ReportResults
+  | Transcript
+  | Finding
+  | (VegaLiteSpec & { kind?: never });
 
 export const MIME = {
   /** JupyterLab 4 draws version 5, as an object. */
@@ -78,6 +93,7 @@ const isRows = (item: object): item is Rows =>
  * text. Results: finding, failed predictions and questions.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
+  if (isSeries(item)) return mimeBundle(plainTable(seriesRows(item), 'Series'));
   if (isRows(item)) return mimeBundle(plainTable(item));
   if (item.kind === undefined) return mimeBundle(wrapSpec(item));
   switch (item.kind) {
@@ -109,14 +125,46 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
 /**
  * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame, or
  * rows), results or a finding as the output of the running cell; outside of a notebook it
- * prints their text. Wait for it: `await display(chart)`.
+ * prints their text. Wait for it: `await display(chart)`. As the last expression of a cell
+ * they are shown without it, data frames by their first 50 rows.
  */
-export async function display(item: Displayable): Promise<void> {
-  const data = await mimeBundle(item);
+export function display(item: Displayable): Promise<void> {
   const write = findDisplayWriter();
-  if (write) write({ data, metadata: {}, transient: {} }, false);
-  else console.log(String(data[MIME.text]));
+  const shown = mimeBundle(item).then((data) => {
+    if (write) write({ data, metadata: {}, transient: {} }, false);
+    else console.log(String(data[MIME.text]));
+  });
+  if (write) holdCell(shown);
+  return shown;
 }
+
+const KINDS: readonly unknown[] = ['results', 'transcript', 'finding', 'table', 'chart'];
+const MAX_PREVIEW_ROWS = 50;
+
+/** What to show for the value of an expression; null for a value that is only printed. */
+function asDisplayable(value: unknown): Displayable | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  if (isSeries(value)) return previewTable(seriesRows(value), 'Series');
+  if (isRows(value)) return previewTable(value, 'Data frame');
+  if ('kind' in value && KINDS.includes(value.kind)) return value as Displayable;
+  const isSpec = '$schema' in value && /\/vega-lite\//.test(String(value.$schema));
+  return isSpec ? (value as VegaLiteSpec & { kind?: never }) : null;
+}
+
+/** The first rows as a table. */
+function previewTable(frame: Rows, name: string): Table {
+  const rows = toRows(frame);
+  const first = rows.slice(0, MAX_PREVIEW_ROWS);
+  const numRows = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`;
+  const part = first.length < rows.length ? `, the first ${first.length} shown` : '';
+  return plainTable(first, `${name} (${numRows}${part})`);
+}
+
+onLastExpression((value) => {
+  const item = asDisplayable(value);
+  if (item) display(item).catch((error: unknown) => console.error(error));
+  return item !== null;
+});
 
 /** A trajectory for `display`. */
 export interface Transcript {

@@ -10,10 +10,19 @@ export type Row = Record<string, string | number | boolean | null>;
 /** Rows for charts and tables: objects, or any data frame of danfo.js. */
 export type Rows = readonly object[] | { readonly columns: string[]; readonly values: unknown };
 
+/** A danfo.js series: a column with labels. */
+export interface SeriesLike {
+  readonly $isSeries: true;
+  readonly columns: string[];
+  readonly index: readonly (string | number)[];
+  readonly values: unknown;
+}
+
 /**
  * A danfo.js data frame without three bugs of danfo 1.2: filters after `query` or
  * `sortValues` take the wrong rows, `loc` returns another class, and missing numbers
- * count as 0 in the statistics of groups.
+ * count as 0 in the statistics of groups. An unknown column is an error that lists the
+ * columns.
  */
 export type Frame = {
   query(condition: Series | boolean[]): Frame;
@@ -25,25 +34,61 @@ type FrameClass = new (values: unknown, options: { columns: string[]; dtypes?: s
 /** Loads danfo.js with the first frame. */
 function loadFrameClass(): FrameClass {
   const danfo = loadOptional<typeof import('danfojs-node')>('danfojs-node');
+  for (const { prototype } of [danfo.DataFrame, danfo.Series])
+    Object.defineProperty(prototype, Symbol.for('nodejs.util.inspect.custom'), {
+      value: printRows,
+    });
   return class extends danfo.DataFrame {
+    constructor(...[values, options]: ConstructorParameters<FrameClass>) {
+      super(values, options);
+      return new Proxy(this, { get: readProperty });
+    }
+
     override query(condition: Series | boolean[]): Frame {
       return renumbered(super.resetIndex().query(condition));
     }
 
     override sortValues(by: string, options: { ascending?: boolean } = {}): Frame {
+      requireColumns(this, [by]);
       return renumbered(super.sortValues(by, options));
     }
 
     override loc(part: Parameters<DataFrame['loc']>[0]): Frame {
+      requireColumns(this, part.columns ?? []);
       return renumbered(super.loc(part));
     }
 
     override groupby(columns: string[]): ReturnType<DataFrame['groupby']> {
+      requireColumns(this, columns);
       const groups = super.groupby(columns);
       skipMissing(groups as unknown as Groups);
       return groups;
     }
   };
+}
+
+/** @throws RangeError that lists the columns if one of `names` is none of them */
+function requireColumns({ columns }: DataFrame, names: readonly unknown[]): void {
+  const unknown = names.find((name) => typeof name === 'string' && !columns.includes(name));
+  if (unknown !== undefined)
+    throw new RangeError(
+      `Expected a column of the data frame (${columns.join(', ')}), but got ${String(unknown)}.`,
+    );
+}
+
+/** Properties that `await`, JSON, `display` and test runners look for in any object. */
+const PROBED = new Set(['then', 'toJSON', 'kind', 'asymmetricMatch', 'nodeType', 'tagName']);
+
+/** Reads `frame.NAME`, which danfo leaves undefined for an unknown column. */
+function readProperty(frame: DataFrame, name: string | symbol): unknown {
+  if (typeof name === 'string' && /^[a-z]/i.test(name) && !(name in frame) && !PROBED.has(name))
+    requireColumns(frame, [name]);
+  return Reflect.get(frame, name);
+}
+
+/** `console.log` prints the rows, in place of danfo's fields. */
+function printRows(this: DataFrame | Series): string {
+  return this.toString();
 }
 
 /** Parts of danfo's class of groups, which its types hide. */
@@ -105,3 +150,10 @@ export function toRows(frame: Rows): Row[] {
     Object.fromEntries(columns.map((name, i) => [name, isMissing(row[i]) ? null : row[i]])),
   );
 }
+
+export const isSeries = (item: object): item is SeriesLike =>
+  '$isSeries' in item && item.$isSeries === true;
+
+/** The labels and values of a series. */
+export const seriesRows = ({ columns, index, values }: SeriesLike): Row[] =>
+  (values as Row[string][]).map((value, i) => ({ index: index[i], [columns[0]]: value }));

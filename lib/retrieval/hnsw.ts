@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { partialPath, writeFileSafely } from '../io/files.js';
 import { loadOptional } from '../io/optional.js';
 import { shortPath } from '../io/paths.js';
-import { createBreather, startProgress } from '../io/progress.js';
+import { createBreather, interruptSignal } from '../interrupt.js';
+import { startProgress } from '../io/progress.js';
 import { readManifest, requireSame, sourceSchema, type VectorSource } from './dense.js';
 import { commonDimensions, normalise, requireDimensions, type VectorIndex } from './exact.js';
 import { requireInteger } from './retriever.js';
@@ -79,7 +80,7 @@ export async function buildHnswIndex(
   const graph = newGraph(dimensions);
   graph.initIndex({ maxElements: size, m, efConstruction, randomSeed: seed });
   const progress = size > SILENT_SIZE ? startProgress('Building the HNSW graph', size) : undefined;
-  const breathe = createBreather();
+  const breathe = createBreather(interruptSignal());
   try {
     for (const [i, vector] of vectors.entries()) {
       // The binding accepts plain arrays only.

@@ -103,7 +103,7 @@ export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => str
 
 /**
  * Answers a question greedily, as evaluation does.
- * @throws the signal's reason when aborted, after the current turn
+ * @throws the signal's reason when aborted
  */
 export async function answerQuestion(
   text: string,

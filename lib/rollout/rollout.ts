@@ -9,6 +9,7 @@
  * 2. A turn without a valid action counts as a turn.
  */
 import type { Question } from '../data/question.js';
+import { interruptSignal } from '../interrupt.js';
 import type { AnyPolicy } from '../policy/chat.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -195,16 +196,17 @@ async function runActions(
 
 /**
  * Answers each question once; repeat a question for a group.
- * @param options.randoms one generator per question
- * @throws the policy's errors and the signal's reason; failures of the retriever become
+ * @param runOptions.randoms one generator per question
+ * @throws the policy's errors and the reason of the signal, or of Interrupt in a notebook; failures of the retriever become
  * information blocks
  */
 export async function rollOut(
   policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],
-  options: RunOptions,
+  runOptions: RunOptions,
 ): Promise<{ trajectories: Trajectory[]; stats: RolloutStats }> {
+  const options = { ...runOptions, signal: interruptSignal(runOptions.signal) };
   if (options.randoms.length !== questions.length) {
     throw new RangeError(
       `Expected ${questions.length} generators, one per question, but got ${options.randoms.length}.`,

@@ -1,6 +1,7 @@
 /** Gradients of losses over the log-probs of token sequences. */
 import * as tf from '@tensorflow/tfjs-core';
 import { min } from 'd3-array';
+import { createBreather, interruptSignal } from '../interrupt.js';
 import type { ModelConfig } from '../policy/families.js';
 import {
   embedTokens,
@@ -63,7 +64,14 @@ export async function rowGradients<Row extends Sequence>(
   let gradients: Weights | null = null;
   let loss = 0;
   const passes: PassValues<Row>[] = [];
+  const breathe = createBreather(interruptSignal());
   for (const { indices, batch } of splitIntoPasses(rows, options.maxTokensPerPass)) {
+    try {
+      await breathe();
+    } catch (error) {
+      if (gradients) disposeWeights(gradients);
+      throw error;
+    }
     const passRows = indices.map((i) => rows[i]);
     const tensors: Record<string, tf.Tensor> = {};
     const computeLoss = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {

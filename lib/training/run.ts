@@ -77,7 +77,8 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * {@link BEST_ADAPTER}: the checkpoint with the highest mean reward since the previous
  * one, including steps that were later rolled back. An interrupted run resumes from its
  * checkpoint with the same result.
- * @throws the signal's reason after a checkpoint; Error if a guard stops the run,
+ * @throws the signal's reason after a checkpoint, in a notebook also Interrupt, within the
+ * step and so without it where its update has begun; Error if a guard stops the run,
  * `keepSteps` has a step that is out of range or past, or another process uses the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
@@ -154,7 +155,15 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
       signal.throwIfAborted();
     }
     const from = loop.step;
-    const { alarm, reward } = await recordedStep(run, trainer, rollbacks);
+    const weights = trained.weights;
+    const { alarm, reward } = await recordedStep(run, trainer, rollbacks).catch(
+      async (error: unknown) => {
+        // Interrupt in a notebook does not wait for the end of the step.
+        const isUnchanged = trained.weights === weights;
+        if (isUnchanged && (error as Error).name === 'AbortError') await save();
+        throw error;
+      },
+    );
     const { step } = loop;
     numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
     if (alarm?.action === 'stop' || numSkipped >= MAX_SKIPPED) throw stopped(from, alarm!);

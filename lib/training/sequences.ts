@@ -3,6 +3,7 @@
  * the log-probs of their tokens.
  */
 import * as tf from '@tensorflow/tfjs-core';
+import { createBreather, interruptSignal } from '../interrupt.js';
 import type { ModelConfig } from '../policy/families.js';
 import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
 import {
@@ -164,7 +165,9 @@ export async function perToken(
   compute: (batch: SequenceBatch) => tf.Tensor1D,
 ): Promise<number[][]> {
   const numbers = sequences.map((): number[] => []);
+  const breathe = createBreather(interruptSignal());
   for (const { indices, batch } of splitIntoPasses(sequences, maxTokensPerPass)) {
+    await breathe();
     const tensor = tf.tidy(() => compute(batch));
     const values = await tensor.data();
     tensor.dispose();

@@ -1,7 +1,6 @@
 /** The interface of trainers, and what they share. */
 import { LRUCache } from 'lru-cache';
 import type { Question } from '../data/question.js';
-import { createBreather } from '../io/progress.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { Model } from '../policy/model-folder.js';
 import type { Policy } from '../policy/policy.js';
@@ -122,7 +121,6 @@ export class TrainingLoop {
     this.rollout = {
       ...config.rollout,
       temperature,
-      onToken: createBreather(),
       cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
     };
     this.random = createRandom(config.seed).fork(randomName);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createBreather, startProgress } from '../../lib/io/progress.js';
+import { startProgress } from '../../lib/io/progress.js';
 
 describe('startProgress where there is no terminal', () => {
   let lines: string[];
@@ -57,16 +57,5 @@ describe('startProgress where there is no terminal', () => {
     }
     expect(lines[0]).toBe('Test: 500/1000, 10 s left\n');
     expect(lines.at(-1)).toBe('Test: 520/1000, 80 min 0 s left\n');
-  });
-});
-
-describe('createBreather', () => {
-  it('lets timers run during synchronous work', async () => {
-    const breathe = createBreather();
-    let hasFired = false;
-    setTimeout(() => (hasFired = true), 0);
-    const end = performance.now() + 5000;
-    while (!hasFired && performance.now() < end) await breathe();
-    expect(hasFired).toBe(true);
   });
 });

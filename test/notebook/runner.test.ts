@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
-import { code, markdown, writeCells } from './notebooks.js';
+import { code, markdown, notebookOf, writeCells } from './notebooks.js';
 
 // Starting a kernel takes two seconds, more on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
@@ -143,5 +143,47 @@ await new Promise((resolve) => setTimeout(resolve, 100));`),
       { output_type: 'stream', name: 'stdout', text: ['still fine\n'] },
     ]);
     expect(live).toContain('1 cell not run');
+  });
+});
+
+describe('tags of cells', () => {
+  it('let a cell fail, or be skipped with its earlier outputs', async () => {
+    const skipped = code(`throw new Error('skipped');`, 'skip-execution');
+    const earlier = { output_type: 'stream', name: 'stdout', text: ['earlier\n'] } as const;
+    Object.assign(skipped, { outputs: [earlier] });
+    const file = writeCells(
+      path.join(folder, 'tags.ipynb'),
+      code(`throw new RangeError('on purpose');`, 'raises-exception'),
+      skipped,
+      code(`console.log('after');`),
+    );
+    const output = path.join(folder, 'tags.out.ipynb');
+    const { failures } = await runNotebook(file, { output, log: silent });
+    expect(failures).toEqual([]);
+    const [raised, left, after] = codeCells(readNotebook(output));
+    expect(raised.outputs.at(-1)).toMatchObject({ output_type: 'error', evalue: 'on purpose' });
+    expect(left.outputs).toEqual([earlier]);
+    expect(left.execution_count).toBe(7);
+    expect(after.outputs).toMatchObject([{ text: ['after\n'] }]);
+  });
+
+  it('do not excuse a cell that ends the kernel', async () => {
+    const file = writeCells(
+      path.join(folder, 'dies.ipynb'),
+      code(`process.exit(3);`, 'raises-exception'),
+    );
+    await expect(runNotebook(file, { log: silent })).rejects.toMatchObject({ reason: 'died' });
+  });
+});
+
+describe('a notebook of another kernel', () => {
+  it.each([
+    [{ kernelspec: { name: 'python3', display_name: 'Python 3', language: 'python' } }],
+    [{ kernelspec: { name: 'python3', display_name: 'Python 3' } }],
+    [{ language_info: { name: 'python' } }],
+  ])('is refused by its name', async (metadata) => {
+    const file = path.join(folder, 'python.ipynb');
+    writeFileSync(file, JSON.stringify({ ...notebookOf(code('print(1)')), metadata }));
+    await expect(runNotebook(file, { log: silent })).rejects.toThrow(/tslab.*python/);
   });
 });

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { DataFrame } from 'danfojs-node';
 import { tableHtml } from '../../lib/html/table.js';
@@ -173,4 +174,30 @@ describe('a data frame', () => {
       '<script>',
     );
   });
+});
+
+describe('an unknown column', () => {
+  const frame = createFrame(ROWS);
+  it.each([
+    ['a property', () => (frame.methd as { eq(value: string): boolean[] }).eq('r1')],
+    ['a group', () => frame.groupby(['methd'])],
+    ['an order', () => frame.sortValues('methd')],
+    ['a part', () => frame.loc({ columns: ['methd'] })],
+    ['a property after a filter', () => where(frame, () => true).methd],
+  ])('is an error that lists the columns, as %s', (_, read) => {
+    expect(read).toThrow(/columns?.*method.*but got methd/);
+  });
+
+  it('is no obstacle to await and JSON', async () => {
+    expect((await Promise.resolve(frame)).columns).toEqual(frame.columns);
+    expect(JSON.stringify(frame)).toContain('parallelsearch');
+    expect(frame.method.values[0]).toBe(ROWS[0].method);
+  });
+});
+
+it('console.log prints the rows of a data frame and of a series', () => {
+  const frame = createFrame([{ name: 'Vera', year: 1951 }]);
+  expect(inspect(frame)).toMatch(/name.*year[^]*Vera.*1951/);
+  expect(inspect(frame)).not.toContain('$data');
+  expect(inspect(frame.column('year'))).toMatch(/1951/);
 });

@@ -1,0 +1,40 @@
+/**
+ * How long work stays interruptible. In a notebook, Interrupt sends SIGINT: tslab ends the
+ * cell but leaves its work running, so the library's work listens for the signal itself.
+ */
+
+const isNotebook = '__tslab__' in globalThis;
+let interrupt = new AbortController();
+
+if (isNotebook)
+  process.on('SIGINT', () => {
+    interrupt.abort(new DOMException('Interrupted.', 'AbortError'));
+    interrupt = new AbortController();
+  });
+
+/** The caller's signal; in a notebook, one that Interrupt aborts too. */
+export function interruptSignal(signal?: AbortSignal): AbortSignal | undefined {
+  if (!isNotebook) return signal;
+  return signal ? AbortSignal.any([signal, interrupt.signal]) : interrupt.signal;
+}
+
+const BREATH_MS = 250;
+
+export type Breather = () => Promise<void> | void;
+
+/**
+ * For use within long synchronous work: yields to timers, Ctrl-C and Interrupt four times
+ * a second.
+ * @param signal whose reason it throws once aborted
+ */
+export function createBreather(signal?: AbortSignal): Breather {
+  let last = performance.now();
+  return () => {
+    signal?.throwIfAborted();
+    if (performance.now() - last < BREATH_MS) return;
+    return new Promise<void>((resume) => void setTimeout(resume)).then(() => {
+      last = performance.now();
+      signal?.throwIfAborted();
+    });
+  };
+}

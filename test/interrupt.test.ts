@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { createBreather } from '../lib/interrupt.js';
+
+describe('createBreather', () => {
+  it('lets timers run during synchronous work', async () => {
+    const breathe = createBreather();
+    let hasFired = false;
+    setTimeout(() => (hasFired = true), 0);
+    const end = performance.now() + 5000;
+    while (!hasFired && performance.now() < end) await breathe();
+    expect(hasFired).toBe(true);
+  });
+
+  it('throws the reason of a signal that is aborted meanwhile', async () => {
+    const controller = new AbortController();
+    const breathe = createBreather(controller.signal);
+    setTimeout(() => controller.abort(new Error('enough')), 0);
+    const work = async (): Promise<void> => {
+      for (const end = performance.now() + 5000; performance.now() < end;) await breathe();
+    };
+    await expect(work()).rejects.toThrow('enough');
+  });
+});

@@ -1,0 +1,146 @@
+import { existsSync, symlinkSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
+import { codeCells, type CellOutput } from '../../lib/notebook/nbformat.js';
+import { runNotebook } from '../../lib/notebook/runner.js';
+import { startKernel, type Kernel } from '../../lib/notebook/tslab.js';
+import { temporaryFolder } from '../folder.js';
+import { code, writeCells } from './notebooks.js';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+
+const folder = temporaryFolder();
+beforeAll(() => {
+  if (!existsSync(packagePath('dist', 'index.js')))
+    throw new Error('Notebooks import dist/. Run "npm run build" first.');
+  symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
+});
+
+const silent = (): void => undefined;
+
+/** MIME types of what a cell shows, and the text of what it prints. */
+const describeOutput = (output: CellOutput): unknown =>
+  'data' in output ? Object.keys(output.data) : 'text' in output && output.text;
+
+const TABLE = ['text/html', 'application/vnd.parallelsearch.table+json', 'text/plain'];
+const CHART = ['application/vnd.vegalite.v5+json', 'image/svg+xml', 'text/plain'];
+
+describe('the last expression of a cell', () => {
+  it('is shown if it is a chart or a data frame, else printed', async () => {
+    const rows = ['r1', 'otc'].map((method) => ({ method, metric: 'em', value: 0.5, low: 0.4 }));
+    const chart = `intervalChart(frame, { title: 'A chart', x: 'metric', color: 'method' })`;
+    const spec = {
+      $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
+      data: { values: [{ a: 1 }] },
+      mark: 'bar',
+    };
+    const file = writeCells(
+      path.join(folder, 'show.ipynb'),
+      // tslab has set the variable of the last expression before the library is loaded.
+      code('undefined;'),
+      code(`import { createFrame, intervalChart, table } from './dist/report/index.js';
+const frame = createFrame(${JSON.stringify(rows)});
+${chart}`),
+      ...[
+        'frame',
+        'frame.head(1)',
+        `frame.column('value')`,
+        `frame.groupby(['method']).agg({ value: ['mean'] })`,
+        `await Promise.resolve(); frame.query(frame.column('method').eq('otc'))`,
+        `table(frame, { caption: 'T', rows: ['method'] })`,
+        `(${JSON.stringify(spec)})`,
+        `const later = frame; later; const last = 1;`,
+        '1 + 1',
+        '[{ a: 1 }]',
+        'null',
+      ].map((source) => code(source)),
+    );
+    const { notebook } = await runNotebook(file, { log: silent });
+    const [, ...cells] = codeCells(notebook);
+    expect(cells.map(({ outputs }) => outputs.map(describeOutput))).toEqual([
+      [CHART],
+      [TABLE],
+      [TABLE],
+      [TABLE],
+      [TABLE],
+      [TABLE],
+      [TABLE],
+      [CHART],
+      [],
+      [['2\n']],
+      [['[ { a: 1 } ]\n']],
+      [],
+    ]);
+    expect(JSON.stringify(cells[2].outputs)).toMatch(/1 row\).*r1/);
+    expect(JSON.stringify(cells[5].outputs)).toMatch(/1 row\).*otc/);
+  });
+
+  it('shows the first 50 rows of a long data frame', async () => {
+    const file = writeCells(
+      path.join(folder, 'long.ipynb'),
+      code(`import { createFrame } from './dist/report/index.js';
+createFrame(Array.from({ length: 51 }, (_, n) => ({ n: n + 1 })))`),
+    );
+    const { notebook } = await runNotebook(file, { log: silent });
+    const [{ outputs }] = codeCells(notebook);
+    expect(JSON.stringify(outputs)).toMatch(/51 rows, the first 50 shown/);
+    expect(JSON.stringify(outputs)).not.toContain('>51<');
+  });
+});
+
+describe('Interrupt', () => {
+  let kernel: Kernel;
+  beforeAll(async () => (kernel = await startKernel(folder)));
+  afterAll(() => kernel.shutdown());
+  const run = async (source: string, timeoutMs = 120_000): Promise<string> => {
+    let printed = '';
+    await kernel.execute(source, {
+      timeoutMs,
+      onOutput: ({ content }) => (printed += String(content.text)),
+    });
+    return printed.trim();
+  };
+  /** A cell that runs until it is interrupted, then what became of its work. */
+  async function interrupted(work: string): Promise<string> {
+    await expect(
+      run(
+        `outcome = 'running';\nawait ${work}.then(() => (outcome = 'done'), (error: Error) => (outcome = error.name));`,
+        2500,
+      ),
+    ).rejects.toMatchObject({ reason: 'interrupted' });
+    return run('outcome');
+  }
+
+  it('ends a rollout and a training, and the kernel runs on', async () => {
+    await run(`import * as ps from './dist/index.js';
+import { mkdtempSync, existsSync } from 'node:fs';
+await ps.useBackend('wasm');
+const world = await ps.loadWorld();
+const model = await ps.loadModel(${JSON.stringify(packagePath('data', 'checkpoints', 'instruct-1'))});
+const policy = new ps.LocalPolicy('instruct', model.weights, model.config, model.tokenizer);
+const rows = Array.from({ length: 16 }, () => world.questions[0]);
+const runFolder = mkdtempSync('run-');
+let outcome = '';
+async function rollOutAgainAndAgain(): Promise<void> {
+  while (true)
+    await ps.rollOut(policy, world.retriever, rows, {
+      ...ps.resolveRollout('parallelsearch', 'small-world'),
+      temperature: 1,
+      randoms: rows.map((_, i) => ps.createRandom(i)),
+    });
+}`);
+    const rollout = 'rollOutAgainAndAgain()';
+    expect(await interrupted(rollout)).toBe('AbortError');
+    const training = `ps.runTraining({
+  config: ps.trainingPreset('parallelsearch', 'instruct-1', 1),
+  model: model,
+  inputsHash: 'none',
+  folder: runFolder,
+  questions: world.questions,
+  retriever: world.retriever,
+})`;
+    expect(await interrupted(training)).toBe('AbortError');
+    expect(await run('existsSync(`${runFolder}/checkpoint`)')).toBe('true');
+  });
+});
