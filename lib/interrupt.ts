@@ -1,6 +1,6 @@
 /**
- * How long work stays interruptible. In a notebook, Interrupt sends SIGINT: tslab ends the
- * cell but leaves its work running, so the library's work listens for the signal itself.
+ * How long work stays interruptible. In a notebook, Interrupt sends SIGINT: tslab ends
+ * the cell but leaves its work running, so the library listens for the signal itself.
  */
 
 const isNotebook = '__tslab__' in globalThis;

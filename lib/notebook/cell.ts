@@ -17,7 +17,7 @@ interface Jupyter {
   ZmqServer: { prototype: { publishStatus: PublishStatus } };
 }
 
-/** The modules `jupyter` that are loaded; several if notebooks have a tslab of their own. */
+/** The loaded modules `jupyter`; several if notebooks have a tslab of their own. */
 function loadedKernels(): Jupyter[] {
   const { cache } = createRequire(import.meta.url);
   return Object.keys(cache)
@@ -66,8 +66,8 @@ export function onLastExpression(show: (value: unknown) => boolean): void {
   const { __tslab__: cells } = globalThis as { __tslab__?: { exports: Record<string, unknown> } };
   if (!cells) return;
   let printed: unknown;
-  // The running cell has declared it already. Set on the prototype, because `exports` is a
-  // proxy that defines no accessors.
+  // The running cell has declared it already. Set on the prototype, because `exports` is
+  // a proxy that defines no accessors.
   delete cells.exports[LAST];
   Object.setPrototypeOf(cells.exports, {
     get [LAST]() {

@@ -68,15 +68,16 @@ const LANGUAGES = ['typescript', 'javascript'];
 /** @throws Error naming the kernel if it is not TypeScript's */
 function requireTypeScript(file: string, { metadata }: Notebook): void {
   const { kernelspec, language_info: info } = metadata;
-  const language = kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name;
+  const language = (kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name) as
+    string | undefined;
   const isTypeScript =
     language === undefined
       ? !kernelspec || KERNELS.includes(kernelspec.name)
-      : LANGUAGES.includes(String(language).toLowerCase());
+      : LANGUAGES.includes(language.toLowerCase());
   if (isTypeScript) return;
   const kernel = kernelspec ? `${kernelspec.name} (${kernelspec.display_name})` : language;
   throw new Error(
-    `Expected ${file} to have the TypeScript kernel (${KERNELS[0]}), but it has ${String(kernel)}. Execute it with Jupyter: jupyter nbconvert --execute --inplace ${file}`,
+    `Expected ${file} to have the TypeScript kernel (${KERNELS[0]}), but it has ${kernel}. Execute it with Jupyter: jupyter nbconvert --execute --inplace ${file}`,
   );
 }
 

@@ -125,8 +125,8 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
 /**
  * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame, or
  * rows), results or a finding as the output of the running cell; outside of a notebook it
- * prints their text. Wait for it: `await display(chart)`. As the last expression of a cell
- * they are shown without it, data frames by their first 50 rows.
+ * prints their text. Wait for it: `await display(chart)`. A cell's last expression is
+ * shown without it, a data frame by its first 50 rows.
  */
 export function display(item: Displayable): Promise<void> {
   const write = findDisplayWriter();
@@ -148,7 +148,7 @@ function asDisplayable(value: unknown): Displayable | null {
   if (isRows(value)) return previewTable(value, 'Data frame');
   if ('kind' in value && KINDS.includes(value.kind)) return value as Displayable;
   const isSpec = '$schema' in value && /\/vega-lite\//.test(String(value.$schema));
-  return isSpec ? (value as VegaLiteSpec & { kind?: never }) : null;
+  return isSpec ? value : null;
 }
 
 /** The first rows as a table. */

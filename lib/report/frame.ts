@@ -68,11 +68,11 @@ function loadFrameClass(): FrameClass {
 }
 
 /** @throws RangeError that lists the columns if one of `names` is none of them */
-function requireColumns({ columns }: DataFrame, names: readonly unknown[]): void {
+function requireColumns({ columns }: DataFrame, names: readonly (string | number)[]): void {
   const unknown = names.find((name) => typeof name === 'string' && !columns.includes(name));
   if (unknown !== undefined)
     throw new RangeError(
-      `Expected a column of the data frame (${columns.join(', ')}), but got ${String(unknown)}.`,
+      `Expected a column of the data frame (${columns.join(', ')}), but got ${unknown}.`,
     );
 }
 

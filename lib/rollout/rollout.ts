@@ -197,8 +197,8 @@ async function runActions(
 /**
  * Answers each question once; repeat a question for a group.
  * @param runOptions.randoms one generator per question
- * @throws the policy's errors and the reason of the signal, or of Interrupt in a notebook; failures of the retriever become
- * information blocks
+ * @throws the policy's errors and the signal's reason (in a notebook, also on Interrupt);
+ * failures of the retriever become information blocks
  */
 export async function rollOut(
   policy: AnyPolicy,

@@ -77,9 +77,10 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * {@link BEST_ADAPTER}: the checkpoint with the highest mean reward since the previous
  * one, including steps that were later rolled back. An interrupted run resumes from its
  * checkpoint with the same result.
- * @throws the signal's reason after a checkpoint, in a notebook also Interrupt, within the
- * step and so without it where its update has begun; Error if a guard stops the run,
- * `keepSteps` has a step that is out of range or past, or another process uses the folder
+ * @throws the signal's reason after a checkpoint; AbortError on Interrupt in a notebook,
+ * after a checkpoint of the step's start unless its update had begun; Error if a guard
+ * stops the run, `keepSteps` has a step that is out of range or past, or another process
+ * uses the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
   const trainer = await createTrainer(run);

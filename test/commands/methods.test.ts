@@ -29,11 +29,11 @@ it('prints JSON lines with --json', async () => {
   const items = (await methods('--json'))
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line));
+    .map((line): unknown => JSON.parse(line));
   expect(items).toContainEqual({
     name: 'search-r1:ppo',
     title: 'Search-R1, PPO',
-    source: expect.stringContaining('2503.09516'),
+    source: 'Search-R1, arXiv 2503.09516',
     training: { trainer: 'ppo', rewards: 'search-r1' },
   });
 });

@@ -183,7 +183,7 @@ describe('an unknown column', () => {
     ['a group', () => frame.groupby(['methd'])],
     ['an order', () => frame.sortValues('methd')],
     ['a part', () => frame.loc({ columns: ['methd'] })],
-    ['a property after a filter', () => where(frame, () => true).methd],
+    ['a property after a filter', () => where(frame, () => true).methd as unknown],
   ])('is an error that lists the columns, as %s', (_, read) => {
     expect(read).toThrow(/columns?.*method.*but got methd/);
   });
@@ -191,7 +191,7 @@ describe('an unknown column', () => {
   it('is no obstacle to await and JSON', async () => {
     expect((await Promise.resolve(frame)).columns).toEqual(frame.columns);
     expect(JSON.stringify(frame)).toContain('parallelsearch');
-    expect(frame.method.values[0]).toBe(ROWS[0].method);
+    expect((frame.method as { values: unknown[] }).values[0]).toBe(ROWS[0].method);
   });
 });
 
