@@ -33,9 +33,12 @@ function warnOfUnrelated({ queries, results }: SearchTurn): void {
       write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
 }
 
-/** What is left of a policy's segment: all of it, or the search that a stream lacks. */
+/**
+ * What is left of a policy's segment: all of it, the tag that a server cut off, or the
+ * search that a stream of text lacks.
+ */
 function unwritten(text: string, written: string): string {
-  if (written === '') return text;
+  if (text.startsWith(written)) return text.slice(written.length);
   const search = text.lastIndexOf('<search>');
   return search < 0 || written.includes('<search>') ? '' : `\n${text.slice(search)}`;
 }

@@ -75,7 +75,7 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
   return {
     startPrompt(question) {
       const text = buildPrompt(options.prompt, question, { form });
-      if (form !== 'chat') return encode('prompt', text);
+      if (form !== 'chat') return { kind: 'prompt', text, tokenIds: tokenizer.encode(text) };
       if (tokenizer.encodeChat) return { kind: 'prompt', ...tokenizer.encodeChat(text) };
       throw new Error(
         `Expected ${policy.name} to have a chat template, but it has none. Use --prompt-form full.`,

@@ -151,6 +151,10 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
       const isUsed = sampled.trajectories.map(
         (one, i) => one.finish === 'answer' && isFounded(one, step.questions[i]),
       );
+      if (sampled.trajectories.every(({ finish }) => finish === 'length'))
+        throw new Error(
+          `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
+        );
       return loop.finish(step, sampled, {
         trajectories: sampled.trajectories.map((one, i) => ({
           ...one,

@@ -29,7 +29,10 @@ const warmUp = (...args: string[]) =>
 
 it('makes an adapter of a model from demonstrations, and goes on where it was', async () => {
   const out = join(root, 'run');
-  const own = ['--model', model, '--data', data, '--seed', '4', '--out', out];
+  const own = ['--model', model, '--data', data, '--seed', '4', '--out', out].concat(
+    '--prompt-form',
+    'short',
+  );
   await warmUp(...own, '--steps', '2');
   const adapter = join(out, 'adapter');
   expect(await readJson(join(adapter, 'train_config.json'))).toMatchObject({
@@ -45,6 +48,12 @@ it('makes an adapter of a model from demonstrations, and goes on where it was', 
   expect(said()).toContain('2 steps to do');
   await warmUp(...own, '--steps', '2');
   expect(linesOf(join(out, 'metrics.jsonl'))).toHaveLength(2);
+});
+
+it('refuses demonstrations that do not fit', async () => {
+  const out = join(root, 'long');
+  const args = ['--model', model, '--data', data, '--out', out, '--prompt-form', 'full'];
+  await expect(warmUp(...args)).rejects.toThrow(/at most 512 tokens/);
 });
 
 it('requires --model', async () => {

@@ -66,3 +66,36 @@ describe('split on wasm', () => {
     expect(pieces[1].arraySync()).toEqual(tf.slice(x, begin, size).arraySync());
   });
 });
+
+describe('gather on wasm', () => {
+  it.each([
+    [0, [4, 5, 6], [2]],
+    [0, [4, 5], [2, 3]],
+    [0, [4], [3]],
+    [1, [4, 5, 6], [2, 2]],
+  ])('along axis %i of %j takes the values of the rows', (axis, shape, indexShape) => {
+    const x = tf.tensor(values(...shape), shape);
+    const size = tf.util.sizeFromShape(indexShape);
+    const indices = Array.from({ length: size }, (_, i) => (3 * i + 1) % shape[axis]);
+    const gathered = tf.gather(x, tf.tensor(indices, indexShape, 'int32'), axis);
+    const oneHot = tf.cast(tf.oneHot(tf.tensor1d(indices, 'int32'), shape[axis]), 'float32');
+    const expected =
+      axis === 0
+        ? tf.matMul(oneHot as tf.Tensor2D, tf.reshape(x, [shape[0], -1]))
+        : tf.matMul(tf.tile(tf.expandDims(oneHot, 0), [shape[0], 1, 1]), x as tf.Tensor3D);
+    expect(gathered.shape).toEqual(shape.toSpliced(axis, 1, ...indexShape));
+    expect(gathered.dataSync()).toEqual(expected.dataSync());
+  });
+
+  it('takes integers, and refuses rows that are not there', () => {
+    const x = tf.tensor2d([1, 2, 3, 4], [2, 2], 'int32');
+    const gather = (rows: number[]) => tf.gather(x, tf.tensor1d(rows, 'int32')).arraySync();
+    expect(gather([1, 0, 1])).toEqual([
+      [3, 4],
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(() => gather([2])).toThrow('2');
+    expect(gather([])).toEqual([]);
+  });
+});
