@@ -81,8 +81,8 @@ describe('gather on wasm', () => {
     const oneHot = tf.cast(tf.oneHot(tf.tensor1d(indices, 'int32'), shape[axis]), 'float32');
     const expected =
       axis === 0
-        ? tf.matMul(oneHot as tf.Tensor2D, tf.reshape(x, [shape[0], -1]))
-        : tf.matMul(tf.tile(tf.expandDims(oneHot, 0), [shape[0], 1, 1]), x as tf.Tensor3D);
+        ? tf.matMul(oneHot, tf.reshape(x, [shape[0], -1]))
+        : tf.matMul(tf.tile(tf.expandDims(oneHot, 0), [shape[0], 1, 1]), x);
     expect(gathered.shape).toEqual(shape.toSpliced(axis, 1, ...indexShape));
     expect(gathered.dataSync()).toEqual(expected.dataSync());
   });
