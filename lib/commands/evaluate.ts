@@ -10,16 +10,21 @@ import { writeFileSafely } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
 import { openJournal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
-import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
 import { settingFiles } from '../policy/model-files.js';
-import { printTrajectory, tokenUsage, type Trajectory } from '../rollout/trajectory.js';
+import { printTrajectory, tokenUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat.js';
 import { formatList } from '../text/format-list.js';
-import { metricInfo } from '../report/titles.js';
-import { intervalText } from '../report/text.js';
 import { METHODS, methodTitle } from '../training/methods.js';
 import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
-import { ANSWER_COLUMNS, meanRows, printTable, type Column } from './score-table.js';
+import {
+  comparedRun,
+  comparisonText,
+  cost,
+  MEASURED_COLUMNS,
+  type Answer,
+  type Evaluation,
+} from './method-comparison.js';
+import { meanRows, printTable, type Column } from './score-table.js';
 import {
   limitOption,
   sampleAndLog,
@@ -41,15 +46,6 @@ interface EvaluateSettings extends PolicySpec {
   methods?: string[];
   /** Where the comparison of several methods is written; default compare.html. */
   page?: string;
-}
-
-/** What the journal keeps of an answer until all are there. */
-interface Answer {
-  result: Measurement & { method: string; model: string; seed: number };
-  usage: TokenUsage;
-  seconds: number;
-  /** With `--trajectories`, and to compare methods. */
-  trajectory?: Trajectory;
 }
 
 /**
@@ -120,19 +116,11 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
       log(`${methodTitle(method)}:`);
       evaluated.push(await evaluate(questions, methodSettings(settings, method), signal));
     }
-    process.stdout.write(comparisonText(evaluated, settings.price));
-    const runs = evaluated.map(({ name, answers }) => comparedRun(name, answers));
+    const runs = evaluated.map((one) => comparedRun(one, settings.price));
+    process.stdout.write(comparisonText(evaluated, runs, settings.price));
     await writeFileSafely(page, await compareHtml(runs, questions));
     log(`Compared with intervals and transcripts: ${page}`);
   });
-}
-
-/** All answers of a method. */
-interface Evaluation {
-  name: string;
-  answers: Answer[];
-  /** For people. */
-  summary: string;
 }
 
 /** Each method has files of its own, such as `answers-search-r1.jsonl`. */
@@ -142,14 +130,6 @@ function methodSettings(settings: EvaluateSettings, method: string): EvaluateSet
   const { out, trajectories } = settings;
   return { ...settings, method, out: own(out), trajectories: own(trajectories) };
 }
-
-const comparedRun = (name: string, answers: readonly Answer[]): ComparedRun => ({
-  name,
-  settings: {},
-  steps: [],
-  answers: answers.map(({ result }) => result),
-  trajectories: answers.flatMap(({ trajectory }) => trajectory ?? []),
-});
 
 async function evaluate(
   questions: readonly Question[],
@@ -210,33 +190,9 @@ async function evaluate(
       ? `time             ${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question\n`
       : '';
   const summary = summaryTable(results) + usage + time;
-  return { name: methodTitle(run.method), answers: done, summary };
-}
-
-/** A row per method, then differences from the first, with 95 % bootstrap intervals. */
-function comparisonText(evaluated: readonly Evaluation[], price?: TokenUsage): string {
-  const columns: Column<Answer>[] = [
-    ...COLUMNS.map(({ title, value }) => ({ title, value: ({ result }: Answer) => value(result) })),
-    { title: 'tokens read', value: ({ usage }) => usage.read },
-    { title: 'seconds', value: ({ seconds }) => seconds },
-  ];
-  if (price)
-    columns.push({ title: '$ per 1,000', value: ({ usage }) => 1000 * cost(usage, price) });
-  const rows = evaluated.map(
-    ({ name, answers }) => meanRows(answers, columns, { keys: [], all: name })[0],
-  );
-  const head = ['method', '', ...columns.map(({ title }) => title)];
-  const runs = evaluated.map(({ name, answers }) => comparedRun(name, answers));
-  const contrasts = answerFigures(runs)?.contrasts ?? [];
-  const differences = ['em', 'model_calls', 'turns', 'retrievals'].flatMap((metric) =>
-    contrasts
-      .filter((contrast) => contrast.metric === metric && contrast.kind === 'difference')
-      .map(
-        ({ method, against, ...interval }) =>
-          `${method} − ${against}: ${metricInfo(metric).title} ${intervalText(interval)}\n`,
-      ),
-  );
-  return `${printTable(head, rows)}\n\n${differences.join('')}`;
+  const { prompt, promptForm, splitQueries, topK, maxSearchTurns } = rollout;
+  const shown = { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns };
+  return { name: methodTitle(run.method), settings: shown, answers: done, summary };
 }
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */
@@ -248,10 +204,6 @@ function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
   const paid = price ? `, $${cost({ read, written }, price).toFixed(4)}` : '';
   return `tokens           ${read} read, ${written} written in ${calls} calls${paid}\n`;
 }
-
-/** US dollars. */
-const cost = (usage: TokenUsage, price: TokenUsage): number =>
-  (usage.read * price.read + usage.written * price.written) / 1e6;
 
 /** Parses two prices such as `0.5,1.5`. */
 function parsePrice(text: string): TokenUsage {
@@ -268,11 +220,6 @@ function parseMethods(text: string): string[] {
   throw new InvalidArgumentError(`Expected two or more different methods, but got ${text}.`);
 }
 
-const COLUMNS: readonly Column<Measurement>[] = [
-  ...ANSWER_COLUMNS,
-  { title: 'queries', value: ({ searches }) => searches.flat().length },
-  { title: 'tokens', value: ({ responseTokens }) => responseTokens },
-];
 /** Metrics that need a dependency graph. */
 const GRAPH_COLUMNS: readonly Column<Measurement>[] = [
   { title: 'sub-question recall', value: ({ coverage }) => coverage },
@@ -283,7 +230,7 @@ const GRAPH_COLUMNS: readonly Column<Measurement>[] = [
 /** Means per benchmark, per question type and of all, as `score` prints them. */
 function summaryTable(results: readonly Measurement[]): string {
   const hasGraphs = results.some(({ coverage }) => Number.isFinite(coverage));
-  const columns = hasGraphs ? [...COLUMNS, ...GRAPH_COLUMNS] : COLUMNS;
+  const columns = hasGraphs ? [...MEASURED_COLUMNS, ...GRAPH_COLUMNS] : MEASURED_COLUMNS;
   const means = meanRows(results, columns, {
     keys: [({ benchmark }) => benchmark, ({ subset }) => subset],
     all: 'all',

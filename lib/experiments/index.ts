@@ -1,3 +1,4 @@
+/// <reference types="long" preserve="true" />
 /**
  * `parallelsearch/experiments`: results for notebooks, and the parts of an experiment.
  */

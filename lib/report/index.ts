@@ -1,3 +1,4 @@
+/// <reference types="long" preserve="true" />
 /**
  * `parallelsearch/report`: data frames, tables, charts and their display in notebooks.
  */

@@ -127,7 +127,8 @@ describe('evaluate --policy chat:', () => {
     expect(printed()).toMatch(/ParallelSearch − Search-R1: Model calls.* −1\.000/);
     expect(printed()).toMatch(/\$ per 1,000[^]*0\.042[^]*0\.028/);
     const html = await readFile(page, 'utf8');
-    for (const text of ['Search-R1', 'ParallelSearch', 'Ada 3']) expect(html).toContain(text);
+    for (const text of ['Search-R1', 'ParallelSearch', 'Ada 3', '0.042', 'splitQueries'])
+      expect(html).toContain(text);
   });
 
   it.each([['parallelsearch'], ['search-r1,search-r1'], ['search-r1,none']])(

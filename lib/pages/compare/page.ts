@@ -129,6 +129,14 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
       answered.slice(1),
       differences,
     ),
+    runsTable(
+      { id: 'costs', label: 'Cost', caption: 'What an answer took, on average.' },
+      answered,
+      Object.keys(answered[0]?.costs ?? {}).map((title): Field => [
+        title,
+        ({ costs }) => costs?.[title],
+      ]),
+    ),
     figuresTable(
       'training',
       `End of training: means of the last ${numSteps} steps, with 95\u00a0% bootstrap intervals over steps. Rewards are comparable only with the same reward settings.`,

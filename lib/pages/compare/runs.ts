@@ -22,6 +22,8 @@ export interface ComparedRun {
   answers: Measurement[];
   /** In the order written. */
   trajectories: Trajectory[];
+  /** What answers took, by title; absent if not measured. */
+  costs?: Record<string, string>;
 }
 
 /** A part of a run: a training folder, or a file of answers or trajectories. */
