@@ -103,7 +103,7 @@ function toTrajectory(
   const asked = promptQuestion(prompt);
   const question = find(prompt, truth.id);
   const type = (question && questionType(question)) ?? truth.shape ?? undefined;
-  const input = scoringInputFromSegments(segments, {
+  const input = scoringInputFromSegments([{ kind: 'prompt', text: prompt }, ...segments], {
     goldenAnswers: truth.target,
     questionType: type,
   });

@@ -76,7 +76,21 @@ export interface PeftConfig extends LoraOptions {
 }
 
 const layer = z.int().min(0);
-const peftSchema = z.object({
+/** Fields that change no product, or only training. */
+const HARMLESS = new Set([
+  ...['task_type', 'inference_mode', 'auto_mapping', 'revision', 'peft_version', 'lora_dropout'],
+  ...['loftq_config', 'eva_config', 'corda_config', 'lora_ga_config', 'runtime_config'],
+  ...['megatron_core', 'qalora_group_size', 'layers_pattern', 'ensure_weight_tying'],
+]);
+const isUnset = (value: unknown): boolean =>
+  value === null || value === false || JSON.stringify(value) === '{}' || String(value) === '';
+const peftSchema = z.looseObject({
+  peft_type: z.literal('LORA').nullish(),
+  bias: z.literal('none').nullish(),
+  // PiSSA and the like change the base model, too.
+  init_lora_weights: z
+    .union([z.boolean(), z.enum(['gaussian', 'eva', 'orthogonal', 'mini'])])
+    .nullish(),
   r: z.int().min(1),
   lora_alpha: z.number().positive(),
   base_model_name_or_path: z.string().optional().catch(undefined),
@@ -100,6 +114,13 @@ export function parsePeftConfig(json: unknown): PeftConfig {
   if (!data)
     throw new Error(
       `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(error)}`,
+    );
+  const unknown = Object.entries(data).find(
+    ([name, value]) => !HARMLESS.has(name) && !(name in peftSchema.shape) && !isUnset(value),
+  );
+  if (unknown)
+    throw new Error(
+      `Expected an adapter without ${unknown[0]}, but adapter_config.json has ${JSON.stringify(unknown[1])}. Merge it with PEFT (merge_and_unload) and use the merged model.`,
     );
   const { target_modules: targetModules, layers_to_transform: layersToTransform } = data;
   return {

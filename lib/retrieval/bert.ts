@@ -4,6 +4,7 @@
  *
  * Shape letters: B texts, T tokens, C width, H heads, D head width.
  */
+import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
@@ -211,9 +212,19 @@ function embedTexts(
 const MAX_TOKENS_PER_PASS = 4096;
 
 // Files of sentence-transformers.
-const promptsSchema = z.object({ prompts: z.record(z.string(), z.string()).nullish() });
-const lengthSchema = z.object({ max_seq_length: z.int().min(1).nullish() });
+const promptsSchema = z.object({
+  prompts: z.record(z.string(), z.string()).nullish(),
+  default_prompt_name: z.string().nullish(),
+  similarity_fn_name: z.string().nullish(),
+});
+const textsSchema = z.object({
+  max_seq_length: z.int().min(1).nullish(),
+  do_lower_case: z.boolean().nullish(),
+});
 const poolingSchema = z.record(z.string(), z.unknown());
+const modulesSchema = z.array(z.object({ path: z.string(), type: z.string() }));
+
+const CONFIG_FILE = 'config_sentence_transformers.json';
 
 /** E5's prompts (Wang et al. 2022, arXiv 2212.03533). */
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
@@ -223,11 +234,13 @@ const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
  * FlashRAG, the name tells.
  */
 async function readPrompts(folder: string, config: unknown): Promise<Record<TextKind, string>> {
-  const { prompts } = promptsSchema.parse(
-    await readJsonIfThere(join(folder, 'config_sentence_transformers.json')),
+  const { prompts, default_prompt_name: name } = promptsSchema.parse(
+    await readJsonIfThere(join(folder, CONFIG_FILE)),
   );
   if (prompts?.query !== undefined)
     return { query: prompts.query, passage: prompts.passage ?? prompts.document ?? '' };
+  const usual = prompts?.[name ?? ''];
+  if (usual !== undefined) return { query: usual, passage: usual };
   const names = [
     basename(resolve(folder)),
     String((config as { _name_or_path?: unknown })._name_or_path),
@@ -236,19 +249,33 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   return isE5 ? E5_PROMPTS : { query: '', passage: '' };
 }
 
-/** @throws Error if the model does not pool by the mean */
+/** @throws Error unless the model is a transformer, mean pooling and unit length */
 async function requireMeanPooling(folder: string): Promise<void> {
-  const pooling = poolingSchema.parse(
-    await readJsonIfThere(join(folder, '1_Pooling', 'config.json')),
-  );
-  const other = Object.keys(pooling).find(
-    (name) =>
-      /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && pooling[name] === true,
-  );
-  if (other !== undefined)
+  const refuse = (file: string, what: string): never => {
     throw new Error(
-      `Expected an encoder with mean pooling, but 1_Pooling/config.json in ${shortPath(folder)} says ${other}. Serve it by Search-R1's protocol (--retriever http://...).`,
+      `Expected an encoder with mean pooling and unit length, but ${file} in ${shortPath(folder)} says ${what}. Serve it by Search-R1's protocol (--retriever http://...).`,
     );
+  };
+  const listed = join(folder, 'modules.json');
+  const modules = existsSync(listed) ? modulesSchema.parse(await readJson(listed)) : [];
+  const named = modules.map(({ type, path }) => ({ name: type.split('.').at(-1)!, path }));
+  const extra = named.find(({ name }) => !['Transformer', 'Pooling', 'Normalize'].includes(name));
+  if (extra) refuse('modules.json', extra.name);
+  const poolingFile = `${named.find(({ name }) => name === 'Pooling')?.path ?? '1_Pooling'}/config.json`;
+  const pooling = poolingSchema.parse(await readJsonIfThere(join(folder, poolingFile)));
+  for (const [name, value] of Object.entries(pooling)) {
+    const isOther = /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && value;
+    if (isOther || (name === 'pooling_mode' && String(value) !== 'mean'))
+      refuse(poolingFile, `${name}: ${JSON.stringify(value)}`);
+    // The prompt's tokens are not pooled then.
+    if (name === 'include_prompt' && value === false) refuse(poolingFile, 'include_prompt: false');
+  }
+  const { similarity_fn_name: similarity } = promptsSchema.parse(
+    await readJsonIfThere(join(folder, CONFIG_FILE)),
+  );
+  const isNormalized = named.length === 0 || named.some(({ name }) => name === 'Normalize');
+  if (!isNormalized && similarity && similarity !== 'cosine')
+    refuse(CONFIG_FILE, `similarity_fn_name: ${similarity}`);
 }
 
 /** An encoder from files, with a hash of everything its vectors depend on. */
@@ -270,7 +297,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const tokenizer = createTokenizer((await readJson(tokenizerFile)) as object);
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
-  const { max_seq_length } = lengthSchema.parse(
+  const { max_seq_length, do_lower_case: isLowerCase } = textsSchema.parse(
     await readJsonIfThere(join(folder, 'sentence_bert_config.json')),
   );
   const maxTokens = Math.min(config.maxTokens, max_seq_length ?? Infinity);
@@ -279,13 +306,14 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
 
   const { before, after } = tokenizer.around;
   const encodeText = (text: string, kind: TextKind): number[] => {
-    const ids = tokenizer.encode(prompts[kind] + text);
+    const full = prompts[kind] + text;
+    const ids = tokenizer.encode(isLowerCase ? full.toLowerCase() : full);
     return [...before, ...ids.slice(0, maxTokens - before.length - after.length), ...after];
   };
   return {
     name: basename(resolve(folder)),
     dimensions: hiddenSize,
-    hash: configHash({ files, prompts, maxTokens }),
+    hash: configHash({ files, prompts, maxTokens, ...(isLowerCase && { isLowerCase }) }),
     encode: async (texts, { kind }) => {
       const ids = texts.map((text) => encodeText(text, kind));
       const lengths = ids.map(({ length }) => length);

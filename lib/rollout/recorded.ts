@@ -85,7 +85,8 @@ const recordingFields = {
 export const transcriptSchema = z
   .object({ ...recordingFields, prompt: optional(z.string()), response: z.string() })
   .transform(({ id, golden_answers, prompt, response, stop_reason, ...line }) => {
-    const segments = splitTranscript(response);
+    const repeated = prompt && response.startsWith(prompt) ? prompt.length : 0;
+    const segments = splitTranscript(response.slice(repeated));
     return {
       ...line,
       questionId: id,

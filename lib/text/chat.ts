@@ -25,6 +25,16 @@ const configSchema = z.looseObject({
     .nullish(),
 });
 
+const TOKEN_NAMES = [
+  'bos_token',
+  'eos_token',
+  'pad_token',
+  'unk_token',
+  'sep_token',
+  'cls_token',
+  'mask_token',
+] as const;
+
 function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
   const parsed = configSchema.safeParse(tokenizerConfig);
   if (parsed.success) return parsed.data;
@@ -39,9 +49,9 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
  */
 export function specialTokens(tokenizerConfig: unknown): string[] {
   const config = parseConfig(tokenizerConfig);
-  const { bos_token, eos_token, pad_token, sep_token, cls_token, mask_token } = config;
   const more = [config.additional_special_tokens, config.extra_special_tokens];
-  return [bos_token, eos_token, pad_token, sep_token, cls_token, mask_token]
+  return TOKEN_NAMES.filter((name) => name !== 'unk_token')
+    .map((name) => config[name])
     .concat(more.flatMap((tokens) => Object.values(tokens ?? {})))
     .filter((token) => typeof token === 'string')
     .filter((token) => [...token].length > 1);
@@ -62,7 +72,7 @@ export type ChatTemplate = (message: string) => string;
  */
 export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
   const { chat_template: templates, ...config } = parseConfig(tokenizerConfig);
-  const { bos_token, eos_token, pad_token, unk_token } = config;
+  const { extra_special_tokens: extra, additional_special_tokens: additional, ...rest } = config;
   const source = Array.isArray(templates)
     ? templates.find(({ name }) => name === 'default')?.template
     : templates;
@@ -75,11 +85,18 @@ export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
     }
   };
   const template = rethrow(() => new Template(source));
-  const tokens = { bos_token, eos_token, pad_token, unk_token };
-  const variables = Object.fromEntries(
-    Object.entries(tokens).map(([name, token]) => [name, token ?? '']),
-  );
-  const rest = { ...variables, add_generation_prompt: true };
+  // Tokens that are not set stay undefined.
+  const tokens = Object.entries({
+    ...Object.fromEntries(TOKEN_NAMES.map((name) => [name, rest[name]])),
+    ...(Array.isArray(extra) ? {} : extra),
+    additional_special_tokens: additional ?? (Array.isArray(extra) ? extra : null),
+  }).filter(([, token]) => token !== null && token !== undefined);
+  const variables = {
+    ...Object.fromEntries(tokens),
+    tools: null,
+    documents: null,
+    add_generation_prompt: true,
+  };
   return (content) =>
-    rethrow(() => template.render({ ...rest, messages: [{ role: 'user', content }] }));
+    rethrow(() => template.render({ ...variables, messages: [{ role: 'user', content }] }));
 }

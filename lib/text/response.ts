@@ -18,13 +18,23 @@ export interface TextSegment {
   text: string;
 }
 
-/** Joins adjacent policy segments and drops prompts. */
+/**
+ * Joins adjacent policy segments and drops prompts, except for a `<think>` that a chat
+ * template ends with, as those of reasoning models do: it opens the policy's first block.
+ */
 export function joinPolicySegments(segments: readonly TextSegment[]): TextSegment[] {
   const joined: TextSegment[] = [];
+  let opening = '';
   for (const { kind, text } of segments) {
     const last = joined.at(-1);
-    if (kind === 'policy' && last?.kind === 'policy') last.text += text;
-    else if (kind !== 'prompt') joined.push({ kind, text });
+    if (kind === 'prompt') opening = /<think>\s*$/.exec(text)?.[0] ?? '';
+    else if (kind === 'policy' && last?.kind === 'policy') last.text += text;
+    else {
+      // A policy that writes the tag again has opened the block itself.
+      const isOpen = kind === 'policy' && opening !== '' && !/^\s*<think>/.test(text);
+      joined.push({ kind, text: isOpen ? opening + text : text });
+      opening = '';
+    }
   }
   return joined;
 }
@@ -113,12 +123,35 @@ const OPENINGS = new RegExp(
 const endsInSearch = (run: string): boolean =>
   nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
 
+/** Where chat templates begin a prompt, and where they begin the model's answer. */
+const PROMPT_START =
+  /^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>)?\s*(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|<start_of_turn>|<\|(?:user|system)\|>|<\|start\|>|<｜User｜>)/;
+const ANSWER_START =
+  /<\|im_start\|>assistant\n|<\|start_header_id\|>assistant<\|end_header_id\|>\n*|\[\/INST\]|<start_of_turn>model\n|<\|assistant\|>\n?|<\|start\|>assistant\n?|<｜Assistant｜>/g;
+/** Search-R1's prompt without a chat template. */
+const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
+
+/** Where the answers start in a text that begins with its prompt; empty if none does. */
+function answerStarts(text: string): number[] {
+  const plain = PLAIN_PROMPT.exec(text);
+  if (plain) return [plain[0].length];
+  if (!PROMPT_START.test(text)) return [];
+  return Array.from(text.matchAll(ANSWER_START), ({ 0: tag, index }) => index + tag.length);
+}
+
 /**
- * Splits a recorded response into segments. An information block directly after a search
+ * Splits a recorded text into segments. What stands before the answer in a text that
+ * repeats its prompt, as Search-R1's logs do, is a prompt. An information block directly after a search
  * that ends a generation is the environment's; any other is the policy's. Known notices
  * become `notice` segments. {@link ambiguity} tells if this is a guess.
  */
-export function splitTranscript(response: string): TextSegment[] {
+export function splitTranscript(text: string): TextSegment[] {
+  const start = answerStarts(text).at(-1) ?? 0;
+  const prompt = { kind: 'prompt' as const, text: text.slice(0, start) };
+  return [...(start > 0 ? [prompt] : []), ...splitResponse(text.slice(start))];
+}
+
+function splitResponse(response: string): TextSegment[] {
   const segments: TextSegment[] = [];
   const openings = new RegExp(OPENINGS);
   const last = {
@@ -156,6 +189,9 @@ export function splitTranscript(response: string): TextSegment[] {
  * without an opening one, as a passage may contain.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
+  const prompts = segments.filter(({ kind }) => kind === 'prompt');
+  if (prompts.some(({ text }) => answerStarts(text).length > 1))
+    return 'the text has several turns of the model';
   for (const { kind, text } of joinPolicySegments(segments)) {
     if (kind !== 'policy') continue;
     const marks = [...text.matchAll(/<(\/?)information>/g)];

@@ -51,21 +51,94 @@ const id = z
   .int()
   .min(0)
   .max(MAX_VOCAB_SIZE - 1);
-/** Ids are dictionary values or, in a unigram model, list indices. */
+const unset = z.union([z.literal(false), z.literal(0), z.literal('')]).nullish();
+/**
+ * Ids are dictionary values or, in a unigram model, list indices. Rejects settings that
+ * the package ignores although they change the ids.
+ */
 const tokenizerSchema = z.object({
-  model: z.object({
-    vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
-  }),
+  model: z
+    .object({
+      type: z.string().optional(),
+      vocab: z.union([z.record(z.string(), id), z.array(z.unknown()).max(MAX_VOCAB_SIZE)]),
+      dropout: unset,
+      byte_fallback: z.boolean().nullish(),
+      continuing_subword_prefix: z.string().nullish(),
+    })
+    .refine(({ type, byte_fallback }) => type !== 'Unigram' || !byte_fallback, {
+      path: ['byte_fallback'],
+      error: 'unigram models with byte_fallback are not supported',
+    })
+    .refine(({ type, continuing_subword_prefix: prefix }) => type !== 'BPE' || !prefix, {
+      path: ['continuing_subword_prefix'],
+      error: 'BPE with a prefix of continuing pieces is not supported',
+    }),
   added_tokens: z
-    .array(z.object({ id, content: z.string().min(1), special: z.boolean().default(false) }))
+    .array(
+      z.object({
+        id,
+        content: z.string().min(1),
+        special: z.boolean().default(false),
+        single_word: z.literal(false).nullish(),
+      }),
+    )
     .default([]),
 });
+
+const stepSchema = z.looseObject({ type: z.string() });
+const splitSchema = z.object({
+  behavior: z.enum(['Isolated', 'Removed', 'isolated', 'removed']),
+  invert: z.boolean().default(false),
+});
+
+/** A pre-tokenizer that splits as the reference does, where the package does not. */
+function correctPreTokenizer(json: unknown): unknown {
+  const { data: step } = stepSchema.safeParse(json);
+  const split = (regex: string, { behavior = 'Isolated', invert = false } = {}) => ({
+    type: 'Split',
+    pattern: { Regex: regex },
+    behavior,
+    invert,
+  });
+  switch (step?.type) {
+    case 'Sequence':
+      return { ...step, pretokenizers: [step.pretokenizers].flat().map(correctPreTokenizer) };
+    case 'Digits': // Of every script; the package knows ASCII only.
+      return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
+    case 'Punctuation': {
+      const { behavior = 'Isolated' } = step;
+      if (behavior === 'Contiguous') return step;
+      splitSchema.parse({ behavior });
+      return split(`[${PUNCTUATION}]`, { behavior: behavior as string });
+    }
+    case 'Whitespace': // Words of every script.
+      return split(`[${WORD}]+|[^\\s${WORD}]+`, { behavior: 'Removed', invert: true });
+    case 'Split': {
+      const { behavior, invert } = splitSchema.parse(step);
+      if (invert && behavior.toLowerCase() !== 'removed')
+        throw new Error(`Split with invert and behavior ${behavior} is not supported`);
+      return step;
+    }
+    case 'Metaspace': // Files before version 0.15 have add_prefix_space.
+      return { prepend_scheme: step.add_prefix_space === false ? 'never' : 'always', ...step };
+    default:
+      return json;
+  }
+}
+const PUNCTUATION = '\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E';
+const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}';
 
 /** The package does not validate the JSON; encoding any text shows problems. */
 function readTokenizer(json: object): HuggingFaceTokenizer {
   try {
     // Decode exactly, whatever the model's settings are.
-    const tokenizer = new HuggingFaceTokenizer(json, { clean_up_tokenization_spaces: false });
+    const { pre_tokenizer: preTokenizer } = json as { pre_tokenizer?: unknown };
+    const corrected = {
+      added_tokens: [],
+      ...json,
+      pre_tokenizer: correctPreTokenizer(preTokenizer),
+    };
+    const tokenizer = new HuggingFaceTokenizer(corrected, { clean_up_tokenization_spaces: false });
     tokenizer.decode(tokenizer.encode('A a, 1\n', { add_special_tokens: false }).ids, {
       skip_special_tokens: false,
     });

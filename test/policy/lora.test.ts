@@ -285,8 +285,32 @@ describe('parsePeftConfig', () => {
     ['lora_alpha', { lora_alpha: Infinity }],
     ['use_rslora', { use_rslora: true }],
     ['use_dora', { use_dora: true }],
+    ['peft_type', { peft_type: 'IA3' }],
+    ['bias', { bias: 'all' }],
+    ['init_lora_weights', { init_lora_weights: 'pissa_niter_4' }],
   ])('rejects unsupported settings: %s', (field, change) => {
     expect(() => parsePeftConfig({ r: 4, lora_alpha: 8, ...change })).toThrow(`at ${field}`);
+  });
+
+  it('rejects a field that it does not know, unless it is unset', () => {
+    const unset = {
+      alpha_pattern: {},
+      modules_to_save: null,
+      exclude_modules: [],
+      lora_bias: false,
+    };
+    const harmless = { peft_version: '0.18.0', lora_dropout: 0.1, inference_mode: true };
+    const config = { r: 4, lora_alpha: 8, ...unset, ...harmless };
+    expect(parsePeftConfig(config)).toMatchObject({ rank: 4, alpha: 8 });
+    for (const change of [
+      { alpha_pattern: { q_proj: 64 } },
+      { rank_pattern: { q_proj: 8 } },
+      { modules_to_save: ['lm_head'] },
+      { layer_replication: [[0, 4]] },
+      { fan_in_fan_out: true },
+      { invented_in_2030: 1 },
+    ])
+      expect(() => parsePeftConfig({ ...config, ...change })).toThrow(Object.keys(change)[0]);
   });
 });
 

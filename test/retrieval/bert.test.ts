@@ -83,6 +83,42 @@ describe('loadBertEncoder', () => {
     await expect(loadBertEncoder(folder)).rejects.toThrow(new RegExp(field));
   });
 
+  it.each([
+    ['Dense', 'modules.json', [{ path: '2_Dense', type: 'sentence_transformers.models.Dense' }]],
+    ['include_prompt', '1_Pooling/config.json', { include_prompt: false }],
+    ['lasttoken', '1_Pooling/config.json', { pooling_mode: 'lasttoken' }],
+  ])('rejects what would change its vectors: %s', async (name, file, json) => {
+    const folder = copy('minilm');
+    writeFileSync(join(folder, file), JSON.stringify(json));
+    await expect(loadBertEncoder(folder)).rejects.toThrow(name);
+  });
+
+  it('rejects inner products of vectors without unit length', async () => {
+    const folder = copy('minilm');
+    const type = 'sentence_transformers.models.Pooling';
+    writeFileSync(join(folder, 'modules.json'), JSON.stringify([{ path: '1_Pooling', type }]));
+    const config = JSON.stringify({ similarity_fn_name: 'dot' });
+    writeFileSync(join(folder, 'config_sentence_transformers.json'), config);
+    await expect(loadBertEncoder(folder)).rejects.toThrow('similarity_fn_name: dot');
+  });
+
+  it('applies lower-casing and the default prompt of the folder', async () => {
+    const encode = async (files: Record<string, object>, text: string) => {
+      const folder = copy('minilm');
+      for (const [name, json] of Object.entries(files))
+        writeFileSync(join(folder, name), JSON.stringify(json));
+      const encoder = await loadBertEncoder(folder);
+      return encoder.encode([text], { kind: 'passage' });
+    };
+    const prompt = { prompts: { search: 'find: ' }, default_prompt_name: 'search' };
+    const files = {
+      'config_sentence_transformers.json': prompt,
+      'sentence_bert_config.json': { do_lower_case: true },
+    };
+    const expected = await encode({}, 'find: oslo');
+    expect(await encode(files, 'OSLO')).toEqual(expected);
+  });
+
   it('rejects another pooling and unexpected tensors', async () => {
     const folder = copy('minilm');
     writeFileSync(join(folder, '1_Pooling', 'config.json'), '{"pooling_mode_cls_token": true}');

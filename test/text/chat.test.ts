@@ -94,6 +94,22 @@ describe('chatTemplate', () => {
     expect(chatTemplate({ bos_token: { content: '<s>' } })).toBeNull();
   });
 
+  it.each([
+    ['{% if tools is not none %}tools{% endif %}', ''],
+    ['{% if documents is not none %}documents{% endif %}', ''],
+    ['{% if pad_token is defined %}pad{% endif %}{{ bos_token }}', '<s>'],
+    ['{{ sep_token }}{{ image_token }}', '[SEP]<image>'],
+  ])("knows apply_chat_template's variables: %s", (source, expected) => {
+    const config = {
+      chat_template: `${source}{{ messages[0].content }}`,
+      bos_token: '<s>',
+      sep_token: { content: '[SEP]' },
+      pad_token: null,
+      extra_special_tokens: { image_token: '<image>' },
+    };
+    expect(chatTemplate(config)!('Hi')).toBe(`${expected}Hi`);
+  });
+
   it('rejects an invalid tokenizer_config.json', () => {
     expect(() => chatTemplate({ chat_template: 7 })).toThrow(
       /tokenizer_config\.json, but.*chat_template/s,

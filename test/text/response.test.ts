@@ -275,3 +275,58 @@ it.each([
 ])('finalAnswer handles %s', (_, response, expected) => {
   expect(finalAnswer(splitTranscript(response))).toBe(expected);
 });
+
+describe('the border between prompt and response', () => {
+  const answer = 'I know it.\n</think>\n<answer> Oslo </answer>';
+  const from = (prompt: string, text: string) =>
+    formatFault([
+      { kind: 'prompt', text: prompt },
+      { kind: 'policy', text },
+    ]);
+
+  it('lets a chat template open the first thought', () => {
+    const opened = '<|im_start|>assistant\n<think>\n';
+    expect(from(opened, answer)).toBeNull();
+    expect(from(opened, `<think>\n${answer}`)).toBeNull();
+    expect(from('Write <think> first.', answer)).toContain('outside of blocks');
+    const turns = [
+      { kind: 'prompt', text: opened },
+      { kind: 'policy', text: 'a </think>\n<search> b </search>' },
+      { kind: 'information', text: '<information>c</information>' },
+      { kind: 'policy', text: `<think> ${answer}` },
+    ] as const;
+    expect(formatFault(turns)).toBeNull();
+    // Opened once only.
+    expect(formatFault([...turns.slice(0, 3), { kind: 'policy', text: answer }])).not.toBeNull();
+  });
+
+  const example = 'For example, <answer> Beijing </answer>. Question: What is it?\n';
+  it.each([
+    ['<|im_start|>user\n', '<|im_end|>\n<|im_start|>assistant\n'],
+    ['<s>[INST] ', ' [/INST]'],
+    [
+      '<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n',
+      '<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n',
+    ],
+    ['Answer the given question. ', ''],
+  ])('cuts a prompt off that the text repeats: %j', (start, end) => {
+    const prompt = start + example + end;
+    const cut = splitTranscript(`${prompt}<think> I do not know`);
+    expect(cut).toEqual([
+      { kind: 'prompt', text: prompt },
+      { kind: 'policy', text: '<think> I do not know' },
+    ]);
+    expect(finalAnswer(cut)).toBeNull();
+    expect(ambiguity(cut)).toBeNull();
+    expect(finalAnswer(splitTranscript(`${prompt}<answer> Oslo </answer>`))).toBe('Oslo');
+  });
+
+  it('reports several turns of the model, and cuts nothing off a response that only names a tag', () => {
+    const turn = '<|im_start|>assistant\n<answer> a </answer><|im_end|>\n';
+    expect(ambiguity(splitTranscript(`<|im_start|>user\nQ<|im_end|>\n${turn}${turn}`))).toContain(
+      'several turns',
+    );
+    const own = `<think> x </think><answer> Oslo </answer>${turn}`;
+    expect(splitTranscript(own)).toEqual([{ kind: 'policy', text: own }]);
+  });
+});

@@ -177,6 +177,48 @@ describe('createTokenizer', () => {
     );
   });
 
+  it.each([
+    ['digits of every script', { type: 'Digits', individual_digits: true }, '4½km²Ⅷ', '4 ½ km ² Ⅷ'],
+    ['runs of digits', { type: 'Digits', individual_digits: false }, 'a١٨٤a', 'a ١٨٤ a'],
+    ['each punctuation mark', { type: 'Punctuation' }, 'a!!b', 'a ! ! b'],
+    ['words of every script', { type: 'Whitespace' }, 'Ørsted, दिन!', 'Ørsted , दिन !'],
+    [
+      'the first word of old files like the others',
+      { type: 'Metaspace', replacement: '▁', add_prefix_space: false },
+      'a',
+      'a',
+    ],
+  ])('splits as the reference does: %s', (_, preTokenizer, text, pieces) => {
+    const vocab = Object.fromEntries(
+      ['[UNK]', ...new Set(pieces.split(' '))].map((x, i) => [x, i]),
+    );
+    const tokenizer = createTokenizer({
+      ...COMMON,
+      pre_tokenizer: { type: 'Sequence', pretokenizers: [preTokenizer] },
+      model: {
+        type: 'WordPiece',
+        unk_token: '[UNK]',
+        continuing_subword_prefix: '##',
+        max_input_chars_per_word: 100,
+        vocab,
+      },
+    });
+    expect(tokenizer.encode(text)).toEqual(pieces.split(' ').map((piece) => vocab[piece]));
+  });
+
+  it.each([
+    ['single_word', { added_tokens: added(['<a>'], { single_word: true }) }],
+    ['dropout', { model: { ...model, dropout: 0.1 } }],
+    ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
+    ['continuing_subword_prefix', { model: { ...model, continuing_subword_prefix: '##' } }],
+    [
+      'behavior',
+      { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'MergedWithNext' } },
+    ],
+  ])('rejects what it cannot apply: %s', (name, change) => {
+    expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
+  });
+
   it('has a vocabulary size above the largest id', () => {
     const { vocab } = model as { vocab: Record<string, number> };
     const size = Object.keys(vocab).length;

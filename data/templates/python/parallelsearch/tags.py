@@ -79,13 +79,23 @@ def one_line(text):
     return trim(WHITE_RUN.sub(" ", _TAG.sub(r"(\1\2)", text)))
 
 
+_OPEN_THINK = re.compile(f"<think>[{WHITE}]*\\Z")
+_THINK = re.compile(f"[{WHITE}]*<think>")
+
+
 def join_policy_segments(segments):
-    joined = []
+    """Adjacent policy segments joined, without prompts, except for a <think> that a chat template ends with."""
+    joined, opening = [], ""
     for kind, text in segments:
-        if kind == "policy" and joined and joined[-1][0] == "policy":
+        if kind == "prompt":
+            found = _OPEN_THINK.search(text)
+            opening = found[0] if found else ""
+        elif kind == "policy" and joined and joined[-1][0] == "policy":
             joined[-1] = (kind, joined[-1][1] + text)
-        elif kind != "prompt":
-            joined.append((kind, text))
+        else:
+            is_open = kind == "policy" and opening and not _THINK.match(text)
+            joined.append((kind, opening + text if is_open else text))
+            opening = ""
     return joined
 
 
