@@ -3,6 +3,7 @@
  * text.
  */
 import { z } from 'zod';
+import { parseJson } from '../io/json.js';
 import { splitContents } from '../text/contents.js';
 import {
   questionMetadataSchema,
@@ -92,7 +93,7 @@ function parseLines<T extends { id: string; metadata?: QuestionMetadata | null }
     const where = `${name}, line ${index + 1}`;
     let value: unknown;
     try {
-      value = JSON.parse(line);
+      value = parseJson(line);
     } catch {
       complain(`${where}: expected JSON, but got ${JSON.stringify(line.slice(0, 60))}; ${remedy}.`);
       continue;

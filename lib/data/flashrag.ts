@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { decodeText } from '../io/files.js';
 import { shortPath, SMALL_WORLD } from '../io/paths.js';
 import { parsePassages, parseQuestions } from './flashrag-text.js';
 import type { Passage, Question } from './question.js';
@@ -87,12 +86,12 @@ export const loadDataSet = async (folder?: string): Promise<DataSet> => ({
 /** Node's errors for files that do not fit in one buffer or string. */
 const TOO_LARGE = ['ERR_FS_FILE_TOO_LARGE', 'ERR_STRING_TOO_LONG', 'ERR_BUFFER_TOO_LARGE'];
 
-/** The text of a file, decompressed if its name ends in `.gz`. */
+/** The text of a file, unpacked if it is gzip. */
 export async function readText(path: string): Promise<string> {
   try {
-    const bytes = await readFile(path);
-    return (path.endsWith('.gz') ? await promisify(gunzip)(bytes) : bytes).toString();
+    return decodeText(await readFile(path), path);
   } catch (error) {
+    if (error instanceof Error && !('code' in error)) throw error;
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
     const remedy = TOO_LARGE.includes(reason)
       ? 'The limit is half a gigabyte: serve a larger corpus (--retriever http://...).'

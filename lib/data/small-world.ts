@@ -1,8 +1,6 @@
 /** Whether a data set is the small world, which the small world's models know. */
-import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { createGunzip } from 'node:zlib';
-import { readLines } from '../io/files.js';
+import { openFile, readLines } from '../io/files.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import {
   dataSetFiles,
@@ -16,12 +14,9 @@ import {
 const NUM_SAMPLED = 100;
 
 async function firstLines(file: string): Promise<string> {
-  const stream = createReadStream(file);
+  const stream = await openFile(file);
   const lines: string[] = [];
-  for await (const { text } of readLines(
-    file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream,
-  ))
-    if (lines.push(text) >= NUM_SAMPLED) break;
+  for await (const { text } of readLines(stream)) if (lines.push(text) >= NUM_SAMPLED) break;
   stream.destroy();
   return lines.join('\n');
 }

@@ -1,9 +1,12 @@
 /** Atomic file writes, and JSON files read with errors that name the file. */
+import { isUtf8 } from 'node:buffer';
 import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createGunzip, gunzipSync } from 'node:zlib';
+import { parseJson } from './json.js';
 import { shortPath } from './paths.js';
 
 let numWritten = 0;
@@ -85,13 +88,51 @@ export async function removePartial(folder: string): Promise<void> {
     await rm(join(folder, name), { recursive: true, force: true });
 }
 
+const GZIP = [0x1f, 0x8b];
+const isGzip = (bytes: Uint8Array): boolean => GZIP.every((byte, i) => bytes[i] === byte);
+
+/**
+ * The text of a file's bytes, unpacked if they are gzip, without a byte order mark.
+ * @throws Error naming the line of bytes that are not UTF-8
+ */
+export function decodeText(bytes: Uint8Array, path: string): string {
+  const plain = isGzip(bytes)
+    ? gunzipSync(bytes)
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (isUtf8(plain)) return plain.toString().replace(/^\uFEFF/, '');
+  let line = 1;
+  for (let start = 0; ; line++) {
+    const end = plain.indexOf(10, start);
+    if (end < 0 || !isUtf8(plain.subarray(start, end))) break;
+    start = end + 1;
+  }
+  throw new Error(notUtf8(`${shortPath(path)}, line ${line}`));
+}
+
+const notUtf8 = (where: string): string =>
+  `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, such as by iconv -f LATIN1 -t UTF-8.`;
+
+/** Streams a file, unpacked if it is gzip. */
+export async function openFile(path: string): Promise<Readable> {
+  const handle = await open(path);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  await handle.close();
+  const stream = createReadStream(path);
+  if (bytesRead < 2 || !isGzip(buffer)) return stream;
+  const unpacked = createGunzip();
+  stream.on('error', (error) => unpacked.destroy(error));
+  unpacked.on('close', () => stream.destroy());
+  return stream.pipe(unpacked);
+}
+
 /** Reads a JSON file. @throws Error naming a file that is missing or not JSON */
 export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+  const bytes = await readFile(path).catch((cause: NodeJS.ErrnoException) => {
     throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, {
       cause,
     });
   });
+  const text = decodeText(bytes, path);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -108,34 +149,42 @@ export const readJsonIfThere = async (path: string): Promise<object> =>
 /** A value, or a complaint that names file and line. */
 export type LineOutcome<T> = { value: T } | { complaint: string };
 
-/** The longest line that is read, in characters. */
+/** The longest line that is read, in bytes. */
 export const MAX_LINE_LENGTH = 50_000_000;
 
 /** How much of a line a complaint shows, in characters. */
 const SHOWN_LENGTH = 100;
 
 /**
- * The lines of a stream, split at line feeds only (JSON may contain U+2028). The text of
- * a line longer than {@link MAX_LINE_LENGTH} is cut off.
+ * The lines of a stream, split at line feeds only (JSON may contain U+2028), with their
+ * lengths in bytes. The text of a line longer than {@link MAX_LINE_LENGTH} is cut off.
  */
 export async function* readLines(
   stream: Readable,
-): AsyncGenerator<{ text: string; length: number }> {
-  stream.setEncoding('utf8');
-  let parts: string[] = [];
+): AsyncGenerator<{ text: string; length: number; isUtf8: boolean }> {
+  let parts: Buffer[] = [];
   let length = 0;
-  for await (const chunk of stream as AsyncIterable<string>) {
-    for (const [i, part] of chunk.split('\n').entries()) {
-      if (i > 0) {
-        yield { text: parts.join(''), length };
-        [parts, length] = [[], 0];
-      }
-      length += part.length;
-      if (length > MAX_LINE_LENGTH) parts = [];
-      else parts.push(part);
+  const add = (part: Buffer): void => {
+    length += part.length;
+    if (length > MAX_LINE_LENGTH) parts = [];
+    else parts.push(part);
+  };
+  const takeLine = () => {
+    const bytes = parts.length === 1 ? parts[0] : Buffer.concat(parts);
+    const line = { text: bytes.toString(), length, isUtf8: isUtf8(bytes) };
+    [parts, length] = [[], 0];
+    return line;
+  };
+  for await (const chunk of stream as AsyncIterable<Buffer | string>) {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    let start = 0;
+    for (let end; (end = bytes.indexOf(10, start)) >= 0; start = end + 1) {
+      add(bytes.subarray(start, end));
+      yield takeLine();
     }
+    add(bytes.subarray(start));
   }
-  yield { text: parts.join(''), length };
+  yield takeLine();
 }
 
 /**
@@ -151,17 +200,21 @@ export async function* streamJsonLines<T>(
   const name = file === '-' ? '<stdin>' : file;
   let number = 0;
   try {
-    for await (const line of readLines(file === '-' ? stdin : createReadStream(file))) {
+    for await (const line of readLines(file === '-' ? stdin : await openFile(file))) {
       number++;
       // Also drops a byte order mark.
       const text = line.text.trim();
       if (line.length > MAX_LINE_LENGTH)
         yield {
-          complaint: `${name}:${number}: Expected at most ${MAX_LINE_LENGTH} characters, but got ${line.length}. Write one JSON object per line.`,
+          complaint: `${name}:${number}: Expected at most ${MAX_LINE_LENGTH} bytes, but got ${line.length}. Write one JSON object per line.`,
         };
       if (text === '') continue;
+      if (!line.isUtf8) {
+        yield { complaint: notUtf8(`${name}:${number}`) };
+        continue;
+      }
       try {
-        yield { value: parse(JSON.parse(text)) };
+        yield { value: parse(parseJson(text)) };
       } catch (error) {
         const line = text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
         const reason = (error as Error).message.replace(/[^.]$/, '$&.');

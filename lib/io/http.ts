@@ -1,6 +1,7 @@
 /** JSON and event streams over HTTP with retries. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
+import { parseJson } from './json.js';
 
 export interface JsonRequest {
   /** Posted as JSON; without it the request is a GET. */
@@ -49,7 +50,7 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
   return retry(request, async () => {
     const chunks: Uint8Array[] = [];
     await requestBytes(url, request, (bytes) => chunks.push(bytes));
-    return parseJson(shown, Buffer.concat(chunks).toString('utf8'));
+    return parseBody(shown, Buffer.concat(chunks).toString('utf8'));
   });
 }
 
@@ -172,9 +173,9 @@ function retryAfterMs(header: string | null): number {
   return Math.max(0, waitMs || 0);
 }
 
-function parseJson(url: string, text: string): unknown {
+function parseBody(url: string, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new Error(`Expected JSON from ${url}, but got: ${excerpt(text)}`, { cause });
   }

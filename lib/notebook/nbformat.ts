@@ -1,7 +1,7 @@
 /** Reads, checks and writes notebook files in nbformat 4.5. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { writeFileSafely } from '../io/files.js';
+import { decodeText, writeFileSafely } from '../io/files.js';
 
 /** A string or a list of lines; {@link joinLines} joins them. */
 const multilineSchema = z.union([z.string(), z.array(z.string())]);
@@ -108,8 +108,20 @@ export const splitLines = (text: string): string[] =>
 /** Reads and checks a notebook; adds cell ids if it is older than 4.5. */
 export function readNotebook(file: string): Notebook {
   const complaint = `${file} is not a notebook of nbformat 4`;
-  const notebook = parse(jsonSchema.pipe(notebookSchema), readFileSync(file, 'utf8'), complaint);
-  notebook.cells.forEach((cell, i) => (cell.id ??= `cell-${i + 1}`));
+  const notebook = parse(
+    jsonSchema.pipe(notebookSchema),
+    decodeText(readFileSync(file), file),
+    complaint,
+  );
+  const ids = new Set(notebook.cells.map(({ id }) => id));
+  for (const [i, cell] of notebook.cells.entries()) {
+    if (cell.id !== undefined) continue;
+    for (let number = i + 1; ; number++) {
+      cell.id = `cell-${number}`;
+      if (!ids.has(cell.id)) break;
+    }
+    ids.add(cell.id);
+  }
   notebook.nbformat_minor = Math.max(5, notebook.nbformat_minor);
   return parse(writtenSchema, notebook, complaint);
 }

@@ -77,13 +77,15 @@ export interface PeftConfig extends LoraOptions {
 
 const layer = z.int().min(0);
 /** Fields that change no product, or only training. */
-const HARMLESS = new Set([
-  ...['task_type', 'inference_mode', 'auto_mapping', 'revision', 'peft_version', 'lora_dropout'],
-  ...['loftq_config', 'eva_config', 'corda_config', 'lora_ga_config', 'runtime_config'],
-  ...['megatron_core', 'qalora_group_size', 'layers_pattern', 'ensure_weight_tying'],
-]);
+const HARMLESS = new Set(
+  (
+    'task_type inference_mode auto_mapping revision peft_version lora_dropout loftq_config ' +
+    'eva_config corda_config lora_ga_config runtime_config megatron_core qalora_group_size ' +
+    'layers_pattern ensure_weight_tying'
+  ).split(' '),
+);
 const isUnset = (value: unknown): boolean =>
-  value === null || value === false || JSON.stringify(value) === '{}' || String(value) === '';
+  [null, false, ''].includes(value as null) || ['{}', '[]'].includes(JSON.stringify(value));
 const peftSchema = z.looseObject({
   peft_type: z.literal('LORA').nullish(),
   bias: z.literal('none').nullish(),

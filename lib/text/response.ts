@@ -141,9 +141,9 @@ function answerStarts(text: string): number[] {
 
 /**
  * Splits a recorded text into segments. What stands before the answer in a text that
- * repeats its prompt, as Search-R1's logs do, is a prompt. An information block directly after a search
- * that ends a generation is the environment's; any other is the policy's. Known notices
- * become `notice` segments. {@link ambiguity} tells if this is a guess.
+ * repeats its prompt, as Search-R1's logs do, is a prompt. An information block directly
+ * after a search that ends a generation is the environment's; any other is the policy's.
+ * Known notices become `notice` segments. {@link ambiguity} tells if this is a guess.
  */
 export function splitTranscript(text: string): TextSegment[] {
   const start = answerStarts(text).at(-1) ?? 0;

@@ -1,9 +1,11 @@
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {
   copySafely,
+  decodeText,
   MAX_LINE_LENGTH,
   readJson,
   streamJsonLines,
@@ -52,6 +54,45 @@ it('readJson names a file that is missing or not JSON', async () => {
   expect(await readJson(file)).toEqual({ a: 1 });
   writeFileSync(file, '{"a": ');
   await expect(readJson(file)).rejects.toThrow('half.json');
+});
+
+describe('foreign bytes', () => {
+  const latin1 = Buffer.from('{"a": 1}\n{"a": "Århus"}\n', 'latin1');
+  const readFileOutcomes = async (file: string): Promise<LineOutcome<unknown>[]> => {
+    const outcomes: LineOutcome<unknown>[] = [];
+    for await (const outcome of streamJsonLines(file, (value) => value)) outcomes.push(outcome);
+    return outcomes;
+  };
+
+  it('that are not UTF-8 are refused with file and line', async () => {
+    const file = path.join(folder, 'latin1.json');
+    writeFileSync(file, latin1);
+    expect(() => decodeText(latin1, file)).toThrow(/latin1\.json, line 2.*UTF-8/);
+    await expect(readJson(file)).rejects.toThrow(/line 2.*UTF-8/);
+    const [first, second] = await readFileOutcomes(file);
+    expect(first).toEqual({ value: { a: 1 } });
+    expect(second).toMatchObject({
+      complaint: expect.stringMatching(/latin1\.json:2.*UTF-8/) as string,
+    });
+  });
+
+  it('are unpacked if they are gzip, whatever the name, and lose a byte order mark', async () => {
+    const file = path.join(folder, 'packed.jsonl');
+    writeFileSync(file, gzipSync('\uFEFF{"a": "Å"}'));
+    expect(await readJson(file)).toEqual({ a: 'Å' });
+    expect(await readFileOutcomes(file)).toEqual([{ value: { a: 'Å' } }]);
+    expect(await readFileOutcomes(path.join(folder, 'none'))).toMatchObject([
+      { complaint: expect.stringContaining('ENOENT') as string },
+    ]);
+  });
+
+  it('keep large integers, and characters that two chunks share', async () => {
+    const bytes = Buffer.from('{"id": 12345678901234567891, "a": "Å"}');
+    const at = bytes.indexOf(0xc3) + 1;
+    expect(await readOutcomes([bytes.subarray(0, at), bytes.subarray(at)])).toEqual([
+      { value: { id: '12345678901234567891', a: 'Å' } },
+    ]);
+  });
 });
 
 async function readOutcomes(chunks: Iterable<string | Buffer>): Promise<LineOutcome<unknown>[]> {

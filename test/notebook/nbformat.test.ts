@@ -30,6 +30,13 @@ describe('readNotebook', () => {
     expect(codeCells(notebook)).toEqual([notebook.cells[1]]);
   });
 
+  it('gives missing ids that are free, and reads a byte order mark', () => {
+    const cells = [markdown('# A'), { ...code('1'), id: 'cell-1' }, code('2')];
+    writeFileSync(file, `\uFEFF${JSON.stringify(notebookOf(...cells))}`);
+    const ids = readNotebook(file).cells.map(({ id }) => id);
+    expect(ids).toEqual(['cell-2', 'cell-1', 'cell-3']);
+  });
+
   it('reads files of VS Code', () => {
     const metadata = { vscode: { languageId: 'typescript' } };
     const cell = { ...code('1'), id: 'a1b2c3d4', metadata };

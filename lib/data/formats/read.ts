@@ -2,11 +2,10 @@
  * Reads questions in the formats of benchmarks, row by row because the files are large,
  * and in the FlashRAG layout, with dependency graphs from their annotations.
  */
-import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
-import { streamJsonLines } from '../../io/files.js';
+import { openFile, streamJsonLines } from '../../io/files.js';
 import { normalizeAnswer } from '../../text/normalize.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
@@ -36,8 +35,19 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
   parser.onError = (cause) => {
     throw new Error(`Expected JSON in ${file}, but ${cause.message}`, { cause });
   };
-  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-    parser.write(chunk);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let line = 1;
+  for await (const chunk of (await openFile(file)) as AsyncIterable<Buffer>) {
+    try {
+      parser.write(decoder.decode(chunk, { stream: true }));
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      throw new Error(
+        `Expected UTF-8 in ${file}, but got other bytes after line ${line}. Save the file as UTF-8.`,
+        { cause: error },
+      );
+    }
+    line += chunk.filter((byte) => byte === 10).length;
     yield* rows.splice(0);
   }
   if (!parser.isEnded)
@@ -45,8 +55,11 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
 }
 
 async function beginsWithArray(file: string): Promise<boolean> {
-  for await (const chunk of createReadStream(file, { end: 1023 }) as AsyncIterable<Buffer>)
-    return chunk.toString().trimStart().startsWith('[');
+  const stream = await openFile(file);
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    stream.destroy();
+    return chunk.subarray(0, 1024).toString().trimStart().startsWith('[');
+  }
   return false;
 }
 

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PassageCollector } from '../../../lib/data/formats/format.js';
 import { readBenchmark } from '../../../lib/data/formats/read.js';
@@ -13,7 +14,7 @@ import {
 
 const inFolder = folderForEach();
 
-async function readFile(name: string, content: string): Promise<(Question | null)[]> {
+async function readFile(name: string, content: string | Buffer): Promise<(Question | null)[]> {
   const file = inFolder(name);
   writeFileSync(file, content);
   const questions: (Question | null)[] = [];
@@ -44,6 +45,16 @@ describe('readBenchmark', () => {
     expect(musique).toMatchObject({ split: 'dev', metadata: { benchmark: 'musique' } });
     const [own] = await readFile('mine.json', JSON.stringify([HOTPOT_BRIDGE]));
     expect(own).not.toHaveProperty('split');
+  });
+
+  it('reads gzip and a byte order mark, and refuses what is not UTF-8', async () => {
+    const text = `\uFEFF${JSON.stringify([{ ...HOTPOT_COMPARISON, question: 'Århus?' }])}`;
+    expect(await readFile('packed.json.gz', gzipSync(text))).toMatchObject([
+      { question: 'Århus?' },
+    ]);
+    await expect(readFile('bad.json', Buffer.from(text.slice(1), 'latin1'))).rejects.toThrow(
+      /bad\.json.*UTF-8|UTF-8.*bad\.json/,
+    );
   });
 
   it('reads arrays larger than a chunk', async () => {

@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { parseJson } from '../../lib/io/json.js';
+
+it('keeps every digit of integers beyond 2^53, and texts and other numbers as they are', () => {
+  expect(
+    parseJson(
+      '{"id": 12345678901234567891, "ids": [-9007199254740993, 9007199254740991], "x": 0.12345678901234567890, "text": "say \\"12345678901234567891, 1\\""}',
+    ),
+  ).toEqual({
+    id: '12345678901234567891',
+    ids: ['-9007199254740993', 9007199254740991],
+    x: 0.12345678901234568,
+    text: 'say "12345678901234567891, 1"',
+  });
+  expect(() => parseJson('{"id": 12345678901234567891')).toThrow();
+});
+
+it('otherwise parses as JSON.parse', () => {
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      const hasLarge = /\d{16}/.test(text.replace(/"(?:[^"\\]|\\.)*"|\d+\.\d+|\d+e/g, ''));
+      fc.pre(!hasLarge);
+      expect(parseJson(text)).toEqual(JSON.parse(text));
+    }),
+  );
+});
