@@ -72,7 +72,7 @@ describe('evaluate', () => {
       expect(searchTurns.length).toBeLessThanOrEqual(1);
     }
     expect(printed()).toMatch(
-      /^mean of .* tokens +sub-question recall +evidence recall +critical path\n/,
+      /^mean of .* tokens written +sub-question recall +evidence recall +critical path\n/,
     );
     expect(printed()).toMatch(/^all +n = 4( +\d+\.\d{3}){11}$/m);
     expect(printed()).not.toContain('Without');
