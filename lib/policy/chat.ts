@@ -18,7 +18,7 @@ export interface ReplyOptions {
   topP: number;
   /** Most new tokens. */
   maxNewTokens: number;
-  /** Texts that end a reply; they are part of it. Empty with tools. */
+  /** Texts that end a reply; they are part of it. */
   stop: readonly string[];
   /** What the model may call; empty if it writes the paper's tags. */
   tools: readonly Tool[];

@@ -196,7 +196,7 @@ export async function openChatPolicy(
         temperature: 0,
         topP: 1,
         maxNewTokens: 256,
-        stop: hasTools ? [] : ['</search>'],
+        stop: ['</answer>'],
         tools: hasTools ? [searchTool({ splitQueries: true })] : [],
         parallelToolCalls: true,
       });

@@ -138,7 +138,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
         temperature,
         topP,
         maxNewTokens,
-        stop: hasTools ? [] : STOP_STRINGS,
+        stop: hasTools ? STOP_STRINGS.slice(-1) : STOP_STRINGS,
         tools: hasTools && options.maxSearchTurns > 0 ? [searchTool({ splitQueries })] : [],
         parallelToolCalls: splitQueries,
         ...(temperature > 0 && { seed: random.integer(2 ** 31) }),
