@@ -359,10 +359,7 @@ async function test(args) {
 }
 
 async function start(args) {
-  const what = ['parallelsearch reproduce', ...args].join(' ');
-  process.exitCode = await phase('start', what, () =>
-    runNode(['dist/cli.js', 'reproduce', ...args]),
-  );
+  process.exitCode = await runNode(['dist/cli.js', 'reproduce', ...args]);
 }
 
 const COMMANDS = { start, test, build: async () => {} };

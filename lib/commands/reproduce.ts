@@ -3,17 +3,19 @@
  * executes the notebooks and writes the reports.
  */
 import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import { runJobs, recordResults } from '../experiments/jobs.js';
 import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
+import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { exportReport, writeIndex, writeReadme } from '../experiments/reports.js';
+import { exportReport, readResults, writeIndex, writeReadme } from '../experiments/reports.js';
 import { computeResult, resultFile } from '../experiments/result.js';
 import { RESULTS, readRecords } from '../experiments/records.js';
-import { packagePath, requireClone } from '../io/paths.js';
+import { packagePath, requireClone, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { exportPlayground, PLAYGROUND } from '../pages/playground/page.js';
@@ -23,6 +25,8 @@ import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
 import { announceBackend, backendOption } from './setup.js';
 import { runConcurrently } from '../io/processes.js';
+import { createStages, verboseStages, type Stages } from './stages.js';
+import { createCorrection } from './training-time.js';
 
 /**
  * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
@@ -40,6 +44,8 @@ const LIVE_BUDGETS: readonly {
 /** Results and notebooks computed at a time; each keeps about one core busy. */
 const NUM_PROCESSES = 2;
 const REPORTS = packagePath('reports');
+/** Everything that a run prints besides its stages. */
+const LOG = packagePath('runs', 'start.log');
 
 interface ReproduceSettings {
   retrain?: boolean;
@@ -47,6 +53,7 @@ interface ReproduceSettings {
   full?: boolean;
   fresh?: boolean;
   record?: boolean;
+  verbose?: boolean;
   backend: BackendName | 'auto';
 }
 
@@ -64,29 +71,36 @@ async function listNotebooks(): Promise<{ name: string; notebook: string }[]> {
 const retrainingFolder = (maxSteps?: number): string =>
   packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
 
-/** Retrains everything after logging an estimate. */
+/** Retrains everything after printing an estimate, which the first steps correct. */
 async function trainEverything(
-  backend: BackendReport,
-  signal: AbortSignal,
-  maxSteps?: number,
+  stages: Stages,
+  { backend, signal, maxSteps }: { backend: BackendReport; signal: AbortSignal; maxSteps?: number },
 ): Promise<void> {
   const seconds = await estimateRetraining();
-  log(
+  stages.print(
     seconds > 0
-      ? `Retraining takes about ${describeDuration(seconds)} on the native backend with 2 cores; wasm takes several times as long.`
-      : 'No estimate: data/checkpoints has no metrics of an earlier training.',
+      ? `Retraining takes about ${describeDuration(seconds)} on the native backend with 2 cores, several times as long on wasm. The first steps correct this.`
+      : 'No estimate yet: data/checkpoints has no metrics of an earlier training.',
   );
   if (maxSteps !== undefined)
-    log(
+    stages.print(
       `A trial with at most ${maxSteps} steps of each stage and run. Its useless weights replace data/checkpoints; ` +
         'git restore data/checkpoints undoes that.',
     );
-  await retrainEverything({
-    backend: backend.name,
-    folder: retrainingFolder(maxSteps),
-    maxSteps,
-    signal,
-    log,
+  await stages.run('retraining', async (update) => {
+    const correct = createCorrection(stages.print, 0.01);
+    await retrainEverything({
+      backend: backend.name,
+      folder: retrainingFolder(maxSteps),
+      maxSteps,
+      signal,
+      log: (line) => {
+        log(line);
+        update(line);
+      },
+      onProgress: correct,
+    });
+    return 'all weights trained';
   });
 }
 
@@ -97,22 +111,30 @@ async function trainEverything(
  */
 async function reevaluate(
   { experiment, budgetSeconds, isOptional }: (typeof LIVE_BUDGETS)[number],
-  backend: BackendReport,
-  signal: AbortSignal,
+  { backend, signal, stages }: Run,
 ): Promise<void> {
   const results = await readRecords(experiment);
   const isBudgeted = results.every(({ done }) => done !== null);
   if (results.length === 0 || (isOptional && !isBudgeted)) return;
   const missing = experiment.computation?.missing?.();
-  if (missing) return log(`${experiment.name}: using recorded answers only: ${missing}`);
+  if (missing) return stages.print(`${experiment.name}: recorded answers only: ${missing}`);
   if (isBudgeted) log(`${experiment.name}: re-evaluating for ${budgetSeconds} s.`);
-  const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
-  const onProgress = (fraction: number, note: string): void => {
-    const elapsed = (performance.now() - start) / 1000 / budgetSeconds;
-    bar.update(Math.floor(100 * (isBudgeted ? Math.min(1, elapsed) : fraction)), note);
-  };
-  const options = { backend, signal, budgetSeconds, onProgress };
-  await runJobs(experiment, options).finally(() => bar.stop());
+  await stages.run(experiment.name, async (update) => {
+    const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
+    const onProgress = (fraction: number, note: string): void => {
+      const elapsed = (performance.now() - start) / 1000 / budgetSeconds;
+      const percent = Math.floor(100 * (isBudgeted ? Math.min(1, elapsed) : fraction));
+      bar.update(percent, note);
+      update(`${percent} %`);
+    };
+    const options = { backend, signal, budgetSeconds, onProgress };
+    await runJobs(experiment, options).finally(() => bar.stop());
+    if (!isBudgeted) return 'all questions evaluated';
+    const isWhole = (await readRecords(experiment)).every(({ done }) => done?.isOwn);
+    return isWhole
+      ? 'all questions evaluated'
+      : 're-evaluated a part, recorded answers for the rest';
+  });
 }
 
 /**
@@ -137,7 +159,7 @@ async function isComputed(experiment: Experiment): Promise<boolean> {
  * Names of the experiments without the records that they read, each logged with the
  * command that computes them.
  */
-async function findIncomplete(): Promise<Set<string>> {
+async function findIncomplete({ print }: Stages): Promise<Set<string>> {
   const computed = new Map<string, boolean>();
   for (const experiment of COMPUTED) computed.set(experiment.name, await isComputed(experiment));
   const incomplete = new Set<string>();
@@ -145,7 +167,7 @@ async function findIncomplete(): Promise<Set<string>> {
     const missing = reads.find((other) => computed.get(other) === false);
     if (missing === undefined) continue;
     incomplete.add(name);
-    log(
+    print(
       `${name}: skipped, because ${missing} is not computed for these weights. Run "npx parallelsearch experiment ${missing}".`,
     );
   }
@@ -153,49 +175,103 @@ async function findIncomplete(): Promise<Set<string>> {
 }
 
 /** Computes the results, executes the notebooks and writes all pages. */
-async function exportReports(signal: AbortSignal): Promise<void> {
-  const incomplete = await findIncomplete();
+async function exportReports({ signal, stages }: Run): Promise<void> {
+  const incomplete = await findIncomplete(stages);
   const results = EXPERIMENTS.filter(({ name, result }) => result && !incomplete.has(name));
   log(`Computing ${results.length} results.`);
-  await runConcurrently(results, NUM_PROCESSES, async ({ name }) => {
-    signal.throwIfAborted();
-    await computeResult(name);
-    log(`Result: ${resultFile(name)}`);
+  await stages.run('results', async (update) => {
+    let numDone = 0;
+    await runConcurrently(results, NUM_PROCESSES, async ({ name }) => {
+      signal.throwIfAborted();
+      await computeResult(name);
+      log(`Result: ${resultFile(name)}`);
+      update(`${++numDone} of ${results.length}`);
+    });
+    return `${results.length} computed`;
   });
   log('Executing the notebooks, which takes two to three minutes.');
   const notebooks = (await listNotebooks()).filter(({ name }) => !incomplete.has(name));
   await runConcurrently(notebooks, NUM_PROCESSES, async ({ name, notebook }) => {
     signal.throwIfAborted();
-    const page = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
-    log(`Report: ${page}`);
+    await stages.run(basename(notebook), async () => {
+      const page = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
+      log(`Report: ${page}`);
+      return shortPath(page);
+    });
   });
   signal.throwIfAborted();
-  const pages = [PLAYGROUND];
-  if (!incomplete.has('trajectories')) {
-    log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
-    pages.push(TRAJECTORIES);
-  }
-  log(`Report: ${await exportPlayground({ outDir: REPORTS, log })}`);
-  await writeIndex(REPORTS, pages);
-  await writeReadme(REPORTS);
-  log(`Open ${join('reports', 'index.html')} in a browser.`);
+  await stages.run('trajectories, playground', async () => {
+    const pages = [PLAYGROUND];
+    if (!incomplete.has('trajectories')) {
+      log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
+      pages.push(TRAJECTORIES);
+    }
+    log(`Report: ${await exportPlayground({ outDir: REPORTS, log })}`);
+    await writeIndex(REPORTS, pages);
+    await writeReadme(REPORTS);
+    return 'with reports/index.html';
+  });
+}
+
+/** The results whose findings are printed at the end; the first that there are. */
+const CHIEF_RESULTS = [mainResults, realModel, latency];
+
+/** Three sentences of the chief results' findings. */
+export function chiefFindings(results: ReadonlyMap<string, { finding: string }>): string[] {
+  const findings = CHIEF_RESULTS.flatMap(({ name }) => results.get(name)?.finding ?? []);
+  return findings.flatMap((finding) => finding.split(/(?<=\.) (?=\p{Lu})/u)).slice(0, 3);
+}
+
+interface Run {
+  backend: BackendReport;
+  signal: AbortSignal;
+  stages: Stages;
 }
 
 async function runReproduce(settings: ReproduceSettings): Promise<number> {
+  const start = performance.now();
   const backend = await announceBackend(settings.backend);
-  const { retrain, maxSteps, full, fresh, record } = settings;
+  const { retrain, maxSteps, full, fresh, record, verbose } = settings;
   if (fresh) await rm(RESULTS, { recursive: true, force: true });
   return interruptible('Stopping. Ctrl-C again stops at once.', async (signal) => {
-    if (retrain) await trainEverything(backend, signal, maxSteps);
-    if (full || retrain || record)
-      await runExperiments(COMPUTED, { out: RESULTS, train: false, backend, signal });
-    else for (const one of LIVE_BUDGETS) await reevaluate(one, backend, signal);
-    signal.throwIfAborted();
-    if (record) for (const experiment of COMPUTED) await recordResults(experiment);
-    await exportReports(signal);
-    if (retrain) await finishRetraining(retrainingFolder(maxSteps));
+    if (!verbose) log(`Details: ${shortPath(LOG)}`);
+    const stages = verbose ? verboseStages() : createStages(LOG);
+    const run = { backend, signal, stages };
+    signal.addEventListener('abort', () => stages.print('Stopping. Ctrl-C again stops at once.'));
+    try {
+      if (retrain) await trainEverything(stages, { ...run, maxSteps });
+      if (full || retrain || record) await computeEverything(run);
+      else for (const one of LIVE_BUDGETS) await reevaluate(one, run);
+      signal.throwIfAborted();
+      if (record) for (const experiment of COMPUTED) await recordResults(experiment);
+      await exportReports(run);
+      if (retrain) await finishRetraining(retrainingFolder(maxSteps));
+      for (const finding of chiefFindings(readResults(REPORTS))) stages.print(`- ${finding}`);
+      const time = describeDuration((performance.now() - start) / 1000);
+      stages.print(`${time}. Open ${pathToFileURL(join(REPORTS, 'index.html')).href}`);
+    } finally {
+      stages.close();
+    }
   });
 }
+
+/** Computes every experiment, without training. */
+const computeEverything = ({ backend, signal, stages }: Run): Promise<void> =>
+  stages.run('experiments', async (update) => {
+    const startBar: typeof startProgress = (title, total, first) => {
+      const bar = startProgress(title, total, first);
+      return {
+        update: (done, note) => {
+          bar.update(done, note);
+          update(`${Math.floor((100 * done) / total)} %, ${note ?? ''}`);
+        },
+        stop: () => bar.stop(),
+      };
+    };
+    const options = { out: RESULTS, train: false, backend, signal, startProgress: startBar };
+    await runExperiments(COMPUTED, options);
+    return 'computed';
+  });
 
 /** The `reproduce` command: what `npm start` runs. */
 export function reproduceCommand(): Command {
@@ -211,6 +287,7 @@ export function reproduceCommand(): Command {
     )
     .option('--full', 'evaluate every run and compute every experiment without a time limit')
     .option('--fresh', 'ignore earlier evaluations and experiments')
+    .option('--verbose', 'print everything instead of a line per stage')
     .option('--record', 'store the results in data/results (implies --full)')
     .addOption(backendOption())
     .action(async (settings: ReproduceSettings, command: Command) => {

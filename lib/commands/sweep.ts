@@ -113,7 +113,8 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   for (const [i, point] of points.entries()) {
     const [{ name }, folder] = [point, folders[i]];
     sources.push({ name, path: folder });
-    log(`\n${i + 1} of ${points.length}: ${name}`);
+    const rest = i > 0 ? `; in all ${await describeStepsLeft(trainings)}` : '';
+    log(`\n${i + 1} of ${points.length}: ${name}${rest}`);
     const config = join(folder, 'config.json');
     await writeFileSafely(config, `${JSON.stringify(point.config, null, 2)}\n`);
     // One that is finished does nothing again, unless data or rewards are others: then it

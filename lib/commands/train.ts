@@ -47,7 +47,7 @@ import {
   withModelOptions,
   type ModelSettings,
 } from './setup.js';
-import { describeStepsLeft, stepsLeft } from './training-time.js';
+import { createCorrection, describeStepsLeft, stepsLeft } from './training-time.js';
 
 /** Options that name a model that can be trained on any data. */
 const TRAIN_INSTEAD =
@@ -235,7 +235,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const [numLeft] = await stepsLeft(training);
   log(
     `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}: ` +
-      (await describeStepsLeft(training)),
+      (await describeStepsLeft(training, backend.name)),
   );
   const differences = configDifferences(config, preset);
   log(
@@ -247,6 +247,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     const { steps } = trainerSettings(config);
     const progress = startProgress('Training', steps, steps - numLeft);
+    const correct = createCorrection(log);
     await runTraining({
       config,
       model,
@@ -261,6 +262,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       onStep: (step, metrics, alarms) => {
         const note = `reward ${metrics.reward.toFixed(2)}, turns ${metrics.turns.toFixed(2)}, decomposed ${metrics.decomposition_ratio.toFixed(2)}`;
         progress.update(step + 1, [note, ...alarms].join('; '));
+        correct(1 - (steps - step - 1) / numLeft);
       },
     }).finally(async () => {
       progress.stop();

@@ -5,7 +5,11 @@ import { CHECKPOINTS } from '../io/paths.js';
 import { type TrainConfig, trainerSettings } from '../training/config.js';
 import { readTrainConfig } from '../training/checkpoints.js';
 import { readSteps } from '../pages/run/folder.js';
+import type { BackendName } from '../tensor/backend.js';
 import { describeDuration } from './cli-utils.js';
+
+/** Backends of the committed runs' speed. */
+const NATIVE: readonly BackendName[] = ['native', 'gpu'];
 
 interface Training {
   config: TrainConfig;
@@ -44,16 +48,45 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
 
 /**
  * `200 steps to do, about 15 min`, estimated from these trainings' steps, else from
- * committed runs; no time if there are neither.
+ * committed runs, which a native backend trained; no time if there are neither.
+ * @param backend that trains
  */
-export async function describeStepsLeft(trainings: readonly Training[]): Promise<string> {
+export async function describeStepsLeft(
+  trainings: readonly Training[],
+  backend?: BackendName,
+): Promise<string> {
   const left = await stepsLeft(trainings);
   const meanPace = async (runs: readonly Training[]): Promise<number | undefined> =>
     mean(await Promise.all(runs.map(secondsPerRollout)));
   const committed = async (): Promise<Training[]> =>
     (await Promise.all(trainings.map(committedRun))).flat();
-  const pace = (await meanPace(trainings)) ?? (await meanPace(await committed()));
+  const own = await meanPace(trainings);
+  const pace = own ?? (await meanPace(await committed()));
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
-  const about = pace && numRollouts > 0 ? `, about ${describeDuration(pace * numRollouts)}` : '';
-  return `${sum(left)} steps to do${about}`;
+  const steps = `${sum(left)} steps to do`;
+  if (pace === undefined || numRollouts === 0) return steps;
+  const isForeign = own === undefined && backend !== undefined && !NATIVE.includes(backend);
+  const note = isForeign
+    ? ` on the native backend; the first step corrects this for ${backend}`
+    : '';
+  return `${steps}, about ${describeDuration(pace * numRollouts)}${note}`;
+}
+
+/**
+ * A function for progress that logs once how long the rest takes by the pace so far.
+ * @param log takes the line
+ * @param minFraction the share of the work that is enough to tell; default: any
+ */
+export function createCorrection(
+  log: (line: string) => void,
+  minFraction = 0,
+): (fraction: number) => void {
+  const start = performance.now();
+  let isDone = false;
+  return (fraction) => {
+    if (isDone || fraction <= 0 || fraction < minFraction) return;
+    isDone = true;
+    const seconds = ((performance.now() - start) / 1000 / fraction) * (1 - fraction);
+    if (seconds > 1) log(`By the pace so far, the rest takes about ${describeDuration(seconds)}.`);
+  };
 }

@@ -40,6 +40,8 @@ interface RetrainOptions {
   maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;
+  /** @param fraction of the RL steps that this call has to do */
+  onProgress?: (fraction: number) => void;
 }
 
 /**

@@ -49,12 +49,16 @@ export function startWorker<Request, Reply, Note = never>(
   const child = fork(fileURLToPath(url), {
     serialization: 'advanced',
     env: { ...process.env, ...env, ...parentEnvironment() },
+    silent: true,
   });
+  // Through this process, which may divert what is printed.
+  child.stdout!.on('data', (chunk: Buffer) => process.stdout.write(chunk));
+  child.stderr!.on('data', (chunk: Buffer) => process.stderr.write(chunk));
   const replyOnce = (onNote?: (note: Note) => void): Promise<Reply> =>
     new Promise((resolve, reject) => {
       // Without removing the listeners, every reply would live as long as the process.
       const settle = (action: () => void): void => {
-        child.off('message', onMessage).off('exit', onExit);
+        child.off('message', onMessage).off('close', onExit);
         action();
       };
       const onExit = (code: number | null): void =>
@@ -66,7 +70,7 @@ export function startWorker<Request, Reply, Note = never>(
         else if (message.kind === 'reply') settle(() => resolve(message.reply));
         else settle(() => reject(new Error(message.message)));
       };
-      child.on('message', onMessage).on('exit', onExit);
+      child.on('message', onMessage).on('close', onExit);
     });
   return {
     send: async (request, onNote) => {

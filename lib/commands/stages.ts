@@ -1,0 +1,90 @@
+/**
+ * The terminal of a long command: a line per stage, with its time. Everything else that
+ * this process and its workers print goes into a log file.
+ */
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { describeDuration, log } from './cli-utils.js';
+
+export interface Stages {
+  print(line: string): void;
+  /**
+   * Runs a stage and prints its name, what it returned in words, and its time. Stages may
+   * overlap.
+   * @param work reports a few words about its state; returns what it has done
+   */
+  run(name: string, work: (update: (state: string) => void) => Promise<string>): Promise<void>;
+  /** Restores the terminal. */
+  close(): void;
+}
+
+/** On a terminal, the state of running stages is renewed this often. */
+const TERMINAL_INTERVAL_MS = 1000;
+/** Without one, it is printed this often, since a training takes hours. */
+const PLAIN_INTERVAL_MS = 600_000;
+const NAME_WIDTH = 26;
+
+/** Prints everything and no lines of stages. */
+export const verboseStages = (): Stages => ({
+  print: log,
+  run: async (_name, work) => void (await work(() => undefined)),
+  close: () => undefined,
+});
+
+/** Starts the log file and diverts what is printed into it. */
+export function createStages(file: string): Stages {
+  mkdirSync(dirname(file), { recursive: true });
+  const descriptor = openSync(file, 'w');
+  const { stdout, stderr } = process;
+  const streams = [stdout, stderr].map((stream) => ({ stream, write: stream.write }));
+  const isTerminal = stderr.isTTY;
+  const toTerminal = stderr.write.bind(stderr);
+  const toFile = (text: string | Uint8Array): boolean =>
+    (typeof text === 'string' ? writeSync(descriptor, text) : writeSync(descriptor, text)) >= 0;
+  for (const { stream } of streams) stream.write = toFile as typeof stream.write;
+  // Progress bars would fill the file with control characters.
+  stderr.isTTY = false;
+
+  const running = new Map<string, { start: number; state: string }>();
+  const clearStatus = isTerminal ? '\r\x1b[2K' : '';
+  const describeRunning = (): string =>
+    [...running]
+      .map(([name, { start, state }]) => `${name} ${state || elapsed(start)}`)
+      .join(' · ');
+  const showStatus = (): void => {
+    if (running.size === 0) return;
+    if (isTerminal) toTerminal(clearStatus + describeRunning().slice(0, stderr.columns - 1));
+    else toTerminal(`... ${describeRunning()}\n`);
+  };
+  const print = (line: string): void => {
+    toTerminal(`${clearStatus}${line}\n`);
+    toFile(`${line}\n`);
+    if (isTerminal) showStatus();
+  };
+  const timer = setInterval(showStatus, isTerminal ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS);
+  timer.unref();
+  return {
+    print,
+    async run(name, work) {
+      const stage = { start: performance.now(), state: '' };
+      running.set(name, stage);
+      try {
+        const done = await work((state) => (stage.state = state));
+        running.delete(name);
+        print(`${name.padEnd(NAME_WIDTH)} ${done}, ${elapsed(stage.start)}`);
+      } catch (error) {
+        running.delete(name);
+        throw error;
+      }
+    },
+    close() {
+      clearInterval(timer);
+      toTerminal(clearStatus);
+      for (const { stream, write } of streams) stream.write = write;
+      stderr.isTTY = isTerminal;
+      closeSync(descriptor);
+    },
+  };
+}
+
+const elapsed = (start: number): string => describeDuration((performance.now() - start) / 1000);
