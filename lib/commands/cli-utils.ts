@@ -29,6 +29,10 @@ export const collect = (value: string, values: readonly string[] = []): string[]
 /** Logs a line to stderr. */
 export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
+/** A path as a word of a command line, quoted if it must be. */
+export const shellWord = (path: string): string =>
+  /^[\w./:\\-]+$/.test(path) ? path : `"${path}"`;
+
 /** A duration such as `12 min` or `2.1 h`. */
 export function describeDuration(seconds: number): string {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;

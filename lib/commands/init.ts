@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { log } from './cli-utils.js';
+import { log, shellWord } from './cli-utils.js';
 
 interface Manifest {
   dependencies: Record<string, string>;
@@ -81,7 +81,11 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
     path.join(folder, 'package.json'),
     `${JSON.stringify(manifest, null, 2)}\n`,
   );
-  log(`Created a project in ${folder}. Next, in that folder: npm install, npm start, npm test.`);
+  log(`Created a project in ${folder}. Next:
+  cd ${shellWord(folder)}
+  npm install
+  npm start   # trains five steps, answers the test questions, writes report.html
+  npm test    # checks types and data, and tests the reward`);
 }
 
 /** The `init` command. */

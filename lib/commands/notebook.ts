@@ -11,7 +11,7 @@ import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/outputs.js';
-import { collect, parseSeconds, log } from './cli-utils.js';
+import { collect, parseSeconds, shellWord, log } from './cli-utils.js';
 
 /** Default folder of remembered outputs. */
 const CACHE = path.join('runs', 'notebooks');
@@ -148,6 +148,12 @@ const isInstalled = (folder: string): boolean =>
   existsSync(path.join(folder, 'node_modules', 'parallelsearch', 'package.json')) ||
   (path.dirname(folder) !== folder && isInstalled(path.dirname(folder)));
 
+/** What starts this program from the working folder. */
+const commandHere = (): string =>
+  isInstalled(path.resolve()) || !path.relative(packagePath(), '').startsWith('..')
+    ? 'npx parallelsearch'
+    : `node ${shellWord(packagePath('dist', 'cli.js'))}`;
+
 /** Creates a working notebook and returns its file. @throws Error if it exists */
 export async function newNotebook(name: string): Promise<string> {
   const file = path.resolve(name.replace(/(\.ipynb)?$/, '.ipynb'));
@@ -219,6 +225,12 @@ run, cells tagged "raises-exception" may fail.`,
     .command('new')
     .description('create a working notebook: a question, a data frame, a chart')
     .argument('<name>', 'file, with or without .ipynb; never overwritten')
-    .action(async (name: string) => log(await newNotebook(name)));
+    .action(async (name: string) => {
+      const file = await newNotebook(name);
+      const word = shellWord(path.relative('', file));
+      log(`Created ${file}. Next:
+  ${commandHere()} notebook run ${word}   # executes it
+  ${commandHere()} lab ${word}            # opens it in JupyterLab`);
+    });
   return notebook;
 }

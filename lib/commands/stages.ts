@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { describeDuration, log } from './cli-utils.js';
 
 export interface Stages {
-  print(line: string): void;
+  print: (line: string) => void;
   /**
    * Runs a stage and prints its name, what it returned in words, and its time. Stages may
    * overlap.
@@ -36,12 +36,12 @@ export function createStages(file: string): Stages {
   mkdirSync(dirname(file), { recursive: true });
   const descriptor = openSync(file, 'w');
   const { stdout, stderr } = process;
-  const streams = [stdout, stderr].map((stream) => ({ stream, write: stream.write }));
+  const streams = [stdout, stderr].map((stream) => ({ stream, write: stream.write.bind(stream) }));
   const isTerminal = stderr.isTTY;
   const toTerminal = stderr.write.bind(stderr);
   const toFile = (text: string | Uint8Array): boolean =>
     (typeof text === 'string' ? writeSync(descriptor, text) : writeSync(descriptor, text)) >= 0;
-  for (const { stream } of streams) stream.write = toFile as typeof stream.write;
+  for (const { stream } of streams) stream.write = toFile;
   // Progress bars would fill the file with control characters.
   stderr.isTTY = false;
 

@@ -107,7 +107,8 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
   it('create a working notebook and render it as a page', async () => {
     const made = await runCommand(['notebook', 'new', 'Films & years'], folder);
     const notebook = inFolder('Films & years.ipynb');
-    expect(made).toMatchObject({ code: 0, stderr: `${notebook}\n` });
+    expect(made.code).toBe(0);
+    expect(made.stderr).toContain(`Created ${notebook}.`);
     const written = readFileSync(notebook, 'utf8');
     const { nbformat, nbformat_minor, cells } = JSON.parse(written) as Notebook;
     expect([nbformat, nbformat_minor]).toEqual([4, 5]);
@@ -161,5 +162,17 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     expect(readFileSync(file, 'utf8')).toContain("import * as ps from 'parallelsearch';");
     const elsewhere = readFileSync(await newNotebook(inFolder('elsewhere')), 'utf8');
     expect(elsewhere).toMatch(/import \* as ps from '\.\.?\/.*dist\/index\.js'/);
+  });
+
+  it('end with the commands that run them from the working folder', async () => {
+    const project = inFolder('with package');
+    mkdirSync(path.join(project, 'node_modules'), { recursive: true });
+    symlinkSync(packagePath(), path.join(project, 'node_modules', 'parallelsearch'), 'junction');
+    const inProject = await runCommand(['notebook', 'new', 'my notes'], project);
+    expect(inProject.stderr).toMatch(/^ {2}npx parallelsearch notebook run "my notes\.ipynb" /m);
+    const { stderr } = await runCommand(['notebook', 'new', 'mine'], inFolder('.'));
+    const cli = packagePath('dist', 'cli.js');
+    expect(stderr).toContain(`  node ${cli} notebook run mine.ipynb `);
+    expect(stderr).toContain(`  node ${cli} lab mine.ipynb `);
   });
 });
