@@ -7,6 +7,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 export const isLocalHost = (host: string): boolean => LOCAL_HOSTS.includes(host) || host === '::1';
 
+/** What is wrong where a server cannot listen, by Node's code. */
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken. Choose another, or 0 for a free one',
+  EACCES: 'the port needs more rights. Choose one above 1023',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'no such name is known. Use an address of this machine',
+};
+
 /** Node's default of 511 is too small for a thousand simultaneous clients. */
 const BACKLOG = 4096;
 
@@ -49,8 +57,10 @@ export const isLocalRequest = ({
 export async function serveLocally(
   port: number,
   answer: (request: ServedRequest, disconnected: AbortSignal) => Promise<Response>,
-  host = '127.0.0.1',
+  givenHost = '127.0.0.1',
 ): Promise<LocalServer> {
+  // An IPv6 address may have the brackets that it has in a URL.
+  const host = /^\[(.*)\]$/.exec(givenHost)?.[1] ?? givenHost;
   const server = createServer((request, response) => {
     const disconnected = new AbortController();
     response.on('close', () => response.writableFinished || disconnected.abort());
@@ -69,7 +79,15 @@ export async function serveLocally(
     );
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen({ port, host, backlog: BACKLOG }, resolve);
+    const fail = (cause: NodeJS.ErrnoException): void => {
+      const reason = LISTEN_ERRORS[cause.code ?? ''] ?? cause.message;
+      reject(
+        new Error(`Expected to serve on ${host}, port ${port}, but ${reason} (${cause.code}).`, {
+          cause,
+        }),
+      );
+    };
+    server.once('error', fail).listen({ port, host, backlog: BACKLOG }, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
   const closed = once(server, 'close');

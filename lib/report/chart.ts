@@ -178,13 +178,17 @@ const DASHES = [
   [1, 3],
 ];
 
+/** A field for Vega-Lite, which takes dots and brackets for paths into an object. */
+const fieldName = (field: string): string => field.replace(/[\\.[\]'"]/g, '\\$&');
+
 /** Colour, shape, dashes and offset of the values of a field, in one legend. */
 export function seriesChannels(field: string, values: readonly string[]) {
   const fixed = values.map((value) => FIELD_STYLES[field]?.[value]);
   const free = STYLES.filter(({ color }) => !fixed.some((style) => style?.color === color));
   const styles = fixed.map((style, i) => style ?? free[i % free.length]);
   const domain = values.map((value) => valueTitle(field, value));
-  const channel = { field, type: 'nominal', title: fieldTitle(field) };
+  const name = fieldName(field);
+  const channel = { field: name, type: 'nominal', title: fieldTitle(field) };
   return {
     color: { ...channel, scale: { domain, range: styles.map(({ color }) => color) } },
     shape: { ...channel, scale: { domain, range: styles.map(({ shape }) => shape) } },
@@ -195,7 +199,7 @@ export function seriesChannels(field: string, values: readonly string[]) {
         range: domain.map((_, i) => (i < domain.length - 1 ? DASHES[i % DASHES.length] : [1, 0])),
       },
     },
-    xOffset: { field, sort: domain },
+    xOffset: { field: name, sort: domain },
   };
 }
 
@@ -240,9 +244,9 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const at = { x, xOffset, color };
   const number = { type: 'quantitative', format: '.3f' };
   const tooltip = [
-    { field: spec.color },
+    { field: fieldName(spec.color) },
     ...['value', 'low', 'high'].map((field) => ({ field, ...number })),
-    { field: 'n' },
+    ...(has('n') ? [{ field: 'n' }] : []),
   ];
   const predicted = {
     mark: { type: 'line', strokeDash: [4, 3], opacity: 0.8 },
@@ -297,7 +301,7 @@ export function bandChart(
   const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
   const x = {
-    field: spec.x,
+    field: fieldName(spec.x),
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
     ...(log && { scale: { type: 'log' } }),
@@ -378,7 +382,13 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   );
   const x = { type: 'quantitative', title: spec.xTitle };
   const title = spec.yTitle ?? fieldTitle(bar);
-  const y = { field: bar, type: 'nominal', sort: null, title, axis: { labelLimit: 240 } };
+  const y = {
+    field: fieldName(bar),
+    type: 'nominal',
+    sort: null,
+    title,
+    axis: { labelLimit: 240 },
+  };
   const scale = { domain: parts, range: PART_COLORS.slice(0, parts.length) };
   const bars = {
     mark: { type: 'bar', height: { band: 0.7 } },
@@ -392,7 +402,7 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const marks = {
     transform: [{ filter: `datum.part === ${JSON.stringify(parts[0])}` }],
     mark: { ...POINT, size: 60, shape: 'diamond', color: '#6b6b6b' },
-    encoding: { y, x: { ...x, field: mark } },
+    encoding: { y, x: { ...x, field: mark && fieldName(mark) } },
   };
   const independent = { scale: { x: 'independent' }, axis: { x: 'independent' } };
   return createChart({
@@ -442,7 +452,7 @@ function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpe
   const sort = distinctValues(x, rows).map((value) => valueLabel(x, value));
   const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
   const axis = { labelAngle: isLong ? -25 : 0 };
-  return { field: x, type: 'nominal', sort, title: xTitle ?? fieldTitle(x), axis };
+  return { field: fieldName(x), type: 'nominal', sort, title: xTitle ?? fieldTitle(x), axis };
 }
 
 /** The label of a value; the axis title says the rest: `compares 2` is 2. */
@@ -476,7 +486,7 @@ function panelChart(
 
 /** A panel per value of a field, in order. */
 const facet = (field: string, rows: readonly Row[]): VegaLiteSpec => ({
-  field,
+  field: fieldName(field),
   sort: distinctValues(field, rows).map((value) => valueTitle(field, value)),
 });
 

@@ -14,6 +14,7 @@ import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import type { TableCells } from '../html/table.js';
 import {
   codeCells,
+  isJsonMime,
   joinLines,
   type Cell,
   type CellOutput,
@@ -108,8 +109,18 @@ function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
 }
 
 function cellHtml(cell: Cell, rendering: Rendering): string {
-  if (cell.cell_type === 'markdown') return rendering.markdown.render(joinLines(cell.source));
-  return cell.cell_type === 'code' ? codeCellHtml(cell, rendering) : '';
+  if (cell.cell_type === 'markdown')
+    return rendering.markdown.render(joinLines(cell.source), cell.attachments);
+  return cell.cell_type === 'code'
+    ? codeCellHtml(cell, rendering)
+    : rawCellHtml(joinLines(cell.source), cell.metadata, rendering);
+}
+
+/** A raw cell is in the format that its metadata names, by default plain text. */
+function rawCellHtml(source: string, metadata: Cell['metadata'], rendering: Rendering): string {
+  const format = metadata.raw_mimetype ?? metadata.format;
+  const renderer = typeof format === 'string' ? MIME_TYPES[format] : undefined;
+  return renderer?.(source, rendering) ?? preHtml(source);
 }
 
 function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
@@ -150,7 +161,7 @@ const preHtml = (text: string, style = ''): string =>
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
   if (output.output_type === 'stream') return preHtml(joinLines(output.text), output.name);
   if (output.output_type === 'error')
-    return preHtml(output.traceback.join('\n') || output.evalue, 'stderr');
+    return preHtml(output.traceback.join('\n') || `${output.ename}: ${output.evalue}`, 'stderr');
   return MIME.about in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
@@ -158,8 +169,9 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   const text = (mime: string): string | undefined =>
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
-  if (MIME.vegaLite in data) {
-    const [spec, svg] = [data[MIME.vegaLite] as VegaLiteSpec, text(MIME.svg) ?? ''];
+  const vegaLite = Object.keys(data).find((mime) => VEGA_LITE.test(mime));
+  if (vegaLite) {
+    const [spec, svg] = [data[vegaLite] as VegaLiteSpec, text(MIME.svg) ?? ''];
     rendering.hasChart = true;
     return chartHtml({ id: `chart-${++rendering.numCharts}`, name, spec, svg });
   }
@@ -167,18 +179,38 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
     const cells = data[MIME.table] as TableCells;
     return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
   }
-  const html = text(MIME.html);
-  if (html !== undefined) return cellOutputHtml(html);
-  const svg = text(MIME.svg);
-  const picture =
-    svg === undefined ? text('image/png')?.trim() : Buffer.from(svg).toString('base64');
-  if (picture !== undefined) {
-    const alt = escapeHtml(text(MIME.text) ?? '');
-    const mime = svg === undefined ? 'image/png' : MIME.svg;
-    return `<img alt="${alt}" src="data:${mime};base64,${escapeHtml(picture)}">`;
-  }
-  return preHtml(text(MIME.text) ?? '');
+  const mime = Object.keys(MIME_TYPES).find((known) => known in data);
+  if (mime) return MIME_TYPES[mime]!(text(mime)!, rendering, text(MIME.text));
+  const json = Object.keys(data).find(isJsonMime);
+  if (json) return preHtml(JSON.stringify(data[json], null, 2));
+  if (MIME.text in data) return preHtml(text(MIME.text)!);
+  return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
 }
+
+/** Vega-Lite of any version. */
+const VEGA_LITE = /^application\/vnd\.vegalite\.v\d+(\.\d+)*\+json$/;
+
+/** How an output is shown; `alt` is its text. */
+type Renderer = (text: string, rendering: Rendering, alt?: string) => string;
+
+const picture =
+  (mime: string): Renderer =>
+  (text, _, alt = '') => {
+    const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
+    return `<img alt="${escapeHtml(alt)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
+  };
+
+/** The types that a page shows, richest first; any other is its text or its name. */
+const MIME_TYPES: Readonly<Record<string, Renderer | undefined>> = {
+  [MIME.html]: (html) => cellOutputHtml(html),
+  [MIME.svg]: picture(MIME.svg),
+  'image/png': picture('image/png'),
+  'image/jpeg': picture('image/jpeg'),
+  'image/gif': picture('image/gif'),
+  'image/webp': picture('image/webp'),
+  'text/markdown': (text, { markdown }) => markdown.render(text),
+  'text/latex': (text) => preHtml(text),
+};
 
 /** The output of the last results shown. */
 const findOpening = (notebook: Notebook): { data: MimeBundle } | undefined =>
@@ -195,8 +227,11 @@ function firstSentence(notebook: Notebook): string {
   return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
 }
 
+/** Pictures of a Markdown cell by name, then by MIME type. */
+type Attachments = Readonly<Record<string, MimeBundle>>;
+
 interface MarkdownRenderer {
-  render: (markdown: string) => string;
+  render: (markdown: string, attachments?: Attachments) => string;
   /** The headings rendered so far, in order. */
   headings: Heading[];
 }
@@ -205,8 +240,26 @@ interface MarkdownRenderer {
 export function createMarkdown(): MarkdownRenderer {
   const headings: Heading[] = [];
   const markdown = new MarkdownIt({ linkify: true });
-  // A page loads nothing: pictures become their alternative text.
-  markdown.renderer.rules.image = (tokens, i) => markdown.utils.escapeHtml(tokens[i].content);
+  // Formulas stay letter by letter, as in Jupyter.
+  markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
+    MATH.lastIndex = state.pos;
+    const [math] = MATH.exec(state.src) ?? [];
+    if (math === undefined) return false;
+    if (!isSilent) state.push('text', '', 0).content = math;
+    state.pos += math.length;
+    return true;
+  });
+  // A page loads nothing: other pictures than the cell's become their alternative text.
+  markdown.renderer.rules.image = (tokens, i, _, env) => {
+    const { content } = tokens[i];
+    const { attachments = {} } = env as { attachments?: Attachments };
+    const name = /^attachment:(.*)$/.exec(String(tokens[i].attrGet('src')))?.[1];
+    const bundle = attachments[decodeURIComponent(name ?? '')] ?? {};
+    const mime = Object.keys(bundle).find((known) => /^image\/(png|jpeg|gif|webp)$/.test(known));
+    if (!mime) return escapeHtml(content);
+    const base64 = joinLines(bundle[mime] as string | string[]).trim();
+    return `<img alt="${escapeHtml(content)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
+  };
   markdown.core.ruler.push('heading-ids', ({ tokens }) => {
     tokens.forEach((token, i) => {
       if (token.type !== 'heading_open') return;
@@ -217,8 +270,11 @@ export function createMarkdown(): MarkdownRenderer {
       headings.push({ level: Number(token.tag.slice(1)), text, id });
     });
   });
-  return { headings, render: (text) => markdown.render(text) };
+  return { headings, render: (text, attachments) => markdown.render(text, { attachments }) };
 }
+
+/** Formulas. */
+const MATH = /\$\$[^]+?\$\$|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
 
 /** A readable id: `main-results`, then `main-results-2`. */
 function uniqueId(text: string, headings: readonly Heading[]): string {

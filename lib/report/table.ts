@@ -66,9 +66,13 @@ export const text =
 
 const MISSING = '–';
 
+/** Four decimals, or four significant digits of a small number. */
+const numberText = (value: number): string =>
+  String(Number(Math.abs(value) < 1e-3 ? value.toPrecision(4) : value.toFixed(4)));
+
 function cellText(value: Row[string] | undefined): string {
   if (value === null || value === undefined) return MISSING;
-  return typeof value === 'number' ? String(Number(value.toFixed(4))) : String(value);
+  return typeof value === 'number' ? numberText(value) : String(value);
 }
 
 const rowKey = (row: Row, fields: readonly string[]): string =>
@@ -146,7 +150,10 @@ export function table(frame: Rows, spec: TableSpec): Table {
 const pick = (row: Row, fields: readonly string[]): Row =>
   Object.fromEntries(fields.map((field) => [field, row[field]]));
 
-/** A data frame as it is: numbers with up to four decimals, dashes for missing values. */
+/**
+ * A data frame as it is: numbers with up to four decimals, small ones with four
+ * significant digits, dashes for missing values.
+ */
 export function plainTable(frame: Rows, caption?: string): Table {
   const rows = toRows(frame).map((row) => Object.values(row).map(cellText));
   caption ??= `Data frame (${rows.length} rows)`;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { requestJson } from '../io/http.js';
+import { requestJson, splitCredentials } from '../io/http.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 import { splitContents } from '../text/contents.js';
 
@@ -11,8 +11,9 @@ import { splitContents } from '../text/contents.js';
  */
 export const retrieveRequestSchema = z.object({
   queries: z.array(z.string()).min(1),
-  topk: z.int().min(1).optional(),
-  return_scores: z.boolean().optional(),
+  // Python clients send null for what is not set.
+  topk: z.int().min(1).nullish(),
+  return_scores: z.boolean().nullish(),
 });
 
 const responseSchema = z.object({
@@ -21,10 +22,10 @@ const responseSchema = z.object({
       z.object({
         // FlashRAG has numbers as ids; web-search servers send neither id nor score.
         document: z.object({
-          id: z.union([z.string(), z.number()]).optional(),
+          id: z.union([z.string(), z.number()]).nullish(),
           contents: z.string(),
         }),
-        score: z.number().optional(),
+        score: z.number().nullish(),
       }),
     ),
   ),
@@ -67,6 +68,7 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   Object.entries({ retries, backOffMs }).forEach(([name, value]) => requireInteger(name, value, 0));
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
+  const { url: shown } = splitCredentials(url);
   return {
     name: 'remote',
     retrieve: async (queries, { topK, signal }) => {
@@ -88,12 +90,12 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
         signal?.throwIfAborted();
         if (timeout.aborted)
           throw new DOMException(
-            `Expected an answer from ${url} within ${timeoutMs} ms.`,
+            `Expected an answer from ${shown} within ${timeoutMs} ms.`,
             'TimeoutError',
           );
         throw error;
       });
-      const lists = parseResult(json, { url, numQueries: queries.length, topK });
+      const lists = parseResult(json, { url: shown, numQueries: queries.length, topK });
       return lists.map((documents) => documents.map(toRetrieved));
     },
   };

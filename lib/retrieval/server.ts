@@ -193,7 +193,9 @@ function parseBody(body: string, limits: typeof LIMITS) {
   }
   const parsed = retrieveRequestSchema.safeParse(json);
   if (!parsed.success) throw new RequestError(400, z.prettifyError(parsed.error));
-  const { queries, topk = limits.defaultTopK, return_scores: withScores = false } = parsed.data;
+  const { queries } = parsed.data;
+  const topk = parsed.data.topk ?? limits.defaultTopK;
+  const withScores = parsed.data.return_scores ?? false;
   const longest = max(queries, (query) => query.length)!;
   const limited: [what: string, most: number, value: number][] = [
     ['topk to be', limits.maxTopK, topk],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { isLocalRequest } from '../../lib/io/local-server.js';
+import { isLocalRequest, serveLocally } from '../../lib/io/local-server.js';
 
 it.each([
   ['127.0.0.1:8000', 8000, true],
@@ -11,4 +11,23 @@ it.each([
   [undefined, 80, false],
 ])('takes a request to %s at port %i for its own: %s', (host, localPort, isOwn) => {
   expect(isLocalRequest({ headers: { host }, socket: { localPort } })).toBe(isOwn);
+});
+
+const answer = (): Promise<Response> => Promise.resolve(new Response('hello'));
+
+it('listens on an IPv6 address with or without brackets', async () => {
+  for (const host of ['[::1]', '::1']) {
+    const server = await serveLocally(0, answer, host);
+    expect(server.url).toBe(`http://[::1]:${server.port}/`);
+    expect(await (await fetch(server.url)).text()).toBe('hello');
+    await server.close();
+  }
+});
+
+it('says why it cannot listen', async () => {
+  const server = await serveLocally(0, answer);
+  await expect(serveLocally(server.port, answer)).rejects.toThrow(
+    new RegExp(`port ${server.port}.*taken.*EADDRINUSE`),
+  );
+  await server.close();
 });

@@ -91,6 +91,28 @@ describe('charts', () => {
     expect(await renderSvg(chart)).toMatch(/^<svg/);
   });
 
+  it('find fields whose names have dots and brackets', async () => {
+    const dotted = (x: string) =>
+      [0.15, 0.5].flatMap((value, i) =>
+        ['parallelsearch', 'search-r1'].map((method) => ({
+          metric: 'em',
+          [x]: value,
+          method,
+          value: i / 10,
+          low: i / 10,
+          high: 0.5,
+        })),
+      );
+    for (const x of ['rewards.lambdaD', 'top[k]'])
+      for (const draw of [intervalChart, bandChart, lineChart]) {
+        const svg = await renderSvg(
+          draw(dotted(x), { title: 'T', x, xTitle: 'X (unit)', color: 'method' }),
+        );
+        expect(svg).not.toContain('undefined');
+        expect(svg).toContain('>0.5<');
+      }
+  });
+
   it('have titles of methods, values in words, and hollow points for the paper', () => {
     const { spec: drawn, alt } = charts.intervals;
     const text = JSON.stringify(drawn);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CodeCell } from '../../lib/notebook/nbformat.js';
+import type { Cell, CodeCell } from '../../lib/notebook/nbformat.js';
 import { reportHtml, createMarkdown } from '../../lib/report/html.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
@@ -140,5 +140,73 @@ describe('text inside scripts', () => {
     const json = inlineJson({ a: '</script>\u2028' });
     expect(json).not.toMatch(/<|\u2028/);
     expect(JSON.parse(json)).toEqual({ a: '</script>\u2028' });
+  });
+});
+
+describe('outputs and cells of any kind', () => {
+  const page = async (...cells: Cell[]): Promise<string> =>
+    (await reportHtml(notebookOf(markdown('# Title'), ...cells))).html;
+  const displayed = (data: Record<string, unknown>): CodeCell =>
+    ({
+      ...code('1'),
+      id: 'one',
+      outputs: [{ output_type: 'display_data', data, metadata: {} }],
+    }) as CodeCell;
+
+  it.each([
+    ['text/markdown', 'some **bold**', '<strong>bold</strong>'],
+    ['text/latex', '$x_i$', '<pre>$x_i$</pre>'],
+    ['image/jpeg', 'SlBFRw==', 'src="data:image/jpeg;base64,SlBFRw=="'],
+    ['image/gif', 'R0lG', 'src="data:image/gif;base64,R0lG"'],
+    ['application/json', { key: [1] }, '&quot;key&quot;'],
+    ['application/x-strange', 'anything', 'application/x-strange is not shown'],
+  ])('shows %s', async (mime, value, shown) => {
+    expect(await page(displayed({ [mime]: value }))).toContain(shown);
+  });
+
+  it('prefers what it can show to the text', async () => {
+    const html = await page(displayed({ 'image/jpeg': 'SlBFRw==', 'text/plain': 'a picture' }));
+    expect(html).toContain('<img alt="a picture" src="data:image/jpeg');
+  });
+
+  it('draws Vega-Lite of every version', async () => {
+    const spec = { mark: 'point', data: { values: [{ a: 1 }] }, encoding: {} };
+    for (const version of ['v4', 'v6', 'v5.20.1'])
+      expect(
+        await page(displayed({ [`application/vnd.vegalite.${version}+json`]: spec })),
+      ).toContain('id="chart-1"');
+  });
+
+  it('shows raw cells, and names of errors without a traceback', async () => {
+    const error = { output_type: 'error', ename: 'RangeError', evalue: 'too far', traceback: [] };
+    const html = await page({ cell_type: 'raw', metadata: {}, source: 'raw <b>' }, {
+      ...code('1'),
+      id: 'one',
+      outputs: [error],
+    } as CodeCell);
+    expect(html).toContain('<pre>raw &lt;b&gt;</pre>');
+    expect(html).toContain('RangeError: too far');
+  });
+
+  it("shows pictures of the cell's attachments only", async () => {
+    const cell = {
+      ...markdown('![own](attachment:a%20b.png) ![far](https://example.org/x.png)'),
+      attachments: { 'a b.png': { 'image/png': 'UE5H' } },
+    } as Cell;
+    const html = await page(cell);
+    expect(html).toContain('<img alt="own" src="data:image/png;base64,UE5H">');
+    expect(html).not.toContain('example.org');
+  });
+
+  it('leaves formulas letter by letter', async () => {
+    const formulas = [
+      '$\\{1, 2\\}$',
+      '$a *b* c$',
+      '$x_i \\\\ y_i * z_i$',
+      '$$\nf_*(x) = *\\\\\n$$',
+    ];
+    const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
+    for (const formula of formulas) expect(html).toContain(formula);
+    expect(html).toContain('for $5 or <em>$6</em>');
   });
 });

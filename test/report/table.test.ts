@@ -201,3 +201,17 @@ it('console.log prints the rows of a data frame and of a series', () => {
   expect(inspect(frame)).not.toContain('$data');
   expect(inspect(frame.column('year'))).toMatch(/1951/);
 });
+
+it('shows no small number as 0', () => {
+  const rows = [1e-6, 5e-7, -2.00004e-5, 0, 0.12345, null].map((learningRate) => ({
+    learningRate,
+  }));
+  expect(plainTable(rows).cells.rows.flat()).toEqual([
+    '0.000001',
+    '5e-7',
+    '-0.00002',
+    '0',
+    '0.1235',
+    '–',
+  ]);
+});

@@ -84,6 +84,8 @@ describe('startRetrievalServer', () => {
   it("speaks Search-R1's protocol", async () => {
     const { url } = await serve(echoRetriever());
     const document = { id: 'a', contents: 'a' };
+    const unset = await post(url, { queries: ['a'], topk: null, return_scores: null });
+    expect(unset.status).toBe(200);
     const scored = await post(url, { queries: ['a'], topk: 3, return_scores: true });
     expect(scored).toEqual({ status: 200, json: { result: [[{ document, score: 1 }]] } });
     const bare = await post(url, { queries: ['a'] });
