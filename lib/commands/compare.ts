@@ -22,7 +22,7 @@ export async function runCompare(
     ...question,
     metadata: { benchmark, ...metadata },
   }));
-  await writeFileSafely(out, await compareHtml(runs, questions));
+  await writeFileSafely(out, await compareHtml(runs, { questions, data: benchmark }));
   log(`${runs.length} runs compared: ${out}`);
 }
 

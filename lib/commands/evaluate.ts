@@ -118,7 +118,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     }
     const runs = evaluated.map((one) => comparedRun(one, settings.price));
     process.stdout.write(comparisonText(evaluated, runs, settings.price));
-    await writeFileSafely(page, await compareHtml(runs, questions));
+    const data = settings.data && basename(resolve(settings.data));
+    await writeFileSafely(page, await compareHtml(runs, { questions, data }));
     log(`Compared with intervals and transcripts: ${page}`);
   });
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
@@ -149,7 +149,10 @@ async function trainingQuestions(
   return questions;
 }
 
-function describeRun(config: TrainConfig, backend: BackendReport): RunDescription {
+function describeRun(
+  config: TrainConfig,
+  { backend, data }: { backend: BackendReport; data?: string },
+): RunDescription {
   const { commit, ...machine } = provenanceHere();
   const made = {
     seed: config.seed,
@@ -157,7 +160,7 @@ function describeRun(config: TrainConfig, backend: BackendReport): RunDescriptio
     configHash: configHash(config),
     backend: backend.detail,
   };
-  return { config, provenance: { ...made, ...machine } };
+  return { config, data: data && basename(resolve(data)), provenance: { ...made, ...machine } };
 }
 
 /**
@@ -242,7 +245,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     differences.length === 0 ? 'Settings: as the preset.' : 'Settings that differ from the preset:',
   );
   for (const difference of differences) log(`  ${difference}`);
-  const run = describeRun(config, backend);
+  const run = describeRun(config, { backend, data: settings.data });
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     const { steps } = trainerSettings(config);

@@ -4,9 +4,9 @@
  */
 import { matching, where, type SummaryOptions } from '../evaluation/table.js';
 import { UNTRAINED } from '../training/methods.js';
-import { intervalChart } from '../report/chart.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
-import { pointsText } from '../report/text.js';
+import { gapWords, pointsText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
@@ -62,13 +62,9 @@ async function compareInitialModels(
   const contrasts = withPaper(tidy.contrasts);
   const training = trainingRows(curves, DYNAMICS);
   const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
-  const isClear = gap.low > 0 || gap.high < 0;
-  const difference = isClear
-    ? `the base model ends ${pointsText(Math.abs(gap.value))} points ${gap.low > 0 ? 'above' : 'below'} the instruct model`
-    : 'there is no significant difference between the base and the instruct model';
   const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
   return resultParts({
-    finding: `After training with ParallelSearch, ${difference}.`,
+    finding: `Training ParallelSearch from the base instead of the instruct model makes the answers ${gapWords(gap, 'neither better nor worse')}.`,
     summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
     tidy,
     contrasts,
@@ -79,6 +75,7 @@ async function compareInitialModels(
         drawn.filter(({ benchmark }) => benchmark !== 'all'),
         {
           title: 'Base minus instruct in exact match: here, and in the paper (hollow)',
+          subtitle: SMALL_WORLD_NOTE,
           yTitle: 'Difference in exact match (share of questions)',
           x: 'benchmark',
           color: 'method',

@@ -2,7 +2,7 @@
  * Failures of answers, by the graphs of their questions: rates by method and over
  * training, and cases to read.
  */
-import { greatest } from 'd3-array';
+import { greatest, mean } from 'd3-array';
 import { type Question, graphQuestionType } from '../data/question.js';
 import { measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
@@ -10,7 +10,7 @@ import type { Measurement } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { trainedBy } from '../training/methods.js';
 import type { PolicyRun } from '../training/checkpoints.js';
-import { intervalChart } from '../report/chart.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/world.js';
@@ -162,13 +162,12 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
   const tidy = failureRates({ answers, provenance }, options);
   const ours = matching(tidy.rows, { method: 'parallelsearch' });
   const { metric } = greatest(ours, ({ value }) => value)!;
-  const rates = matching(ours, { metric }).map(
-    ({ model, value }) => `${percent(value)} (${model})`,
-  );
+  const rate = mean(matching(ours, { metric }), ({ value }) => value)!;
   const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
   const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
   return resultParts({
-    finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”, in ${rates.join(' and ')} of the answers that can fail so.`,
+    finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”: ${percent(rate)} of the answers that can fail so.`,
+    card: { rates: 'instruct' },
     summary: `${count(answers)} answers.`,
     tidy,
     frames: {
@@ -182,6 +181,7 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
     figures: {
       rates: intervalChart(compared, {
         title: 'Failure rates, with 95 % intervals',
+        subtitle: SMALL_WORLD_NOTE,
         x: 'metric',
         xTitle: 'Failure',
         yTitle: 'Failed (share of the questions where it is possible)',

@@ -2,6 +2,7 @@
  * The main comparison (Table 2): every method from every initial model, on all questions.
  */
 import { mean } from 'd3-array';
+import type { Interval } from '../evaluation/bootstrap.js';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import {
@@ -14,15 +15,15 @@ import {
 } from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoints.js';
 import { BASELINES, METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
-import { intervalChart } from '../report/chart.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
-import { figureText, pointsText } from '../report/text.js';
+import { figureText, gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
-import { findValue, percent, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, partsAhead } from './verdicts.js';
@@ -269,16 +270,19 @@ async function compareMethods(folder?: string, options: SummaryOptions = {}): Pr
   const tidy = summarise(read, { selects, pairs: TRAINED_PAIRS }, options);
   const inEm = { selects, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
   tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
-  const find = (figure: Fields): number => findValue(tidy, figure);
+  const find = (figure: Fields): Interval => findFigure(tidy, figure)!;
   const contrasts = withPaper(tidy.contrasts);
   return resultParts({
     summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
-    finding: `ParallelSearch needs ${percent(1 - find(CALLS_OF_TWO))} fewer model calls than Search-R1 on comparisons of two, ${percent(1 - find(CALLS_OF_MANY))} fewer on two to eight. Exact match: ${pointsText(find(AVERAGE_GAP))} points on the average of seven benchmarks, ${pointsText(find(HYBRID_GAP))} on hybrid questions, which training does not have.`,
+    finding: sentence(
+      `${ratioWords(find(CALLS_OF_TWO))} model calls than Search-R1 on comparisons of two, the answers ${gapWords(find({ ...EM_GAP, ...PARALLEL }), 'as good')}; ${gapWords(find(HYBRID_GAP))} on hybrid questions, which training lacks`,
+    ),
     tidy,
     predicted: PREDICTED,
     contrasts,
     frames: { training: trainingRows(read.curves, DYNAMICS) },
     figures: drawFigures(tidy.rows, contrasts),
+    card: { entities: 'instruct', types: 'instruct' },
   });
 }
 
@@ -291,6 +295,7 @@ function drawFigures(
   const byEntities = (metric: string) =>
     intervalChart(matching(compared, { metric }), {
       title: `${metricInfo(metric).title} by the number of entities compared, with 95 % intervals`,
+      subtitle: SMALL_WORLD_NOTE,
       x: 'subset',
       xTitle: 'Entities compared',
       color: 'method',
@@ -302,12 +307,28 @@ function drawFigures(
   const untrained = (cell: object, questions: string) =>
     intervalChart(matching(beforeAndAfter, { ...cell, metric: 'em' }), {
       title: `Exact match before and after reinforcement, ${questions}`,
+      subtitle: SMALL_WORLD_NOTE,
       x: 'model',
       color: 'method',
     });
   const gaps = matching(contrasts, { ...EM_GAP, subset: 'all', model: [...INITIAL_MODELS, 'all'] });
+  const byType = matching(rows, {
+    method: ['search-r1', 'parallelsearch'],
+    benchmark: 'all',
+    subset: ['single_hop', 'parallelizable', 'sequential', 'hybrid'],
+    metric: 'em',
+  });
   return {
     entities: byEntities('model_calls'),
+    types: intervalChart(byType, {
+      title: 'Exact match by question type, with 95 % intervals',
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'subset',
+      xTitle: 'Question type',
+      color: 'method',
+      column: 'model',
+      height: 160,
+    }),
     answers: byEntities('em'),
     untrained: untrained(PARALLEL, 'parallelizable questions'),
     untrainedAverage: untrained(

@@ -6,6 +6,7 @@ import { MANY } from '../evaluation/selections.js';
 import {
   matching,
   where,
+  type Fields,
   type PaperCell,
   type SummaryOptions,
   type TidyContrast,
@@ -13,14 +14,14 @@ import {
 } from '../evaluation/table.js';
 import { INITIAL_MODELS } from '../training/checkpoints.js';
 import { trainedBy } from '../training/methods.js';
-import { intervalChart } from '../report/chart.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { metricInfo } from '../report/titles.js';
-import { pointsText } from '../report/text.js';
+import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
-import { findValue, percent, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { addTiming, loadTiming, timing } from './timing.js';
 import { aheadFromEachModel, fromEachModel, OURS, findParts } from './verdicts.js';
 
@@ -307,13 +308,19 @@ async function compareQuestionTypes(
   );
   tidy.rows.push(...distributions.rows);
   addTiming(tidy, await loadTiming(folder), { selects, ...options });
-  const onParallel = { benchmark: 'all', subset: 'parallelizable' };
-  const calls = findValue(tidy, { ...CALLS, ...onParallel });
-  const gap = { ...OVER_SEARCH_R1, ...onParallel, metric: 'em', kind: 'difference' };
+  const find = (figure: Fields) =>
+    TYPES.map((subset) => findFigure(tidy, { ...figure, benchmark: 'all', subset })!);
+  const [calls, sequentialCalls] = find(CALLS).map(ratioWords);
+  const answered = find({ ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' }).map((gap) =>
+    gapWords(gap),
+  );
+  const answersText =
+    new Set(answered).size === 1 ? `${answered[0]} on either` : answered.join(' and ');
   const drawn = { benchmark: 'all', subset: TYPES, method: ['search-r1', 'parallelsearch'] };
   const byType = (metric: string) =>
     intervalChart(matching(tidy.rows, { ...drawn, metric }), {
       title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
+      subtitle: SMALL_WORLD_NOTE,
       x: 'subset',
       xTitle: 'Question type',
       color: 'method',
@@ -322,7 +329,10 @@ async function compareQuestionTypes(
     });
   return resultParts({
     summary: `${count(answers)} answers, by question type.`,
-    finding: `On parallelizable questions ParallelSearch needs ${percent(1 - calls)} fewer model calls than Search-R1; exact match differs by ${pointsText(findValue(tidy, gap))} points.`,
+    finding: sentence(
+      `${calls} model calls than Search-R1 on parallelizable questions, ${sequentialCalls} on sequential ones; the answers are ${answersText}`,
+    ),
+    card: { calls: 'instruct' },
     tidy,
     predicted: PREDICTED,
     frames: {

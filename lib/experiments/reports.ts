@@ -11,7 +11,7 @@ import { notebookFigures, reportHtml } from '../report/html.js';
 import { describeQuestions, type Prediction } from '../report/opening.js';
 import { writeArtefact, type Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/render.js';
-import { pageHtml } from '../html/page.js';
+import { pageHtml, withNavigation } from '../html/page.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { readResult } from './result.js';
@@ -96,9 +96,9 @@ export const INTRO =
   'Figures come from a small world and small transformers: they show which method is ahead on which questions, not the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” weights benchmarks equally, “all questions” weights questions equally.';
 
 /**
- * Writes `index.html`: a card per report (chart, finding, predictions) and further page,
- * then the paper's claims with their verdicts, which `index.json` has too. Returns the
- * page's name.
+ * Writes `index.html`: the count of verdicts, a card per page and per report (finding,
+ * chart, predictions), then the paper's claims with their verdicts, which `index.json`
+ * has too. Puts a navigation bar into all pages. Returns the page's name.
  */
 export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []): Promise<string> {
   const results = readResults(outDir);
@@ -106,13 +106,18 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   const [reports, others] = [true, false].map((hasResult) =>
     [...listReports(outDir), ...pages].filter(({ name }) => results.has(name) === hasResult),
   );
-  const cards = await Promise.all(
-    [...reports, ...others].map((page) => cardHtml(page, results.get(page.name))),
+  const listed = [...reports, ...others.filter((page) => !pages.includes(page))];
+  const [tools, cards] = await Promise.all(
+    [pages, listed].map((list) =>
+      Promise.all(list.map((page) => cardHtml(page, results.get(page.name)))),
+    ),
   );
   const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
   const body = [
-    `<div class="layout"><main id="content"><h1>${TITLE}</h1><p class="intro">${escapeHtml(intro)}</p>`,
+    `<div class="layout"><main id="content"><h1>${TITLE}</h1>${verdictsHtml(claims)}`,
+    tools.length > 0 ? `<ul class="cards">${tools.join('\n')}</ul>` : '',
     `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
+    `<p class="intro">${escapeHtml(intro)}</p>`,
     `${claimsHtml(claims)}</main></div>`,
   ].join('\n');
   const file = path.join(outDir, 'index.html');
@@ -122,7 +127,23 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   );
   const page = { title: TITLE, description: INTRO, body, styles: INDEX_STYLES };
   await writeFileSafely(file, pageHtml(page));
+  await linkPages(outDir, pages);
   return file;
+}
+
+/** Puts a navigation bar with the pages that exist into each of them. */
+async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<void> {
+  const fileOf = ({ name }: Pick<PageInfo, 'name'>): string => path.join(outDir, `${name}.html`);
+  const written = <Page extends Pick<PageInfo, 'name'>>(list: readonly Page[]): Page[] =>
+    list.filter((page) => existsSync(fileOf(page)));
+  const site = {
+    pages: written([{ name: 'index', title: 'Results' }, ...pages]),
+    reports: written(listReports(outDir)),
+  };
+  for (const page of [...site.pages, ...site.reports]) {
+    const html = readFileSync(fileOf(page), 'utf8');
+    await writeFileSafely(fileOf(page), withNavigation(html, page.name, site));
+  }
 }
 
 /** The questions behind the results, by the first result that names them. */
@@ -134,17 +155,31 @@ async function cardHtml(
   result?: ExperimentResult,
 ): Promise<string> {
   const address = encodeURIComponent(name);
-  const chart = Object.values(result?.figures ?? {}).find(({ kind }) => kind === 'chart');
-  const picture = chart?.kind === 'chart' ? await thumbnailSvg(chart.spec, name) : '';
+  const picture = result ? await pictureHtml(result) : '';
   const numbers = result
     ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>`
     : '';
   return [
-    `<li>${picture && `<div class="picture" aria-hidden="true">${picture}</div>`}`,
-    `<h2><a href="${address}.html">${escapeHtml(title)}</a></h2>`,
-    `<p>${escapeHtml(result?.finding ?? description)}</p>`,
+    `<li><h2><a href="${address}.html">${escapeHtml(title)}</a></h2>`,
+    `<p class="${result ? 'headline' : 'about'}">${escapeHtml(result?.finding ?? description)}</p>`,
+    picture && `<div class="picture" aria-hidden="true">${picture}</div>`,
     `${predictionsHtml(result?.predictions ?? [])}${numbers}</li>`,
   ].join('');
+}
+
+/** The charts that show a finding, small. */
+async function pictureHtml({ name, figures, card }: ExperimentResult): Promise<string> {
+  const first = Object.keys(figures).find((figure) => figures[figure].kind === 'chart');
+  const named = Object.keys(card).length > 0 ? card : first === undefined ? {} : { [first]: '' };
+  const pictures = Object.entries(named).map(([figure, panel]) => {
+    const chart = figures[figure];
+    if (chart?.kind !== 'chart')
+      throw new Error(
+        `Expected the result of ${name} to have a chart ${figure}, but it has ${Object.keys(figures).join(', ')}.`,
+      );
+    return thumbnailSvg(chart.spec, `${name}-${figure}`, panel);
+  });
+  return (await Promise.all(pictures)).join('');
 }
 
 /** Predictions, folded; failed ones come first. */
@@ -177,8 +212,11 @@ ul.cards h2 a:hover { text-decoration: underline; }
 ul.cards p { margin: .4rem 0; font-size: .93rem; line-height: 1.5; }
 ul.cards ul { padding-left: 1.1rem; font-size: .86rem; }
 ul.cards .files { font-size: .82rem; }
-.picture { height: 15rem; display: grid; place-items: center; }
-.picture svg { max-width: 100%; max-height: 15rem; }
+ul.cards .headline { font-size: 1.02rem; line-height: 1.45; }
+.picture { display: grid; gap: .8rem; margin: .8rem 0; }
+.picture svg { max-width: 100%; height: auto; }
+ul.verdicts { list-style: none; display: flex; flex-wrap: wrap; gap: .5rem 2.2rem; padding: 0; margin: .2rem 0 0; max-width: none; }
+ul.verdicts b { font-size: 1.6rem; font-variant-numeric: tabular-nums; margin-right: .2rem; }
 ul.claims { list-style: none; padding: 0; max-width: none; }
 ul.claims > li { border-bottom: 1px solid var(--line); }
 ul.claims summary { display: grid; grid-template-columns: 9rem minmax(0, 5fr) minmax(0, 4fr); gap: 0 1rem; position: relative; width: auto; padding: .5rem 1.5rem .5rem 0; color: var(--fg); font-size: .93rem; }
@@ -193,6 +231,14 @@ ul.claims dd { margin: 0; }
   ul.claims summary, ul.claims dl { grid-template-columns: minmax(0, 1fr); }
 }
 `;
+
+/** How many claims have each verdict, with a link to them. */
+function verdictsHtml(claims: readonly JudgedClaim[]): string {
+  const counts = countVerdicts(claims).map(({ verdict, count }) =>
+    markup('li', markup('b', String(count)), ` ${verdict}`),
+  );
+  return `<p class="about">Of the paper’s <a href="#claims">${claims.length} claims</a>, these are the verdicts here:</p>${markupHtml(markup('ul.verdicts', counts))}`;
+}
 
 /** A section with the count of verdicts, one folded line per claim, and the rule. */
 export function claimsHtml(claims: readonly JudgedClaim[]): string {
@@ -228,16 +274,20 @@ function claimMarkup(claim: JudgedClaim): Markup {
 
 /** `16 claims: 9 shown, 2 not shown, ...` */
 function countText(claims: readonly JudgedClaim[]): string {
-  const counts = Object.keys(SIGNS).flatMap((verdict) => {
-    const { length } = matching(claims, { verdict });
-    return length > 0 ? [`${length} ${verdict}`] : [];
-  });
+  const counts = countVerdicts(claims).map(({ verdict, count }) => `${count} ${verdict}`);
   return `${claims.length} claims: ${counts.join(', ')}.`;
 }
+
+/** The verdicts that occur, with the number of claims. */
+const countVerdicts = (claims: readonly JudgedClaim[]): { verdict: string; count: number }[] =>
+  Object.keys(SIGNS)
+    .map((verdict) => ({ verdict, count: matching(claims, { verdict }).length }))
+    .filter(({ count }) => count > 0);
 
 /** Figures in the README of the reports. */
 const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
   ['main-results', 'entities'],
+  ['main-results', 'types'],
   ['decomposition', 'parallelizing'],
   ['main-results', 'untrained'],
   ['main-results', 'gaps'],

@@ -70,7 +70,7 @@ export async function ensureResult(name: string, folder = RESULTS): Promise<Expe
   const kept = readResult(file);
   if (kept?.hash === hash) return kept;
   const parts = await experiment.result!(folder);
-  const result = { predictions: [], frames: {}, figures: {}, ...parts, name, hash };
+  const result = { predictions: [], frames: {}, figures: {}, card: {}, ...parts, name, hash };
   await writeFileSafely(file, printResult(result));
   return result;
 }

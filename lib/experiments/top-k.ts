@@ -22,8 +22,9 @@ import {
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
 import { isTrained, runName, type PolicyRun } from '../training/checkpoints.js';
-import { intervalChart } from '../report/chart.js';
-import { pointsText } from '../report/text.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { gapWords } from '../report/text.js';
+import { valueTitle } from '../report/titles.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -47,7 +48,7 @@ import {
   type ResultParts,
   type WorkContext,
 } from './experiment.js';
-import { findValue, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, resultParts, summarise, type Predicted } from './report.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
@@ -341,9 +342,10 @@ async function comparePassages(
   const contrasts = summary.contrasts.map(contrastRow);
   const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
   const tidy = { rows, contrasts, provenance };
-  const [ten, five] = [10, 5].map((k) => pointsText(findValue(tidy, againstOne(k))));
+  const [ten, five] = [10, 5].map((k) => gapWords(findFigure(tidy, againstOne(k))!));
   return resultParts({
-    finding: `With BM25, ten passages per query instead of one change ParallelSearch’s exact match by ${ten} points, five by ${five}.`,
+    finding: `Ten passages per query instead of one make ParallelSearch’s answers ${ten} with BM25, five ${five}.`,
+    card: { answers: valueTitle('retriever', 'bm25') },
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
     tidy,
     predicted: PREDICTED,
@@ -355,6 +357,7 @@ async function comparePassages(
     figures: {
       answers: intervalChart(matching(rows, whole), {
         title: 'Exact match by passages per query, all sampled questions, with 95 % intervals',
+        subtitle: SMALL_WORLD_NOTE,
         x: 'k',
         xTitle: 'k (passages per query)',
         color: 'method',

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { escapeHtml, markup, markupHtml } from './markup.js';
+import { escapeHtml, markup, markupHtml, type Markup } from './markup.js';
 import { PAGE_STYLE } from './styles.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,8 @@ export interface Page {
   description: string;
   /** HTML of the page's `body`. */
   body: string;
+  /** Id of the main content, for a link that skips what stands before it. */
+  contentId?: string;
   /** Additional styles. */
   styles?: string;
   /** Scripts to run after the body, in order. */
@@ -47,6 +49,7 @@ export function pageHtml({
   title,
   description,
   body,
+  contentId = 'content',
   styles = '',
   scripts = [],
   policy,
@@ -71,11 +74,59 @@ export function pageHtml({
     '<link rel="icon" href="data:,">',
     `<style>${style}</style>`,
     '</head>',
-    `<body>\n${body}`,
+    `<body>\n<a class="skip" href="#${contentId}">Skip to the content</a>`,
+    SITE_MARKS.join(''),
+    body,
     ...code.map((script) => `<script>${script}</script>`),
     '</body>',
     '</html>\n',
   ].join('\n');
+}
+
+/** The place of the navigation bar, empty in a page that stands alone. */
+const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
+
+/** A page of a folder of pages, by its file without ending. */
+export interface SitePage {
+  name: string;
+  title: string;
+}
+
+/**
+ * Puts a navigation bar into a page of {@link pageHtml}, or replaces it.
+ * @param html of the page
+ * @param name of the page
+ * @param site pages with links of their own, then those behind the entry "Reports"
+ */
+export function withNavigation(
+  html: string,
+  name: string,
+  { pages, reports }: { pages: readonly SitePage[]; reports: readonly SitePage[] },
+): string {
+  const [from, to] = SITE_MARKS.map((mark) => html.indexOf(mark));
+  if (from < 0 || to < from) return html;
+  const link = (page: SitePage): Markup => {
+    const isCurrent = page.name === name && 'page';
+    return markup('a', { href: `${page.name}.html`, 'aria-current': isCurrent }, page.title);
+  };
+  const isReport = reports.some((report) => report.name === name);
+  const list = markup(
+    'details',
+    markup('summary', { class: isReport && 'current' }, 'Reports'),
+    markup(
+      'ul',
+      reports.map((report) => markup('li', link(report))),
+    ),
+  );
+  const [first, ...others] = pages;
+  const bar = markup(
+    'nav.site',
+    { 'aria-label': 'Pages' },
+    link(first),
+    reports.length > 0 && list,
+    others.map(link),
+  );
+  return `${html.slice(0, from + SITE_MARKS[0].length)}${markupHtml(bar)}${html.slice(to)}`;
 }
 
 /** A script that cannot end its element; with HTML's line ends, for the hash. */
@@ -219,8 +270,7 @@ export interface Heading {
 /** The body of a page: a table of contents, if there are headings, and `main`. */
 export function layoutHtml(headings: readonly Heading[], main: string): string {
   const contents = headings.length > 0 ? contentsHtml(headings) : '';
-  const skip = '<a class="skip" href="#content">Skip to the content</a>';
-  return `${skip}\n<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
+  return `<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
 }
 
 /** The table of contents: headings of levels 2 and 3 as links. */

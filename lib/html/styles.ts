@@ -13,9 +13,17 @@ a { color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 .skip { position: absolute; left: -999px; }
 .skip:focus { left: 1rem; top: 1rem; background: var(--bg); padding: .5rem; }
+.site { display: flex; flex-wrap: wrap; gap: .1rem 1.4rem; padding: .45rem 1.25rem; border-bottom: 1px solid var(--line); background: var(--panel); font-size: .9rem; }
+.site a { text-decoration: none; }
+.site a:hover { text-decoration: underline; }
+.site :is([aria-current], .current) { color: var(--fg); font-weight: 600; }
+.site details { position: relative; }
+.site summary { color: var(--accent); font-size: inherit; }
+.site ul { position: absolute; z-index: 8; left: -.8rem; width: max-content; max-width: min(32rem, 78vw); margin: .4rem 0 0; padding: .5rem .9rem; list-style: none; background: var(--bg); border: 1px solid var(--line); border-radius: 6px; }
+.site li { margin: .25rem 0; }
 .layout { display: grid; grid-template-columns: minmax(0, 1fr); max-width: 86rem; margin: 0 auto; padding: 0 1.25rem 4rem; gap: 0 2.5rem; }
 @media (min-width: 68rem) {
-  .layout:has(nav) { grid-template-columns: 14rem minmax(0, 1fr); }
+  .layout:has(nav.toc) { grid-template-columns: 14rem minmax(0, 1fr); }
   nav.toc { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding-top: 2rem; align-self: start; }
 }
 nav.toc { font-size: .9rem; padding-top: 1.5rem; }
@@ -34,6 +42,7 @@ h3 { font-size: 1.08rem; margin: 1.5rem 0 .4rem; }
 .opening .headline { font-size: 1.2rem; line-height: 1.5; border-left: 3px solid var(--accent); padding-left: 1rem; margin: 0 0 .9rem; }
 .opening ul { padding-left: 1.2rem; font-size: .93rem; }
 .opening .asked { color: var(--soft); font-size: .86rem; }
+.opening details { margin: .5rem 0; }
 .finding { max-width: 46rem; }
 code, pre { font: .86em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 :not(pre) > code { background: var(--panel); padding: .1em .3em; border-radius: 3px; }
@@ -74,7 +83,7 @@ dl.provenance { display: grid; grid-template-columns: fit-content(45%) minmax(0,
 dl.provenance dt { color: var(--soft); }
 dl.provenance dd { margin: 0; overflow-wrap: anywhere; }
 @media print {
-  nav.toc, details.code, details.data, .downloads, .skip, button { display: none; }
+  .site, nav.toc, details.code, details.data, .downloads, .skip, button { display: none; }
   details::details-content { content-visibility: visible; }
   .layout { display: block; max-width: none; }
   figure.chart, table { break-inside: avoid; }

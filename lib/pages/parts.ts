@@ -71,6 +71,8 @@ export interface CurvesChart {
   curves: readonly Curve[];
   /** Name of the initial model, which tells whether the run is of the small world. */
   model?: string;
+  /** The data folder of the questions; absent in the small world. */
+  data?: string;
 }
 
 /** Steps up to which each value is marked. */
@@ -84,7 +86,7 @@ export async function curvesHtml(
   charts: readonly CurvesChart[],
   maxPoints = Infinity,
 ): Promise<string> {
-  const figures = charts.map(async ({ id, title, unit, curves, model }) => {
+  const figures = charts.map(async ({ id, title, unit, curves, model, data }) => {
     const rows = curves.flatMap(({ name, metric, steps }) => {
       const points = steps.map((step) => {
         return { ...step.metrics, step: step.step, method: name, model: '', seed: 1 };
@@ -100,7 +102,11 @@ export async function curvesHtml(
       x: 'step',
       color: 'curve',
       yTitle: axisTitle(title, unit),
-      subtitle: model && parseModelName(model) ? SMALL_WORLD_NOTE : '',
+      subtitle: data
+        ? `Questions: ${data}`
+        : model && parseModelName(model)
+          ? SMALL_WORLD_NOTE
+          : '',
       width: 330,
       height: 180,
       points: rows.length <= numCurves * MAX_POINTS,

@@ -85,7 +85,7 @@ function missingTexts({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
 }
 
 /** All values under a key anywhere in a specification, except within its data. */
-function valuesUnder(key: string, spec: unknown): unknown[] {
+export function valuesUnder(key: string, spec: unknown): unknown[] {
   if (typeof spec !== 'object' || spec === null) return [];
   return Object.entries(spec).flatMap(([name, inner]: [string, unknown]) => {
     if (name === key) return [inner];
@@ -205,7 +205,7 @@ export function seriesChannels(field: string, values: readonly string[]) {
 
 export interface ChartSpec {
   title: string;
-  /** Subtitle; default {@link SMALL_WORLD_NOTE}. */
+  /** Subtitle; default {@link SMALL_WORLD_NOTE} beside figures of the paper, else none. */
   subtitle?: string;
   /** Field of the horizontal axis. */
   x: string;
@@ -475,10 +475,11 @@ function panelChart(
     ...Object.fromEntries(QUANTITIES.flatMap((name) => (name in one ? [[name, one[name]]] : []))),
   }));
   const inner = { width, height, layer: view.layer };
+  const hasPaper = rows.some(({ paper }) => typeof paper === 'number');
   const facets = panels(rows, spec);
   return createChart({
     title: spec.title,
-    subtitle: spec.subtitle ?? SMALL_WORLD_NOTE,
+    subtitle: spec.subtitle ?? (hasPaper ? SMALL_WORLD_NOTE : ''),
     alt: `${rowsMetric(rows, spec).title}. ${spokenText(toRows(spec.spoken ?? rows), spec)}`,
     spec: { data: { values }, ...(facets ? { ...facets, spec: inner } : inner) },
   });

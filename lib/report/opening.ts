@@ -14,7 +14,10 @@ export interface Prediction {
 
 /** What a result says of itself. */
 export interface About {
-  /** What was found, in one sentence; empty if the summary is all there is to say. */
+  /**
+   * What was found, as one would say it: rounded, without intervals. Empty if the summary
+   * is all there is to say.
+   */
   finding: string;
   /** What was read, in one sentence. */
   summary: string;
@@ -29,8 +32,13 @@ export interface ResultParts extends About {
   contrasts: readonly object[];
   /** Rows of further data frames, such as training curves, by name. */
   frames?: Readonly<Record<string, readonly object[]>>;
-  /** Charts and tables that other pages show too; the index shows the first chart. */
+  /** Charts and tables that other pages show too. */
   figures?: Readonly<Record<string, Chart | Table>>;
+  /**
+   * The charts that show the finding, with the title of one panel each (empty: all of it);
+   * default the first chart.
+   */
+  card?: Readonly<Record<string, string>>;
 }
 
 const setupSchema = z.looseObject({
@@ -70,7 +78,7 @@ function describeOutcome(numMissed: number, numPredictions: number): string {
   if (numPredictions === 0) return '';
   if (numMissed === 0)
     return numPredictions === 1 ? 'The prediction holds.' : 'All predictions hold.';
-  return `${numMissed} of ${numPredictions} predictions failed:`;
+  return `${numMissed} of ${numPredictions} predictions failed`;
 }
 
 /** The top of a report as HTML and as text, by MIME type. */
@@ -85,14 +93,23 @@ export function openingBundle({ finding, summary, predictions = [], provenance }
   const html = markup(
     'header.opening',
     markup('p.headline', headline),
-    outcome !== '' && markup('p', outcome),
-    lines.length > 0 &&
-      markup(
-        'ul',
-        lines.map((line) => markup('li', line)),
-      ),
     asked !== '' && markup('p.asked', asked),
+    lines.length > 0
+      ? markup(
+          'details',
+          markup('summary', outcome),
+          markup(
+            'ul',
+            lines.map((line) => markup('li', line)),
+          ),
+        )
+      : outcome !== '' && markup('p.asked', outcome),
   );
-  const plain = [headline, outcome, ...lines.map((line) => `- ${line}`), asked].filter(Boolean);
+  const plain = [
+    headline,
+    lines.length > 0 ? `${outcome}:` : outcome,
+    ...lines.map((line) => `- ${line}`),
+    asked,
+  ].filter(Boolean);
   return { 'text/html': markupHtml(html), 'text/plain': plain.join('\n') };
 }

@@ -1,6 +1,6 @@
 /** Charts as static pictures: SVG without a browser, PDF and PNG by Chromium. */
 import type { TopLevelSpec } from 'vega-lite';
-import type { Chart, VegaLiteSpec } from './chart.js';
+import { valuesUnder, type Chart, type VegaLiteSpec } from './chart.js';
 import { narrowed } from '../html/browser/narrow.js';
 import { withUniqueIds } from './figures.js';
 import { execFile } from 'node:child_process';
@@ -43,18 +43,11 @@ function refuse(uri: string): never {
 
 const THUMBNAIL = { widthPx: 330, heightPx: 110 };
 
-/** Small text, the title of the vertical axis above it, the legend in two columns. */
+/** Small text, the title of the vertical axis above it, the legend in one line or column. */
 const THUMBNAIL_CONFIG = {
   axis: { labelFontSize: 10, titleFontSize: 10, titleFontWeight: 'normal', gridOpacity: 0.6 },
   axisY: { titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleX: -20, titleY: -10 },
-  legend: {
-    columns: 2,
-    titleFontSize: 10,
-    labelFontSize: 10,
-    titleOrient: 'left',
-    symbolSize: 40,
-    labelLimit: 120,
-  },
+  legend: { titleFontSize: 10, labelFontSize: 10, titleOrient: 'left', symbolSize: 40 },
 };
 
 interface Facet {
@@ -65,34 +58,61 @@ interface Facet {
 const thumbnails = new Map<string, Promise<string>>();
 
 /**
- * The last panel of a chart as a small SVG without title; cached. `id` prefixes its ids.
+ * One panel of a chart as a small SVG under the panel's title; cached.
+ * @param id prefixes the ids of the drawing
+ * @param panel title of the panel; default the first
  */
-export function thumbnailSvg(spec: VegaLiteSpec, id: string): Promise<string> {
-  const key = JSON.stringify([id, spec]);
-  if (!thumbnails.has(key)) thumbnails.set(key, drawThumbnail(spec, id));
+export function thumbnailSvg(spec: VegaLiteSpec, id: string, panel = ''): Promise<string> {
+  const key = JSON.stringify([id, panel, spec]);
+  if (!thumbnails.has(key)) thumbnails.set(key, drawThumbnail(spec, { id, panel }));
   return thumbnails.get(key)!;
+}
+
+/** Longest label of a legend in two columns. */
+const MAX_LEGEND_LETTERS = 17;
+
+/** Letters of the longest label of the legend. */
+function longestLabel(view: VegaLiteSpec): number {
+  const labels = valuesUnder('domain', view).flat().map(String);
+  return Math.max(0, ...labels.map(({ length }) => length));
 }
 
 async function drawThumbnail(
   { data, facet = {}, spec, config, title: _, ...chart }: VegaLiteSpec,
-  id: string,
+  { id, panel }: { id: string; panel: string },
 ) {
   const { values } = data as { values: VegaLiteSpec[] };
   const facets = (
     'field' in (facet as object) ? [facet] : Object.values(facet as object)
   ) as Facet[];
-  const isLast = (row: VegaLiteSpec): boolean =>
-    facets.every(({ field, sort }) => !sort || row[field] === sort.at(-1));
+  const titles = facets.flatMap(({ sort = [] }) => sort);
+  if (panel !== '' && !titles.includes(panel))
+    throw new Error(
+      `Expected the chart of ${id} to have a panel "${panel}", but it has ${titles.join(', ')}.`,
+    );
+  const shown = facets.map(({ sort = [] }) => (sort.includes(panel) ? panel : sort[0]));
+  const { height = chart.height } = (spec ?? {}) as { height?: unknown };
   const view = {
     ...(spec ?? chart),
-    data: { values: values.filter(isLast) },
-    height: THUMBNAIL.heightPx,
+    data: {
+      values: values.filter((row) => facets.every(({ field }, i) => row[field] === shown[i])),
+    },
+    height: typeof height === 'object' ? height : THUMBNAIL.heightPx,
   };
+  const { legend } = THUMBNAIL_CONFIG;
+  const columns = longestLabel(view) > MAX_LEGEND_LETTERS ? 1 : 2;
   const small = narrowed(
-    { ...view, config: { ...(config as object), ...THUMBNAIL_CONFIG } },
+    {
+      ...view,
+      config: { ...(config as object), ...THUMBNAIL_CONFIG, legend: { ...legend, columns } },
+    },
     THUMBNAIL.widthPx,
   );
-  const svg = await renderSvg({ title: id, spec: { ...small, title: undefined } });
+  const heading = { text: shown.join(', '), anchor: 'start', fontSize: 11, offset: 14 };
+  const svg = await renderSvg({
+    title: id,
+    spec: { ...small, title: shown.length > 0 ? heading : undefined },
+  });
   return withUniqueIds(svg, id);
 }
 

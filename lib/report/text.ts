@@ -24,6 +24,38 @@ export function pointsText(difference: number | null | undefined): string {
   return `${points > 0 ? '+' : points < 0 ? '−' : ''}${Math.abs(points).toFixed(1)}`;
 }
 
+/** Shares that one says as a fraction. */
+const FRACTIONS: readonly (readonly [share: number, words: string])[] = [
+  [1 / 3, 'a third'],
+  [1 / 4, 'a quarter'],
+  [1 / 5, 'a fifth'],
+];
+/** Largest distance from a fraction that bears its name. */
+const NEAR = 0.02;
+
+/** A share as one says it: `a third`, `61 %`. */
+export const shareWords = (share: number): string =>
+  FRACTIONS.find(([fraction]) => Math.abs(share - fraction) <= NEAR)?.[1] ??
+  `${Math.round(100 * share)} %`;
+
+/** A ratio of counts in words: `a third fewer`, `12 % more`, or `as many` if not clear. */
+export function ratioWords({ value, low, high }: Interval): string {
+  if (low <= 1 && high >= 1) return 'as many';
+  return `${shareWords(Math.abs(1 - value))} ${value < 1 ? 'fewer' : 'more'}`;
+}
+
+/** A difference of shares in words: `37 points worse`, or `same` if it is not clear. */
+export function gapWords({ value, low, high }: Interval, same = 'no different'): string {
+  if (low <= 0 && high >= 0) return same;
+  const points = Math.round(100 * Math.abs(value));
+  const size = points === 0 ? 'less than a point' : points === 1 ? 'a point' : `${points} points`;
+  return `${size} ${value < 0 ? 'worse' : 'better'}`;
+}
+
+/** A sentence out of words. */
+export const sentence = (words: string): string =>
+  `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+
 /** `+5.5 [+2.1, +8.8]` in points. */
 export function pointsIntervalText(interval: Interval | null | undefined): string {
   if (!interval) return '–';

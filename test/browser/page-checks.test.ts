@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
 import { chromiumPath, closeChromium, openPage } from './chromium.js';
-import { accessibilityComplaints } from './page-checks.js';
+import { accessibilityComplaints, chartComplaints } from './page-checks.js';
 
 const BAD = `<!doctype html><html><body style="background: #fff">
 <h1>A</h1><h3>B</h3><button></button><img src="data:,"><a href="#nowhere">dead</a><i id="i"></i><i id="i"></i>
@@ -54,5 +54,25 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
 
   it('finds nothing in a good page', async () => {
     expect(await complaintsOf(GOOD)).toEqual([]);
+  });
+
+  it('finds labels of a chart that are cut or on top of each other', async () => {
+    const drawing = (texts: string): string =>
+      `<!doctype html><div class="picture"><svg width="200" height="100">${texts}</svg></div>`;
+    const chartComplaintsOf = async (texts: string): Promise<string> => {
+      writeFileSync(file, drawing(texts));
+      const { page } = await openPage(file);
+      return (await chartComplaints(page)).join('\n');
+    };
+    const slanted = [40, 60].map(
+      (x, i) => `<text transform="translate(${x} 90) rotate(-40)">label ${i}</text>`,
+    );
+    expect(await chartComplaintsOf(`<text x="9" y="20">apart</text>${slanted.join('')}`)).toBe('');
+    expect(
+      await chartComplaintsOf('<text x="170" y="20">too long</text><text y="60">a</text>'),
+    ).toMatch(/390 pixels: cut: "too long"/);
+    expect(
+      await chartComplaintsOf('<text x="9" y="20">one</text><text x="20" y="24">two</text>'),
+    ).toMatch(/"one" is on top of "two"/);
   });
 });

@@ -177,6 +177,86 @@ async function reflowComplaints(page: Page): Promise<string[]> {
   return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...scrollers];
 }
 
+/** Widths of a desktop, a tablet and a phone, in pixels. */
+const WIDTHS = [1440, 768, 390];
+
+/** Texts and points of charts that are cut off, and texts on top of each other. Runs in the page. */
+function drawingComplaints(): string[] {
+  type Corners = { x: number; y: number }[];
+  /** Corners on the screen, so that slanted labels are no larger than they are. */
+  const corners = (element: SVGGraphicsElement): Corners => {
+    const { x, y, width, height } = element.getBBox();
+    const matrix = element.getScreenCTM()!;
+    const points = [
+      [x, y],
+      [x + width, y],
+      [x + width, y + height],
+      [x, y + height],
+    ];
+    return points.map(([px, py]) => new DOMPoint(px, py).matrixTransform(matrix));
+  };
+  /** Whether a line parallel to a side of either one separates them. */
+  const areApart = (one: Corners, other: Corners): boolean =>
+    [one, other].some((box) =>
+      [0, 1].some((i) => {
+        const [dx, dy] = [box[i + 1].x - box[i].x, box[i + 1].y - box[i].y];
+        const length = Math.hypot(dx, dy);
+        const [[a, b], [c, d]] = [one, other].map((points) => {
+          const along = points.map(({ x, y }) => (x * dx + y * dy) / length);
+          return [Math.min(...along), Math.max(...along)];
+        });
+        // The box of a text is higher than its letters.
+        return a > d - 2 || c > b - 2;
+      }),
+    );
+  const complaints: string[] = [];
+  for (const drawing of document.querySelectorAll<SVGSVGElement>(':is(.drawing, .picture) svg')) {
+    if (drawing.parentElement!.closest('svg') || !drawing.checkVisibility()) continue;
+    const name = drawing.closest('[aria-label]')?.ariaLabel ?? drawing.textContent.slice(0, 40);
+    const edge = drawing.getBoundingClientRect();
+    const texts = [...drawing.querySelectorAll('text')].filter(
+      (text) => text.textContent.trim() !== '' && getComputedStyle(text).opacity !== '0',
+    );
+    const marks = drawing.querySelectorAll<SVGPathElement>('.mark-symbol.role-mark path');
+    for (const element of [...texts, ...marks]) {
+      const box = element.getBoundingClientRect();
+      const isCut =
+        box.left < edge.left - 1 ||
+        box.right > edge.right + 1 ||
+        box.top < edge.top - 1 ||
+        box.bottom > edge.bottom + 1;
+      if (isCut) complaints.push(`cut: "${element.textContent || 'a point'}" of ${name}`);
+    }
+    const boxes = texts.map(corners);
+    boxes.forEach((box, i) =>
+      boxes.slice(0, i).forEach((other, j) => {
+        if (!areApart(box, other))
+          complaints.push(
+            `"${texts[j].textContent}" is on top of "${texts[i].textContent}" of ${name}`,
+          );
+      }),
+    );
+    const room = drawing.closest('.drawing, .picture')!;
+    if (room.scrollWidth > room.clientWidth + 1) complaints.push(`wider than its place: ${name}`);
+  }
+  return complaints;
+}
+
+/** Faults of the charts of a page on a desktop, a tablet and a phone. */
+export async function chartComplaints(page: Page): Promise<string[]> {
+  const before = page.viewportSize()!;
+  const complaints: string[] = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.reload();
+    await chartsDrawn(page);
+    const found = await page.evaluate(drawingComplaints);
+    complaints.push(...found.map((line) => `${width} pixels: ${line}`));
+  }
+  await page.setViewportSize(before);
+  return complaints;
+}
+
 /** All checks, with details as they are and then all open. */
 export async function accessibilityComplaints(page: Page): Promise<string[]> {
   const folded = await nameComplaints(page);
@@ -209,7 +289,13 @@ export async function complaintsAboutReport(file: string): Promise<string[]> {
   for (const withScripts of [true, false]) {
     const { page, ...told } = await openPage(file, { withScripts });
     if (withScripts) await chartsDrawn(page);
-    const found = [...told.complaints, ...told.requests, ...(await accessibilityComplaints(page))];
+    const drawn = withScripts ? await chartComplaints(page) : [];
+    const found = [
+      ...drawn,
+      ...told.complaints,
+      ...told.requests,
+      ...(await accessibilityComplaints(page)),
+    ];
     complaints.push(...found.map((line) => `${withScripts ? 'with' : 'without'} scripts: ${line}`));
   }
   await closeChromium();

@@ -27,6 +27,7 @@ export const emptyResult = (name: string): ExperimentResult => ({
   contrasts: [],
   frames: {},
   figures: { chart },
+  card: {},
   provenance: {},
 });
 

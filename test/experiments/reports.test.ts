@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
@@ -9,7 +9,9 @@ import {
   writeReadme,
 } from '../../lib/experiments/reports.js';
 import { judgeClaims } from '../../lib/experiments/verdicts.js';
+import { pageHtml } from '../../lib/html/page.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { lineChart } from '../../lib/report/chart.js';
 import { temporaryFolder } from '../folder.js';
 import { chart, emptyResult, writeReport } from './made-up-results.js';
 
@@ -42,7 +44,7 @@ describe('writeReadme', () => {
     writeReport(folder, 'Main', {
       ...emptyResult('main-results'),
       finding: 'It is ahead by 0.5.',
-      figures: { entities: chart, untrained: chart, gaps: { kind: 'table', cells } },
+      figures: { entities: chart, types: chart, untrained: chart, gaps: { kind: 'table', cells } },
       provenance: { questions: 'dev: no test has been drawn' },
     });
     await writeReadme(folder);
@@ -55,7 +57,9 @@ describe('writeReadme', () => {
       /\| Answers more questions than the best baseline.* \| not computed yet \|/,
     );
     const pictures = readdirSync(folder).filter((file) => file.endsWith('.svg'));
-    expect(pictures).toEqual(['main-results-entities.svg', 'main-results-untrained.svg']);
+    expect(pictures).toEqual(
+      ['entities', 'types', 'untrained'].map((name) => `main-results-${name}.svg`),
+    );
     expect(readFileSync(join(folder, pictures[0]), 'utf8')).toContain('<svg');
   });
 
@@ -82,7 +86,7 @@ describe('writeReadme', () => {
 });
 
 describe('writeIndex', () => {
-  it('shows a card per result, in the order of experiments, then other pages', async () => {
+  it('shows further pages, then a card per result, in the order of experiments', async () => {
     const folder = temporaryFolder();
     for (const [name, title] of [
       ['top-k', 'k'],
@@ -96,15 +100,63 @@ describe('writeIndex', () => {
       });
     const playground = { name: 'playground', title: 'Play', description: 'To try.' };
     const html = readFileSync(await writeIndex(folder, [playground]), 'utf8');
-    const [cards] = /<ul class="cards".*?<\/ul>(?=\n<section)/s.exec(html)!;
-    const shown = cards.matchAll(/<h2><a href="([^"]+)">([^<]*)<\/a><\/h2><p>([^<]*)<\/p>/g);
+    const [cards] = /<ul class="cards".*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
+    const shown = cards.matchAll(
+      /<h2><a href="([^"]+)">([^<]*)<\/a><\/h2>\s*<p[^>]*>([^<]*)<\/p>/g,
+    );
     expect([...shown].map(([, ...parts]) => parts)).toEqual([
+      ['playground.html', 'Play', 'To try.'],
       ['main-results.html', 'A &amp; B', 'Found: &lt;0.5&gt; in main-results.'],
       ['top-k.html', 'k', 'Found: &lt;0.5&gt; in top-k.'],
-      ['playground.html', 'Play', 'To try.'],
     ]);
     expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
     expect(cards).toContain('<summary>0 of 1 predictions hold</summary>');
+  });
+
+  it('links the pages that exist from each of them', async () => {
+    const folder = temporaryFolder();
+    writeReport(folder, 'A & B', emptyResult('main-results'));
+    writeReport(folder, 'Never exported', emptyResult('top-k'));
+    const page = pageHtml({ title: 'A', description: '', body: '<main id="content">A</main>' });
+    writeFileSync(join(folder, 'main-results.html'), page);
+    const index = await writeIndex(folder, [{ name: 'playground', title: 'P', description: '' }]);
+    await writeIndex(folder); // replaces the bar
+    const bars = [index, join(folder, 'main-results.html')].map((file) => {
+      const found = readFileSync(file, 'utf8').match(/<nav class="site".*?<\/nav>/gs) ?? [];
+      expect(found).toHaveLength(1);
+      return [...found.join('').matchAll(/href="([^"]+)"( aria-current="page")?>([^<]*)/g)].map(
+        ([, href, isCurrent, title]) => [href, title, isCurrent !== undefined],
+      );
+    });
+    expect(bars).toEqual([
+      [
+        ['index.html', 'Results', true],
+        ['main-results.html', 'A &amp; B', false],
+      ],
+      [
+        ['index.html', 'Results', false],
+        ['main-results.html', 'A &amp; B', true],
+      ],
+    ]);
+  });
+
+  it('shows the panel that a finding is about', async () => {
+    const folder = temporaryFolder();
+    const rows = ['BM25', 'HNSW'].flatMap((retriever) =>
+      [1, 3].map((k) => ({ retriever, k, method: 'search-r1', metric: 'em', value: k / 10 })),
+    );
+    const axes = { title: 'EM by k', x: 'k', color: 'method', column: 'retriever' };
+    const figures = { first: chart, panels: lineChart(rows, axes) };
+    const write = async (card: Record<string, string>): Promise<string> => {
+      writeReport(folder, 'k', { ...emptyResult('top-k'), figures, card });
+      return readFileSync(await writeIndex(folder), 'utf8');
+    };
+    const html = await write({ panels: 'BM25' });
+    expect(html.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
+    expect(html).toContain('>BM25</text>');
+    expect(html).not.toContain('>HNSW</text>');
+    await expect(write({ panels: 'FAISS' })).rejects.toThrow(/FAISS.*BM25, HNSW/);
+    await expect(write({ none: '' })).rejects.toThrow(/none.*first, panels/);
   });
 
   it('counts verdicts and escapes text', () => {

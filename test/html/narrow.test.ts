@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { narrowed } from '../../lib/html/browser/narrow.js';
 
-const x = { field: 'a', type: 'nominal', sort: ['NQ', 'HotpotQA'], axis: { labelAngle: 0 } };
+const sort = ['NQ', 'TriviaQA', 'HotpotQA', '2WikiMultiHopQA', 'MuSiQue'];
+const x = { field: 'a', type: 'nominal', sort, axis: { labelAngle: 0 } };
 const view = { width: { step: 17 }, layer: [{ mark: 'point', encoding: { x } }] };
 
 it('stacks panels, slants long labels and wraps the title', () => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeIndex } from '../../lib/experiments/reports.js';
 import { reportHtml } from '../../lib/report/html.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage } from '../browser/chromium.js';
-import { accessibilityComplaints, chartsDrawn } from '../browser/page-checks.js';
+import { accessibilityComplaints, chartComplaints, chartsDrawn } from '../browser/page-checks.js';
 import { emptyResult, writeReport } from '../experiments/made-up-results.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
@@ -92,6 +92,10 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await accessibilityComplaints(opened.page)).toEqual([]);
   }, 300_000);
 
+  it('draws charts without cut or covered labels at every width', async () => {
+    expect(await chartComplaints(opened.page)).toEqual([]);
+  }, 300_000);
+
   it('fits a phone, with folded contents', async () => {
     const { page } = opened;
     await page.setViewportSize({ width: 360, height: 740 });
@@ -130,6 +134,7 @@ describe.skipIf(!chromiumPath)('the index in Chromium', () => {
     writeReport(folder, 'Main', emptyResult('main-results'));
     const { page, complaints, requests } = await openPage(await writeIndex(folder));
     expect(await page.locator('.picture svg').count()).toBe(1);
+    expect(await chartComplaints(page)).toEqual([]);
     expect(await accessibilityComplaints(page)).toEqual([]);
     expect([...complaints, ...requests]).toEqual([]);
   }, 300_000);

@@ -48,7 +48,7 @@ describe('the opening of a report', () => {
     const predictions = [prediction('A <', false), prediction('B', true)];
     expect(plain({ predictions })).toMatch(/\n1 of 2 .*\n- A <: 0\.5 \[0\.4, 0\.6\]$/);
     expect(openingBundle({ ...ABOUT, predictions })['text/html']).toContain(
-      '<li>A &lt;: 0.5 [0.4, 0.6]</li>',
+      '<details><summary>1 of 2 predictions failed</summary><ul><li>A &lt;: 0.5 [0.4, 0.6]</li>',
     );
     expect(plain({ predictions: [prediction('B', true)] })).not.toContain('- B');
   });

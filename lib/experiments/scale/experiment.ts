@@ -7,6 +7,7 @@ import type { QuestionResult } from '../../evaluation/result.js';
 import { matching } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/chart.js';
+import { shareWords } from '../../report/text.js';
 import { loadAnswers } from '../answers.js';
 import type { Experiment, ResultParts } from '../experiment.js';
 import { mainResults } from '../main-results.js';
@@ -118,8 +119,10 @@ export async function simulateRun(folder?: string): Promise<ResultParts> {
   const asked = createRandom('rollouts')
     .shuffle(matching(answers, policy))
     .map((answer) => rolloutShape(answer, 1));
-  const ratio = (questions: keyof typeof QUESTIONS, metric: string): string =>
-    percent(findValue({ rows, contrasts }, { ...USUAL, questions, metric, kind: 'ratio' }));
+  const [onParallel, onMix] = ['parallelizable', 'training'].map((questions) => {
+    const figure = { ...USUAL, questions, metric: 'step_seconds', kind: 'ratio' };
+    return shareWords(1 - findValue({ rows, contrasts }, figure));
+  });
   const seconds = (part: object): number =>
     sum(
       matching(parts, { ...USUAL, method: 'search-r1', questions: 'training', ...part }),
@@ -128,7 +131,8 @@ export async function simulateRun(folder?: string): Promise<ResultParts> {
   const update = percent(seconds({ part: 'updating the weights' }) / seconds({}));
   const { engines, turns, indexes } = measured;
   return resultParts({
-    finding: `Simulated at the paper’s size, ParallelSearch’s rollouts take ${ratio('parallelizable', 'rollout_seconds')} of Search-R1’s time on parallelizable questions and ${ratio('training', 'rollout_seconds')} on the training mix; whole steps take ${ratio('parallelizable', 'step_seconds')} and ${ratio('training', 'step_seconds')}, since ${update} of a step is updating the weights.`,
+    finding: `Simulated at the paper’s size, a training step takes ${onParallel} less time than Search-R1’s on parallelizable questions and ${onMix} less on the training mix; ${update} of it is updating the weights.`,
+    card: { parts: 'parallelizable' },
     summary: `${engines.length} engines and ${new Set(turns.rows.map(({ retriever }) => retriever)).size} retrievers measured, indexes of ${new Set(indexes.rows.map(({ size }) => size)).size} sizes; steps of ${PAPER_RUN.questions} x ${PAPER_RUN.groupSize} rollouts simulated.`,
     tidy: {
       rows,

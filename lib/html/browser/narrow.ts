@@ -18,8 +18,8 @@ export interface ChartSpec extends View {
   spec?: View;
 }
 
-/** Pixels of a letter and of the vertical axis. */
-const [LETTER, AXIS] = [8.5, 80];
+/** Pixels of a letter of a title and of a label, and of the vertical axis. */
+const [LETTER, LABEL_LETTER, AXIS] = [8.5, 6.5, 80];
 
 /** A text in lines of a width in pixels. */
 const wrapped = (text: unknown, width: number): unknown =>
@@ -29,10 +29,16 @@ const wrapped = (text: unknown, width: number): unknown =>
         ?.map((line) => line.trim())
     : text;
 
-/** A view of a width, with slanted labels if they are words. */
+/** Whether labels of an axis of a width touch each other. */
+function areCrowded(labels: readonly unknown[], width: number): boolean {
+  const longest = Math.max(...labels.map((label) => String(label).length));
+  return longest * LABEL_LETTER > width / labels.length;
+}
+
+/** A view of a width, with slanted labels if they do not fit side by side. */
 function resized(width: number, { encoding, layer, ...view }: View, isInner = false): View {
   const x = encoding?.x;
-  const isLong = x?.type === 'nominal' && Array.isArray(x.sort) && String(x.sort.at(-1)).length > 3;
+  const isLong = x?.type === 'nominal' && Array.isArray(x.sort) && areCrowded(x.sort, width);
   return {
     ...view,
     ...(isInner ? {} : { width }),

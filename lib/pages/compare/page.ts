@@ -31,13 +31,17 @@ const MAX_QUESTIONS = 12;
 /** The benchmark of an answer that records none. */
 const UNKNOWN = 'unknown';
 
-/** @param questions supply texts and gold answers where answers record only ids */
+/**
+ * @param questions supply texts and gold answers where answers record only ids
+ * @param data the data folder of the questions; absent in the small world
+ */
 export async function compareHtml(
   runs: readonly ComparedRun[],
-  questions: readonly Question[] = [],
+  { questions = [], data }: { questions?: readonly Question[]; data?: string } = {},
 ): Promise<string> {
-  const title = `Compared: ${formatList(runs.map(({ name }) => name))}`;
-  const curves = await runCurvesHtml(runs);
+  const on = data ? ` on ${data}` : '';
+  const title = `Compared: ${formatList(runs.map(({ name }) => name))}${on}`;
+  const curves = await runCurvesHtml(runs, data);
   const find = createQuestionFinder(questions);
   const sections: Section[] = [
     { id: 'figures', text: 'Final figures', html: figuresHtml(runs) },
@@ -181,12 +185,13 @@ function settingsHtml(runs: readonly ComparedRun[]): string {
   return (table || same) + (unknown.length > 0 ? markupHtml(markup('p', note)) : '');
 }
 
-function runCurvesHtml(runs: readonly ComparedRun[]): Promise<string> {
+function runCurvesHtml(runs: readonly ComparedRun[], data?: string): Promise<string> {
   const model = runs.map(({ settings }) => settings.model).find((name) => name !== undefined);
   const charts = METRICS.map((metric) => ({
     ...metricInfo(metric),
     id: metric.replaceAll(/\W+/g, '-'),
     model,
+    data,
     curves: runs.map(({ name, steps }) => ({ name, metric, steps })),
   }));
   return curvesHtml(charts, MAX_POINTS);

@@ -31,6 +31,8 @@ import { readRun, type RunState, type StepMetrics } from './folder.js';
 export interface RunDescription {
   config: TrainConfig;
   provenance: Provenance;
+  /** The data folder of `--data`; absent in the small world. */
+  data?: string;
 }
 
 /** Milliseconds between two requests of the live page. */
@@ -53,7 +55,8 @@ export async function runPageHtml(
   { isLive = false } = {},
 ): Promise<string> {
   const { method, model, seed } = run.config;
-  const title = `Training: ${method} from ${model}, seed ${seed}`;
+  const on = run.data ? ` on ${run.data}` : '';
+  const title = `Training: ${method} from ${model}${on}, seed ${seed}`;
   const { commit } = run.provenance;
   const main = [
     isLive ? LIVE_CONTROLS : '',
@@ -74,14 +77,17 @@ export async function runPageHtml(
 }
 
 /** The part of the page that changes. */
-export async function runContentHtml({ config }: RunDescription, state: RunState): Promise<string> {
+export async function runContentHtml(
+  { config, data }: RunDescription,
+  state: RunState,
+): Promise<string> {
   const { steps, rollouts, version } = state;
   const contents =
     steps.length === 0
       ? SECTIONS.map(() => '<p>No step finished yet.</p>')
       : [
           guardsHtml(steps, config.guards),
-          await curvesHtml(runCharts(steps, config.model)),
+          await curvesHtml(runCharts(steps, { model: config.model, data })),
           rolloutsHtml(rollouts),
         ];
   return [
@@ -124,10 +130,13 @@ function guardsHtml(steps: readonly StepMetrics[], settings: GuardSettings): str
   return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards');
 }
 
-function runCharts(steps: readonly StepMetrics[], model: string): CurvesChart[] {
+function runCharts(
+  steps: readonly StepMetrics[],
+  place: Pick<CurvesChart, 'model' | 'data'>,
+): CurvesChart[] {
   const chart = (id: string, title: string, unit: string, curves: string | Curve[]) => {
     const single = typeof curves === 'string' ? [{ name: title, metric: curves, steps }] : curves;
-    return { id, title, unit, model, curves: single };
+    return { id, title, unit, ...place, curves: single };
   };
   const metrics = new Set(steps.flatMap((step) => Object.keys(step.metrics)));
   const components = [...metrics]

@@ -33,7 +33,6 @@ export async function viewerHtml({ title, data, about, ...page }: ViewerPage): P
     );
   const count = data.trajectories.length.toLocaleString('en');
   const body = [
-    '<a class="skip" href="#trajectory">Skip to the trajectory</a>',
     `<main id="trajectory" class="static"><h1>${escapeHtml(title)}</h1>`,
     about
       ? `<details id="about" class="about"><summary>About these trajectories</summary><div>${about}</div></details>`
@@ -48,6 +47,7 @@ export async function viewerHtml({ title, data, about, ...page }: ViewerPage): P
     title,
     description: page.description ?? `${count} trajectories to filter, search, read and compare.`,
     body,
+    contentId: 'trajectory',
     styles: `${KIND_STYLE}${STYLES}`,
     scripts: [await bundleScript(new URL('./browser/main.js', import.meta.url))],
   });
@@ -80,6 +80,8 @@ export async function writeViewer(file: string, page: ViewerPage): Promise<strin
 /** Styles of the viewer. */
 const STYLES = `.static { padding: 1rem 1.25rem; }
 .viewer { display: grid; grid-template: auto minmax(0, 1fr) / minmax(16rem, 24rem) minmax(0, 1fr); height: 100vh; }
+body:has(> .site) { display: flex; flex-direction: column; height: 100vh; }
+body:has(> .site) .viewer { flex: 1; height: auto; min-height: 0; }
 .viewer[hidden] { display: none; }
 .viewer > header { grid-column: 1 / -1; padding: .6rem 1rem; border-bottom: 1px solid var(--line); background: var(--panel); }
 .viewer > #loading { padding: 1rem; }
@@ -101,7 +103,9 @@ const STYLES = `.static { padding: 1rem 1.25rem; }
 .row { position: absolute; inset: 0 0 auto; height: 58px; padding: .35rem 1rem; border-bottom: 1px solid var(--line); border-left: 4px solid transparent; cursor: pointer; line-height: 1.35; }
 .row span { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 .row-title { font-size: .9rem; }
-.row-facts { font-size: .78rem; color: var(--soft); }
+.row .row-facts { display: flex; justify-content: space-between; gap: .8rem; font-size: .78rem; color: var(--soft); }
+.row-facts > span { flex: none; }
+.row .row-method { flex: 0 1 auto; color: var(--fg); }
 .row.right { border-left-color: var(--good); }
 .row.wrong { border-left-color: var(--bad); }
 .row:hover { background: var(--panel); }
@@ -142,12 +146,14 @@ svg .failed rect, svg .wrong rect { stroke: var(--bad); stroke-width: 2; }
 .bar.below > span { background: var(--bad); }
 ${SEGMENT_STYLE}@media (max-width: 52rem) {
   .viewer { grid-template: auto 40vh auto / minmax(0, 1fr); height: auto; }
+  body:has(> .site) { display: block; height: auto; }
   .side { border-right: 0; border-bottom: 1px solid var(--line); }
   .detail.two { grid-template-columns: minmax(0, 1fr); }
   .controls .fold { display: block; }
   .controls:has(.fold[aria-expanded=false]) > :not(:first-child, .fold) { display: none; }
 }
 @media print {
+  body:has(> .site) { display: block; height: auto; }
   .viewer { display: block; height: auto; }
   .viewer > header form, .side { display: none; }
   .detail { overflow: visible; }

@@ -140,7 +140,7 @@ describe('answerFigures', () => {
       question: `Which of ${benchmark}?`,
       metadata: { benchmark },
     }));
-    const shown = shownOn(await compareHtml(runs, asked));
+    const shown = shownOn(await compareHtml(runs, { questions: asked }));
     expect(shown).toContain('Which of nq? · a ✓ · b ✗');
     expect(shown).toContain('Which of triviaqa? · a ✗ · b ✗');
   });
@@ -162,7 +162,7 @@ describe('the page', () => {
   beforeAll(async () => {
     const [one, two] = writeAnswers();
     const sources = ['a', 'b'].map((name) => `${name}=${inRoot(name)}`);
-    html = await compareHtml(await readAll(...sources, `a=${one}`, `b=${two}`), questions);
+    html = await compareHtml(await readAll(...sources, `a=${one}`, `b=${two}`), { questions });
     shown = shownOn(html);
   });
 

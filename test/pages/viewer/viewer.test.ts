@@ -136,8 +136,9 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     await counts('3 of 10,000 trajectories');
     await page.locator('[name=search]').fill('no such word');
     await counts('0 of 10,000 trajectories');
-    expect(await page.locator('.detail > *').count()).toBe(0);
-    await page.getByRole('button', { name: 'Reset' }).click();
+    expect(await page.locator('.detail article').count()).toBe(0);
+    expect(await page.locator('.detail').textContent()).toMatch(/nothing found/i);
+    await page.getByRole('button', { name: 'Show all trajectories' }).click();
     await counts('10,000 of 10,000 trajectories');
     await choose('sign', 'halfDecomposition');
     await counts('500 of 10,000 trajectories');
@@ -158,6 +159,32 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
       'Which is older, Town0 or River0?',
     ]);
     await page.evaluate(() => void (location.hash = ''));
+    await page.getByRole('button', { name: 'Reset' }).click();
+    await counts('10,000 of 10,000 trajectories');
+  });
+
+  it('sorts, and keeps filters, order and selection in the address', async () => {
+    const first = page.locator('.row').first();
+    await choose('method', 'search-r1');
+    await choose('order', 'reward-up');
+    const worst = await first.textContent();
+    expect(worst).toContain('search-r1');
+    await choose('order', 'reward-down');
+    expect(await first.textContent()).not.toBe(worst);
+    await page.getByRole('listbox').press('ArrowDown');
+    const address = await page.evaluate(() => location.hash);
+    expect(Object.fromEntries(new URLSearchParams(address.slice(1)))).toMatchObject({
+      method: 'search-r1',
+      order: 'reward-down',
+      trajectory: expect.stringMatching(/^\d+$/) as string,
+    });
+    const [position, shown] = [await selected(), await page.locator('.detail').textContent()];
+    await page.evaluate(() => void (location.hash = ''));
+    await counts('10,000 of 10,000 trajectories');
+    await page.evaluate((hash) => void (location.hash = hash), address);
+    await counts('5,000 of 10,000 trajectories');
+    expect(await selected()).toEqual(position);
+    expect(await page.locator('.detail').textContent()).toBe(shown);
     await page.getByRole('button', { name: 'Reset' }).click();
     await counts('10,000 of 10,000 trajectories');
   });

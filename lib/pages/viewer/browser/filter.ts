@@ -1,5 +1,5 @@
 /** Which trajectories are listed, and which belong together. */
-import { rollup } from 'd3-array';
+import { rollup, sort } from 'd3-array';
 import type { ViewerData, ViewerTrajectory } from '../data.js';
 
 export interface Facet {
@@ -47,6 +47,33 @@ export function facetValues({ trajectories }: ViewerData, facet: Facet): [string
     (value) => value,
   );
   return [...counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+}
+
+/** Orders of the list besides the recorded one, by name. */
+const ORDERS: Readonly<
+  Record<string, { title: string; key: (trajectory: ViewerTrajectory) => number | string }>
+> = {
+  'reward-down': { title: 'highest reward', key: ({ rewards }) => -rewards.total },
+  'reward-up': { title: 'lowest reward', key: ({ rewards }) => rewards.total },
+  'turns-down': { title: 'most turns', key: ({ numTurns }) => -numTurns },
+  'turns-up': { title: 'fewest turns', key: ({ numTurns }) => numTurns },
+  signs: { title: 'most failure signs', key: ({ signs }) => -signs.length },
+  question: { title: 'question, A to Z', key: ({ question }) => question },
+  method: { title: 'method', key: ({ method }) => method },
+};
+
+export const ORDER_OPTIONS = Object.entries(ORDERS).map(([name, { title }]) => {
+  return [name, title] as const;
+});
+
+/** Items in an order of {@link ORDER_OPTIONS}; ties keep theirs, as do unknown orders. */
+export function orderItems(
+  { trajectories }: ViewerData,
+  items: readonly number[],
+  order = '',
+): readonly number[] {
+  const key = Object.hasOwn(ORDERS, order) && ORDERS[order].key;
+  return key ? sort(items, (i) => key(trajectories[i])) : items;
 }
 
 /** Words to search for; double quotes keep words together. */

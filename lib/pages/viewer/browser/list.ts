@@ -2,7 +2,7 @@
 import { range } from 'd3-array';
 import { h, labelled, select, type Content } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
-import { FACETS, facetValues, listMethods, type Criteria } from './filter.js';
+import { FACETS, facetValues, listMethods, ORDER_OPTIONS, type Criteria } from './filter.js';
 
 /** Pause in typing, in milliseconds, before a search starts. */
 const SEARCH_DELAY_MS = 120;
@@ -59,16 +59,20 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     labelled('Search', search),
     fold,
     facets,
+    choice('order', 'Sort by', [['', 'as recorded'], ...ORDER_OPTIONS], onFilter),
     choice('partner', 'Compare with', [['', 'nothing'], ...methods], onPartner),
     h('button', { type: 'reset' }, 'Reset'),
   );
   return {
     node,
     search,
-    /** The criteria, with the method to compare with as `partner`. */
+    /** The criteria, with the `order` and the method to compare with as `partner`. */
     values: () => Object.fromEntries(new FormData(node)) as Criteria,
-    /** Applies an address (`#search=...&method=...`); ignores unknown names. */
+    /** Applies an address (`#search=...&method=...`); ignores unknown names and values. */
     setValues(wanted: URLSearchParams): void {
+      for (const control of node.elements)
+        if (control instanceof HTMLInputElement || control instanceof HTMLSelectElement)
+          control.value = '';
       for (const [name, value] of wanted) {
         const control = node.elements.namedItem(name);
         const isOption =

@@ -2,7 +2,7 @@
 import { h, unpackElement } from '../../../html/browser/dom.js';
 import type { ViewerData, ViewerTrajectory } from '../data.js';
 import { detailNode, signed, verdict } from './detail.js';
-import { createFilter, findPartner } from './filter.js';
+import { createFilter, findPartner, orderItems } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
 
 /** Pixels, as in the style sheet. */
@@ -12,15 +12,18 @@ function createRow(trajectory: ViewerTrajectory) {
   const { question, method, step, exactMatch, numTurns, rewards, signs } = trajectory;
   const facts = [
     verdict(trajectory),
-    method,
     step === undefined ? null : `step ${step}`,
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
     signed(rewards.total),
     signs.length > 0 ? `⚑ ${signs.length}` : null,
   ];
   const content = [
-    h('span.row-title', question),
-    h('span.row-facts', facts.filter((fact) => fact !== null).join(' · ')),
+    h('span.row-title', { title: question }, question),
+    h(
+      'span.row-facts',
+      h('span.row-method', { title: method }, method),
+      h('span', facts.filter((fact) => fact !== null).join(' · ')),
+    ),
   ];
   return { className: exactMatch ? 'right' : 'wrong', content };
 }
@@ -30,6 +33,16 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   const status = h('p.count', { role: 'status' });
   const detail = h('main.detail', { id: 'trajectory', tabindex: 0, 'aria-label': 'Trajectory' });
   let shown: number | null = null;
+
+  /** Writes filters, order and selection into the address, so that it can be shared. */
+  const writeAddress = (): void => {
+    const filled = Object.entries(controls.values()).filter(([, value]) => value !== '');
+    const state = new URLSearchParams(filled);
+    // The first trajectory is what an address without one shows.
+    if (shown !== null && shown !== listed[0]) state.set('trajectory', String(shown));
+    const hash = state.size > 0 ? `#${state.toString()}` : '';
+    if (hash !== location.hash) history.replaceState(null, '', hash || '#');
+  };
 
   const show = (index: number | null): void => {
     shown = index;
@@ -41,6 +54,7 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     if (method && columns.length === 1)
       detail.prepend(h('p.missing', `No other trajectory of ${method} on this question.`));
     detail.scrollTop = 0;
+    writeAddress();
   };
   const list = createVirtualList({
     label: 'Trajectories',
@@ -52,11 +66,20 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     if (!list.select(index)) show(index);
   };
   const total = data.trajectories.length.toLocaleString('en');
+  let listed: readonly number[] = [];
   const refresh = (): void => {
-    const items = filter(controls.values());
-    status.textContent = `${items.length.toLocaleString('en')} of ${total} trajectories`;
-    list.setItems(items);
-    if (items.length === 0) show(null);
+    const values = controls.values();
+    listed = orderItems(data, filter(values), values.order);
+    status.textContent = `${listed.length.toLocaleString('en')} of ${total} trajectories`;
+    list.setItems(listed);
+    if (listed.length > 0) return;
+    show(null);
+    const reset = h('button', { type: 'button', onclick: () => controls.node.reset() });
+    reset.textContent = 'Show all trajectories';
+    detail.replaceChildren(
+      h('p.missing', 'Nothing found: no trajectory matches the search and all filters.'),
+      h('p', reset),
+    );
   };
   const controls = createControls(data, refresh, () => show(shown));
 
@@ -71,9 +94,11 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     controls.search.focus();
   });
   const showAddress = (): void => {
-    controls.setValues(new URLSearchParams(location.hash.slice(1)));
+    const address = new URLSearchParams(location.hash.slice(1));
+    const wanted = Number(address.get('trajectory') ?? NaN);
+    controls.setValues(address);
     refresh();
-    if (location.hash) list.select(filter(controls.values())[0]);
+    if (!list.select(wanted) && listed.length > 0) list.select(listed[0]);
   };
   addEventListener('hashchange', showAddress);
   showAddress();

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { gapWords, ratioWords, sentence, shareWords } from '../../lib/report/text.js';
+
+/** An interval of a half-width. */
+const around = (value: number, width = 0.01) => ({
+  value,
+  low: value - width,
+  high: value + width,
+});
+
+it('says shares as fractions where they are near one', () => {
+  expect([0.349, 0.24, 0.215, 0.61].map(shareWords)).toEqual([
+    'a third',
+    'a quarter',
+    'a fifth',
+    '61 %',
+  ]);
+});
+
+it('says how a ratio differs from 1, if it does', () => {
+  expect(ratioWords(around(0.651))).toBe('a third fewer');
+  expect(ratioWords(around(1.12))).toBe('12 % more');
+  expect(ratioWords(around(0.995))).toBe('as many');
+});
+
+it('says a difference in whole points, if it is one', () => {
+  expect(gapWords(around(-0.373))).toBe('37 points worse');
+  expect(gapWords(around(0.012))).toBe('a point better');
+  expect(gapWords(around(0.002, 0.001))).toBe('less than a point better');
+  expect(gapWords(around(0.005))).toBe('no different');
+  expect(gapWords(around(-0.005), 'as good')).toBe('as good');
+});
+
+it('makes a sentence of words', () => {
+  expect(sentence('a third fewer')).toBe('A third fewer.');
+});
