@@ -64,7 +64,7 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
       const { page } = await openPage(file);
       return (await chartComplaints(page)).join('\n');
     };
-    const slanted = [40, 60].map(
+    const slanted = [40, 80].map(
       (x, i) => `<text transform="translate(${x} 90) rotate(-40)">label ${i}</text>`,
     );
     expect(await chartComplaintsOf(`<text x="9" y="20">apart</text>${slanted.join('')}`)).toBe('');

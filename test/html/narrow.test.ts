@@ -15,7 +15,7 @@ it('stacks panels, slants long labels and wraps the title', () => {
     columns: 1,
     facet: { type: 'nominal', sort: ['base', 'instruct'] },
     title: { text: ['A long title of a chart, with', 'intervals'], anchor: 'start' },
-    config: { legend: { orient: 'bottom', columns: 1 } },
+    config: { legend: { orient: 'bottom', columns: 1, labelLimit: 220 } },
     spec: { width: 208, layer: [{ encoding: { x: { ...x, axis: { labelAngle: -40 } } } }] },
   });
   expect(narrow.facet).not.toHaveProperty('column');

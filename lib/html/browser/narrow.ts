@@ -29,6 +29,9 @@ const wrapped = (text: unknown, width: number): unknown =>
         ?.map((line) => line.trim())
     : text;
 
+/** Pixels of the longest label of a legend. */
+const MAX_LEGEND_LABEL = 260;
+
 /** Whether labels of an axis of a width touch each other. */
 function areCrowded(labels: readonly unknown[], width: number): boolean {
   const longest = Math.max(...labels.map((label) => String(label).length));
@@ -72,6 +75,7 @@ export function narrowed(
       ...config,
       legend: {
         columns: Math.max(1, Math.floor(width / 280)),
+        labelLimit: Math.min(MAX_LEGEND_LABEL, width - AXIS),
         ...config?.legend,
         orient: 'bottom',
       },
