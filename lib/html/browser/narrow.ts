@@ -75,9 +75,9 @@ export function narrowed(
       ...config,
       legend: {
         columns: Math.max(1, Math.floor(width / 280)),
-        labelLimit: Math.min(MAX_LEGEND_LABEL, width - AXIS),
         ...config?.legend,
         orient: 'bottom',
+        labelLimit: Math.min(MAX_LEGEND_LABEL, width - AXIS),
       },
     },
   };
