@@ -288,7 +288,7 @@ function findingText(
   return `${decided}; on average clearly ahead of ${formatList(names) || 'no method'} only.`;
 }
 
-/** ParallelSearch's leads over all methods, and how far two trainings of one are apart. */
+/** ParallelSearch's leads over all methods, with the noise of training. */
 function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[]): Chart {
   const leads = sort(matching(contrasts, { ...EM_GAP, method: OURS }), ({ value }) => value);
   const values = leads.map(({ against, value, low, high }) => {

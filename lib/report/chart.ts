@@ -205,7 +205,7 @@ export function seriesChannels(field: string, values: readonly string[]) {
 
 export interface ChartSpec {
   title: string;
-  /** Subtitle; default {@link SMALL_WORLD_NOTE} beside figures of the paper, else none. */
+  /** Subtitle; default {@link SMALL_WORLD_NOTE} with figures of the paper, else none. */
   subtitle?: string;
   /** Field of the horizontal axis. */
   x: string;

@@ -43,7 +43,7 @@ function refuse(uri: string): never {
 
 const THUMBNAIL = { widthPx: 330, heightPx: 110 };
 
-/** Small text, the title of the vertical axis above it, the legend in one line or column. */
+/** Small text, and the title of the vertical axis above it. */
 const THUMBNAIL_CONFIG = {
   axis: { labelFontSize: 10, titleFontSize: 10, titleFontWeight: 'normal', gridOpacity: 0.6 },
   axisY: { titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleX: -20, titleY: -10 },

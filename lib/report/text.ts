@@ -38,7 +38,7 @@ export const shareWords = (share: number): string =>
   FRACTIONS.find(([fraction]) => Math.abs(share - fraction) <= NEAR)?.[1] ??
   `${Math.round(100 * share)} %`;
 
-/** A ratio of counts in words: `a third fewer`, `12 % more`, or `as many` if not clear. */
+/** A ratio of counts in words: `a third fewer`, or `as many` if it is not clear. */
 export function ratioWords({ value, low, high }: Interval): string {
   if (low <= 1 && high >= 1) return 'as many';
   return `${shareWords(Math.abs(1 - value))} ${value < 1 ? 'fewer' : 'more'}`;

@@ -180,7 +180,10 @@ async function reflowComplaints(page: Page): Promise<string[]> {
 /** Widths of a desktop, a tablet and a phone, in pixels. */
 const WIDTHS = [1440, 768, 390];
 
-/** Texts and points of charts that are cut off, and texts on top of each other. Runs in the page. */
+/**
+ * Texts and points of charts that are cut off, and texts on top of each other. Runs in the
+ * page.
+ */
 function drawingComplaints(): string[] {
   type Corners = { x: number; y: number }[];
   /** Corners on the screen, so that slanted labels are no larger than they are. */

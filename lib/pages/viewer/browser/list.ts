@@ -68,7 +68,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     search,
     /** The criteria, with the `order` and the method to compare with as `partner`. */
     values: () => Object.fromEntries(new FormData(node)) as Criteria,
-    /** Applies an address (`#search=...&method=...`); ignores unknown names and values. */
+    /** Applies an address (`#search=...&method=...`); ignores what it does not know. */
     setValues(wanted: URLSearchParams): void {
       for (const control of node.elements)
         if (control instanceof HTMLInputElement || control instanceof HTMLSelectElement)
