@@ -35,8 +35,8 @@ export interface ResultParts extends About {
   /** Charts and tables that other pages show too. */
   figures?: Readonly<Record<string, Chart | Table>>;
   /**
-   * The charts that show the finding, each with the title of the panel to show (empty: the
-   * first); default the first chart.
+   * The charts that show the finding, each with the title of the panel to show, or an
+   * empty string for the first; default the first chart.
    */
   card?: Readonly<Record<string, string>>;
 }

@@ -181,8 +181,8 @@ async function reflowComplaints(page: Page): Promise<string[]> {
 const WIDTHS = [1440, 768, 390];
 
 /**
- * Texts and points of charts that are cut off, and texts on top of each other. Runs in the
- * page.
+ * Texts and points of charts that are cut off, and texts on top of each other. Runs in
+ * the page.
  */
 function drawingComplaints(): string[] {
   type Corners = { x: number; y: number }[];
