@@ -22,7 +22,7 @@ export interface Stages {
 const TERMINAL_INTERVAL_MS = 1000;
 /** Without one, it is printed this often, since a training takes hours. */
 const PLAIN_INTERVAL_MS = 600_000;
-const NAME_WIDTH = 26;
+const NAME_WIDTH = 32;
 
 /** Prints everything and no lines of stages. */
 export const verboseStages = (): Stages => ({
