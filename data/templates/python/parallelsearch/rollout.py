@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from parallelsearch.search import print_information
-from parallelsearch.tags import NOTICE_FULL, STOP_STRINGS, next_action
+from parallelsearch.tags import NOTICE_FULL, STOP_STRINGS, next_action, opened_think, with_opening
 
 
 def plain_messages(messages, tokenizer):
@@ -47,6 +47,8 @@ class Rollout:
         self.mask = []
         self.log_probs = []
         self.segments = []
+        # A chat template may end with the tag that opens the first thought.
+        self._opening = opened_think(self._decode(self.prompt_ids[-8:]))
         self.num_generations = 0
         self._has_ended = False
 
@@ -87,7 +89,8 @@ class Rollout:
 
     def _append(self, kind, text, token_ids=None, log_probs=None):
         ids = self._encode(text) if token_ids is None else token_ids
-        self.segments.append([kind, text])
+        is_first = kind == "policy" and not self.segments
+        self.segments.append([kind, with_opening(self._opening, text) if is_first else text])
         self.response_ids += ids
         self.mask += [1 if kind == "policy" else 0] * len(ids)
         self.log_probs += log_probs or [0.0] * len(ids)

@@ -83,18 +83,27 @@ _OPEN_THINK = re.compile(f"<think>[{WHITE}]*\\Z")
 _THINK = re.compile(f"[{WHITE}]*<think>")
 
 
+def opened_think(prompt):
+    """The <think> that a prompt ends with, or nothing."""
+    found = _OPEN_THINK.search(prompt)
+    return found[0] if found else ""
+
+
+def with_opening(opening, text):
+    """The text after the prompt's <think>, unless it opens the block itself."""
+    return text if _THINK.match(text) else opening + text
+
+
 def join_policy_segments(segments):
     """Adjacent policy segments joined, without prompts, except for a <think> that a chat template ends with."""
     joined, opening = [], ""
     for kind, text in segments:
         if kind == "prompt":
-            found = _OPEN_THINK.search(text)
-            opening = found[0] if found else ""
+            opening = opened_think(text)
         elif kind == "policy" and joined and joined[-1][0] == "policy":
             joined[-1] = (kind, joined[-1][1] + text)
         else:
-            is_open = kind == "policy" and opening and not _THINK.match(text)
-            joined.append((kind, opening + text if is_open else text))
+            joined.append((kind, with_opening(opening, text) if kind == "policy" else text))
             opening = ""
     return joined
 
