@@ -75,11 +75,14 @@ function missingTexts({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
     const axes = encodings.flatMap(({ [channel]: axis }) =>
       axis && 'field' in axis ? [axis] : [],
     );
-    const titled = axes.filter((axis) => typeof axis.title === 'string' && axis.title.trim());
+    const titled = axes.flatMap(({ type, title: lines }) => {
+      const name = [lines].flat().join(' ').trim();
+      return name === '' ? [] : [{ type, name }];
+    });
     if (axes.length > 0 && titled.length === 0) missing.push(`a title of the ${channel} axis`);
-    for (const { type, title: name } of titled)
-      if (type === 'quantitative' && !/\(.+\)$/.test(name as string))
-        missing.push(`a unit at the end of the ${channel} axis title, "${name as string} (unit)"`);
+    for (const { type, name } of titled)
+      if (type === 'quantitative' && !/\(.+\)$/.test(name))
+        missing.push(`a unit at the end of the ${channel} axis title, "${name} (unit)"`);
   }
   return [...new Set(missing)];
 }
@@ -272,10 +275,13 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   });
 }
 
-/** Pixels between points; more where few points share a long label. */
-function pointDistance(rows: readonly Row[], { x, color }: ChartSpec): number {
-  const longest = Math.max(0, ...rows.map((row) => String(valueLabel(x, row[x])).length));
-  return Math.max(17, Math.min(68, 6 * longest) / new Set(rows.map((row) => row[color])).size);
+/** Pixels between points; more where few points share a long label or a panel's title. */
+function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): number {
+  const count = (field: string): number => new Set(rows.map((row) => row[field])).size;
+  const longest = (field: string): number =>
+    Math.max(0, ...rows.map((row) => String(valueLabel(field, row[field])).length));
+  const header = column ? (7 * longest(column)) / (count(x) * count(color)) : 0;
+  return Math.max(17, header, Math.min(68, 6 * longest(x)) / count(color));
 }
 
 interface BandOptions {
@@ -474,7 +480,7 @@ function panelChart(
     ...Object.fromEntries(labelled.map((field) => [field, valueLabel(field, one[field])])),
     ...Object.fromEntries(QUANTITIES.flatMap((name) => (name in one ? [[name, one[name]]] : []))),
   }));
-  const inner = { width, height, layer: view.layer };
+  const inner = { width, height, layer: view.layer.map((one) => withLines(one, height)) };
   const hasPaper = rows.some(({ paper }) => typeof paper === 'number');
   const facets = panels(rows, spec);
   return createChart({
@@ -483,6 +489,18 @@ function panelChart(
     alt: `${rowsMetric(rows, spec).title}. ${spokenText(toRows(spec.spoken ?? rows), spec)}`,
     spec: { data: { values }, ...(facets ? { ...facets, spec: inner } : inner) },
   });
+}
+
+/** Pixels of a letter of an axis title. */
+const TITLE_LETTER = 6.5;
+
+/** A layer whose vertical title is in two lines if it is longer than the axis. */
+function withLines({ encoding, ...layer }: VegaLiteSpec, height: number): VegaLiteSpec {
+  const channels = encoding as { y?: VegaLiteSpec };
+  const [, name, unit] = /^(.+) (\(.+\))$/.exec(String(channels.y?.title)) ?? [];
+  if (!unit || (name.length + 1 + unit.length) * TITLE_LETTER <= height)
+    return { ...layer, encoding };
+  return { ...layer, encoding: { ...channels, y: { ...channels.y, title: [name, unit] } } };
 }
 
 /** A panel per value of a field, in order. */

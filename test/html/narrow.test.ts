@@ -29,6 +29,19 @@ it('shares the width among the columns of a grid, and leaves short labels', () =
   expect(narrow).not.toHaveProperty('columns');
 });
 
+it('stacks a grid whose panels would be too narrow', () => {
+  const facet = {
+    row: { field: 'a', sort: ['NQ'] },
+    column: { field: 'b', sort: ['BM25', 'exact', 'HNSW'] },
+  };
+  expect(narrowed({ facet, spec: view }, 300)).toMatchObject({
+    transform: [{ calculate: `datum["a"] + ', ' + datum["b"]`, as: 'panel' }],
+    facet: { field: 'panel', sort: ['NQ, BM25', 'NQ, exact', 'NQ, HNSW'] },
+    columns: 1,
+    spec: { width: 208 },
+  });
+});
+
 it('fits a chart without panels', () => {
   expect(narrowed(view, 300)).toMatchObject({ width: 208 });
 });

@@ -1,6 +1,7 @@
 /** Adapts charts to narrow windows. */
 
 interface Channel {
+  field?: string;
   type?: string;
   axis?: object;
   sort?: unknown;
@@ -55,7 +56,27 @@ function resized(width: number, { encoding, layer, ...view }: View, isInner = fa
   };
 }
 
-/** A chart of a width in pixels: panels stacked unless in a grid, legend below. */
+/** Narrower panels of a grid, in pixels, are stacked. */
+const MIN_PANEL = 90;
+
+/** The panels of a grid below each other, by the titles of row and column. */
+function stacked(row: Channel, column: Channel): object {
+  const [rows, columns] = [row, column].map(({ sort }) =>
+    Array.isArray(sort) ? (sort as unknown[]) : [],
+  );
+  const sort = rows.flatMap((top) => columns.map((side) => `${String(top)}, ${String(side)}`));
+  const [top, side] = [row, column].map(({ field }) => `datum[${JSON.stringify(field)}]`);
+  return {
+    transform: [{ calculate: `${top} + ', ' + ${side}`, as: 'panel' }],
+    facet: { field: 'panel', type: 'nominal', sort },
+    columns: 1,
+  };
+}
+
+/**
+ * A chart of a width in pixels: panels stacked unless a grid of them fits, legend
+ * below.
+ */
 export function narrowed(
   { title, config, facet, spec, ...chart }: ChartSpec,
   width: number,
@@ -66,10 +87,10 @@ export function narrowed(
   const inner = Math.floor((width - AXIS) / numColumns) - 12;
   const texts = { text: wrapped(title?.text, width), subtitle: wrapped(title?.subtitle, width) };
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
+  const panels = !isGrid ? below : inner < MIN_PANEL ? stacked(row, column) : { facet };
+  const innerWidth = panels === below || 'transform' in panels ? width - AXIS - 12 : inner;
   return {
-    ...(spec
-      ? { ...chart, ...(isGrid ? { facet } : below), spec: resized(inner, spec) }
-      : resized(inner, chart)),
+    ...(spec ? { ...chart, ...panels, spec: resized(innerWidth, spec) } : resized(inner, chart)),
     title: { ...title, ...texts },
     config: {
       ...config,
