@@ -184,7 +184,7 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
         subtitle: SMALL_WORLD_NOTE,
         x: 'metric',
         xTitle: 'Failure',
-        yTitle: 'Failed (share of the questions where it is possible)',
+        yTitle: 'Failed (share of possible cases)',
         color: 'method',
         column: 'model',
         height: 200,

@@ -68,6 +68,13 @@ export function thumbnailSvg(spec: VegaLiteSpec, id: string, panel = ''): Promis
   return thumbnails.get(key)!;
 }
 
+/** A layer with its vertical title in one line, since it stands above the axis. */
+function inOneLine({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
+  const { y, ...channels } = encoding as { y?: VegaLiteSpec };
+  const title = Array.isArray(y?.title) ? y.title.join(' ') : y?.title;
+  return { ...layer, encoding: { ...channels, ...(y && { y: { ...y, title } }) } };
+}
+
 /** Longest label of a legend in two columns. */
 const MAX_LEGEND_LETTERS = 17;
 
@@ -91,13 +98,14 @@ async function drawThumbnail(
       `Expected the chart of ${id} to have a panel "${panel}", but it has ${titles.join(', ')}.`,
     );
   const shown = facets.map(({ sort = [] }) => (sort.includes(panel) ? panel : sort[0]));
-  const { height = chart.height } = (spec ?? {}) as { height?: unknown };
+  const { height, layer } = (spec ?? chart) as { height?: unknown; layer?: VegaLiteSpec[] };
   const view = {
     ...(spec ?? chart),
     data: {
       values: values.filter((row) => facets.every(({ field }, i) => row[field] === shown[i])),
     },
     height: typeof height === 'object' ? height : THUMBNAIL.heightPx,
+    ...(layer && { layer: layer.map(inOneLine) }),
   };
   const { legend } = THUMBNAIL_CONFIG;
   const columns = longestLabel(view) > MAX_LEGEND_LETTERS ? 1 : 2;

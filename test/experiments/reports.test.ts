@@ -145,7 +145,8 @@ describe('writeIndex', () => {
     const rows = ['BM25', 'HNSW'].flatMap((retriever) =>
       [1, 3].map((k) => ({ retriever, k, method: 'search-r1', metric: 'em', value: k / 10 })),
     );
-    const axes = { title: 'EM by k', x: 'k', color: 'method', column: 'retriever' };
+    // The title is longer than the axis, so that it has two lines there.
+    const axes = { title: 'EM by k', x: 'k', color: 'method', column: 'retriever', height: 99 };
     const figures = { first: chart, panels: lineChart(rows, axes) };
     const write = async (card: Record<string, string>): Promise<string> => {
       writeReport(folder, 'k', { ...emptyResult('top-k'), figures, card });
@@ -155,6 +156,7 @@ describe('writeIndex', () => {
     expect(html.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
     expect(html).toContain('>BM25</text>');
     expect(html).not.toContain('>HNSW</text>');
+    expect(html).toContain('>Exact match (share of questions)</text>');
     await expect(write({ panels: 'FAISS' })).rejects.toThrow(/FAISS.*BM25, HNSW/);
     await expect(write({ none: '' })).rejects.toThrow(/none.*first, panels/);
   });

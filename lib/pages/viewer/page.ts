@@ -79,7 +79,7 @@ export async function writeViewer(file: string, page: ViewerPage): Promise<strin
 
 /** Styles of the viewer. */
 const STYLES = `.static { padding: 1rem 1.25rem; }
-.viewer { display: grid; grid-template: auto minmax(0, 1fr) / minmax(16rem, 24rem) minmax(0, 1fr); height: 100vh; }
+.viewer { display: grid; grid-template: auto minmax(0, 1fr) / minmax(18rem, 27rem) minmax(0, 1fr); height: 100vh; }
 body:has(> .site) { display: flex; flex-direction: column; height: 100vh; }
 body:has(> .site) .viewer { flex: 1; height: auto; min-height: 0; }
 .viewer[hidden] { display: none; }
