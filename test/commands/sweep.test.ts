@@ -103,7 +103,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ steps/);
     expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([30, 30]);
     const html = readFileSync(join(out, 'compare.html'), 'utf8');
-    expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9</h1>');
+    expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9');
     expect(html).toContain('Exact match of rewards.lambdaD=0.9 against rewards.lambdaD=0.1:');
   });
 
