@@ -102,8 +102,8 @@ describe('evaluate --policy chat:', () => {
   it('resumes after a failure: no question is lost or asked twice', async () => {
     working = 90;
     await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
-    const saved = linesOf<{ result?: QuestionResult }>(`${out}.partial`).flatMap(
-      ({ result }) => result?.questionId ?? [],
+    const saved = linesOf<{ item: { result: QuestionResult } }>(`${out}.partial`).map(
+      ({ item }) => item.result.questionId,
     );
     expect(saved.length).toBeGreaterThan(30);
     expect(told()).toContain(`${saved.length} answers are saved`);
