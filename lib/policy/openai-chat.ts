@@ -9,7 +9,7 @@ import { searchTool, type AssistantMessage, type Message } from '../text/message
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
 import { ContextFullError, type ChatPolicy, type Reply, type ReplyOptions } from './chat.js';
-import type { OpenAiOptions } from './openai-completions.js';
+import { onlyModel, requestLimits, type OpenAiOptions } from './openai-completions.js';
 
 const text = z
   .string()
@@ -114,25 +114,14 @@ export async function openChatPolicy(
 ): Promise<ChatPolicy> {
   const base = url.replace(/\/+$/, '');
   const shown = splitCredentials(base).url;
-  const {
-    token,
-    maxConcurrency = 256,
-    timeoutMs = 240_000,
-    retries = 6,
-    backOffMs = 500,
-  } = options;
+  const { maxConcurrency = 256 } = options;
   const server = "a server with OpenAI's chat completions API";
-  const limits = { timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26, token, server };
-  const model = options.model ?? (await onlyModel());
+  const limits = { ...requestLimits(options), server };
+  const model = options.model ?? onlyModel(shown, await listModels());
 
-  async function onlyModel(): Promise<string> {
+  async function listModels(): Promise<{ id: string }[]> {
     const answer = await requestJson(`${base}/models`, limits);
-    const listed = z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer).data;
-    if (listed.length === 1) return listed[0].id;
-    const names = listed.map(({ id }) => id).slice(0, 20);
-    throw new Error(
-      `Expected one model at ${shown}, but there ${names.length === 0 ? 'is none' : `are ${names.join(', ')}`}. Name one by --model.`,
-    );
+    return z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer).data;
   }
 
   const abilities: Abilities = {

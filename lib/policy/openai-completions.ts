@@ -104,14 +104,8 @@ async function configuredLength(folder: string): Promise<number | undefined> {
 export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {}): Promise<Policy> {
   const address = url.replace(/\/+$/, '');
   const base = splitCredentials(address).url;
-  const {
-    token,
-    maxConcurrency = 256,
-    timeoutMs = 240_000,
-    retries = 6,
-    backOffMs = 500,
-  } = options;
-  const limits = { timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26, token };
+  const { maxConcurrency = 256 } = options;
+  const limits = requestLimits(options);
   const server = "a server with OpenAI's API";
   const request = (path: string, body?: object, signal?: AbortSignal): Promise<unknown> =>
     requestJson(`${address}/${path}`, { ...limits, body, signal, server });
@@ -199,7 +193,16 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
   };
 }
 
-function onlyModel(base: string, served: readonly ServedModel[]): string {
+/** How a request to such a server is sent. */
+export const requestLimits = ({
+  token,
+  timeoutMs = 240_000,
+  retries = 6,
+  backOffMs = 500,
+}: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
+
+/** @throws Error that lists the models unless there is exactly one */
+export function onlyModel(base: string, served: readonly { id: string }[]): string {
   if (served.length === 1) return served[0].id;
   const names = served.map(({ id }) => id).join(', ');
   throw new Error(
