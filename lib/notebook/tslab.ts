@@ -168,7 +168,10 @@ function rejectOnExit(child: ChildProcess): Promise<never> {
 const within = <T>(timeoutMs: number, promise: Promise<T>): Promise<T | null> =>
   Promise.race([promise, sleep(timeoutMs, null, { ref: false })]);
 
-/** On timeout, interrupts the cell, waits two seconds for it to stop, and rejects. */
+/** For a step of a training on a busy machine; an idle one stops within two. */
+const INTERRUPT_GRACE_MS = 15_000;
+
+/** On timeout, interrupts the cell, waits for it to stop, and rejects. */
 async function withTimeout(
   reply: Promise<Reply>,
   timeoutMs: number,
@@ -177,7 +180,7 @@ async function withTimeout(
   const inTime = await within(timeoutMs, reply);
   if (inTime) return inTime;
   child.kill('SIGINT');
-  const stopped = await within(2000, reply).catch(() => null);
+  const stopped = await within(INTERRUPT_GRACE_MS, reply).catch(() => null);
   const limit = `The cell did not end within ${timeoutMs / 1000} s`;
   if (stopped) throw new KernelError('interrupted', `${limit}. Raise the limit if it needs more.`);
   throw new KernelError('timeout', `${limit} and could not be interrupted.`);
