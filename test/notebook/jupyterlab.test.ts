@@ -70,7 +70,7 @@ console.log('kernel', process.pid, process.ppid);`,
 ];
 
 describe.skipIf(!found || !chromiumPath)(
-  'a notebook in JupyterLab',
+  'a notebook in JupyterLab (needs JupyterLab and Chromium)',
   { timeout: PATIENCE_MS },
   () => {
     let lab: LabServer;

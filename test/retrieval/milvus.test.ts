@@ -90,12 +90,13 @@ const encoder = createHashedEncoder(
     { dimensions: 32 },
   ),
 );
+// ENGINES names its folder.
 const server = engineFile('milvus-server');
 const root = temporaryFolder();
 
 describe.each([
   { name: 'in memory', isReal: false },
-  { name: 'in Milvus (needs milvus-server: ENGINES names its folder)', isReal: true },
+  { name: 'in Milvus (needs milvus-server)', isReal: true },
 ])('a collection $name', ({ isReal }) => {
   const options = isReal ? {} : { connect: inMemory };
   let process: ChildProcess | undefined;

@@ -15,7 +15,7 @@ async function twoSteps(backend: BackendName) {
   return steps;
 }
 
-describe.skipIf(!HAS_WEBGPU)('GRPO on the webgpu backend, where there is one', () => {
+describe.skipIf(!HAS_WEBGPU)('GRPO on the webgpu backend (needs a GPU)', () => {
   it('writes the rollouts that wasm writes, before an update and after, with metrics within 1e-4', async () => {
     const expected = await twoSteps('wasm');
     const steps = await twoSteps('webgpu');
