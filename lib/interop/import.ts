@@ -76,7 +76,7 @@ const UNKNOWN_METRICS = [
   'retrievals_failed',
   'frac_retrievals_failed',
 ];
-const NO_STATS = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
+const NO_STATS = { retrievalsRequested: 0, retrievalsFailed: 0 };
 
 /** Finds the question of a prompt: by id if the prompt asks it, else by its text. */
 function createPromptFinder(

@@ -25,7 +25,6 @@ type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
 export interface RolloutStats {
   retrievalsRequested: number;
-  retrievalsFetched: number;
   retrievalsFailed: number;
 }
 
@@ -156,14 +155,12 @@ async function searchFor(
   stats.retrievalsRequested += queries.length;
   if (search) {
     const outcomes = await search(queries);
-    stats.retrievalsFetched += queries.length;
     stats.retrievalsFailed += outcomes.filter(({ status }) => status === 'failed').length;
     return outcomes;
   }
   const options = { topK, timeoutMs, cache, signal };
   const texts = queries.map(({ query }) => query);
   const { outcomes, stats: counts } = await searchAll(retriever, texts, options);
-  stats.retrievalsFetched += counts.fetched;
   stats.retrievalsFailed += counts.failed;
   return outcomes;
 }
@@ -212,7 +209,7 @@ export async function rollOut(
       `Expected ${questions.length} generators, one per question, but got ${options.randoms.length}.`,
     );
   }
-  const stats = { retrievalsRequested: 0, retrievalsFetched: 0, retrievalsFailed: 0 };
+  const stats = { retrievalsRequested: 0, retrievalsFailed: 0 };
   const dialogue = createDialogue(policy, options);
   const rows = questions.map((question, index): Row => {
     const row = { index, random: options.randoms[index], trajectory: startTrajectory(question) };

@@ -1,5 +1,6 @@
 /** Guards: checks of every step's metrics for a failing run, each with an action. */
 import { z } from 'zod';
+import type { TrainConfig } from './config.js';
 import type { Metrics } from './metrics.js';
 
 /**
@@ -14,21 +15,21 @@ type Action = (typeof ACTIONS)[number];
 export interface Guard {
   name: string;
   metric: string;
-  /** The bad side of the limit. */
-  bad: 'above' | 'below';
+  /** The side of the limit that raises an alarm. */
+  alarmWhen: 'above' | 'below';
   limit: number;
   action: Action;
-  /** The probable cause and the remedy. */
-  meaning: string;
+  /** The probable cause and the remedy; `TRAINER` is the name of the run's trainer. */
+  advice: string;
 }
 
 const guard = (
   metric: string,
-  bad: Guard['bad'],
+  alarmWhen: Guard['alarmWhen'],
   limit: number,
-  meaning: string,
+  advice: string,
   action: Action = 'warn',
-): Omit<Guard, 'name'> => ({ metric, bad, limit, action, meaning });
+): Omit<Guard, 'name'> => ({ metric, alarmWhen, limit, action, advice });
 
 /** Mostly warnings by default: an unusual value may be what is being studied. */
 const GUARDS = {
@@ -55,7 +56,7 @@ const GUARDS = {
     'well_formed_ratio',
     'below',
     0.2,
-    'the action format is lost: raise lambdaF, lower grpo.learningRate, or run warm-up first',
+    'the action format is lost: raise lambdaF, lower TRAINER.learningRate, or run warm-up first',
   ),
   length: guard(
     'completions/truncated_ratio',
@@ -67,36 +68,36 @@ const GUARDS = {
     'entropy',
     'below',
     0.001,
-    'entropy collapse: all samples are the same; lower grpo.learningRate or raise grpo.beta',
+    'entropy collapse: all samples are the same; lower TRAINER.learningRate or raise TRAINER.temperature',
   ),
   entropy_explosion: guard(
     'entropy',
     'above',
     3,
-    'entropy explosion: samples are noise; lower grpo.learningRate or grpo.temperature',
+    'entropy explosion: samples are noise; lower TRAINER.learningRate or TRAINER.temperature',
   ),
   kl: guard(
     'kl',
     'above',
     0.5,
-    'far from the reference: lower grpo.learningRate or raise grpo.beta',
+    'far from the reference: lower TRAINER.learningRate or raise TRAINER.beta',
   ),
   variance: guard(
     'frac_reward_zero_std',
     'above',
     0.95,
-    'almost all groups have equal rewards: raise grpo.groupSize, or use harder or easier questions',
+    'almost all groups have equal rewards: raise TRAINER.groupSize, or use harder or easier questions',
   ),
   decomposition: guard(
     'decomposition_ratio/sequential',
     'above',
     0.5,
-    'sequential questions are decomposed (over-parallelization): raise the share of sequential questions in grpo.mix',
+    'sequential questions are decomposed (over-parallelization): raise the share of sequential questions in TRAINER.mix',
   ),
 };
 
 /** Non-finite gradients are never applied, so the weights are intact. */
-const NOT_FINITE = 'the update is not finite: lower grpo.learningRate or grpo.maxGradNorm';
+const NOT_FINITE = 'the update is not finite: lower TRAINER.learningRate or TRAINER.maxGradNorm';
 
 const actionSchema = z.enum(ACTIONS);
 const settingSchema = z.strictObject({
@@ -118,13 +119,26 @@ export const guardsSchema = z
   .optional();
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
-/** All guards with their settings. */
-export const resolveGuards = (settings: GuardSettings): Guard[] =>
-  (Object.keys(GUARDS) as Name[]).map((name) => ({ name, ...GUARDS[name], ...settings?.[name] }));
+/** What guards read of a run's configuration. */
+type GuardedRun = Pick<TrainConfig, 'trainer' | 'guards'>;
 
-/** Whether a value is on the bad side of a guard's limit. */
-export const isAlarming = ({ bad, limit }: Pick<Guard, 'bad' | 'limit'>, value: number): boolean =>
-  bad === 'above' ? value > limit : value < limit;
+const adviceFor = (advice: string, { trainer }: GuardedRun): string =>
+  advice.replaceAll('TRAINER', trainer);
+
+/** All guards with a run's settings. */
+export const resolveGuards = (run: GuardedRun): Guard[] =>
+  (Object.keys(GUARDS) as Name[]).map((name) => ({
+    name,
+    ...GUARDS[name],
+    advice: adviceFor(GUARDS[name].advice, run),
+    ...run.guards?.[name],
+  }));
+
+/** Whether a guard's limit is exceeded. */
+export const isAlarming = (
+  { alarmWhen, limit }: Pick<Guard, 'alarmWhen' | 'limit'>,
+  value: number,
+): boolean => (alarmWhen === 'above' ? value > limit : value < limit);
 
 export interface Alarm {
   action: Action;
@@ -133,21 +147,19 @@ export interface Alarm {
 }
 
 /** The alarms of a step; metrics it lacks are not checked. */
-export function checkGuards(metrics: Metrics, settings?: GuardSettings): Alarm[] {
-  const alarms = resolveGuards(settings)
+export function checkGuards(metrics: Metrics, run: GuardedRun): Alarm[] {
+  const alarms = resolveGuards(run)
     .filter((guard) => guard.metric in metrics && isAlarming(guard, metrics[guard.metric]))
-    .map(({ metric, meaning, action }) => ({
+    .map(({ metric, advice, action }) => ({
       action,
-      text: `${metric} ${metrics[metric].toFixed(3)}: ${meaning}`,
+      text: `${metric} ${metrics[metric].toFixed(3)}: ${advice}`,
     }));
   const wrong = Object.entries(metrics).find(([, value]) => !Number.isFinite(value));
   if (!wrong) return alarms;
-  return [
-    { action: settings?.finite?.action ?? 'stop', text: `${wrong.join(' ')}: ${NOT_FINITE}` },
-    ...alarms,
-  ];
+  const text = `${wrong.join(' ')}: ${adviceFor(NOT_FINITE, run)}`;
+  return [{ action: run.guards?.finite?.action ?? 'stop', text }, ...alarms];
 }
 
-/** The alarm with the gravest action; null without alarms. */
-export const gravest = (alarms: readonly Alarm[]): Alarm | null =>
+/** The alarm with the most severe action; null without alarms. */
+export const mostSevere = (alarms: readonly Alarm[]): Alarm | null =>
   alarms.toSorted((a, b) => ACTIONS.indexOf(b.action) - ACTIONS.indexOf(a.action))[0] ?? null;

@@ -17,7 +17,7 @@ import { printSafetensors } from '../tensor/safetensors.js';
 import { printTrajectory } from '../rollout/trajectory.js';
 import { withSettings } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
-import { checkGuards, gravest, type Alarm } from './guards.js';
+import { checkGuards, mostSevere, type Alarm } from './guards.js';
 import { mean, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
@@ -200,7 +200,7 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
   );
 };
 
-/** Runs a step and writes its results. Returns the gravest alarm and the reward. */
+/** Runs a step and writes its results. Returns the most severe alarm and the reward. */
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,
@@ -208,9 +208,9 @@ async function recordedStep(
 ): Promise<{ alarm: Alarm | null; reward: number }> {
   const { step } = trainer.loop;
   const isUsable = (sampled: Metrics): boolean =>
-    !checkGuards(sampled, config.guards).some(({ action }) => action === 'skip');
+    !checkGuards(sampled, config).some(({ action }) => action === 'skip');
   const { metrics, trajectories } = await trainer.next(isUsable);
-  const raised = checkGuards(metrics, config.guards);
+  const raised = checkGuards(metrics, config);
   const alarms = [
     ...rollbacks
       .filter(({ to }) => to === step)
@@ -227,7 +227,7 @@ async function recordedStep(
   );
   await appendFile(join(folder, TRAJECTORIES), lines.join(''));
   onStep?.(step, metrics, alarms);
-  return { alarm: gravest(raised), reward: metrics.reward };
+  return { alarm: mostSevere(raised), reward: metrics.reward };
 }
 
 async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): Promise<void> {

@@ -65,7 +65,7 @@ export interface Step {
 export interface Sampled {
   trajectories: With<'rewards'>[];
   stats: RolloutStats;
-  /** Whether they come from the policy being trained rather than the initial model. */
+  /** Whether they come from the policy being trained, whose entropy is then recorded. */
   isOwn: boolean;
   endMs: number;
 }
@@ -172,8 +172,7 @@ export class TrainingLoop {
       rollout: { ...this.rollout, ...rollout, search },
     };
     const { trajectories, stats } = await rollOutGroups(sampler, questions, groups);
-    const isOwn = sampler === this.trained.localPolicy;
-    return { trajectories, stats, isOwn, endMs: performance.now() };
+    return { trajectories, stats, isOwn: !policy, endMs: performance.now() };
   }
 
   /** Rows of trajectories, with log-probs under the initial model. */
@@ -244,7 +243,7 @@ export class TrainingLoop {
   }
 }
 
-/** Deals rows to mini-batches so that each gets its share of every group. */
+/** Shuffles rows and deals them into `count` mini-batches of near-equal size. */
 function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): Row[][] {
   const shuffled = random.shuffle(rows);
   const batches = Array.from({ length: count }, (_, b) =>

@@ -47,7 +47,7 @@ export const found = (...titles: string[]): string =>
 
 export interface Played {
   trajectories: Trajectory[];
-  stats: { retrievalsRequested: number; retrievalsFetched: number; retrievalsFailed: number };
+  stats: { retrievalsRequested: number; retrievalsFailed: number };
   policy: ScriptedPolicy;
 }
 export async function play(

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { parseTrainConfig } from '../../lib/training/config.js';
+import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
+import { TRAINER_NAMES } from '../../lib/training/methods.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -9,7 +10,7 @@ import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
   checkGuards,
-  gravest,
+  mostSevere,
   resolveGuards,
   type Alarm,
   type GuardSettings,
@@ -41,6 +42,7 @@ vi.mock('../../lib/training/trainers.js', async (load) => {
   };
 });
 
+const GRPO = { trainer: 'grpo' } as const;
 const HEALTHY = {
   entropy: 0.4,
   kl: 0.01,
@@ -56,8 +58,8 @@ const HEALTHY = {
 
 describe('checkGuards', () => {
   it('is silent about a healthy step, and does not ask for metrics that a step does not have', () => {
-    expect(checkGuards(HEALTHY)).toEqual([]);
-    expect(checkGuards({ reward: 1 })).toEqual([]);
+    expect(checkGuards(HEALTHY, GRPO)).toEqual([]);
+    expect(checkGuards({ reward: 1 }, GRPO)).toEqual([]);
   });
 
   it.each([
@@ -73,30 +75,48 @@ describe('checkGuards', () => {
     ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
   ])(
     'names %s at %d, with its value, its cause and the remedy',
-    (metric, value, action, meaning) => {
-      const alarms = checkGuards({ ...HEALTHY, [metric]: value });
+    (metric, value, action, advice) => {
+      const alarms = checkGuards({ ...HEALTHY, [metric]: value }, GRPO);
       expect(alarms).toHaveLength(1);
       expect(alarms[0].action).toBe(action);
       expect(alarms[0].text.startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
-      expect(alarms[0].text).toContain(meaning);
+      expect(alarms[0].text).toContain(advice);
     },
   );
 
   it.each([NaN, Infinity])('stops at a metric of %d, and names it', (value) => {
-    const [{ action, text }] = checkGuards({ ...HEALTHY, loss: value });
+    const [{ action, text }] = checkGuards({ ...HEALTHY, loss: value }, GRPO);
     expect([action, text]).toEqual([
       'stop',
       expect.stringContaining(`loss ${value}: the update is not finite`),
     ]);
   });
 
+  it.each(TRAINER_NAMES)('advises a run of %s to change settings that it has', (trainer) => {
+    const config = tinyTraining({ trainer });
+    const ill = {
+      well_formed_ratio: 0,
+      frac_reward_zero_std: 1,
+      'decomposition_ratio/sequential': 1,
+      loss: NaN,
+      // Only trainers with a KL penalty report a KL.
+      ...('beta' in trainerSettings(config) && { kl: 9 }),
+    };
+    const texts = [0, 9].flatMap((entropy) => checkGuards({ ...ill, entropy }, config));
+    const advised = texts.flatMap(({ text }) => text.match(/[a-z-]+\.[a-z]+/gi) ?? []);
+    expect(advised).toContain(`${trainer}.learningRate`);
+    for (const name of advised) expect(config).toHaveProperty(name);
+  });
+
   it('takes limits and actions from the configuration, and each is by itself', () => {
     const settings: GuardSettings = { search: { limit: 2 }, kl: { action: 'rollback' } };
-    const alarms = checkGuards({ ...HEALTHY, kl: 1 }, settings);
+    const alarms = checkGuards({ ...HEALTHY, kl: 1 }, { ...GRPO, guards: settings });
     expect(alarms.map(({ action }) => action)).toEqual(['warn', 'rollback']);
-    expect(gravest(alarms)?.action).toBe('rollback');
-    expect(gravest([])).toBeNull();
-    expect(resolveGuards(settings).find(({ name }) => name === 'kl')?.limit).toBe(0.5);
+    expect(mostSevere(alarms)?.action).toBe('rollback');
+    expect(mostSevere([])).toBeNull();
+    expect(
+      resolveGuards({ ...GRPO, guards: settings }).find(({ name }) => name === 'kl')?.limit,
+    ).toBe(0.5);
   });
 });
 
@@ -228,7 +248,7 @@ describe('a run made to fail', () => {
   });
 });
 
-it('asks for the gravest action', () => {
+it('asks for the most severe action', () => {
   const alarm = (action: Alarm['action']): Alarm => ({ action, text: action });
-  expect(gravest([alarm('skip'), alarm('stop'), alarm('rollback')])?.action).toBe('stop');
+  expect(mostSevere([alarm('skip'), alarm('stop'), alarm('rollback')])?.action).toBe('stop');
 });

@@ -38,6 +38,7 @@ describe('rejection sampling', () => {
       trajectories.map(({ rewards }) => rewards.outcome),
     );
     expect(metrics.loss).toBeGreaterThan(0);
+    expect(metrics).not.toHaveProperty('entropy');
     // The log-probabilities recorded are the initial model's, also after the adapter has
     // learned.
     const { trajectories: later } = await trainer.next();

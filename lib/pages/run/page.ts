@@ -11,12 +11,7 @@ import { CITATION, citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import {
-  resolveGuards,
-  isAlarming,
-  type Guard,
-  type GuardSettings,
-} from '../../training/guards.js';
+import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
 import {
   curvesHtml,
   rolloutFacts,
@@ -86,7 +81,7 @@ export async function runContentHtml(
     steps.length === 0
       ? SECTIONS.map(() => '<p>No step finished yet.</p>')
       : [
-          guardsHtml(steps, config.guards),
+          guardsHtml(steps, config),
           await curvesHtml(runCharts(steps, { model: config.model, data })),
           rolloutsHtml(rollouts),
         ];
@@ -106,26 +101,26 @@ function progressText(config: TrainConfig, steps: readonly StepMetrics[]): strin
 }
 
 /** Every guard with its newest value and number of alarms. */
-function guardsHtml(steps: readonly StepMetrics[], settings: GuardSettings): string {
+function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string {
   const newest = steps.at(-1)!;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
     guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
-  const guards = resolveGuards(settings).filter(({ metric }) => metric in newest.metrics);
+  const guards = resolveGuards(config).filter(({ metric }) => metric in newest.metrics);
   const ringing = guards.filter((guard) => rings(guard, newest));
   const rows = guards.map((guard) => [
     guard.metric,
     ringing.includes(guard) ? 'ALARM' : 'ok',
     figureText(newest.metrics[guard.metric]),
-    `${guard.bad} ${guard.limit}`,
+    `${guard.alarmWhen} ${guard.limit}`,
     String(steps.filter((step) => rings(guard, step)).length),
     guard.action,
-    guard.meaning,
+    guard.advice,
   ]);
   const columns = ['Metric', 'Status', 'Value', 'Alarm if', 'Alarms', 'Action', 'Meaning'];
   const verdict =
     ringing.length === 0
       ? markup('p.calm', 'No alarms.')
-      : markup('p.alarm', `Alarm: ${ringing.map(({ meaning }) => meaning).join('; ')}.`);
+      : markup('p.alarm', `Alarm: ${ringing.map(({ advice }) => advice).join('; ')}.`);
   const caption = `Guards at step ${newest.step}.`;
   return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards');
 }
