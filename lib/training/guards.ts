@@ -1,6 +1,6 @@
 /** Guards: checks of every step's metrics for a failing run, each with an action. */
 import { z } from 'zod';
-import type { TrainConfig } from './config.js';
+import type { TrainerName } from './methods.js';
 import type { Metrics } from './metrics.js';
 
 /**
@@ -120,7 +120,10 @@ export const guardsSchema = z
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
 /** What guards read of a run's configuration. */
-type GuardedRun = Pick<TrainConfig, 'trainer' | 'guards'>;
+interface GuardedRun {
+  trainer: TrainerName;
+  guards?: GuardSettings;
+}
 
 const adviceFor = (advice: string, { trainer }: GuardedRun): string =>
   advice.replaceAll('TRAINER', trainer);
