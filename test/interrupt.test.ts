@@ -16,7 +16,7 @@ describe('createBreather', () => {
     const breathe = createBreather(controller.signal);
     setTimeout(() => controller.abort(new Error('enough')), 0);
     const work = async (): Promise<void> => {
-      for (const end = performance.now() + 5000; performance.now() < end;) await breathe();
+      for (const end = performance.now() + 5000; performance.now() < end; ) await breathe();
     };
     await expect(work()).rejects.toThrow('enough');
   });

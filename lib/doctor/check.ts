@@ -14,7 +14,8 @@ export interface Check {
 
 /** Versions found, or what is wrong, with a remedy that replaces the part's. */
 export type Finding =
-  string | (Pick<Check, 'detail' | 'remedy'> & { status: 'warning' | 'missing' });
+  | string
+  | (Pick<Check, 'detail' | 'remedy'> & { status: 'warning' | 'missing' });
 
 /** Something to check; a `look` that throws means it is missing. */
 export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'> {

@@ -235,12 +235,14 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
       of: (answer) => Number(match(answer).atOnce === match(answer).independent),
       subsets: subsetsAtOnce,
     },
-    ...(['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map((reason): Measure => ({
-      metric: `omitted_${reason}`,
-      of: (answer) => omissions(answer)[reason],
-      per: (answer) => sum(Object.values(omissions(answer))),
-      subsets: PARALLEL_SUBSETS,
-    })),
+    ...(['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map(
+      (reason): Measure => ({
+        metric: `omitted_${reason}`,
+        of: (answer) => omissions(answer)[reason],
+        per: (answer) => sum(Object.values(omissions(answer))),
+        subsets: PARALLEL_SUBSETS,
+      }),
+    ),
     mainMeasure('decomposition_ratio'),
     mainMeasure('coverage'),
     mainMeasure('retrievals'),

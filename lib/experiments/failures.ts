@@ -74,11 +74,13 @@ export const failures: Experiment = {
   result: countFailures,
 };
 
-const MEASURES = FAILURES.map(({ metric, of, isSeen }): Measure => ({
-  metric,
-  of: (answer) => Number(isSeen(answer)),
-  among: ({ subset }) => of === undefined || subset === of,
-}));
+const MEASURES = FAILURES.map(
+  ({ metric, of, isSeen }): Measure => ({
+    metric,
+    of: (answer) => Number(isSeen(answer)),
+    among: ({ subset }) => of === undefined || subset === of,
+  }),
+);
 const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1'],
   ['parallelsearch', 'search-r1-parallel-prompt'],

@@ -174,11 +174,13 @@ const isAbove0: Predicted['holds'] = ({ low }) => low > 0;
 const PREDICTED: readonly Predicted[] = [
   ...INITIAL_MODELS.flatMap((model) =>
     ['parallelsearch', 'search-r1'].flatMap((method) =>
-      UNTRAINED.map(({ name, title }): Predicted => ({
-        prediction: `After reinforcement ${methodTitle(method)} answers more parallelizable questions than “${title}” (${model})`,
-        figure: { method, against: name, model, ...PARALLEL, metric: 'em', kind: 'difference' },
-        holds: isAbove0,
-      })),
+      UNTRAINED.map(
+        ({ name, title }): Predicted => ({
+          prediction: `After reinforcement ${methodTitle(method)} answers more parallelizable questions than “${title}” (${model})`,
+          figure: { method, against: name, model, ...PARALLEL, metric: 'em', kind: 'difference' },
+          holds: isAbove0,
+        }),
+      ),
     ),
   ),
   {

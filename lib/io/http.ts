@@ -149,7 +149,7 @@ async function requestBytes(
   const rejection: Uint8Array[] = [];
   let size = 0;
   const reader = response.body?.getReader();
-  for (let read; (read = await reader?.read().catch(fail)) && !read.done;) {
+  for (let read; (read = await reader?.read().catch(fail)) && !read.done; ) {
     if (status === 200) onBytes(read.value);
     else rejection.push(read.value);
     if ((size += read.value.byteLength) <= maxResponseBytes) continue;

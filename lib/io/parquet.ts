@@ -14,7 +14,10 @@ import { shortPath } from './paths.js';
 
 /** Text, a 32-bit integer, a list, or named fields. Any value may be null. */
 export type ColumnType =
-  'text' | 'integer' | readonly [ColumnType] | { readonly [name: string]: ColumnType };
+  | 'text'
+  | 'integer'
+  | readonly [ColumnType]
+  | { readonly [name: string]: ColumnType };
 
 /** The schema of a column, depth first; lists have Parquet's three levels. */
 function columnSchema(name: string, type: ColumnType): SchemaElement[] {

@@ -7,7 +7,12 @@ import { hasTag, splitLines, joinLines, type Cell, type Notebook } from './nbfor
 import { loadTypeScript } from './tslab.js';
 
 type ParameterValue =
-  string | number | boolean | null | ParameterValue[] | { [key: string]: ParameterValue };
+  | string
+  | number
+  | boolean
+  | null
+  | ParameterValue[]
+  | { [key: string]: ParameterValue };
 export type Parameters = Record<string, ParameterValue>;
 
 interface Declaration {

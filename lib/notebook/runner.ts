@@ -69,7 +69,8 @@ const LANGUAGES = ['typescript', 'javascript'];
 function requireTypeScript(file: string, { metadata }: Notebook): void {
   const { kernelspec, language_info: info } = metadata;
   const language = (kernelspec?.language ?? (info as { name?: unknown } | undefined)?.name) as
-    string | undefined;
+    | string
+    | undefined;
   const isTypeScript =
     language === undefined
       ? !kernelspec || KERNELS.includes(kernelspec.name)

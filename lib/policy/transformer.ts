@@ -289,7 +289,8 @@ export interface CachedInput {
  * into which a single new token is written at its position.
  */
 export type CachedTokens =
-  { past: CacheBlock | null; tail: CacheBlock | null } | { room: CacheBlock };
+  | { past: CacheBlock | null; tail: CacheBlock | null }
+  | { room: CacheBlock };
 
 /** Adds a token (., 1, D) to each cached row, (B, L, D) or, by head, (B*K, L, D). */
 type AddToken = (cached: tf.Tensor3D, token: tf.Tensor3D) => tf.Tensor3D;

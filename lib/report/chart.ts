@@ -375,12 +375,14 @@ const PART_COLORS = ['#5b8fc7', '#d95f02', '#1b7a5a', '#9a7bb5', '#8a8a8a'];
 /** Stacked bars: each row is a `part` of a bar with its `value`, in the rows' order. */
 export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const { y: bar, panel, mark } = spec;
-  const values = toRows(frame).map((row, order): Row => ({
-    ...row,
-    order,
-    [bar]: valueTitle(bar, row[bar]),
-    [panel]: valueTitle(panel, row[panel]),
-  }));
+  const values = toRows(frame).map(
+    (row, order): Row => ({
+      ...row,
+      order,
+      [bar]: valueTitle(bar, row[bar]),
+      [panel]: valueTitle(panel, row[panel]),
+    }),
+  );
   const parts = [...new Set(values.map(({ part }) => part))];
   const spoken = flatGroup(values, (row) => `${String(row[panel])}, ${String(row[bar])}`).map(
     ([name, rows]) =>

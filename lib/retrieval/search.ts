@@ -3,7 +3,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type RetrievedPassage, type Retriever, requireInteger } from './retriever.js';
 
 export type SearchOutcome =
-  { status: 'ok'; passages: RetrievedPassage[] } | { status: 'failed'; reason: string };
+  | { status: 'ok'; passages: RetrievedPassage[] }
+  | { status: 'failed'; reason: string };
 
 export interface SearchStats {
   /** All queries, including duplicates. */

@@ -84,7 +84,7 @@ export function createSearchAgent({
         },
       }).getReader();
       try {
-        for (let read; !(read = await events.read()).done;) yield read.value;
+        for (let read; !(read = await events.read()).done; ) yield read.value;
       } finally {
         left.abort();
       }

@@ -181,11 +181,9 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
     },
     printNotice(row) {
       const calls = lastCalls(row);
-      const messages = calls.map(({ id }): Message => ({
-        role: 'tool',
-        tool_call_id: id,
-        content: INVALID_CALL,
-      }));
+      const messages = calls.map(
+        ({ id }): Message => ({ role: 'tool', tool_call_id: id, content: INVALID_CALL }),
+      );
       const content = hasTools ? ACT : INVALID_ACTION_MESSAGE;
       const notice: Message[] = messages.length > 0 ? messages : [{ role: 'user', content }];
       return say('notice', INVALID_ACTION_NOTICE_FULL, notice);

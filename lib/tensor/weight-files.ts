@@ -63,7 +63,7 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
   const close = (): void => closeSync(file);
   const subarray = (from: number, to: number): Uint8Array => {
     const bytes = new Uint8Array(to - from);
-    for (let at = 0; at < bytes.length;) {
+    for (let at = 0; at < bytes.length; ) {
       const numRead = readSync(file, bytes, at, Math.min(bytes.length - at, 2 ** 30), from + at);
       if (numRead === 0)
         throw new Error(`Expected more than ${from + at} bytes. Copy the file again.`);

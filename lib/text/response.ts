@@ -162,7 +162,7 @@ function splitResponse(response: string): TextSegment[] {
   let position = 0;
   // The policy wrote past the end of a generation: everything is its own until a notice.
   let isPastEnd = false;
-  for (let match; (match = openings.exec(response));) {
+  for (let match; (match = openings.exec(response)); ) {
     const { information, message } = match.groups!;
     const closing = information ? '</information>' : message ? 'Let me try again.' : '';
     // Avoids a search through the whole text for each unclosed block.

@@ -14,7 +14,7 @@ const FILE = 'events.out.tfevents.0000000000.parallelsearch';
 function recordsOf(file: string): Buffer[] {
   const bytes = readFileSync(file);
   const records: Buffer[] = [];
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length; ) {
     const length = Number(bytes.readBigUInt64LE(at));
     expect(bytes.readUInt32LE(at + 8)).toBe(maskedCrc(bytes.subarray(at, at + 8)));
     const record = bytes.subarray(at + 12, at + 12 + length);

@@ -16,13 +16,15 @@ const inFolder = folderForEach();
 const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
 
 describe('publishBest', () => {
-  const CURVE = [0.2, 0.5, 0.9, 0.6].map((reward, i): DevPoint => ({
-    step: 25 * (i + 1),
-    reward,
-    outcome: 1 - reward,
-    decomposition: 1 / 3,
-    modelCalls: 2,
-  }));
+  const CURVE = [0.2, 0.5, 0.9, 0.6].map(
+    (reward, i): DevPoint => ({
+      step: 25 * (i + 1),
+      reward,
+      outcome: 1 - reward,
+      decomposition: 1 / 3,
+      modelCalls: 2,
+    }),
+  );
 
   /** The folder of a finished run whose adapters differ. */
   function finishedRun(run: PolicyRun): string {

@@ -39,13 +39,15 @@ describe('judgeParts', () => {
 describe('many claims at once', () => {
   /** The verdicts on claims with these figures, and their corrected p. */
   const judged = (...figures: Part[][]) => {
-    const claims = figures.map((parts, i): PaperClaim => ({
-      id: String(i),
-      claim: '',
-      paper: '',
-      tables: () => '',
-      evidence: { cell: '', rule: '', parts: () => parts },
-    }));
+    const claims = figures.map(
+      (parts, i): PaperClaim => ({
+        id: String(i),
+        claim: '',
+        paper: '',
+        tables: () => '',
+        evidence: { cell: '', rule: '', parts: () => parts },
+      }),
+    );
     const results = new Map([['many', emptyResult('many')]]);
     return judgeClaims([{ name: 'many', claims }], results).map(({ verdict, p }) => [
       verdict,

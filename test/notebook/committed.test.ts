@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import * as prettier from 'prettier';
+import { format, type FormatConfig } from 'oxfmt';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,6 +16,7 @@ import {
 const MAX_LINES = 20;
 const isBuilt = existsSync(fileURLToPath(new URL('../../dist/index.d.ts', import.meta.url)));
 const folder = fileURLToPath(new URL('../../', import.meta.url));
+const FORMAT = JSON.parse(readFileSync(path.join(folder, '.oxfmtrc.json'), 'utf8')) as FormatConfig;
 const files = ['notebooks', 'data/templates', 'data/templates/project'].flatMap((place) =>
   readdirSync(path.join(folder, place))
     .filter((name) => name.endsWith('.ipynb'))
@@ -74,11 +75,8 @@ describe.each(files)('%s', (name) => {
   });
 
   it('has formatted code', async () => {
-    const options = await prettier.resolveConfig(file);
     for (const source of sources)
-      expect(`${source}\n`).toBe(
-        await prettier.format(source, { ...options, parser: 'typescript' }),
-      );
+      expect(`${source}\n`).toBe((await format('cell.ts', source, FORMAT)).code);
   });
 
   it('stores no outputs', () => {

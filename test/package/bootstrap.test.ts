@@ -87,11 +87,11 @@ beforeEach(() => {
   write('package-lock.json', lock('1.0.0'));
   write('node_modules/.package-lock.json', lock('1.0.0'));
   write('npm-cli.js', tool('npm'));
-  write('node_modules/typescript/bin/tsc', tool('tsc', BUILD));
+  write('node_modules/typescript7/bin/tsc', tool('tsc', BUILD));
   write('node_modules/rolldown/bin/cli.mjs', esm(tool('rolldown')));
-  write('node_modules/eslint/bin/eslint.js', tool('eslint'));
+  write('node_modules/oxlint/bin/oxlint', tool('oxlint'));
   write('node_modules/dependency-cruiser/bin/dependency-cruise.mjs', esm(tool('depcruise')));
-  write('node_modules/prettier/bin/prettier.cjs', tool('prettier'));
+  write('node_modules/oxfmt/bin/oxfmt', tool('oxfmt'));
   write('node_modules/vitest/vitest.mjs', esm(tool('vitest', REPORT)));
   write('lib/cli.ts', CLI);
 });
@@ -116,7 +116,7 @@ describe('start', () => {
     expect(existsSync(inProject('dist/cli.js'))).toBe(true);
   });
   it('stops at a failed build and rebuilds next time', async () => {
-    write('node_modules/typescript/bin/tsc', tool('tsc', `${BUILD} process.exit(2);`));
+    write('node_modules/typescript7/bin/tsc', tool('tsc', `${BUILD} process.exit(2);`));
     expect((await bootstrap('start')).code).toBe(2);
     expect((await bootstrap('start')).code).toBe(2);
     expect(takeCalls()).toEqual(['tsc -p tsconfig.build.json', 'tsc -p tsconfig.build.json']);
@@ -175,12 +175,12 @@ describe('install', () => {
 
 describe('test', () => {
   it('runs every check, prints counts and returns the first failed exit code', async () => {
-    write('node_modules/eslint/bin/eslint.js', tool('eslint', 'process.exit(4);'));
+    write('node_modules/oxlint/bin/oxlint', tool('oxlint', 'process.exit(4);'));
     const { code, output, stdout } = await bootstrap('test');
     const names = takeCalls().map((call) => call.split(' ')[0]);
     expect(names.slice(0, 2)).toEqual(['tsc', 'rolldown']);
     // Side by side.
-    expect(names.slice(2, 6).toSorted()).toEqual(['depcruise', 'eslint', 'prettier', 'tsc']);
+    expect(names.slice(2, 6).toSorted()).toEqual(['depcruise', 'oxfmt', 'oxlint', 'tsc']);
     expect(names.slice(6)).toEqual(['vitest', 'full=']);
     expect(code).toBe(4);
     expect(output).toContain('failed: lint, tests\n');
@@ -189,19 +189,19 @@ describe('test', () => {
   });
   it('prints the output of each check in one piece', async () => {
     const print = "console.log('one'); setTimeout(() => console.error('two'), 500);";
-    write('node_modules/eslint/bin/eslint.js', tool('eslint', print));
+    write('node_modules/oxlint/bin/oxlint', tool('oxlint', print));
     const { stdout } = await bootstrap('test');
-    expect(stdout).toMatch(/^\[lint\] eslint \.\none\ntwo\n\[lint\] ok/m);
+    expect(stdout).toMatch(/^\[lint\] oxlint\none\ntwo\n\[lint\] ok/m);
   });
   it('stops all checks on SIGTERM', async () => {
     const waiting = (name: string): string => `process.on('SIGTERM', () => process.exit(7));
       setInterval(() => {}, 1000); require('node:fs').writeFileSync('${name}.started', '');`;
-    write('node_modules/eslint/bin/eslint.js', waiting('eslint'));
-    write('node_modules/prettier/bin/prettier.cjs', waiting('prettier'));
+    write('node_modules/oxlint/bin/oxlint', waiting('oxlint'));
+    write('node_modules/oxfmt/bin/oxfmt', waiting('oxfmt'));
     const child = spawnBootstrap(['test']);
     const finished = finish(child);
     const isStarted = (name: string): boolean => existsSync(inProject(`${name}.started`));
-    await vi.waitUntil(() => ['eslint', 'prettier'].every(isStarted), { timeout: 30_000 });
+    await vi.waitUntil(() => ['oxlint', 'oxfmt'].every(isStarted), { timeout: 30_000 });
     child.kill('SIGTERM');
     expect((await finished).code).toBe(143);
     expect(takeCalls().map((call) => call.split(' ')[0])).not.toContain('vitest');

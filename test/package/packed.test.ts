@@ -153,7 +153,7 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
   it('installs few and small packages without a build', () => {
     const { packages } = JSON.parse(
       readFileSync(inProject('node_modules/.package-lock.json'), 'utf8'),
-    ) as { packages: Record<string, { resolved: string; hasInstallScript?: boolean }> };
+    ) as { packages: Record<string, { resolved?: string; hasInstallScript?: boolean }> };
     const installed = Object.entries(packages);
     const elsewhere = installed.filter(
       ([name, { resolved = '' }]) =>

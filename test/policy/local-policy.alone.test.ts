@@ -92,7 +92,7 @@ describe('LocalPolicy.generate', () => {
   it('runs the shared prefix of a large model once, with each row as if alone', async () => {
     const large = new LocalPolicy('large', weights, config, TOKENIZER);
     vi.mocked(isLarge).mockReturnValue(true);
-    onTestFinished(() => void vi.mocked(isLarge).mockRestore());
+    onTestFinished(() => vi.mocked(isLarge).mockRestore());
     const prompt = range(4, 40);
     const rows = [
       [...prompt, 77, 8, 3],

@@ -65,13 +65,9 @@ const frame = createFrame(
 );
 const curves = MODELS.flatMap((model) =>
   [1, 2].flatMap((seed) =>
-    [0, 1, 2].map((step): CurvePoint => ({
-      method: 'search-r1',
-      model,
-      seed,
-      step,
-      reward: seed + step,
-    })),
+    [0, 1, 2].map(
+      (step): CurvePoint => ({ method: 'search-r1', model, seed, step, reward: seed + step }),
+    ),
   ),
 );
 const spec = { title: 'A title', color: 'method' };

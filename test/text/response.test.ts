@@ -116,7 +116,7 @@ function splitByPattern(response: string): TextSegment[] {
     /^(?:(?!<\/(?:search|answer)>).)*<search>(?:(?!<\/?(?:think|search|information|answer)>).)*<\/search>$/s;
   const segments: TextSegment[] = [];
   let position = 0;
-  for (let match; (match = pattern.exec(response));) {
+  for (let match; (match = pattern.exec(response)); ) {
     const { index, 0: text, 1: information } = match;
     const run = response.slice(position, index);
     pattern.lastIndex = index + 1;

@@ -33,18 +33,16 @@ const simulating = tinyTraining({
 /** Lets policies of a name write what a function of their context, as text, says. */
 function letWrite(name: string, write: (context: string, row: number) => string): void {
   const generate = Reflect.get(LocalPolicy.prototype, 'generate');
-  vi.spyOn(LocalPolicy.prototype, 'generate').mockImplementation(async function (
-    this: LocalPolicy,
-    contexts,
-    options,
-  ) {
-    if (this.name !== name) return generate.call(this, contexts, options);
-    return contexts.map((ids, row) => {
-      const text = write(TOKENIZER.decode([...ids]), row);
-      const tokenIds = TOKENIZER.encode(text);
-      return { tokenIds, text, logProbs: tokenIds.map(() => -1), finish: 'stop' as const };
-    });
-  });
+  vi.spyOn(LocalPolicy.prototype, 'generate').mockImplementation(
+    async function (this: LocalPolicy, contexts, options) {
+      if (this.name !== name) return generate.call(this, contexts, options);
+      return contexts.map((ids, row) => {
+        const text = write(TOKENIZER.decode([...ids]), row);
+        const tokenIds = TOKENIZER.encode(text);
+        return { tokenIds, text, logProbs: tokenIds.map(() => -1), finish: 'stop' as const };
+      });
+    },
+  );
 }
 
 describe('the policy that plays the search engine', () => {

@@ -154,10 +154,8 @@ export function drawQuestions(
     );
     return own
       .shuffle(drafts)
-      .map((draft, i): Question => ({
-        id: `${benchmark}-${name}-${i + 1}`,
-        ...draft,
-        split: name,
-      }));
+      .map(
+        (draft, i): Question => ({ id: `${benchmark}-${name}-${i + 1}`, ...draft, split: name }),
+      );
   });
 }

@@ -241,11 +241,13 @@ const multiHopMeasure = (measure: Measure): Measure => ({
   subsets: SUBSETS,
   among: (question) => isMultiHop(question) && (measure.among?.(question) ?? true),
 });
-const MEASURES = METRICS.map((metric): Measure => ({
-  ...mainMeasure(metric),
-  // A question's evidence is only known with a dependency graph.
-  ...(metric === 'evidence_seen' && { among: ({ hops }: QuestionKey) => hops !== undefined }),
-}));
+const MEASURES = METRICS.map(
+  (metric): Measure => ({
+    ...mainMeasure(metric),
+    // A question's evidence is only known with a dependency graph.
+    ...(metric === 'evidence_seen' && { among: ({ hops }: QuestionKey) => hops !== undefined }),
+  }),
+);
 const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1'],
   ['parallelsearch', 'untrained:parallel'],
@@ -363,15 +365,17 @@ const ABOUT = {
 async function readRealModel(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RecordedAnswers>(realModel, folder);
   const answers = done.flatMap(({ record: { value } }) =>
-    value.measurements.map((measurement): RealAnswer => ({
-      ...runFields(value.run),
-      ...measurement,
-      // JSON keeps an unknown value as null.
-      coverage: measurement.coverage ?? NaN,
-      evidenceSeen: measurement.evidenceSeen ?? NaN,
-      criticalPathRatio: measurement.criticalPathRatio ?? NaN,
-      topK: value.run.topK,
-    })),
+    value.measurements.map(
+      (measurement): RealAnswer => ({
+        ...runFields(value.run),
+        ...measurement,
+        // JSON keeps an unknown value as null.
+        coverage: measurement.coverage ?? NaN,
+        evidenceSeen: measurement.evidenceSeen ?? NaN,
+        criticalPathRatio: measurement.criticalPathRatio ?? NaN,
+        topK: value.run.topK,
+      }),
+    ),
   );
   const [timing] = await readRecords(realModelTiming, folder);
   const timed = timing?.done as Done<unknown, RecordedTimes> | null | undefined;

@@ -136,10 +136,9 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
     runsTable(
       { id: 'costs', label: 'Cost', caption: 'What an answer took, on average.' },
       answered,
-      Object.keys(answered[0]?.costs ?? {}).map((title): Field => [
-        title,
-        ({ costs }) => costs?.[title],
-      ]),
+      Object.keys(answered[0]?.costs ?? {}).map(
+        (title): Field => [title, ({ costs }) => costs?.[title]],
+      ),
     ),
     figuresTable(
       'training',

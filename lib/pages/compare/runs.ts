@@ -135,8 +135,9 @@ export function finalFigure(
   const values = last.flatMap(({ metrics }) => metrics[metric] ?? []);
   if (values.length === 0) return null;
   const random = createRandom(`final figures/${name}/${metric}`);
-  const samples = Float64Array.from(range(RESAMPLES), () =>
-    mean(values, () => random.choice(values))!,
+  const samples = Float64Array.from(
+    range(RESAMPLES),
+    () => mean(values, () => random.choice(values))!,
   );
   return { ...percentileInterval({ value: mean(values)!, samples }), numSteps: values.length };
 }

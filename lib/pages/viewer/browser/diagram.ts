@@ -50,13 +50,15 @@ export function questionDiagram({ goldenAnswers, metadata, turns }: ViewerTrajec
   const queries = turns.flatMap((turn) => turn.queries);
   const asked = new Set(queries.flatMap((query) => nodesAsked(graph, query)));
   const columns = graphColumns(graph).map((column) =>
-    column.map((node): Box => ({
-      id: node.id,
-      kind: asked.has(node) ? 'asked' : 'missed',
-      title: `${node.id}: ${node.entity}`,
-      detail: `${node.attribute}${asked.has(node) ? `: ${node.answers[0]}` : ' (never asked)'}`,
-      from: node.dependsOn,
-    })),
+    column.map(
+      (node): Box => ({
+        id: node.id,
+        kind: asked.has(node) ? 'asked' : 'missed',
+        title: `${node.id}: ${node.entity}`,
+        detail: `${node.attribute}${asked.has(node) ? `: ${node.answers[0]}` : ' (never asked)'}`,
+        from: node.dependsOn,
+      }),
+    ),
   );
   const needed = new Set(graph.flatMap(({ dependsOn }) => dependsOn));
   const last = columns.flat().filter(({ id }) => !needed.has(id));
