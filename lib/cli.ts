@@ -6,6 +6,18 @@ async function main(): Promise<void> {
   await program.parseAsync();
 }
 
+/**
+ * A reader of the output that leaves, as in `2>&1 | head`, or a full disk for messages
+ * does not end the work; results that cannot be written are an error.
+ */
+process.stderr.on('error', () => undefined);
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') return;
+  process.stderr.write(`Could not write to standard output: ${message}.\n`);
+  // After the command, which sets its own.
+  process.once('exit', () => (process.exitCode ||= 1));
+});
+
 main().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   if (process.env.DEBUG) console.error(error);

@@ -14,6 +14,7 @@ import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/format-list.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { log } from './cli-utils.js';
+import { inputFiles, requireOtherFiles } from './outputs.js';
 
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
 const PROGRESS_INTERVAL_MS = 10_000;
@@ -103,12 +104,14 @@ function* printRows(rows: Iterable<object>, ending: '.json' | '.jsonl'): Generat
 async function writeAll(
   questions: readonly Question[],
   passages: PassageCollector,
-  { out, to, method, promptForm }: ConvertSettings,
+  { out, to, method, promptForm, inputs }: ConvertSettings & { inputs: readonly string[] },
 ): Promise<string[]> {
   const files: string[] = [];
   const addFile = (name: string): string => {
-    files.push(path.join(out, name));
-    return files.at(-1)!;
+    const file = path.join(out, name);
+    requireOtherFiles([file], inputs);
+    files.push(file);
+    return file;
   };
   if (to === 'flashrag') {
     function* corpus(): Generator<string> {
@@ -146,7 +149,8 @@ export async function runConvert(
   if (read.length === 0)
     throw new Error(`Expected questions with answers in ${formatList(sources)}, but found none.`);
   const questions = withUniqueIds(read);
-  const files = await writeAll(questions, passages, settings);
+  const inputs = sources.flatMap(inputFiles);
+  const files = await writeAll(questions, passages, { ...settings, inputs });
   const types = group(questions, (question) => questionType(question) ?? 'of unknown type');
   const numGraphs = questions.filter(({ metadata }) => metadata.graph?.length).length;
   log(

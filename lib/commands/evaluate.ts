@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
@@ -6,9 +6,10 @@ import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js'
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import type { Measurement } from '../evaluation/result.js';
-import { writeFileSafely } from '../io/files.js';
+import { writeFileSafely, writeTextsSafely } from '../io/files.js';
+import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';
-import { openJournal } from '../io/records.js';
+import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
 import { settingFiles } from '../policy/model-files.js';
 import { printTrajectory, tokenUsage } from '../rollout/trajectory.js';
@@ -83,7 +84,8 @@ const weightFiles = (folder: string): string[] =>
     .map((name) => join(folder, name));
 
 /**
- * Hash of everything that answers depend on; a journal with another hash is not resumed.
+ * Hash of everything that answers depend on, not of a server's address: the same model
+ * may be served elsewhere. A journal with another hash is not resumed.
  */
 async function evaluationHash(
   { run, rollout, search, folders }: Setup,
@@ -96,7 +98,8 @@ async function evaluationHash(
     ...(passages ? [passages] : []),
   ]);
   const hasTrajectories = Boolean(trajectories);
-  return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy });
+  const served = policy?.replace(/https?:.*/, '');
+  return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy: served });
 }
 
 /**
@@ -132,19 +135,42 @@ function methodSettings(settings: EvaluateSettings, method: string): EvaluateSet
   return { ...settings, method, out: own(out), trajectories: own(trajectories) };
 }
 
+/** Where unfinished answers are kept: beside the results if these go to a file. */
+function journalFile(out: string | undefined, hash: string): string {
+  const isFile = out && (statSync(out, { throwIfNoEntry: false })?.isFile() ?? true);
+  return `${isFile ? out : join('runs', `evaluate-${hash}`)}.partial`;
+}
+
 async function evaluate(
   questions: readonly Question[],
   settings: EvaluateSettings,
   signal: AbortSignal,
 ): Promise<Evaluation> {
-  const { batchSize, out, trajectories: trajectoryFile, price, methods } = settings;
   const setup = await setUp(settings);
-  const { policy, run, rollout, retriever } = setup;
   const hash = await evaluationHash(setup, settings);
-  const journal = await openJournal<Answer>(
-    `${out ?? join('runs', `evaluate-${hash}`)}.partial`,
-    hash,
-  );
+  const file = journalFile(settings.out, hash);
+  return withFileLock(file, async (lost) => {
+    const journal = await openJournal<Answer>(file, hash, { dropsOthers: false });
+    const task = { setup, journal, signal: AbortSignal.any([signal, lost]) };
+    const evaluation = await answerAll(questions, settings, task);
+    await journal.close();
+    return evaluation;
+  });
+}
+
+interface EvaluationTask {
+  setup: Setup;
+  journal: Journal<Answer>;
+  signal: AbortSignal;
+}
+
+/** Answers the questions that are not in the journal yet, and writes all results. */
+async function answerAll(
+  questions: readonly Question[],
+  settings: EvaluateSettings,
+  { setup: { policy, run, rollout, retriever }, journal, signal }: EvaluationTask,
+): Promise<Evaluation> {
+  const { batchSize, out, trajectories: trajectoryFile, price, methods } = settings;
   const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
   const open = questions.filter(({ id }) => !answers.has(id));
   const numDone = questions.length - open.length;
@@ -175,16 +201,17 @@ async function evaluate(
   policy.dispose?.();
   const done = questions.map(({ id }) => answers.get(id)!);
   const results = done.map(({ result }) => result);
-  if (out)
-    await writeFileSafely(out, results.map((result) => `${JSON.stringify(result)}\n`).join(''));
-  if (trajectoryFile) {
-    const lines = done.map(({ trajectory, result: { benchmark } }) => {
-      const line = { ...run, benchmark, ...trajectory! };
-      return printTrajectory(line);
-    });
-    await writeFileSafely(trajectoryFile, lines.join(''));
+  function* resultLines(): Generator<string> {
+    for (const result of results) yield `${JSON.stringify(result)}\n`;
   }
-  await journal.close();
+  function* trajectoryLines(): Generator<string> {
+    for (const { trajectory, result } of done) {
+      const line = { ...run, benchmark: result.benchmark, ...trajectory! };
+      yield printTrajectory(line);
+    }
+  }
+  if (out) await writeTextsSafely(out, resultLines());
+  if (trajectoryFile) await writeTextsSafely(trajectoryFile, trajectoryLines());
   const usage = settings.policy ? usageLine(done, price) : '';
   const time =
     open.length > 0

@@ -18,6 +18,7 @@ import { parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
 import { PROMPT_FORMS } from '../text/prompts.js';
 import { log, parseCount } from './cli-utils.js';
+import { requireOtherFiles } from './outputs.js';
 import { policyFolders } from './setup.js';
 
 /** Drawn cases in the test of the rewards. */
@@ -110,6 +111,7 @@ type ExportHfSettings = Parameters<typeof policyFolders>[0] & { dtype: 'float32'
 /** Writes the merged model, and its adapter separately. */
 export async function runExportHf(folder: string, settings: ExportHfSettings): Promise<void> {
   const weights = await policyFolders(settings);
+  requireOtherFiles([folder], weights);
   await useBackend('auto');
   const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
   await exportModel(folder, weights, { storage, force: settings.force });

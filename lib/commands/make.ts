@@ -17,6 +17,7 @@ import { shortPath } from '../io/paths.js';
 import { formatList } from '../text/format-list.js';
 import { countWords } from '../text/words.js';
 import { log, parseCount } from './cli-utils.js';
+import { requireOtherFiles } from './outputs.js';
 
 export interface MakeSettings extends Columns {
   words: number;
@@ -61,7 +62,12 @@ export async function runMake(
   const existing = dataSetFiles(out).passages;
   if (existing !== undefined && !force)
     throw new Error(`Expected no passages in ${shortPath(existing)}. Replace them with --force.`);
-  const files = findDocuments(sources);
+  const corpus = path.join(out, 'corpus.jsonl');
+  // An earlier result in a folder of documents is none of them.
+  const files = findDocuments(sources).filter(
+    (file) => path.resolve(file) !== path.resolve(corpus) || sources.includes(file),
+  );
+  requireOtherFiles([corpus], files);
   if (files.length === 0)
     throw new Error(
       `Expected files that end in ${formatList(DOCUMENT_ENDINGS)} in ${formatList(sources)}, but found none.`,
@@ -87,7 +93,6 @@ export async function runMake(
   if (complaints.length > 0) log(`${unreadable}, left out:\n${complaints.join('\n')}`);
   const { passages, numDuplicates } = makePassages(readable, words);
   if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
-  const corpus = path.join(out, 'corpus.jsonl');
   function* lines(): Generator<string> {
     for (const passage of passages) yield formatPassages([passage]);
   }

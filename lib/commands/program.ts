@@ -48,7 +48,8 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
 export async function createProgram(wanted?: string): Promise<Command> {
   const program = new Command('parallelsearch')
     .description('Train language models to search in parallel with RL (arXiv 2508.09303).')
-    .version(version);
+    .version(version)
+    .hook('preAction', async (_, command) => (await import('./outputs.js')).checkOutputs(command));
   const isName =
     wanted !== undefined &&
     Object.values(GROUPS).some((commands) => Object.hasOwn(commands, wanted));

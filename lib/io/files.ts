@@ -1,8 +1,30 @@
 /** Atomic file writes, and JSON files read with errors that name the file. */
 import { isUtf8 } from 'node:buffer';
-import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import {
+  constants,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  fstatSync,
+  type Stats,
+} from 'node:fs';
+import {
+  access,
+  chmod,
+  chown,
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gunzipSync } from 'node:zlib';
@@ -15,36 +37,85 @@ let numWritten = 0;
 export const partialPath = (path: string): string =>
   `${path}.${process.pid}-${numWritten++}.partial`;
 
-/** Writes a file atomically. Of concurrent writes the last one stays. */
+type Texts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
+
+/**
+ * Writes a file atomically; of concurrent writes the last one stays. The file keeps its
+ * mode and owner, and a link to it stays a link. Devices, pipes and this process's own
+ * output are written to, not replaced.
+ */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
-  replaceFile(path, (aside) => writeFile(aside, content, { flush: true }));
-
-/** Writes a sequence of texts, such as lines, as one atomic file. */
-export const writeTextsSafely = (
-  path: string,
-  texts: Iterable<string> | AsyncIterable<string>,
-): Promise<void> =>
-  replaceFile(path, (aside) =>
-    pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })),
-  );
-
-/** Copies a file atomically. */
-export const copySafely = (from: string, to: string): Promise<void> =>
-  replaceFile(to, async (aside) => {
-    await copyFile(from, aside, constants.COPYFILE_FICLONE);
-    await flush(aside);
+  replaceFile(path, {
+    write: (aside) => writeFile(aside, content, { flush: true }),
+    texts: () => [content],
   });
 
-async function replaceFile(path: string, write: (aside: string) => Promise<void>): Promise<void> {
+/** Writes a sequence of texts, such as lines, as {@link writeFileSafely} does. */
+export const writeTextsSafely = (path: string, texts: Texts): Promise<void> =>
+  replaceFile(path, {
+    write: (aside) => pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })),
+    texts: () => texts,
+  });
+
+/** Copies a file as {@link writeFileSafely} does. */
+export const copySafely = (from: string, to: string): Promise<void> =>
+  replaceFile(to, {
+    write: async (aside) => {
+      await copyFile(from, aside, constants.COPYFILE_FICLONE);
+      await flush(aside);
+      await chmod(aside, 0o644);
+    },
+    texts: () => createReadStream(from),
+  });
+
+/** A file's content: written to a new file, or as texts to what is no file. */
+interface Content {
+  write: (aside: string) => Promise<void>;
+  texts: () => Texts;
+}
+
+async function replaceFile(path: string, { write, texts }: Content): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const aside = partialPath(path);
+  const old = await stat(path).catch(() => undefined);
+  if (old?.isDirectory())
+    throw new Error(`Expected a file to write to, but ${shortPath(path)} is a folder.`);
+  const ownOutput = old && findOwnOutput(old);
+  // Opening standard output by name would write at its start, or fail.
+  if (ownOutput) return pipeline(Readable.from(texts()), ownOutput, { end: false });
+  if (old && !old.isFile()) return pipeline(Readable.from(texts()), createWriteStream(path));
+  if (old) await access(path, constants.W_OK);
+  const target = await followLink(path);
+  const aside = partialPath(target);
   try {
     await write(aside);
-    await rename(aside, path);
+    if (old) {
+      await chown(aside, old.uid, old.gid).catch(() => undefined); // Needs rights.
+      await chmod(aside, old.mode);
+    }
+    await rename(aside, target);
   } finally {
     await rm(aside, { force: true });
   }
-  await flush(dirname(path));
+  await flush(dirname(target));
+}
+
+/** Whether two names are of one file. */
+export const isSameFile = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino;
+
+/** Standard output or error, if that is what a path leads to. */
+const findOwnOutput = (file: Stats): NodeJS.WriteStream | undefined =>
+  [process.stdout, process.stderr].find((_, i) => {
+    try {
+      return isSameFile(fstatSync(i + 1), file);
+    } catch {
+      return false; // Closed.
+    }
+  });
+
+/** The file that a link leads to, which need not exist. */
+async function followLink(path: string): Promise<string> {
+  const link = await readlink(path).catch(() => undefined);
+  return link === undefined ? path : realpath(path).catch(() => resolve(dirname(path), link));
 }
 
 /** The name of a folder while it is being replaced. */

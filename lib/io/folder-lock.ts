@@ -1,8 +1,8 @@
-/** One process at a time in a folder. */
+/** One process at a time in a folder, or at a file. */
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lock } from 'proper-lockfile';
 import { z } from 'zod';
@@ -12,6 +12,8 @@ import { shortPath } from './paths.js';
 const holderSchema = z.object({
   pid: z.int().min(1),
   host: z.string(),
+  /** Where process ids are unique; see {@link namespaceHere}. */
+  namespace: z.string().optional(),
   /** See {@link startTime}. */
   started: z.string().optional(),
 });
@@ -36,11 +38,23 @@ async function startTime(pid: number): Promise<string | undefined> {
   return state === 'Z' ? 'ended' : fields[18];
 }
 
-/** Undefined for a process on another machine. */
+/**
+ * This start of this machine and, in a container, its space of process ids; undefined
+ * where there is no Linux.
+ */
+async function namespaceHere(): Promise<string | undefined> {
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => undefined);
+  const pids = await readlink('/proc/self/ns/pid').catch(() => '');
+  return boot && `${boot.trim()} ${pids}`;
+}
+
+/** Undefined for a process that cannot be seen: on another machine, or in a container. */
 async function isAlive(holder: Holder | undefined): Promise<boolean | undefined> {
   if (!holder) return false; // Killed before it wrote its name.
-  const { pid, host, started } = holder;
-  if (host !== hostname()) return undefined;
+  const { pid, host, namespace, started } = holder;
+  const isElsewhere =
+    namespace === undefined ? host !== hostname() : namespace !== (await namespaceHere());
+  if (isElsewhere) return undefined;
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -50,15 +64,28 @@ async function isAlive(holder: Holder | undefined): Promise<boolean | undefined>
   return !current || current === started;
 }
 
-/**
- * Takes the lock, also from a process that has ended. Returns a function that releases
- * it.
- */
-async function takeLock(
-  folder: string,
-  lockfilePath: string,
-  log: (line: string) => void,
-): Promise<() => Promise<void>> {
+/** A lock from the future, by a clock that was wrong, would never become stale. */
+async function bringToPresent(lockfilePath: string): Promise<void> {
+  const { mtimeMs = 0 } = await stat(lockfilePath).catch(() => ({ mtimeMs: undefined }));
+  if (mtimeMs > Date.now()) await utimes(lockfilePath, new Date(), new Date());
+}
+
+/** Holds a lock until `release`. */
+interface Held {
+  release: () => Promise<void>;
+  /** Aborts if the lock was removed or taken over. */
+  lost: AbortSignal;
+}
+
+/** @param shown what is locked, for messages */
+interface Place {
+  lockfilePath: string;
+  shown: string;
+  log: (line: string) => void;
+}
+
+/** Takes the lock, also from a process that has ended. */
+async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
   for (let retry = 0; ; retry++) {
     // Read again in each try: another process may have taken the lock.
     const json = await readJson(`${lockfilePath}.json`).catch(() => null);
@@ -67,25 +94,33 @@ async function takeLock(
     const alive = await isAlive(holder);
     const name = holder ? `process ${holder.pid} on ${holder.host}` : 'another process';
     const refuse = (cause?: unknown): never => {
-      const hint =
-        alive && !holder?.started ? ` If that is another program, remove ${lockfilePath}.` : '';
+      const doubt =
+        alive === undefined ? 'has ended' : holder?.started ? undefined : 'is another program';
+      const hint = doubt ? ` If that ${doubt}, remove ${lockfilePath}.` : '';
       throw new Error(
-        `Expected no other process in ${shortPath(folder)}, but it is locked by ${name}. Wait, stop it, or use another folder.${hint}`,
+        `Expected no other process to use ${shown}, but it is locked by ${name}. Wait, stop it, or choose another output.${hint}`,
         { cause },
       );
     };
     if (wasLocked && alive) refuse();
+    if (alive === false) await bringToPresent(lockfilePath);
+    const lost = new AbortController();
     try {
-      const release = await lock(folder, {
+      // By its own path: one folder may have several locks.
+      const release = await lock(lockfilePath, {
         lockfilePath,
+        realpath: false,
         stale: alive === false ? ENDED_STALE_MS : STALE_MS,
         update: ENDED_STALE_MS / 2,
-        onCompromised: ({ message }) => {
-          throw new Error(`Lost the lock ${lockfilePath}: ${message}.`);
-        },
+        onCompromised: () =>
+          lost.abort(
+            new Error(
+              `Lost the lock ${shortPath(lockfilePath)}: it was removed, or taken over by another process.`,
+            ),
+          ),
       });
-      if (wasLocked) log(`Took over the stale lock of ${name} in ${folder}.`);
-      return release;
+      if (wasLocked) log(`Took over the stale lock of ${name} on ${shown}.`);
+      return { release, lost: lost.signal };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ELOCKED') throw error;
       if (alive !== false || retry >= MAX_RETRIES) refuse(error);
@@ -94,28 +129,60 @@ async function takeLock(
   }
 }
 
+/** Work under a lock; its signal aborts if the lock is lost. */
+type LockedWork<T> = (lost: AbortSignal) => Promise<T>;
+
+async function withLock<T>(place: Place, work: LockedWork<T>): Promise<T> {
+  const { lockfilePath } = place;
+  const holderFile = `${lockfilePath}.json`;
+  const { release, lost } = await takeLock(place);
+  try {
+    const { pid } = process;
+    const holder: Holder = {
+      pid,
+      host: hostname(),
+      namespace: await namespaceHere(),
+      started: await startTime(pid),
+    };
+    await writeFile(holderFile, JSON.stringify(holder));
+    return await work(lost);
+  } catch (cause) {
+    // Whatever failed then, failed because of that.
+    if (!existsSync(dirname(lockfilePath)))
+      throw new Error(`Expected ${place.shown} to stay, but it was removed. Run again.`, { cause });
+    throw cause;
+  } finally {
+    if (!lost.aborted) {
+      await rm(holderFile, { force: true }).catch(() => undefined); // Must not keep the lock.
+      await release().catch(() => undefined);
+    }
+  }
+}
+
 /**
  * Runs `work` while no other process works in the folder. Creates the folder, removes
  * partial files that a kill left, and takes over the lock of a process that has ended.
- * @throws Error naming the process that holds the lock
+ * @throws Error naming the process that holds the lock, or a folder that was removed
  */
 export async function withFolderLock<T>(
   folder: string,
-  work: () => Promise<T>,
+  work: LockedWork<T>,
   log: (line: string) => void = console.error,
 ): Promise<T> {
   await mkdir(folder, { recursive: true });
-  const lockfilePath = join(folder, 'run.lock');
-  const holderFile = `${lockfilePath}.json`;
-  const release = await takeLock(folder, lockfilePath, log);
-  try {
-    const { pid } = process;
-    const holder: Holder = { pid, host: hostname(), started: await startTime(pid) };
-    await writeFile(holderFile, JSON.stringify(holder));
+  const place = { lockfilePath: join(folder, 'run.lock'), shown: shortPath(folder), log };
+  return withLock(place, async (lost) => {
     await removePartial(folder);
-    return await work();
-  } finally {
-    await rm(holderFile, { force: true }).catch(() => undefined); // Must not keep the lock.
-    await release();
-  }
+    return work(lost);
+  });
+}
+
+/** The same for a file, which need not exist, such as a journal. */
+export async function withFileLock<T>(
+  file: string,
+  work: LockedWork<T>,
+  log: (line: string) => void = console.error,
+): Promise<T> {
+  await mkdir(dirname(file), { recursive: true });
+  return withLock({ lockfilePath: `${file}.lock`, shown: shortPath(file), log }, work);
 }

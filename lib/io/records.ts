@@ -2,9 +2,9 @@
  * Records of results: a value under a key, with its provenance and a hash of everything
  * that it depends on. A record is valid only as long as the hash is the same.
  */
-import { existsSync, readdirSync } from 'node:fs';
-import { appendFile, mkdir, readFile, rm, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createReadStream, existsSync, readdirSync } from 'node:fs';
+import { appendFile, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   brotliCompressSync,
   brotliDecompressSync,
@@ -13,7 +13,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import { z } from 'zod';
-import { writeFileSafely } from './files.js';
+import { readLines, writeFileSafely, writeTextsSafely } from './files.js';
 import { shortPath } from './paths.js';
 import type { Provenance } from './provenance.js';
 
@@ -123,7 +123,7 @@ function findArchives(folder: string, key: string): string[] {
 /** Records as JSON by key. A line of an archive is key, tab, record. */
 type Lines = Map<string, string>;
 
-async function readLines(file: string): Promise<Lines> {
+async function readArchiveLines(file: string): Promise<Lines> {
   const bytes = await readFile(file);
   let text: string;
   try {
@@ -149,7 +149,7 @@ async function readArchive(file: string): Promise<Lines> {
   const changed = (await stat(file)).mtimeMs;
   const cached = archiveCache.get(file);
   if (cached?.changed === changed) return cached.lines;
-  const lines = readLines(file);
+  const lines = readArchiveLines(file);
   archiveCache.set(file, { changed, lines });
   return lines;
 }
@@ -212,16 +212,33 @@ export interface Journal<T> {
   close(): Promise<void>;
 }
 
-/** Keeps the lines with this hash; drops others, and incomplete ones after a kill. */
-export async function openJournal<T>(file: string, hash: string): Promise<Journal<T>> {
+/**
+ * Keeps the lines with this hash, and drops incomplete ones after a kill.
+ * @param options.dropsOthers whether lines with another hash are dropped; default true
+ * @throws Error for lines with another hash unless they are dropped
+ */
+export async function openJournal<T>(
+  file: string,
+  hash: string,
+  { dropsOthers = true } = {},
+): Promise<Journal<T>> {
+  const items: T[] = [];
+  let numOthers = 0;
+  // Line by line: it may exceed the longest string.
+  for await (const { text } of existsSync(file) ? readLines(createReadStream(file)) : []) {
+    const { data } = entrySchema.safeParse(text);
+    if (data?.hash === hash) items.push(data.item as T);
+    else if (data) numOthers++;
+  }
+  if (numOthers > 0 && !dropsOthers)
+    throw new Error(
+      `Expected ${shortPath(file)} to hold results of settings ${hash}, but it holds ${numOthers} of others. Choose another output, repeat the earlier settings to finish those, or remove that file.`,
+    );
   const line = (item: T): string => `${JSON.stringify({ hash, item })}\n`;
-  const complete = existsSync(file) ? (await readFile(file, 'utf8')).split('\n').slice(0, -1) : [];
-  const items = complete.flatMap((text) => {
-    const { success, data } = entrySchema.safeParse(text);
-    return success && data.hash === hash ? [data.item as T] : [];
-  });
-  await mkdir(dirname(file), { recursive: true });
-  await writeFileSafely(file, items.map(line).join(''));
+  function* lines(): Generator<string> {
+    for (const item of items) yield line(item);
+  }
+  await writeTextsSafely(file, lines());
   return {
     items,
     append: (item) => appendFile(file, line(item)),

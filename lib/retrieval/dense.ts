@@ -133,7 +133,7 @@ export async function embedCorpus(
   }));
   const isMissing = ({ file }: { file: string }): boolean => !existsSync(file);
   if (shards.some(isMissing))
-    await withFolderLock(folder, async () => {
+    await withFolderLock(folder, async (lost) => {
       if (!existsSync(manifestFile))
         await writeFileSafely(manifestFile, `${JSON.stringify({ ...manifest, shardSize })}\n`);
       // Again: another process may have encoded some.
@@ -145,6 +145,7 @@ export async function embedCorpus(
       let done = 0;
       try {
         for (const { file, part } of missing) {
+          lost.throwIfAborted();
           const texts = part.map(({ contents }) => contents);
           const vectors = await encoder.encode(texts, { kind: 'passage' });
           const values = new Float32Array(vectors.length * dimensions);

@@ -93,18 +93,22 @@ export async function runTraining(run: TrainingRun): Promise<void> {
         `Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`,
       );
     const base = run.modelFolder === undefined ? undefined : await identifyModel(run.modelFolder);
-    await withFolderLock(run.folder, () => trainInFolder({ ...run, base }, trainer));
+    await withFolderLock(run.folder, (lost) => trainInFolder({ ...run, base, lost }, trainer));
   } finally {
     trainer.dispose();
   }
 }
 
-/** A run whose model is identified, if it lies in a folder. */
-type IdentifiedRun = TrainingRun & { base?: BaseModel };
+interface IdentifiedRun extends TrainingRun {
+  /** The model, if it lies in a folder. */
+  base?: BaseModel;
+  /** Aborts when the folder is another process's. */
+  lost: AbortSignal;
+}
 
 /** All remaining steps. */
 async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void> {
-  const { config, folder, keepSteps = [], signal } = run;
+  const { config, folder, keepSteps = [], signal, lost: lockLost } = run;
   const hash = hashRun(run);
   const checkpointFolder = join(folder, 'checkpoint');
   const records = RECORDS.map((name) => join(folder, name));
@@ -151,6 +155,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
   await dropLaterLines();
   let numSkipped = 0;
   while (loop.step < numSteps) {
+    lockLost.throwIfAborted();
     if (signal?.aborted) {
       await save();
       signal.throwIfAborted();

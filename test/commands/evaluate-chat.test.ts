@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runAsk } from '../../lib/commands/ask.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import { withFileLock } from '../../lib/io/folder-lock.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import type { TextMessage } from '../../lib/text/messages.js';
@@ -116,6 +117,24 @@ describe('evaluate --policy chat:', () => {
     const ids = linesOf<QuestionResult>(out).map(({ questionId }) => questionId);
     expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
     expect(existsSync(`${out}.partial`)).toBe(false);
+  });
+
+  it('keeps answers from other settings and other processes, and resumes at another address', async () => {
+    working = 50;
+    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    const saved = await readFile(`${out}.partial`, 'utf8');
+    working = Infinity;
+    server.requests.splice(0);
+    await expect(runEvaluate({ ...settings(), topK: 1 })).rejects.toThrow(/holds \d+ of others/);
+    await withFileLock(`${out}.partial`, () =>
+      expect(runEvaluate(settings())).rejects.toThrow('locked by process'),
+    );
+    expect(await readFile(`${out}.partial`, 'utf8')).toBe(saved);
+    const moved = await startChatStandIn(reply);
+    await runEvaluate({ ...settings(), policy: `chat:${moved.api}` }).finally(() => moved.close());
+    expect(server.requests.filter(({ messages }) => messages.length > 1)).toEqual([]);
+    expect(told()).toContain(`Resuming: ${saved.trimEnd().split('\n').length} answers`);
+    expect(linesOf(out)).toHaveLength(NUM_QUESTIONS);
   });
 
   it('compares both prompts', async () => {

@@ -1,16 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
+  rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { withFolderLock } from '../../lib/io/folder-lock.js';
+import { withFileLock, withFolderLock } from '../../lib/io/folder-lock.js';
 import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
@@ -18,7 +21,10 @@ const inFolder = folderForEach();
 /**
  * Leaves a lock last updated `age` seconds ago; without a holder as after an early kill.
  */
-function leaveLock(age: number, holder?: { pid: number; host?: string; started?: string }): void {
+function leaveLock(
+  age: number,
+  holder?: { pid: number; host?: string; namespace?: string; started?: string },
+): void {
   mkdirSync(inFolder('run.lock'));
   if (holder)
     writeFileSync(inFolder('run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
@@ -77,11 +83,55 @@ describe('withFolderLock', () => {
 
   it('keeps the lock of a process on another machine until it is stale', async () => {
     leaveLock(60, { pid: endedPid(), host: 'elsewhere' });
-    await expect(work()).rejects.toThrow(/on elsewhere.*another folder\.$/);
+    await expect(work()).rejects.toThrow(/on elsewhere.*If that has ended, remove/);
     const time = Date.now() / 1000 - 16 * 60;
     utimesSync(inFolder('run.lock'), time, time);
     await work();
     expect(lines[0]).toContain('on elsewhere');
+  });
+
+  it('keeps the lock of a container on this machine, whose processes it does not see', async () => {
+    leaveLock(60, { pid: endedPid(), namespace: 'other-boot pid:[1]' });
+    await expect(work()).rejects.toThrow(/If that has ended, remove/);
+  });
+
+  it('takes over the lock of an ended process with a time in the future', async () => {
+    leaveLock(-3600, { pid: endedPid() });
+    await work();
+    expect(lines).toHaveLength(1);
+  }, 20_000);
+
+  it('tells the work when the lock is removed, and leaves it to the next process', async () => {
+    const lost = withFolderLock(inFolder(), async (signal) => {
+      rmdirSync(inFolder('run.lock'));
+      await once(signal, 'abort');
+      mkdirSync(inFolder('run.lock'));
+      signal.throwIfAborted();
+    });
+    await expect(lost).rejects.toThrow(/Lost the lock .*run\.lock/);
+    expect(existsSync(inFolder('run.lock'))).toBe(true);
+  });
+
+  it('says that the folder was removed', async () => {
+    const removed = withFolderLock(inFolder('gone'), async () => {
+      rmSync(inFolder('gone'), { recursive: true });
+      writeFileSync(inFolder('gone', 'a'), '');
+    });
+    await expect(removed).rejects.toThrow(/gone to stay, but it was removed/);
+  });
+
+  it('locks several files of a folder, each by itself', async () => {
+    const lock = <T>(name: string, then: () => Promise<T>) => withFileLock(inFolder(name), then);
+    await lock('a', async () => {
+      expect(await lock('b', async () => readdirSync(inFolder()).sort())).toEqual([
+        'a.lock',
+        'a.lock.json',
+        'b.lock',
+        'b.lock.json',
+      ]);
+      await expect(lock('a', async () => 'both')).rejects.toThrow('locked by process');
+    });
+    expect(readdirSync(inFolder())).toEqual([]);
   });
 
   it('takes over a lock without a name', async () => {
@@ -102,7 +152,7 @@ describe('withFolderLock', () => {
         };
         expect(started).toMatch(/^\d+$/);
         utimesSync(inFolder('run.lock'), 0, 0);
-        await expect(work()).rejects.toThrow(/locked by.*another folder\.$/);
+        await expect(work()).rejects.toThrow(/locked by.*another output\.$/);
       });
     },
   );

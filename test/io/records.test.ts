@@ -1,4 +1,5 @@
-import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { constants } from 'node:buffer';
+import { appendFile, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
@@ -111,9 +112,29 @@ describe('openJournal', () => {
     expect(second.items).toEqual([1, 2]);
     await second.append(3);
     expect((await readFile(file, 'utf8')).split('\n')).toHaveLength(4);
+    await expect(openJournal(file, 'h2', { dropsOthers: false })).rejects.toThrow(
+      /settings h2.* holds 3 of others/,
+    );
     const other = await openJournal<number>(file, 'h2');
     expect(other.items).toEqual([]);
     await other.close();
     await expect(readFile(file)).rejects.toThrow('ENOENT');
   });
+
+  it.skipIf(process.env.PARALLELSEARCH_TEST_FULL !== '1')(
+    'reads what exceeds the longest string (needs test:full)',
+    async () => {
+      const file = join(root, 'long.jsonl');
+      const item = 'x'.repeat(1_000_000);
+      const length = Math.ceil(constants.MAX_STRING_LENGTH / item.length);
+      const handle = await open(file, 'w');
+      for (let i = 0; i < length; i++)
+        await handle.write(`${JSON.stringify({ hash: 'h', item })}\n`);
+      await handle.close();
+      const journal = await openJournal<string>(file, 'h');
+      expect(journal.items).toHaveLength(length);
+      expect((await stat(file)).size).toBeGreaterThan(constants.MAX_STRING_LENGTH);
+    },
+    600_000,
+  );
 });

@@ -109,6 +109,7 @@ vi.mock('node:fs', async (original) => {
         if (fate === 'torn') real.writeFileSync(path, half(chunk));
         done(disk.errorOf(fate));
       },
+      final: (done) => done(disk.errorOf(fate)),
     });
   };
   return { ...real, createWriteStream };

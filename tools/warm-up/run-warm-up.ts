@@ -75,7 +75,8 @@ export const runWarmUp = (
   model: Model,
   run: WarmUpRun,
   options: WarmUpRunOptions,
-): Promise<Weights> => withFolderLock(run.folder, () => warmUpInFolder(model, run, options));
+): Promise<Weights> =>
+  withFolderLock(run.folder, (lost) => warmUpInFolder(model, run, { ...options, lost }));
 
 interface WarmUpRunOptions {
   signal?: AbortSignal;
@@ -85,7 +86,7 @@ interface WarmUpRunOptions {
 async function warmUpInFolder(
   model: Model,
   run: WarmUpRun,
-  options: WarmUpRunOptions,
+  options: WarmUpRunOptions & { lost: AbortSignal },
 ): Promise<Weights> {
   const checkpointFolder = join(run.folder, 'checkpoint');
   const optimizer = new AdamW({ weightDecay: 0.01 });
@@ -108,6 +109,7 @@ async function warmUpInFolder(
     optimizer,
     sample: (step) => draw(step, stageAt(stages, step).stage.options),
     onStep: async (report, newest) => {
+      options.lost.throwIfAborted();
       await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
       options.onStep?.(report);
       const nextStep = report.step + 1;

@@ -1,0 +1,83 @@
+/** No command overwrites what it reads, or one of its outputs with another. */
+import { existsSync, fstatSync, readdirSync, statSync, type Stats } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { dataSetFiles } from '../data/flashrag.js';
+import { isSameFile } from '../io/files.js';
+import { shortPath } from '../io/paths.js';
+import { settingFiles } from '../policy/model-files.js';
+
+/** Options whose value is written. */
+const OUTPUTS = ['out', 'page', 'trajectories'];
+/** Placeholders of options whose value may be read. */
+const INPUT = /<(file|folder|path|name)/;
+/** Commands that by default write into what they read. */
+const IN_PLACE = ['run', 'tensorboard'];
+
+function statIfThere(path: string): Stats | undefined {
+  try {
+    return path === '-' ? fstatSync(0) : statSync(path);
+  } catch {
+    return undefined; // No path, such as a question.
+  }
+}
+
+/** The files that are read where a path is given: itself, or those of a folder. */
+export function inputFiles(path: string): string[] {
+  if (!statIfThere(path)?.isDirectory()) return [path];
+  const { passages, questions } = dataSetFiles(path);
+  const weights = readdirSync(path).filter((name) => name.endsWith('.safetensors'));
+  const records = ['metrics.jsonl', 'trajectories.jsonl'];
+  return [
+    ...(passages ? [passages] : []),
+    ...questions,
+    ...settingFiles(path),
+    ...[...weights, ...records].map((name) => join(path, name)),
+  ].filter((file) => existsSync(file));
+}
+
+/**
+ * @throws Error for an output that is an input, under whatever name, or another output
+ */
+export function requireOtherFiles(outputs: readonly string[], inputs: readonly string[]): void {
+  const read = inputs.map((path) => ({ path, stats: statIfThere(path) }));
+  for (const [i, output] of outputs.entries()) {
+    const stats = statIfThere(output);
+    const isOutput = (path: string, other: Stats | undefined): boolean =>
+      stats && other ? isSameFile(stats, other) : resolve(path) === resolve(output);
+    // Several outputs may go to one device.
+    const isRegular = !stats || stats.isFile() || stats.isDirectory();
+    const input = read.find(({ path, stats: other }) => isOutput(path, other));
+    if (isRegular && input)
+      throw new Error(
+        `Expected an output that is not an input, but ${shortPath(output)} is read${input.path === output ? '' : ` as ${input.path === '-' ? 'standard input' : shortPath(input.path)}`}. Choose another output.`,
+      );
+    if (isRegular && outputs.slice(0, i).some((path) => isOutput(path, statIfThere(path))))
+      throw new Error(
+        `Expected different outputs, but ${shortPath(output)} is named twice. Choose another.`,
+      );
+  }
+}
+
+/** Checks the options and arguments of a command before it runs, unless it works in place. */
+export function checkOutputs(command: Command): void {
+  if (IN_PLACE.includes(command.name())) return;
+  const outputs: string[] = [];
+  const inputs: unknown[] = [...command.args];
+  for (const option of command.options) {
+    const name = option.attributeName();
+    const value: unknown = command.getOptionValue(name);
+    if (!OUTPUTS.includes(name)) inputs.push(...(INPUT.test(option.flags) ? [value].flat() : []));
+    else if (typeof value === 'string' && isWritten(command, name)) outputs.push(value);
+  }
+  const files = outputs.filter((path) => !statIfThere(path)?.isDirectory());
+  // Runs may be given as NAME=PATH.
+  const paths = inputs
+    .filter((path) => typeof path === 'string')
+    .flatMap((text) => [text, text.replace(/^[^=]+=/, '')]);
+  requireOtherFiles(files, paths.flatMap(inputFiles));
+}
+
+/** The default page is only written if the command compares. */
+const isWritten = (command: Command, name: string): boolean =>
+  name !== 'page' || command.getOptionValueSource(name) === 'cli';

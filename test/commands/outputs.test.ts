@@ -1,0 +1,137 @@
+/** Outputs that are inputs, and outputs that are no ordinary files. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
+import { folderForEach } from '../folder.js';
+import { code, notebookOf } from '../notebook/notebooks.js';
+import { isBuilt, runCommand } from './command-line.js';
+import { linesOf, writeOwnData } from './tiny-world.js';
+
+const inFolder = folderForEach();
+const LINE = {
+  id: 'q',
+  question: 'Who?',
+  golden_answers: ['c'],
+  type: 'comparison',
+  response: '<think>t</think><search>a</search>\n<answer>c</answer>',
+};
+beforeEach(() => {
+  for (const name of ['corpus', 'docs']) mkdirSync(inFolder(name));
+  writeOwnData(inFolder('data'));
+  writeFileSync(inFolder('t.jsonl'), `${JSON.stringify(LINE)}\n`);
+  writeFileSync(inFolder('n.ipynb'), JSON.stringify(notebookOf(code('1'))));
+  writeFileSync(inFolder('docs', 'notes.md'), '# A\nAda.\n');
+  writeFileSync(inFolder('config.json'), '{}');
+  linkSync(inFolder('t.jsonl'), inFolder('hard.jsonl'));
+  symlinkSync('t.jsonl', inFolder('link.jsonl'));
+  copyFileSync(inFolder('data', 'test.jsonl'), inFolder('corpus', 'questions.jsonl'));
+  writeFileSync(inFolder('corpus', 'corpus.jsonl'), '{"id": "1", "contents": "A\\nb"}\n');
+});
+
+/** The contents of all files, to see that none changes. */
+const contents = (): string =>
+  execFileSync('sh', ['-c', 'find . -type f | sort | xargs sha256sum'], {
+    cwd: inFolder(),
+    encoding: 'utf8',
+  });
+
+const remote = ['--policy', 'chat:http://127.0.0.1:9/v1', '--model', 'm'];
+it.each(
+  [
+    'view t.jsonl --out t.jsonl',
+    'view t.jsonl --out link.jsonl',
+    'view mine=t.jsonl --out hard.jsonl',
+    'view t.jsonl --questions data/test.jsonl --out ./data/test.jsonl',
+    'compare a=t.jsonl b=hard.jsonl -o t.jsonl',
+    'notebook render n.ipynb -o n.ipynb',
+    'data check data --out data/train.jsonl',
+    'data convert corpus --out corpus',
+    'data make corpus corpus/corpus.jsonl --force',
+    ['evaluate', '--data', 'data', ...remote, '--out', 'data/test.jsonl'],
+    ['evaluate', '--data', 'data', ...remote, '--out', 'new', '--trajectories', './new'],
+    ['evaluate', '--data', 'data', ...remote, '--config', 'config.json', '--out', 'config.json'],
+  ].map((args) => [[args].flat().join(' ')]),
+)('refuses an output that is an input or another output: %s', async (args) => {
+  const before = contents();
+  const { code, stderr } = await runCommand(args.split(' '), inFolder());
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/Expected .*output/);
+  expect(contents()).toBe(before);
+});
+
+it('makes passages again out of a folder that has earlier ones', async () => {
+  for (let round = 0; round < 2; round++) {
+    const made = await runCommand(['data', 'make', 'docs', 'docs', '--force'], inFolder());
+    expect(made.code, made.stderr).toBe(0);
+  }
+  const texts = linesOf<{ contents: string }>(inFolder('docs', 'corpus.jsonl'));
+  expect(texts.filter(({ contents }) => contents.includes('Ada.'))).toHaveLength(1);
+});
+
+describe.skipIf(!isBuilt || process.platform === 'win32')('an output that is no file', () => {
+  const run = (shell: string) =>
+    spawnSync('bash', ['-c', shell], {
+      cwd: inFolder(),
+      encoding: 'utf8',
+      env: { ...process.env, CLI: packagePath('dist', 'cli.js') },
+    });
+  const view = 'node $CLI view t.jsonl --out';
+
+  it('is written to, and a file keeps its mode and its links', () => {
+    run('mkfifo pipe; echo old > page.html; ln -s page.html linked.html; ln -s none.html new.html');
+    chmodSync(inFolder('page.html'), 0o640);
+    for (const name of ['linked.html', 'new.html'])
+      expect(run(`${view} ${name}`).status, name).toBe(0);
+    const page = readFileSync(inFolder('page.html'), 'utf8');
+    expect(page).toMatch(/^<!doctype html>[^]*<\/html>\s*$/i);
+    expect(readFileSync(inFolder('none.html'), 'utf8')).toBe(page);
+    expect(statSync(inFolder('page.html')).mode & 0o777).toBe(0o640);
+    for (const name of ['linked.html', 'new.html'])
+      expect(lstatSync(inFolder(name)).isSymbolicLink()).toBe(true);
+
+    expect(run(`${view} pipe & cat pipe; wait`).stdout).toBe(page);
+    expect(lstatSync(inFolder('pipe')).isFIFO()).toBe(true);
+    expect(run(`${view} /dev/stdout | cat`).stdout).toBe(page);
+    // A redirected file already has a line.
+    run(`(echo first; ${view} /dev/stdout) > redirected`);
+    expect(readFileSync(inFolder('redirected'), 'utf8')).toBe(`first\n${page}`);
+    const devices = ['/dev/null', '/dev/stdout'].map((path) => lstatSync(path).mode);
+    expect(run(`${view} /dev/null`).status).toBe(0);
+    expect(['/dev/null', '/dev/stdout'].map((path) => lstatSync(path).mode)).toEqual(devices);
+  });
+
+  it('is refused where it cannot be written: a full device, a folder, a protected file', () => {
+    for (const path of ['/dev/full', 'data']) {
+      const { status, stderr } = run(`${view} ${path}`);
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/ENOSPC|is a folder/)]);
+    }
+    if (process.getuid!() === 0) return; // Root may write everywhere.
+    writeFileSync(inFolder('kept.html'), 'kept');
+    chmodSync(inFolder('kept.html'), 0o444);
+    expect(run(`${view} kept.html`).stderr).toContain('EACCES');
+    expect(readFileSync(inFolder('kept.html'), 'utf8')).toBe('kept');
+  });
+
+  it('does not end a command when its reader leaves, and fails when results are lost', () => {
+    const { status, stderr } = run('node $CLI methods > /dev/full');
+    expect([status, stderr]).toEqual([1, expect.stringContaining('ENOSPC')]);
+    expect(run(`${view} page.html 2>/dev/full`).status).toBe(0);
+    expect(existsSync(inFolder('page.html'))).toBe(true);
+    expect(run('set -o pipefail; node $CLI methods --json | head -1').status).toBe(0);
+    // Standard error was closed from the start.
+    expect(run(`${view} closed.html 2>&-`).status).toBe(0);
+    expect(run('node $CLI view - --out t.jsonl < t.jsonl').status).toBe(1);
+  });
+});
