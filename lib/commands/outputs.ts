@@ -59,7 +59,7 @@ export function requireOtherFiles(outputs: readonly string[], inputs: readonly s
   }
 }
 
-/** Checks the options and arguments of a command before it runs, unless it works in place. */
+/** Checks options and arguments before a command runs, unless it works in place. */
 export function checkOutputs(command: Command): void {
   if (IN_PLACE.includes(command.name())) return;
   const outputs: string[] = [];
