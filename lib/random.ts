@@ -29,7 +29,9 @@ function hash32(text: string, basis: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** Makes a generator from a seed (any number or text), or goes on from a kept `state`. */
+/**
+ * Makes a generator from a seed (any number or text), or resumes from a saved `state`.
+ */
 export function createRandom(seed: number | string, state?: readonly number[]): Random {
   const name = String(seed);
   let [a, b, c, d] =

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 
-/** A plain list of things that have names, to which one's own can be added. */
+/** An extensible list of named items. */
 export interface Registry<T> {
   names: () => string[];
   all: () => T[];
   has: (name: string) => boolean;
   /** @throws RangeError that lists the known names */
   get: (name: string) => T;
-  /** Adds one's own. @throws RangeError when the name is taken */
+  /** Adds an item. @throws RangeError when the name is taken */
   add: (item: T) => void;
-  /** Says that a name is unknown, and which are known. */
-  complaint: (name: string) => string;
+  /** The error for an unknown name: lists the known ones. */
+  unknownNameMessage: (name: string) => string;
 }
 
 interface RegistryOptions<T> {
-  /** What stands behind the list of known names in a complaint. */
+  /** Suffix after the known names in the error. */
   orElse?: string;
   /** Called with every item, those of the beginning included. */
   onAdd?: (item: T) => void;
@@ -36,7 +36,7 @@ export function createRegistry<T extends { readonly name: string }>(
     onAdd?.(item);
   };
   items.forEach(add);
-  const complaint = (name: string): string =>
+  const unknownNameMessage = (name: string): string =>
     `Expected a ${kind} of ${[...byName.keys()].join(', ')}${orElse}, but got ${name}.`;
   return {
     names: () => [...byName.keys()],
@@ -44,11 +44,11 @@ export function createRegistry<T extends { readonly name: string }>(
     has: (name) => byName.has(name),
     get: (name) => {
       const item = byName.get(name);
-      if (!item) throw new RangeError(complaint(name));
+      if (!item) throw new RangeError(unknownNameMessage(name));
       return item;
     },
     add,
-    complaint,
+    unknownNameMessage,
   };
 }
 
@@ -63,5 +63,5 @@ export const nameSchema = <T>(
   z
     .string()
     .refine((name) => registry.has(name) || isOther(name), {
-      error: ({ input }) => registry.complaint(String(input)),
+      error: ({ input }) => registry.unknownNameMessage(String(input)),
     });

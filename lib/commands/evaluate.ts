@@ -243,7 +243,7 @@ function parsePrice(text: string): TokenUsage {
 function parseMethods(text: string): string[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !METHODS.has(name));
-  if (unknown !== undefined) throw new InvalidArgumentError(METHODS.complaint(unknown));
+  if (unknown !== undefined) throw new InvalidArgumentError(METHODS.unknownNameMessage(unknown));
   if (new Set(names).size === names.length && names.length > 1) return names;
   throw new InvalidArgumentError(`Expected two or more different methods, but got ${text}.`);
 }

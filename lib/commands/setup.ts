@@ -201,7 +201,7 @@ export async function requireKnownData(
   if (force || data === undefined) return;
   if (!(await isSmallWorldModel(model)) || (await isSmallWorld(data))) return;
   throw new Error(
-    `Expected a model that can read ${shortPath(data)}, but ${basename(model)} only knows the words of the small world: use ${instead} (--force tries it all the same).`,
+    `Expected a model that can read ${shortPath(data)}, but ${basename(model)} only knows the words of the small world: use ${instead} (--force tries it anyway).`,
   );
 }
 

@@ -78,7 +78,7 @@ const measurementSchema = z.looseObject({
 export const parseMeasurement = (value: unknown): Measurement =>
   measurementSchema.parse(value) as unknown as Measurement;
 
-/** Tells questions apart: FlashRAG numbers every benchmark test_0, test_1 and so on. */
+/** Unique key: FlashRAG ids (test_0, ...) repeat across benchmarks. */
 export const questionKey = ({
   questionId,
   benchmark = 'unknown',

@@ -60,7 +60,7 @@ export async function requireBase(adapter: string, model: string): Promise<void>
   if (differing === undefined) return;
   throw new Error(
     `Expected the model that ${shortPath(adapter)} was trained from, ${expected.name} (${differing} ${expected[differing]}), but ` +
-      `${shortPath(model)} has other ${differing} (${actual[differing]}). ${await remedy(adapter, model, expected)} --force uses it all the same.`,
+      `${shortPath(model)} has different ${differing} (${actual[differing]}). ${await remedy(adapter, model, expected)} --force uses it anyway.`,
   );
 }
 

@@ -42,7 +42,7 @@ export interface ChatPolicy {
   readonly name: string;
   /** Whether it calls the tool `search`, or writes the paper's tags. */
   readonly promptForm: 'tools' | 'chat';
-  /** One line for people: where the policy is, and its limitations. */
+  /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
   readonly overlaps: true;
   /** @throws ContextFullError if the conversation is too long for the model */

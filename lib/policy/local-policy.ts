@@ -49,8 +49,8 @@ interface CachedRows {
 type StopTest = (generated: readonly number[]) => boolean;
 
 /**
- * Most padded tokens of contexts in one pass. More are no faster and need more memory for
- * attention; a GPU has to pay for starting each pass.
+ * Maximum padded tokens per pass. Larger passes are no faster and need more attention
+ * memory; on WebGPU, launch overhead makes them worthwhile.
  */
 const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
 

@@ -121,7 +121,9 @@ export function mergePeftArrays(
     .flatMap(({ name }) => [peftName(name, 'A'), peftName(name, 'B')]);
   const unexpected = [...arrays.keys()].find((name) => !names.includes(name));
   if (unexpected !== undefined)
-    throw new Error(`Expected an adapter of this model's products, but it holds ${unexpected}.`);
+    throw new Error(
+      `Expected only LoRA weights of this model's linear layers, but found ${unexpected}.`,
+    );
   const tensor = (name: string, shape: [number, number]): tf.Tensor2D => {
     const array = arrays.get(name);
     if (array?.shape.join() !== shape.join())

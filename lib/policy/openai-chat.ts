@@ -66,7 +66,7 @@ const errorSchema = z.object({
   }),
 });
 
-/** What a server says of a request that it refuses. */
+/** The server's error for a rejected request, or null. */
 function refusal(error: unknown): { message: string; param?: string; code?: string } | null {
   if (!(error instanceof HttpError) || ![400, 404, 422, 500, 501].includes(error.status!))
     return null;
@@ -78,7 +78,7 @@ function refusal(error: unknown): { message: string; param?: string; code?: stri
   }
 }
 
-/** Parameters that some servers or models refuse; answers are then their own defaults. */
+/** Parameters that some servers reject; the server's defaults then apply. */
 const OPTIONAL_PARAMS = [
   'temperature',
   'top_p',
@@ -213,7 +213,7 @@ export async function openChatPolicy(
   const { hasTools, dropped } = abilities;
   const form = hasTools ? 'with tool calls' : 'with tags in messages';
   const refused = [...dropped].filter((name) => name !== 'tool_choice');
-  const ignored = refused.length > 0 ? `; it refuses ${refused.join(', ')}` : '';
+  const ignored = refused.length > 0 ? `; ${refused.join(', ')} not supported` : '';
   return {
     name: model,
     promptForm: hasTools ? 'tools' : 'chat',

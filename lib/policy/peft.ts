@@ -57,7 +57,7 @@ export function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
     const chosen = modules.filter((name) => lora.targetModules?.includes(name) ?? true);
     if (chosen.length < modules.length)
       throw new Error(
-        `Expected target modules with all of ${modules.join(', ')} or none, but got ${chosen.join(', ')}: they are one product here.`,
+        `Expected target modules with all of ${modules.join(', ')} or none, but got ${chosen.join(', ')}: they are fused into one matrix here.`,
       );
   }
   return slots;

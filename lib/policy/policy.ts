@@ -44,7 +44,7 @@ export interface Policy {
   readonly tokenizer: Tokenizer;
   /** The longest context plus continuation (tokens). */
   readonly maxLength: number;
-  /** One line for people: where the policy is, and its limitations. */
+  /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
   /** Whether calls may overlap, as with a server that batches by itself. */
   readonly overlaps?: boolean;

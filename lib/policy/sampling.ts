@@ -22,10 +22,7 @@ function argmax(values: ArrayLike<number>): number {
   return best;
 }
 
-/**
- * Weights that are summed first, so that only one block of a large vocabulary is
- * searched.
- */
+/** Block size: sums blocks first, then scans only the block that is hit. */
 const BLOCK = 256;
 
 /** Draws an index in proportion to its weight, never one of weight 0. */

@@ -230,8 +230,8 @@ const CONFIG_FILE = 'config_sentence_transformers.json';
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
 
 /**
- * The prefix of texts of each kind, by the folder. Folders of E5 models do not say; as in
- * FlashRAG, the name tells.
+ * Query and passage prefixes from the folder's config. E5 folders have none, so they are
+ * inferred from the name, as in FlashRAG.
  */
 async function readPrompts(folder: string, config: unknown): Promise<Record<TextKind, string>> {
   const { prompts, default_prompt_name: name } = promptsSchema.parse(

@@ -12,8 +12,8 @@ const pad = (text: string): string => ` ${normalizeAnswer(text)} `;
 const VERDICTS = new Set(['yes', 'no', 'noanswer', '']);
 
 /**
- * Whether a passage can state the answer: not if it is yes or no, or nothing is left of
- * it after normalisation.
+ * Whether an answer can appear verbatim in a passage: not yes/no, nor one that normalises
+ * to nothing.
  */
 export const hasStatableAnswer = ({ goldenAnswers }: Answered): boolean =>
   goldenAnswers.some((answer) => !VERDICTS.has(normalizeAnswer(answer)));
@@ -52,7 +52,7 @@ export function findStatedAnswers(
   return answers.map((alternatives) => alternatives.some((answer) => stated.has(answer)));
 }
 
-/** Questions searched at a time; servers accept so many queries. */
+/** Queries per request; servers limit them. */
 const BATCH_SIZE = 64;
 
 /**

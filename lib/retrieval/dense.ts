@@ -60,7 +60,7 @@ export async function encodePassages(
   return vectors;
 }
 
-/** What vectors were made of. */
+/** Provenance of stored vectors. */
 export const sourceSchema = z.strictObject({
   /** Hash of the passages in their order. */
   corpus: z.string(),

@@ -132,7 +132,7 @@ function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
       requireInteger('topK', topK);
       requireDimensions(vector, dimensions);
       const count = Math.min(topK, size);
-      // For every search: a loaded graph resets to 10.
+      // Set before every search: loading resets ef to 10.
       graph.setEf(Math.max(efSearch, count));
       const { neighbors, distances } = graph.searchKnn(Array.from(normalise(vector)), count);
       return neighbors

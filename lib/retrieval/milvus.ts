@@ -122,7 +122,7 @@ async function readManifest(client: MilvusClient, collection: string, encoder: E
   const { name, dimensions } = encoder;
   if (manifest.encoder === name && manifest.dimensions === dimensions) return manifest;
   throw new Error(
-    `Expected collection ${collection} to be built with the encoder ${name} (${dimensions} dimensions), but it was built with ${manifest.encoder} (${manifest.dimensions}). Name that one by --encoder, or build another collection.`,
+    `Expected collection ${collection} to be built with the encoder ${name} (${dimensions} dimensions), but it was built with ${manifest.encoder} (${manifest.dimensions}). Pass that encoder with --encoder, or build another collection.`,
   );
 }
 

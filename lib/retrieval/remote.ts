@@ -52,8 +52,8 @@ export interface RemoteRetrieverOptions {
 /**
  * A retriever on a server that speaks Search-R1's protocol; each call of `retrieve` is
  * one request. A document without id gets its title as id, a missing score is 1 / rank.
- * Rejects if the server is late, answers with a status other than 200 or not by the
- * protocol, or returns the wrong number of results or results that are not sorted.
+ * Rejects on timeout, on any status but 200, and on responses that break the protocol: a
+ * wrong number of results, or unsorted ones.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
   const {

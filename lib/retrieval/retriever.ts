@@ -18,8 +18,8 @@ export interface RetrieveOptions {
 export interface Retriever {
   readonly name: string;
   /**
-   * The score of a passage about all words of a query and nothing else, counting words
-   * that no passage has; absent if unknown.
+   * Reference score: a passage consisting of exactly the query's words, unknown ones
+   * included. Absent if the retriever cannot compute it.
    */
   fullScore?(query: string): number;
   /** Passages for each query; result i belongs to query i, best passage first. */

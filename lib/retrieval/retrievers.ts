@@ -63,7 +63,7 @@ export async function openEncoder(folder: string): Promise<Encoder | FileEncoder
 
 interface Vectors {
   read: () => Promise<Float32Array[]>;
-  /** Where vectors and an index of them are kept on disk, if they are. */
+  /** Folder and source of the vectors, if cached on disk. */
   kept?: { folder: string; source: VectorSource };
 }
 

@@ -76,9 +76,9 @@ export interface TurnReward {
 /** A named function; training maximises the weighted sum of several. */
 export interface Reward {
   /**
-   * Names the component in records and the metric `rewards/NAME`. It stands for `score`
-   * in the run's hash: change it whenever you change `score`, so that no checkpoint of
-   * the old reward is resumed.
+   * Names the component in records and the metric `rewards/NAME`. The run hash contains
+   * the name in place of `score`: rename the reward whenever you change `score`, or a run
+   * resumes a checkpoint trained on the old one.
    */
   readonly name: string;
   /** Weight in the total, default 1; with 0 it is recorded but not trained on. */

@@ -26,7 +26,7 @@ export interface TranscriptScore {
   decomposed: boolean;
   rewards: RewardComponents;
   /**
-   * Why the transcript does not tell who wrote what, else null; information in doubt then
+   * Why it is unclear which text the policy wrote, else null; unclear information then
    * counts as the policy's.
    */
   ambiguous: string | null;

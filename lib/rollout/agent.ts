@@ -1,4 +1,7 @@
-/** A search agent for one's own program: a question in, events and an answer out. */
+/**
+ * A search agent to embed in your own program: question in, events and answer out. The
+ * command line calls `answerQuestion` directly.
+ */
 import pLimit from 'p-limit';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -16,7 +19,7 @@ export interface ShownPassage {
 }
 
 export type AgentEvent =
-  /** What the policy writes, as it comes; policies that do not stream give none. */
+  /** Streamed policy text; none if the policy does not stream. */
   | { type: 'text'; text: string }
   | { type: 'thought'; text: string }
   /** The sub-queries of a turn, which are searched at the same time. */
@@ -31,11 +34,9 @@ export interface SearchAgentOptions {
   retriever: Retriever;
   /** Whether a turn may have several sub-queries; default true. */
   isParallel?: boolean;
-  /** Changes of the rollout's settings, such as `topK` and `maxSearchTurns`. */
+  /** Overrides of rollout settings, such as `topK` and `maxSearchTurns`. */
   rollout?: Partial<RolloutConfig>;
-  /**
-   * Most questions answered at a time; others wait. Default 8, or 1 for a local model.
-   */
+  /** Maximum questions in flight; the rest wait. Default 8, or 1 for a local model. */
   maxConcurrency?: number;
 }
 

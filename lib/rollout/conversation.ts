@@ -12,7 +12,7 @@ import {
 import type { TextSegment } from '../text/response.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
-/** Text, or parts of which those with text count. */
+/** Plain text, or content parts, of which only text is kept. */
 const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
   .transform((content) =>
@@ -49,7 +49,7 @@ export const messagesSchema = z.array(messageSchema).min(1);
 type RecordedMessage = z.infer<typeof messageSchema>;
 type AssistantReply = Extract<RecordedMessage, { role: 'assistant' }>;
 
-/** A call; a tool with another name that searches counts as `search`. */
+/** A tool call. Any tool whose name contains `search` or `retriev` counts as `search`. */
 function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): ToolCall {
   const name = /search|retriev/i.test(called.name) ? 'search' : called.name;
   const json =
@@ -141,7 +141,7 @@ function orderResults(
     const index = ids.indexOf(message.tool_call_id);
     if (index >= 0) return index;
     throw new Error(
-      `messages.${start + i}.tool_call_id: expected the id of a call in the assistant's message before, but got ${JSON.stringify(message.tool_call_id)}`,
+      `messages.${start + i}.tool_call_id: expected the id of a call in the preceding assistant message, but got ${JSON.stringify(message.tool_call_id)}`,
     );
   });
   return results

@@ -165,7 +165,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       const text = printInformation(results);
       const calls = lastCalls(row);
       if (calls.length === 0) return say('information', text, [{ role: 'user', content: text }]);
-      // Queries of a turn are unique names here: each call gets the results of its own.
+      // Results are looked up by query text, so each call gets those of its own queries.
       const shown = new Map(queries.map((query, i) => [query, results[i]]));
       const messages = calls.map((call): Message => {
         const asked = readToolCall(call);
@@ -193,7 +193,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
   };
 }
 
-const NOT_RUN = 'Not searched: this turn has reached its number of queries.';
+const NOT_RUN = "Not searched: this turn's query limit is reached.";
 const INVALID_CALL =
   'Invalid call. Call `search` with its arguments as a JSON object, as in its description.';
 const ACT = 'Call the tool `search`, or give the final answer between <answer> and </answer>.';

@@ -12,7 +12,10 @@ const count = z.int().min(1);
 export const rolloutSchema = z.strictObject({
   prompt: nameSchema(PROMPTS),
   promptForm: z.enum(PROMPT_FORMS).default('short'),
-  /** B of Algorithm 1. The authors' code has 4; 6 allow five entities one by one. */
+  /**
+   * B of Algorithm 1. The authors' code uses 4; 6 is enough for five entities one at a
+   * time.
+   */
   maxSearchTurns: z.int().min(0).default(6),
   /** Passages per query, as in the paper. */
   topK: count.default(3),
@@ -40,8 +43,8 @@ export const rolloutSchema = z.strictObject({
 });
 
 /**
- * Limits for language models, which write sentences and have room for passages of 100
- * words; the schema's own are those of the small world.
+ * Limits for language models, which write full sentences and fit 100-word passages; the
+ * schema's defaults are for the small world.
  */
 export const LANGUAGE_MODEL_LIMITS = { maxNewTokens: 1000, maxInformationTokens: 4000 };
 

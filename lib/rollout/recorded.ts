@@ -12,7 +12,7 @@ import type { Segment, Trajectory } from './trajectory.js';
 
 const idSchema = z.union([z.string(), z.number()]).transform(String);
 
-/** A field only for display: a value of another form counts as absent. */
+/** Display-only field: a malformed value is treated as absent. */
 const optional = <T extends z.ZodType>(schema: T) =>
   schema
     .nullish()
@@ -112,7 +112,7 @@ export const conversationSchema = z
     };
   });
 
-/** The layout of a line by the field that only it has. */
+/** Layouts by the field unique to each. */
 const LAYOUTS = {
   segments: trajectorySchema,
   response: transcriptSchema,

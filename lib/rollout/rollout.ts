@@ -78,13 +78,13 @@ export function parseQueries(
 }
 
 /**
- * A best score below this share of the full score means that a passage shares only common
- * words with the query. Nearly all queries about things unknown to a corpus are below it,
- * and about 1 % of the queries that it was made for.
+ * Below this fraction of the full score, the best passage shares only common words with
+ * the query. Catches nearly all queries about things missing from the corpus, and about
+ * 1 % of valid ones.
  */
-const MIN_SCORE_SHARE = 0.1;
+const MIN_SCORE_FRACTION = 0.1;
 
-/** What the policy sees of a failed search; the server's error is only recorded. */
+/** Shown to the policy when a search fails; the server's own error is only recorded. */
 const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
 /** The record of an outcome whose `depth` best passages were shown. */
@@ -95,7 +95,7 @@ function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): S
     .slice(0, depth)
     .map(({ passage: { id, title }, score }) => ({ id, title, score }));
   const numLeftOut = outcome.passages.length - passages.length;
-  const isUnlike = passages.length > 0 && passages[0].score < MIN_SCORE_SHARE * fullScore;
+  const isUnlike = passages.length > 0 && passages[0].score < MIN_SCORE_FRACTION * fullScore;
   return {
     status: 'ok',
     passages,

@@ -43,9 +43,9 @@ export type SearchResult =
     }
   | {
       status: 'failed';
-      /** What the policy was told. */
+      /** Message shown to the policy. */
       reason: string;
-      /** The retriever's error, for people; at most 200 characters. */
+      /** The retriever's error, for logs; at most 200 characters. */
       detail?: string;
     };
 
@@ -73,7 +73,7 @@ export interface Trajectory {
    */
   finish: string | null;
 
-  /** Undefined when neither the graph nor the benchmark's type tells it. */
+  /** Undefined when neither the graph nor the benchmark's type determines it. */
   questionType?: QuestionType;
   /**
    * Fraction of the independent sub-questions that were asked; absent without a graph.
@@ -92,7 +92,7 @@ export interface Trajectory {
   /** Training step. */
   step?: number;
   metadata?: QuestionMetadata;
-  /** Why a recording without segments does not tell who wrote what. */
+  /** Why it is unclear which text of a recording without segments the policy wrote. */
   ambiguous?: string;
 }
 
@@ -109,7 +109,7 @@ export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
 }
 
-/** Of all calls; counted from token ids where no server counted. */
+/** Usage over all calls; counts token ids where the server reported none. */
 export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsage {
   const total = { read: 0, written: 0 };
   let context = 0;

@@ -178,8 +178,8 @@ export async function useBackend(requested: BackendName | 'auto' = 'auto'): Prom
   );
 }
 
-/** One line for people: the backend, and faster ones that did not load. */
+/** One-line description for the log: the backend, and faster ones that did not load. */
 export function describeBackend({ name, skipped }: BackendReport): string {
   if (skipped.length === 0) return `backend: ${name}`;
-  return `backend: ${name}; parallelsearch doctor says why not ${skipped.map((other) => other.name).join(', ')}`;
+  return `backend: ${name}; unavailable: ${skipped.map((other) => other.name).join(', ')} (see \`parallelsearch doctor\`)`;
 }

@@ -1,6 +1,6 @@
 /**
- * Graphs in CUDA's sense: the operations of a computation are recorded once and repeated
- * with new numbers, without TensorFlow.js's overhead for each operation.
+ * Captured graphs, as in CUDA Graphs: record a computation once, replay it on new inputs
+ * without TensorFlow.js's overhead per operation.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native.js';

@@ -1,8 +1,8 @@
 /**
  * The native backend: kernels of this project, and graphs, which record the calls of
- * libtensorflow and repeat them on new handles (TensorFlow.js takes 30 to 60 microseconds
- * for what takes libtensorflow ten). Relies on internals of tfjs-node 4.22, which
- * package.json pins.
+ * libtensorflow and replay them on new handles (TensorFlow.js spends 30 to 60 µs on calls
+ * that take libtensorflow ten). Relies on internals of tfjs-node 4.22, which package.json
+ * pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
@@ -53,7 +53,7 @@ const MAX_SAFE_INNER = 84;
 
 /**
  * Multiplies two matrices by TensorFlow's `MatMul` where that is safe. tfjs-node uses
- * `BatchMatMulV2` for all products, which oneDNN prepares anew at every call: 0.2 ms,
+ * `BatchMatMulV2` for all products, which oneDNN re-initialises at every call: 0.2 ms,
  * more than a product of few rows.
  */
 function replaceMatMul(): void {

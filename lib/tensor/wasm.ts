@@ -150,7 +150,7 @@ function splitKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo[] {
   let from = 0;
   return sizes.map((size) => {
     const out = backend.makeOutput(x.shape.with(axis, size), x.dtype);
-    // Only now: the allocation may move the heap.
+    // Only after allocating, which may move the heap.
     const heap = backend.wasm.HEAPU8;
     const source = backend.dataIdMap.get(x.dataId).memoryOffset + from;
     const target = backend.dataIdMap.get(out.dataId).memoryOffset;
@@ -181,7 +181,7 @@ function gatherKernel(original: Kernel): Kernel {
     const isValid = rows.every((row) => row >= 0 && row < x.shape[0]);
     if (!isRows || !isValid || x.dtype === 'bool') return original(args);
     const out = backend.makeOutput([...indices.shape, ...x.shape.slice(1)], x.dtype);
-    // Only now: the allocation may move the heap.
+    // Only after allocating, which may move the heap.
     const heap = backend.wasm.HEAPU8;
     const [source, target] = [x, out].map(
       ({ dataId }) => backend.dataIdMap.get(dataId).memoryOffset,

@@ -83,7 +83,7 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
 }
 
 /**
- * What `read` makes of the weights of a folder, each tensor read on access.
+ * Runs `read` on a folder's weights, each loaded on access.
  * @throws Error naming the file that is missing or does not fit
  */
 export async function withWeights<T>(folder: string, read: (tensors: Tensors) => T): Promise<T> {

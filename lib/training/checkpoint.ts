@@ -104,8 +104,8 @@ export async function saveCheckpoint(
     for (const name of (await namesIn(folder)).filter(isUnwanted))
       await rm(join(folder, name), { recursive: true });
   };
-  // Delete checkpoints of the abandoned course first: after a kill, the run would resume
-  // from them.
+  // Delete checkpoints of steps undone by a rollback first: after a kill, the run would
+  // resume from them.
   await remove((name) => parseFloat(name) > nextStep);
   await replaceFolder(aside, target);
   const before = (await stepsIn(folder)).find((step) => step < nextStep);

@@ -1,13 +1,13 @@
-/** Memory estimate of a training, so that it fails early rather than after hours. */
+/** Estimates memory before training, so that an oversized run fails at once. */
 import { type ModelConfig, numParameters } from '../policy/families.js';
 import { LOGITS_AT_ONCE } from '../tensor/ops.js';
 import { trainerSettings, type TrainConfig } from './config.js';
 
 /** Bytes of Node, the backend and the data, without a model. */
-const BEFORE = 0.35e9;
+const BASELINE_BYTES = 0.35e9;
 const FLOAT = 4;
 /** Allocators hold about twice the memory in use. */
-const KEPT = 2;
+const ALLOCATOR_FACTOR = 2;
 
 /** Tokens of the longest possible context of a rollout. */
 function longestContext(model: ModelConfig, { rollout }: TrainConfig): number {
@@ -28,9 +28,9 @@ export function trainingMemory(model: ModelConfig, config: TrainConfig): number 
   const longest = longestContext(model, config);
   const weights = 1.1 * numParameters(model) * FLOAT;
   const cache = groupSize * questionsPerStep * longest * numLayers * 2 * numKeyValueHeads * headDim;
-  const aToken =
+  const floatsPerToken =
     numLayers * hiddenSize + 8 * numHeads * longest + 12 * hiddenSize + 14 * intermediateSize;
-  const pass = Math.max(longest, maxTokensPerPass) * aToken;
+  const pass = Math.max(longest, maxTokensPerPass) * floatsPerToken;
   const logits = 8 * LOGITS_AT_ONCE * model.vocabSize;
-  return BEFORE + weights + KEPT * FLOAT * (Math.max(cache, pass) + logits);
+  return BASELINE_BYTES + weights + ALLOCATOR_FACTOR * FLOAT * (Math.max(cache, pass) + logits);
 }

@@ -81,7 +81,7 @@ const r1: Method = {
 const untrained = (prompt: string, title: string, rollout: RolloutInput): Method => ({
   name: `untrained:${prompt}`,
   title: `Untrained, ${title}`,
-  source: 'the initial model, before reinforcement',
+  source: 'the initial model, before RL',
   paperName: null,
   rollout: { ...rollout, prompt },
   training: null,
@@ -101,7 +101,7 @@ export const UNTRAINED: readonly Method[] = [
 /** Supervised warm-up of a language model on an expert's searches. */
 const demonstrations: Method = {
   name: 'demonstrations',
-  title: 'Demonstrations (before reinforcement)',
+  title: 'Demonstrations (before RL)',
   source: THIS_PROJECT,
   paperName: null,
   rollout: PARALLEL,
@@ -192,7 +192,7 @@ const zeroSearch: Method = {
 export const zeroSearchSimulator: Method = {
   ...zeroSearch,
   name: 'zerosearch:simulator',
-  title: 'ZeroSearch, its search engine',
+  title: 'ZeroSearch, simulated search engine',
   paperName: null,
   training: { trainer: 'zerosearch-simulator', rewards: 'search-r1' },
   isPreparation: true,
@@ -326,7 +326,7 @@ export function resolveRollout(
       promptForm: model.promptForm,
       ...rollout,
     });
-  // A prompt, six searches, seven generations, and something to spare.
+  // Room for a prompt, six searches and seven generations, with headroom.
   const share = Math.max(1, Math.floor(model.maxLength / 16));
   return rolloutSchema.parse({
     promptForm: model.tokenizer.encodeChat ? 'chat' : 'full',

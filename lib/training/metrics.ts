@@ -11,7 +11,7 @@ type Scored = With<'rewards' | 'advantage'>;
 
 export type Metrics = Record<string, number>;
 
-/** 0 for no values. Unlike d3's, which skips NaN; here it must show. */
+/** 0 for an empty list. Unlike d3's, NaN propagates, so that guards see it. */
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 

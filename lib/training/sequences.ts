@@ -83,13 +83,13 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
  * because the context was full.
  */
 function withoutTail(row: Sequence): Sequence {
-  const end = row.lossMask.findLastIndex((isLearned) => isLearned !== 0) + 1;
+  const end = row.lossMask.findLastIndex((isTrained) => isTrained !== 0) + 1;
   return { ...row, tokenIds: row.tokenIds.slice(0, end), lossMask: row.lossMask.slice(0, end) };
 }
 
 /**
- * Splits rows into batches with a loss, with the rows' indices. Rows with a shared prefix
- * go into one batch if they fit.
+ * Splits rows with a trained token into batches; returns each with its row indices. Rows
+ * with a shared prefix go into one batch if they fit.
  */
 export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
   const read = rows.map(withoutTail);

@@ -149,7 +149,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
       const step = loop.begin({ isDecaying: true });
       const sampled = await loop.sample(step, lesson);
       const isUsed = sampled.trajectories.map(
-        (one, i) => one.finish === 'answer' && isFounded(one, step.questions[i]),
+        (one, i) => one.finish === 'answer' && isGrounded(one, step.questions[i]),
       );
       if (sampled.trajectories.every(({ finish }) => finish === 'length'))
         throw new Error(
@@ -174,10 +174,10 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
 const splitWords = (text: string): string[] => normalizeAnswer(text).split(' ');
 
 /**
- * Whether every word of an answer to every sub-question was shown: facts that were not
- * shown must not be recited.
+ * Whether the passages contain every word of an answer to each sub-question, so that the
+ * model is not trained to state unseen facts.
  */
-function isFounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
+function isGrounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');
   if (information.length === 0) return true;
   const shown = new Set(

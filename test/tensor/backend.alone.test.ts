@@ -53,7 +53,7 @@ describe('describeBackend', () => {
       { name: 'native' as const, reason: 'is not installed' },
     ];
     expect(describeBackend({ name: 'wasm', detail, skipped })).toBe(
-      'backend: wasm; parallelsearch doctor says why not gpu, native',
+      'backend: wasm; unavailable: gpu, native (see `parallelsearch doctor`)',
     );
   });
 });
