@@ -44,7 +44,8 @@ describe('the base of an adapter', () => {
   });
 
   it('has the same weights, which the error names with the remedy', async () => {
-    const refused = /adapter was trained from, model \(weights .*other has different weights.*--model/s;
+    const refused =
+      /adapter was trained from, model \(weights .*other has different weights.*--model/s;
     await expect(loadLocalPolicy(other, { adapter })).rejects.toThrow(refused);
     await expect(
       exportModel(join(root, 'out'), [other, adapter], { storage: 'F16' }),
