@@ -1,6 +1,7 @@
 /** The experiments in the order of their notebooks. Register new ones here. */
 import { baselines, baselinesTiming } from './baselines.js';
 import { baseVsInstruct } from './base-vs-instruct.js';
+import { conditions } from './conditions.js';
 import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
 import { failures } from './failures.js';
@@ -30,4 +31,5 @@ export const EXPERIMENTS: Experiment[] = [
   trajectories,
   realModel,
   realModelTiming,
+  conditions,
 ];

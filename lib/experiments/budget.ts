@@ -1,0 +1,306 @@
+/**
+ * Answers of trained policies under limits of search turns, tokens and seconds. A policy
+ * does not know its limit, so it does the same under every limit until the limit stops
+ * it: one rollout with the most turns shows what each smaller limit leaves of it.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { sum } from 'd3-array';
+import { readQuestions } from '../data/flashrag.js';
+import type { Question } from '../data/question.js';
+import { answerQuestions, measure } from '../evaluation/evaluate.js';
+import { mainMeasure, type Measure } from '../evaluation/metrics.js';
+import type { Measurement, QuestionResult } from '../evaluation/result.js';
+import { packagePath } from '../io/paths.js';
+import { configHash, contentHash, type Provenance } from '../io/provenance.js';
+import type { LocalPolicy } from '../policy/local-policy.js';
+import { createRandom } from '../random.js';
+import { readDraw, type World } from '../retrieval/world.js';
+import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
+import { exactMatch } from '../text/normalize.js';
+import { nextAction } from '../text/tags.js';
+import {
+  isTrained,
+  loadPolicy,
+  rolloutForRun,
+  runName,
+  type PolicyRun,
+} from '../training/checkpoints.js';
+import { evaluationBatchSize, evaluationHash, stratifiedSample } from './answers.js';
+import type { Job, WorkContext } from './experiment.js';
+import { INIT_SEEDS, SEEDS } from './runs.js';
+import type { TimedAnswer } from './timing.js';
+
+/** Limits of search turns; the policies were trained with 6. */
+export const TURNS = [1, 2, 3, 4, 6, 8] as const;
+const MOST_TURNS = Math.max(...TURNS);
+/** Limits after which policies are also forced to answer. */
+export const FORCED_AFTER = [2, 4] as const;
+/** Limits of tokens of the whole transcript; the policies read 1,024. */
+export const TOKENS = [150, 200, 250, 300, 400, 500, 600, 800] as const;
+/** Limits of seconds per question. */
+export const SECONDS = [0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5] as const;
+/** Milliseconds of a request, which one turn's queries wait for together. */
+export const REQUEST_MS = [50, 200] as const;
+
+/** The methods compared: the first with the second. */
+export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
+
+/** The main comparison's runs from the instruct models. */
+export const budgetRuns = (): PolicyRun[] =>
+  INIT_SEEDS.flatMap((initSeed) =>
+    SEEDS.flatMap((seed) =>
+      BUDGET_METHODS.map((method): PolicyRun => ({ method, model: 'instruct', initSeed, seed })),
+    ),
+  );
+
+export interface ForcedAnswer {
+  /** Search turns before it. */
+  turns: number;
+  answer: string | null;
+  em: 0 | 1;
+}
+
+/** An answer with up to {@link MOST_TURNS} search turns. */
+export interface BudgetAnswer extends Measurement {
+  /** Evidence recall after each search turn. */
+  evidenceByTurn: number[];
+  /** Of the whole transcript, prompt and passages included. */
+  transcriptTokens: number;
+  /** One per limit of {@link FORCED_AFTER} within which the policy did not answer. */
+  forced: ForcedAnswer[];
+}
+/** What a job records. */
+export interface BudgetRecord {
+  answers: BudgetAnswer[];
+}
+export type BudgetResult = QuestionResult & BudgetAnswer;
+
+/** Folder of the questions that were drawn after the predictions had been committed. */
+export const CONDITIONS = packagePath('data', 'conditions');
+const QUESTIONS = join(CONDITIONS, 'questions.jsonl');
+/** Before the draw, one dev question in so many. */
+const ONE_OF = 10;
+
+/** The fresh test; before its draw, a sample of the dev questions. */
+export async function readBudgetQuestions({
+  questions,
+}: Pick<World, 'questions'>): Promise<Question[]> {
+  if (existsSync(QUESTIONS)) return readQuestions(QUESTIONS);
+  const dev = questions.filter(({ split }) => split === 'dev');
+  return stratifiedSample(dev, { oneOf: ONE_OF, seed: 'budget' });
+}
+
+/** For the provenance. */
+export async function describeBudgetQuestions(): Promise<Provenance> {
+  const draw = await readDraw(CONDITIONS);
+  return draw === null
+    ? { questions: 'dev: the fresh test has not been drawn' }
+    : { questions: 'fresh test', testDrawnFrom: draw.commit };
+}
+
+/** Room for an answer after `<answer>`. */
+const FORCED_TOKENS = 24;
+
+/**
+ * The context that forces an answer after so many turns: the thought that would have led
+ * to the next search, then `<answer>`. Null if there is no such thought, since the policy
+ * has answered or its context is full.
+ */
+export function forcedContext(
+  { segments }: Pick<Trajectory, 'segments'>,
+  { turns, encode }: { turns: number; encode: (text: string) => number[] },
+): number[] | null {
+  const written = segments.flatMap(({ kind }, i) => (kind === 'policy' ? [i] : []));
+  const next = segments[written[turns]];
+  if (next === undefined || nextAction(next.text).kind === 'answer') return null;
+  const [thought] = next.text.split('<search>');
+  const before = segments.slice(0, written[turns]);
+  return [...tokenIds({ segments: before }), ...encode(`${thought}<answer>`)];
+}
+
+interface Answered {
+  question: Question;
+  trajectory: Trajectory;
+}
+
+/** Forces an answer from each policy that has not answered after so many turns. */
+async function forceAnswers(
+  policy: LocalPolicy,
+  answered: readonly Answered[],
+  { turns, batchSize }: { turns: number; batchSize: number },
+): Promise<Map<string, ForcedAnswer>> {
+  const encode = (text: string): number[] => policy.tokenizer.encode(text);
+  const open = answered.flatMap(({ question, trajectory }) => {
+    const context = forcedContext(trajectory, { turns, encode });
+    return context && context.length + FORCED_TOKENS < policy.maxLength
+      ? [{ question, context }]
+      : [];
+  });
+  const forced = new Map<string, ForcedAnswer>();
+  for (let start = 0; start < open.length; start += batchSize) {
+    const batch = open.slice(start, start + batchSize);
+    const generations = await policy.generate(
+      batch.map(({ context }) => context),
+      {
+        temperature: 0,
+        topP: 1,
+        maxNewTokens: FORCED_TOKENS,
+        stop: ['</answer>'],
+        randoms: batch.map(({ question }) => createRandom(question.id)),
+      },
+    );
+    policy.release?.();
+    batch.forEach(({ question }, i) => {
+      const action = nextAction(`<answer>${generations[i].text}`);
+      const answer = action.kind === 'answer' ? action.answer : null;
+      forced.set(question.id, { turns, answer, em: exactMatch(answer, question.goldenAnswers) });
+    });
+  }
+  return forced;
+}
+
+/** Evidence recall after each search turn. */
+const evidenceByTurn = ({ question, trajectory }: Answered): number[] =>
+  trajectory.searchTurns.map((_, turn) => {
+    const searchTurns = trajectory.searchTurns.slice(0, turn + 1);
+    return Number(measure(question, { ...trajectory, searchTurns }).evidenceSeen.toFixed(4));
+  });
+
+/** A run answers questions with the most search turns, and is forced to after fewer. */
+export async function answerWithinBudgets(
+  run: PolicyRun,
+  {
+    world,
+    backend,
+    onFraction,
+    questions,
+  }: Pick<WorkContext, 'world' | 'backend' | 'onFraction'> & { questions: readonly Question[] },
+): Promise<BudgetAnswer[]> {
+  const policy = await loadPolicy(run);
+  const batchSize = evaluationBatchSize(backend);
+  const answered = await answerQuestions(policy, world.retriever, questions, {
+    rollout: { ...rolloutForRun(run), maxSearchTurns: MOST_TURNS },
+    batchSize,
+    keep: (question, trajectory): Answered => ({ question, trajectory }),
+    onBatch: (done) => onFraction(done / questions.length),
+  });
+  const forced: Map<string, ForcedAnswer>[] = [];
+  for (const turns of FORCED_AFTER)
+    forced.push(await forceAnswers(policy, answered, { turns, batchSize }));
+  policy.dispose();
+  return answered.map(({ question, trajectory }) => ({
+    ...measure(question, trajectory),
+    evidenceByTurn: evidenceByTurn({ question, trajectory }),
+    transcriptTokens: tokenIds(trajectory).length,
+    forced: forced.flatMap((answers) => answers.get(question.id) ?? []),
+  }));
+}
+
+/** For the fresh test on one core; only for estimates. */
+const ROUGH_SECONDS = 180;
+
+/** A job for each run that is trained. */
+export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
+  const draw = existsSync(QUESTIONS) ? await contentHash([QUESTIONS]) : { devOneOf: ONE_OF };
+  return Promise.all(
+    budgetRuns()
+      .filter((run) => isTrained(run))
+      .map(async (run) => ({
+        key: `conditions/${runName(run)}`,
+        hash: configHash({
+          policy: await evaluationHash(run),
+          draw,
+          maxSearchTurns: MOST_TURNS,
+          forced: { after: FORCED_AFTER, maxNewTokens: FORCED_TOKENS },
+        }),
+        input: run,
+        seconds: ROUGH_SECONDS,
+      })),
+  );
+}
+
+/** A limit, and what an answer counts for that comes too late. */
+export interface Limit {
+  limit: 'turns' | 'tokens' | 'seconds';
+  at_most: number;
+  /** Of limits in seconds only. */
+  request_ms?: number;
+  /**
+   * `wrong`; `forced`, as what the policy says when `<answer>` is put into its mouth; or
+   * `best_seen`: the chance of being right for naming the best of the entities whose
+   * evidence has been shown, without a mistake.
+   */
+  late: 'wrong' | 'forced' | 'best_seen';
+}
+
+const LATE = 'wrong' as const;
+/** @param msPerToken time of a token written; limits in seconds need it */
+export const listLimits = (msPerToken: number | null): Limit[] => [
+  ...TURNS.map((at_most) => ({ limit: 'turns' as const, at_most, late: LATE })),
+  ...FORCED_AFTER.map((at_most) => ({ limit: 'turns' as const, at_most, late: 'forced' as const })),
+  ...TURNS.map((at_most) => ({ limit: 'turns' as const, at_most, late: 'best_seen' as const })),
+  ...TOKENS.map((at_most) => ({ limit: 'tokens' as const, at_most, late: LATE })),
+  ...(msPerToken === null ? [] : REQUEST_MS).flatMap((request_ms) =>
+    SECONDS.map((at_most) => ({ limit: 'seconds' as const, at_most, request_ms, late: LATE })),
+  ),
+];
+
+/** Whether an answer came within a limit. */
+export function isWithin(
+  answer: BudgetAnswer,
+  { limit, at_most, request_ms = 0 }: Limit,
+  msPerToken = NaN,
+): boolean {
+  if (answer.answer === null) return false;
+  // The last generation may answer without a search.
+  if (limit === 'turns') return answer.modelCalls <= at_most + 1;
+  if (limit === 'tokens') return answer.transcriptTokens <= at_most;
+  return answer.responseTokens * msPerToken + answer.turns * request_ms <= 1000 * at_most;
+}
+
+/** Chance of being right when the best of the entities seen so far is named. */
+function bestSeen({ entitiesCompared, evidenceByTurn }: BudgetAnswer, turns: number): number {
+  if (entitiesCompared === 0) return 0;
+  const seen = evidenceByTurn[Math.min(turns, evidenceByTurn.length) - 1] ?? 0;
+  return Math.max(1 / entitiesCompared, seen);
+}
+
+/** Exact match under a limit. */
+export function emWithin(answer: BudgetAnswer, limit: Limit, msPerToken?: number): number {
+  if (isWithin(answer, limit, msPerToken)) return answer.em;
+  if (limit.late === 'best_seen') return bestSeen(answer, limit.at_most);
+  if (limit.late === 'wrong') return 0;
+  return answer.forced.find(({ turns }) => turns === limit.at_most)?.em ?? 0;
+}
+
+/** The metric of a limit, before its fields are taken apart. */
+export const limitName = ({ limit, at_most, request_ms = 0, late }: Limit): string =>
+  [limit, at_most, request_ms, late].join('/');
+
+/** Exact match under each limit; also model calls under limits of turns. */
+export function limitMeasures(limits: readonly Limit[], msPerToken: number | null): Measure[] {
+  const calls = mainMeasure('model_calls');
+  return limits.flatMap((limit): Measure[] => {
+    const name = limitName(limit);
+    const em: Measure = {
+      metric: `em/${name}`,
+      of: (answer) => emWithin(answer as BudgetResult, limit, msPerToken ?? undefined),
+    };
+    if (limit.limit !== 'turns' || limit.late !== LATE) return [em];
+    const most = limit.at_most + 1;
+    return [
+      em,
+      {
+        metric: `model_calls/${name}`,
+        of: (answer) => Math.min(most, calls.of(answer)),
+        byRatio: true,
+      },
+    ];
+  });
+}
+
+/** Milliseconds per token written, from answers timed one question at a time. */
+export const timePerToken = (answers: readonly TimedAnswer[]): number =>
+  (1000 * sum(answers, ({ seconds }) => seconds)) /
+  sum(answers, ({ responseTokens }) => responseTokens);
