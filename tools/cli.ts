@@ -8,12 +8,12 @@ import {
   initialModelName,
   type InitialModelName,
 } from '../lib/training/checkpoints.js';
-import { CHECKPOINTS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
+import { CHECKPOINTS, CONDITIONS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
-import { writeTest } from './small-world/draw-test.js';
+import { writeConditions, writeTest } from './small-world/draw-test.js';
 import { trainInitialModel } from './warm-up/train-model.js';
 
 interface WarmUpSettings {
@@ -71,6 +71,15 @@ program
   .argument('[folder]', 'where to', SMALL_WORLD)
   .action(async (commit: string, folder: string) => {
     log(`Drew ${await writeTest(commit, folder)} test questions into ${folder}.`);
+  });
+
+program
+  .command('draw-conditions')
+  .description('draw the fresh test of conditions from the hash of the commit that predicted')
+  .argument('[commit]', 'the commit', 'HEAD')
+  .argument('[folder]', 'where to', CONDITIONS)
+  .action(async (commit: string, folder: string) => {
+    log(`Drew ${await writeConditions(commit, folder)} questions into ${folder}.`);
   });
 
 withBackend(

@@ -11,7 +11,7 @@ import type { Question } from '../data/question.js';
 import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
-import { packagePath } from '../io/paths.js';
+import { CONDITIONS } from '../io/paths.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { createRandom } from '../random.js';
@@ -35,7 +35,7 @@ import type { TimedAnswer } from './timing.js';
 export const TURNS = [1, 2, 3, 4, 6, 8] as const;
 const MOST_TURNS = Math.max(...TURNS);
 /** Limits after which policies are also forced to answer. */
-export const FORCED_AFTER = [2, 4] as const;
+export const FORCED_AFTER = [2] as const;
 /** Limits of tokens of the whole transcript; the policies read 1,024. */
 export const TOKENS = [150, 200, 250, 300, 400, 500, 600, 800] as const;
 /** Limits of seconds per question. */
@@ -46,12 +46,15 @@ export const REQUEST_MS = [50, 200] as const;
 /** The methods compared: the first with the second. */
 export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
 
-/** The main comparison's runs from the instruct models. */
+/** The main comparison's runs of the first seed from the instruct models. */
 export const budgetRuns = (): PolicyRun[] =>
   INIT_SEEDS.flatMap((initSeed) =>
-    SEEDS.flatMap((seed) =>
-      BUDGET_METHODS.map((method): PolicyRun => ({ method, model: 'instruct', initSeed, seed })),
-    ),
+    BUDGET_METHODS.map((method): PolicyRun => ({
+      method,
+      model: 'instruct',
+      initSeed,
+      seed: SEEDS[0],
+    })),
   );
 
 export interface ForcedAnswer {
@@ -76,8 +79,6 @@ export interface BudgetRecord {
 }
 export type BudgetResult = QuestionResult & BudgetAnswer;
 
-/** Folder of the questions that were drawn after the predictions had been committed. */
-export const CONDITIONS = packagePath('data', 'conditions');
 const QUESTIONS = join(CONDITIONS, 'questions.jsonl');
 /** Before the draw, one dev question in so many. */
 const ONE_OF = 10;
@@ -198,7 +199,7 @@ export async function answerWithinBudgets(
 }
 
 /** For the fresh test on one core; only for estimates. */
-const ROUGH_SECONDS = 180;
+const ROUGH_SECONDS = 80;
 
 /** A job for each run that is trained. */
 export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {

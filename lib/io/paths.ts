@@ -30,6 +30,8 @@ export function shortPath(file: string): string {
 
 /** The small world's passages and questions. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
+/** Its fresh test of conditions, drawn after they had been predicted. */
+export const CONDITIONS = packagePath('data', 'conditions');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -100,6 +100,21 @@ export const TEST_COUNTS: Counts = {
   many: 490,
 };
 
+/**
+ * Of the fresh test for conditions (limits of turns): weighted towards questions with
+ * parallel parts, and as many as six runs answer in a quarter of an hour on one core.
+ */
+export const CONDITIONS_COUNTS: Counts = {
+  nq: 15,
+  triviaqa: 15,
+  popqa: 15,
+  hotpotqa: 50,
+  '2wikimultihopqa': 140,
+  musique: 45,
+  bamboogle: 25,
+  many: 112,
+};
+
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */
 function partsOf(total: number, shares: readonly number[]): number[] {
   let [share, before] = [0, 0];
@@ -118,12 +133,23 @@ function partsOf(total: number, shares: readonly number[]): number[] {
  */
 export function drawQuestions(
   things: readonly Thing[],
-  { split, name, counts }: { split: Split; name: string; counts: Counts },
+  {
+    split,
+    name,
+    counts,
+    except = [],
+  }: {
+    split: Split;
+    name: string;
+    counts: Counts;
+    /** Questions that must not be drawn again, by their texts. */
+    except?: readonly string[];
+  },
   random: Random,
 ): Question[] {
   const make = createQuestionMaker(things.filter((thing) => thing.split === split));
   const isTraining = split === 'train';
-  const asked = new Set<string>();
+  const asked = new Set(except);
   return Object.entries(counts).flatMap(([benchmark, total]) => {
     const types =
       BENCHMARKS[benchmark] ?? many(isTraining ? MOST_COMPARED.train : MOST_COMPARED.heldOut);

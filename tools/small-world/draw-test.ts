@@ -5,18 +5,20 @@
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { formatQuestions, readQuestions } from '../../lib/data/flashrag.js';
+import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
 import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
-import { drawQuestions, TEST_COUNTS } from './benchmarks.js';
+import { CONDITIONS_COUNTS, drawQuestions, TEST_COUNTS } from './benchmarks.js';
 import { smallWorld } from './build.js';
 import { formatCard } from './card.js';
 
 /** Where weights lie that must not change after the commit. */
 const FROZEN = ['data/checkpoints', 'tools/small-world'];
+/** Where the predictions lie, for the fresh test of conditions. */
+const PREDICTIONS = 'data/conditions/predictions.json';
 
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: packagePath(), encoding: 'utf8' }).trim();
@@ -33,9 +35,9 @@ export const drawTest = (commit: string): Question[] =>
  * The full hash of a commit whose frozen files are those of the working tree.
  * @throws Error naming what has changed since
  */
-export function frozenCommit(name: string): string {
+export function frozenCommit(name: string, frozen: readonly string[] = FROZEN): string {
   const commit = git('rev-parse', `${name}^{commit}`);
-  const changed = git('diff', '--name-only', commit, '--', ...FROZEN);
+  const changed = git('diff', '--name-only', commit, '--', ...frozen);
   if (changed)
     throw new Error(
       `Expected nothing to have changed since ${commit.slice(0, 7)}, but these files have: ${changed.split('\n').slice(0, 3).join(', ')}. Commit them, and draw from that commit.`,
@@ -54,4 +56,31 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   await writeFileSafely(join(folder, 'README.md'), formatCard(smallWorld(), questions));
   await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
   return test.length;
+}
+
+/** The fresh test of conditions: about the same things, without a question of the test. */
+export const drawConditions = (commit: string, test: readonly Question[]): Question[] =>
+  drawQuestions(
+    smallWorld().things,
+    {
+      split: 'kept',
+      name: 'conditions',
+      counts: CONDITIONS_COUNTS,
+      except: test.map(({ question }) => question),
+    },
+    createRandom(`conditions ${commit}`),
+  );
+
+/**
+ * Draws the fresh test from the commit that made the predictions; returns its size.
+ * @throws Error if the predictions or the weights have changed since
+ */
+export async function writeConditions(name: string, folder: string): Promise<number> {
+  const commit = frozenCommit(name, [...FROZEN, PREDICTIONS]);
+  const draw: TestDraw = { commit, counts: CONDITIONS_COUNTS };
+  const test = (await loadQuestions()).filter(({ split }) => split === 'test');
+  const questions = drawConditions(commit, test);
+  await writeFileSafely(join(folder, 'questions.jsonl'), formatQuestions(questions));
+  await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
+  return questions.length;
 }
