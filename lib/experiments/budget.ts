@@ -49,12 +49,9 @@ export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
 /** The main comparison's runs of the first seed from the instruct models. */
 export const budgetRuns = (): PolicyRun[] =>
   INIT_SEEDS.flatMap((initSeed) =>
-    BUDGET_METHODS.map((method): PolicyRun => ({
-      method,
-      model: 'instruct',
-      initSeed,
-      seed: SEEDS[0],
-    })),
+    BUDGET_METHODS.map(
+      (method): PolicyRun => ({ method, model: 'instruct', initSeed, seed: SEEDS[0] }),
+    ),
   );
 
 export interface ForcedAnswer {
