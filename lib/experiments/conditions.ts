@@ -312,7 +312,7 @@ function drawFigures(
   };
 }
 
-/** A row for each condition: what was found, with its interval, and what was predicted. */
+/** A row for each condition: the difference with its interval, and the prediction. */
 export function conditionsChart(judged: readonly ConditionRow[]): Chart {
   const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);

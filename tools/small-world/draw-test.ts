@@ -58,7 +58,7 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** The fresh test of conditions: about the same things, without a question of the test. */
+/** The fresh test of conditions: about the same things, but no question of the test. */
 export const drawConditions = (commit: string, test: readonly Question[]): Question[] =>
   drawQuestions(
     smallWorld().things,
