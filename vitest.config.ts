@@ -11,8 +11,9 @@ const ALONE = ['test/examples/*.test.ts', 'test/**/*.alone.test.ts'];
 const common = {
   pool: 'forks',
   setupFiles: 'test/quiet.ts',
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
+  // For a machine that is busy with other things.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
 } as const;
 
 export default defineConfig({

@@ -8,7 +8,7 @@ import { group } from 'd3-array';
 import type { UserConsoleLog } from 'vitest';
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from 'vitest/node';
 
-const NEEDS = /\(needs ([^)]+)\)/;
+const NEEDS = /\(needs ([^)]+)\)/g;
 /** Most characters shown of what workers and their children write past the console. */
 const MAX_RAW = 4000;
 
@@ -84,6 +84,6 @@ export default class FailuresReporter implements Reporter {
 function reasonOf(test: TestCase): string {
   const { note } = test.result() as { note?: string };
   if (note) return note;
-  const needs = NEEDS.exec(test.fullName)?.[1];
+  const needs = [...test.fullName.matchAll(NEEDS)].at(-1)?.[1];
   return needs ? `needs ${needs}` : `in ${test.module.relativeModuleId}`;
 }

@@ -34,12 +34,16 @@ interface Reply {
   execution_count?: number;
 }
 
+interface ExecuteOptions {
+  timeoutMs: number;
+  /** Milliseconds in which an interrupted cell must end. */
+  graceMs?: number;
+  onOutput: (output: KernelOutput) => void;
+}
+
 export interface Kernel {
   /** Runs a cell; resolves once all of its output has come. @throws KernelError */
-  execute(
-    code: string,
-    options: { timeoutMs: number; onOutput: (output: KernelOutput) => void },
-  ): Promise<{ ok: boolean; count: number | null }>;
+  execute(code: string, options: ExecuteOptions): Promise<{ ok: boolean; count: number | null }>;
   /** Asks the kernel to end, and kills it after two seconds. */
   shutdown(): Promise<void>;
 }
@@ -114,7 +118,7 @@ export async function startKernel(cwd: string): Promise<Kernel> {
       onOutput = options.onOutput;
       const reply = nextReply();
       child.send({ code });
-      const { status, execution_count } = await withTimeout(reply, options.timeoutMs, child);
+      const { status, execution_count } = await withTimeout(reply, options, child);
       return { ok: status === 'ok', count: execution_count ?? null };
     },
     async shutdown() {
@@ -168,19 +172,16 @@ function rejectOnExit(child: ChildProcess): Promise<never> {
 const within = <T>(timeoutMs: number, promise: Promise<T>): Promise<T | null> =>
   Promise.race([promise, sleep(timeoutMs, null, { ref: false })]);
 
-/** For a step of a training on a busy machine; an idle one stops within two. */
-const INTERRUPT_GRACE_MS = 15_000;
-
 /** On timeout, interrupts the cell, waits for it to stop, and rejects. */
 async function withTimeout(
   reply: Promise<Reply>,
-  timeoutMs: number,
+  { timeoutMs, graceMs = 5000 }: ExecuteOptions,
   child: ChildProcess,
 ): Promise<Reply> {
   const inTime = await within(timeoutMs, reply);
   if (inTime) return inTime;
   child.kill('SIGINT');
-  const stopped = await within(INTERRUPT_GRACE_MS, reply).catch(() => null);
+  const stopped = await within(graceMs, reply).catch(() => null);
   const limit = `The cell did not end within ${timeoutMs / 1000} s`;
   if (stopped) throw new KernelError('interrupted', `${limit}. Raise the limit if it needs more.`);
   throw new KernelError('timeout', `${limit} and could not be interrupted.`);

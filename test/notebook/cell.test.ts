@@ -97,6 +97,7 @@ describe('Interrupt', () => {
     let printed = '';
     await kernel.execute(source, {
       timeoutMs,
+      graceMs: 120_000, // for a busy machine; a free one stops within two seconds
       onOutput: ({ content }) => (printed += String(content.text)),
     });
     return printed.trim();

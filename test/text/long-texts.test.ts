@@ -10,12 +10,12 @@ import {
 import { INFORMATION, SEARCH, THINK } from './texts.js';
 
 it.each([
-  ['</search><information>', 100_000],
-  ['</search><information>a</information>', 100_000],
-  ['My previous action is invalid. If I want to search', 100_000],
-  [`</search>${' '.repeat(100)}`, 20_000],
-  [`${THINK}${SEARCH}${INFORMATION}`, 20_000],
-  [`${SEARCH}${SEARCH}${INFORMATION}`, 20_000],
+  ['</search><information>', 40_000],
+  ['</search><information>a</information>', 40_000],
+  ['My previous action is invalid. If I want to search', 40_000],
+  [`</search>${' '.repeat(100)}`, 8_000],
+  [`${THINK}${SEARCH}${INFORMATION}`, 8_000],
+  [`${SEARCH}${SEARCH}${INFORMATION}`, 8_000],
 ])('finishes on %j repeated', (text, times) => {
   const segments = splitTranscript(text.repeat(times));
   expect(segments.map((segment) => segment.text.length).reduce((a, b) => a + b)).toBe(
