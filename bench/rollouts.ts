@@ -47,9 +47,9 @@ const run = { method: DEFAULT_METHOD, model: 'instruct', initSeed: 1, seed: 1 } 
 const policy: Policy = address
   ? await openOpenAiPolicy(address, { model: values.model, tokenizer: values.tokenizer })
   : await loadPolicy(run);
-const schedules: [string, Policy][] = policy.overlaps
+const schedules: [string, Policy][] = policy.isConcurrent
   ? [
-      ['turn by turn', { ...policy, overlaps: false }],
+      ['turn by turn', { ...policy, isConcurrent: false }],
       ['overlapping', policy],
     ]
   : [['turn by turn', policy]];
@@ -62,15 +62,15 @@ const rollout = resolveRollout(DEFAULT_METHOD, 'small-world');
 /** Seconds that the questions take, tokens that were written, and what was answered. */
 async function answerAll(by: Policy, batchSize: number, delayMs: number) {
   const slow = delayRetriever(retriever, delayMs);
-  const keep = (
+  const toResult = (
     _: unknown,
-    { answer, segments }: Parameters<Parameters<typeof answerQuestions>[3]['keep']>[1],
+    { answer, segments }: Parameters<Parameters<typeof answerQuestions>[3]['toResult']>[1],
   ) => {
     const written = segments.filter(({ kind }) => kind === 'policy');
     return { answer, tokens: written.reduce((sum, { tokenIds }) => sum + tokenIds.length, 0) };
   };
   const start = performance.now();
-  const answers = await answerQuestions(by, slow, asked, { rollout, batchSize, keep });
+  const answers = await answerQuestions(by, slow, asked, { rollout, batchSize, toResult });
   return {
     seconds: (performance.now() - start) / 1000,
     tokens: answers.reduce((sum, { tokens }) => sum + tokens, 0),

@@ -22,8 +22,8 @@ export const phi3: ModelFamily = {
       );
     return { ...llama.parse(json), modelType: 'phi3' };
   },
-  print: (config) => ({
-    ...llama.print(config),
+  format: (config) => ({
+    ...llama.format(config),
     architectures: ['Phi3ForCausalLM'],
     model_type: 'phi3',
     sliding_window: null,

@@ -104,7 +104,7 @@ const SEEDS = [
   [24, 2],
 ];
 
-function printTable(title, components, effect, seconds) {
+function formatTable(title, components, effect, seconds) {
   console.log(`\n${title}: ${components.numQuestions} dev questions.`);
   console.log('questions  warm-ups  seeds  visible effect  hours on two cores');
   for (const share of SHARES)
@@ -132,7 +132,7 @@ async function main([effect = '0.01', seconds = '1000']) {
       const rows = rowsOf(answers, model, chosen).map((row) =>
         what.startsWith('average') ? row : { ...row, benchmark: 'all' },
       );
-      printTable(`${model}, ${what}`, varianceComponents(rows), Number(effect), Number(seconds));
+      formatTable(`${model}, ${what}`, varianceComponents(rows), Number(effect), Number(seconds));
     }
 }
 

@@ -9,7 +9,7 @@ import { readBaseModel } from '../policy/base-model.js';
 import { readPeftConfig } from '../policy/model-files.js';
 import { REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
 import { readTrainConfig } from '../training/checkpoints.js';
-import { fixed, printTable } from './score-table.js';
+import { fixed, formatTable } from './score-table.js';
 
 interface Adapter {
   folder: string;
@@ -82,7 +82,7 @@ function adapterTable(adapters: readonly Adapter[]): string {
     fixed(dev?.modelCalls),
   ]);
   const head = ['adapter', 'method and base', 'trained on'.padEnd(width)];
-  return printTable([...head, 'dev EM', 'decomposed', 'calls'], rows);
+  return formatTable([...head, 'dev EM', 'decomposed', 'calls'], rows);
 }
 
 /**

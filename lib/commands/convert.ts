@@ -90,7 +90,7 @@ function withUniqueIds(questions: readonly Question[]): readonly Question[] {
 }
 
 /** Rows as lines or as a JSON array. */
-function* printRows(rows: Iterable<object>, ending: '.json' | '.jsonl'): Generator<string> {
+function* formatRows(rows: Iterable<object>, ending: '.json' | '.jsonl'): Generator<string> {
   const isArray = ending === '.json';
   let separator = isArray ? '[\n' : '';
   for (const row of rows) {
@@ -130,7 +130,7 @@ async function writeAll(
       function* rows(): Generator<object> {
         for (const question of members) yield format!.print(question, passages);
       }
-      await writeTextsSafely(addFile(split + format.ending), printRows(rows(), format.ending));
+      await writeTextsSafely(addFile(split + format.ending), formatRows(rows(), format.ending));
     } else {
       const prompt = METHODS.get(method).rollout.prompt;
       await writeRows(addFile(`${split}.parquet`), members, { prompt, promptForm });

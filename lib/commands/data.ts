@@ -27,7 +27,7 @@ import { formatList } from '../text/format-list.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { convertCommand } from './convert.js';
 import { makeCommand } from './make.js';
-import { meanRows, printTable, type Column } from './score-table.js';
+import { meanRows, formatTable, type Column } from './score-table.js';
 import {
   announceBackend,
   limitOption,
@@ -149,7 +149,7 @@ function coverageTable({ questions, stated, ranks }: Coverage): string {
     ),
   ];
   const body = meanRows(rows, columns, { keys: [(row) => row.label], all: 'all' });
-  return printTable(['questions', '', ...columns.map(({ title }) => title)], body);
+  return formatTable(['questions', '', ...columns.map(({ title }) => title)], body);
 }
 
 /** Lines about what `evaluate` and `train` can do with the questions. */

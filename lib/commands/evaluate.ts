@@ -12,7 +12,7 @@ import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
 import { settingFiles } from '../policy/model-files.js';
-import { printTrajectory, tokenUsage } from '../rollout/trajectory.js';
+import { formatTrajectory, tokenUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat.js';
 import { formatList } from '../text/format-list.js';
 import { METHODS, methodTitle } from '../training/methods.js';
@@ -25,7 +25,7 @@ import {
   type Answer,
   type Evaluation,
 } from './method-comparison.js';
-import { meanRows, printTable, type Column } from './score-table.js';
+import { meanRows, formatTable, type Column } from './score-table.js';
 import {
   limitOption,
   sampleAndLog,
@@ -181,7 +181,7 @@ async function answerAll(
     rollout,
     batchSize,
     signal,
-    keep: (question, trajectory, seconds) => {
+    toResult: (question, trajectory, seconds) => {
       const result = { ...run, ...measure(question, trajectory) };
       const usage = tokenUsage(trajectory);
       const isKept = trajectoryFile !== undefined || methods !== undefined;
@@ -207,7 +207,7 @@ async function answerAll(
   function* trajectoryLines(): Generator<string> {
     for (const { trajectory, result } of done) {
       const line = { ...run, benchmark: result.benchmark, ...trajectory! };
-      yield printTrajectory(line);
+      yield formatTrajectory(line);
     }
   }
   if (out) await writeTextsSafely(out, resultLines());
@@ -263,7 +263,7 @@ function summaryTable(results: readonly Measurement[]): string {
     keys: [({ benchmark }) => benchmark, ({ subset }) => subset],
     all: 'all',
   });
-  const table = printTable(['mean of', '', ...columns.map(({ title }) => title)], means);
+  const table = formatTable(['mean of', '', ...columns.map(({ title }) => title)], means);
   if (hasGraphs) return `${table}\n`;
   return `${table}\nWithout dependency graphs there is no ${formatList(GRAPH_COLUMNS.map(({ title }) => title))}.\n`;
 }

@@ -6,7 +6,7 @@ import type { TokenUsage } from '../policy/chat.js';
 import { intervalText } from '../report/text.js';
 import { metricInfo } from '../report/titles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { ANSWER_COLUMNS, fixed, meanRows, printTable, type Column } from './score-table.js';
+import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './score-table.js';
 
 /** What the journal keeps of an answer until all are there. */
 export interface Answer {
@@ -91,5 +91,5 @@ export function comparisonText(
           `${method} − ${against}: ${metricInfo(metric).title} ${intervalText(interval)}\n`,
       ),
   );
-  return `${printTable(head, rows)}\n\n${differences.join('')}`;
+  return `${formatTable(head, rows)}\n\n${differences.join('')}`;
 }

@@ -51,7 +51,7 @@ export function meanRows<T>(
  * Aligned rows below a head, with rules between parts: two columns of words, then
  * numbers.
  */
-export function printTable(head: readonly string[], ...parts: readonly string[][][]): string {
+export function formatTable(head: readonly string[], ...parts: readonly string[][][]): string {
   const rows = [head, ...parts.flat()];
   const widths = head.map((_, column) => max(rows, (row) => row[column].length)!);
   const print = (row: readonly string[]): string =>

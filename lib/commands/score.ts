@@ -6,7 +6,7 @@ import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
-import { ANSWER_COLUMNS, fixed, meanRows, printTable, type Column } from './score-table.js';
+import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './score-table.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
@@ -120,7 +120,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   ]);
   const head = ['id', 'question type', ...COLUMNS.map(({ title }) => title)];
   const means = meanRows(rows, COLUMNS, { keys: [typeName], all: 'mean' });
-  const table = printTable(head, body, means);
+  const table = formatTable(head, body, means);
   const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
   if (numAmbiguous === 0) return table;
   return `${table}\n?: ${numAmbiguous} of ${scores.length} transcripts do not tell who wrote what; information in doubt counts as the policy's. --json gives the reason.`;

@@ -7,7 +7,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
-import { printEvents, type ScalarEvent } from '../interop/tensorboard.js';
+import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
 import { shortNames } from '../pages/compare/runs.js';
 import { readSteps } from '../pages/run/folder.js';
 import { log } from './cli-utils.js';
@@ -55,7 +55,7 @@ export async function runTensorBoard(
   );
   for (const [i, run] of runs.entries()) {
     const events = await readEvents(run);
-    await writeFileSafely(files[i], printEvents(events));
+    await writeFileSafely(files[i], encodeEvents(events));
     log(`${events.length} steps of ${run}: ${files[i]}`);
   }
   return files;

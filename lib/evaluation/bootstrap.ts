@@ -52,12 +52,12 @@ export const denominatorColumn = (metric: string): string => `${metric}, denomin
 
 type Column = [name: string, value: (answer: QuestionResult) => number];
 
-function measureColumns({ metric, of, per, among }: Measure): Column[] {
-  const ifCounted = (value: Measure['of']): Measure['of'] =>
-    among ? (answer) => (among(answer) ? value(answer) : 0) : value;
-  const numerator: Column = [metric, ifCounted(of)];
-  if (!per && !among) return [numerator];
-  return [numerator, [denominatorColumn(metric), ifCounted(per ?? (() => 1))]];
+function measureColumns({ metric, numerator, denominator, includes }: Measure): Column[] {
+  const ifCounted = (value: Measure['numerator']): Measure['numerator'] =>
+    includes ? (answer) => (includes(answer) ? value(answer) : 0) : value;
+  const column: Column = [metric, ifCounted(numerator)];
+  if (!denominator && !includes) return [column];
+  return [column, [denominatorColumn(metric), ifCounted(denominator ?? (() => 1))]];
 }
 
 /**
@@ -153,18 +153,18 @@ export interface BootstrapOptions {
 
 export interface Strata {
   /** The stratum of each question. */
-  of: Int32Array;
+  ids: Int32Array;
   count: number;
 }
 
 /** Questions with the same key are in the same stratum. */
 export function groupStrata(keys: readonly string[]): Strata {
   const index = new Map<string, number>();
-  const of = Int32Array.from(keys, (key) => {
+  const ids = Int32Array.from(keys, (key) => {
     if (!index.has(key)) index.set(key, index.size);
     return index.get(key)!;
   });
-  return { of, count: index.size };
+  return { ids, count: index.size };
 }
 
 /** Draws all resamples at once. */
@@ -239,7 +239,7 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
  */
 function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
-  strata.of.forEach((stratum, q) => {
+  strata.ids.forEach((stratum, q) => {
     if (Number.isNaN(common[stratum])) common[stratum] = weights[q];
     else if (common[stratum] !== weights[q])
       throw new Error('Expected one weight for all questions of a stratum.');
@@ -260,7 +260,7 @@ function resampledSums(
   const sums = new Float32Array(strata.count * columns * resamples);
   const row = new Float64Array(columns);
   for (let s = 0; s < strata.count; s++) {
-    const members = [...strata.of.keys()].filter((q) => strata.of[q] === s);
+    const members = [...strata.ids.keys()].filter((q) => strata.ids[q] === s);
     for (let b = 0; b < resamples; b++) {
       row.fill(0);
       for (let draw = 0; draw < members.length; draw++) {

@@ -88,7 +88,7 @@ export const evaluatePolicy = (
   questions: readonly Question[],
   options: EvaluateOptions,
 ): Promise<Measurement[]> =>
-  answerQuestions(policy, retriever, questions, { ...options, keep: measure });
+  answerQuestions(policy, retriever, questions, { ...options, toResult: measure });
 
 /** The results of `keep` for each trajectory, in the order of the questions. */
 export async function answerQuestions<T>(
@@ -97,7 +97,7 @@ export async function answerQuestions<T>(
   questions: readonly Question[],
   options: EvaluateOptions & {
     /** @param seconds its share of its batch's time */
-    keep: (question: Question, trajectory: Trajectory, seconds: number) => T;
+    toResult: (question: Question, trajectory: Trajectory, seconds: number) => T;
   },
 ): Promise<T[]> {
   const kept = new Array<T>(questions.length);
@@ -123,15 +123,15 @@ export async function answerQuestions<T>(
     });
     policy.release?.();
     const seconds = (performance.now() - start) / 1000 / batch.length;
-    batch.forEach((i, j) => (kept[i] = options.keep(questions[i], trajectories[j], seconds)));
+    batch.forEach((i, j) => (kept[i] = options.toResult(questions[i], trajectories[j], seconds)));
     await options.onBatch?.((done += batch.length), trajectories);
   };
   // If calls may overlap, questions run one by one: some search while others generate.
-  const batches = createBatches(questions, policy.overlaps ? 1 : batchSize).values();
+  const batches = createBatches(questions, policy.isConcurrent ? 1 : batchSize).values();
   const work = async (): Promise<void> => {
     for (const batch of batches) await answerBatch(batch);
   };
-  const workers = Array.from({ length: policy.overlaps ? batchSize : 1 }, () =>
+  const workers = Array.from({ length: policy.isConcurrent ? batchSize : 1 }, () =>
     // The first failure stops the others.
     work().catch((error: unknown) => stopped.abort(error)),
   );

@@ -32,11 +32,11 @@ export interface Measure {
   /** The name in tidy rows. */
   metric: string;
   /** An answer's value, or its part of the numerator. */
-  of: (answer: QuestionResult) => number;
+  numerator: (answer: QuestionResult) => number;
   /** An answer's part of the denominator. Default: 1, which makes a mean. */
-  per?: (answer: QuestionResult) => number;
+  denominator?: (answer: QuestionResult) => number;
   /** Which questions count. Default: all. */
-  among?: (question: QuestionKey) => boolean;
+  includes?: (question: QuestionKey) => boolean;
   /** Subsets with this measure. Default: all. */
   subsets?: readonly string[];
   /** Whether methods are also compared by ratio, as for counts and times. */
@@ -53,7 +53,7 @@ const COUNTS: readonly Metric[] = [
 
 export const mainMeasure = (metric: Metric): Measure => ({
   metric,
-  of: ANSWER_METRICS[metric],
+  numerator: ANSWER_METRICS[metric],
   byRatio: COUNTS.includes(metric),
 });
 

@@ -73,7 +73,7 @@ export interface SummaryOptions {
   /** Default: the metrics of the main report. */
   measures?: readonly Measure[];
   /** Default: all selections with a question. */
-  selects?: (selection: Selection) => boolean;
+  filter?: (selection: Selection) => boolean;
   /** Methods to compare. Default: those of the main report. */
   pairs?: readonly MethodPair[];
   /** See `BootstrapOptions`. */
@@ -117,7 +117,7 @@ export function summariseResults(
 ): TidyResults {
   const {
     measures = MAIN_MEASURES,
-    selects = () => true,
+    filter = () => true,
     paper = () => null,
     resamples,
     weightsId,
@@ -151,7 +151,7 @@ export function summariseResults(
       return { selection, measure, estimate };
     });
   };
-  const cells = listSelections(questions).filter(selects).flatMap(createCells);
+  const cells = listSelections(questions).filter(filter).flatMap(createCells);
   const groups = [...new Map(runs.map((run) => [`${run.method} ${run.model}`, run])).values()];
 
   const rows = groups.flatMap(({ method, model }) => {
@@ -159,8 +159,8 @@ export function summariseResults(
     return cells.flatMap(({ selection, measure, estimate }): TidyRow[] => {
       const figure = estimate(method, [model]);
       if (!figure) return [];
-      const { among = () => true, metric } = measure;
-      const n = questions.filter((q) => isSelected(q, selection) && among(q)).length;
+      const { includes = () => true, metric } = measure;
+      const n = questions.filter((q) => isSelected(q, selection) && includes(q)).length;
       const name = { method, model, ...selection, metric };
       return [{ ...name, ...rounded(percentileInterval(figure)), n, seeds, paper: paper(name) }];
     });

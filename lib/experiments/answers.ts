@@ -169,7 +169,7 @@ export async function answerSample<T>(
 ): Promise<T[]> {
   const policy = await openPolicy(run, world);
   const kept = await answerQuestions(policy, retriever, questions, {
-    keep,
+    toResult: keep,
     rollout: { ...rolloutForRun(run), ...rollout },
     batchSize: evaluationBatchSize(backend),
     onBatch: (done) => onFraction(done / questions.length),

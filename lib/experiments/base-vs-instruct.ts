@@ -56,8 +56,8 @@ async function compareInitialModels(
 ): Promise<ResultParts> {
   const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
   const shown = matching(answers, { method: SHOWN });
-  const selects = where({ subset: ['all', 'parallelizable', 'sequential'] });
-  const settings = { selects, pairs: [], comparesModels: true };
+  const filter = where({ subset: ['all', 'parallelizable', 'sequential'] });
+  const settings = { filter, pairs: [], comparesModels: true };
   const tidy = summarise({ answers: shown, provenance }, settings, options);
   const contrasts = withPaper(tidy.contrasts);
   const training = trainingRows(curves, DYNAMICS);

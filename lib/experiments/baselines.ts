@@ -353,7 +353,7 @@ const PAIRS: readonly MethodPair[] = [
   ...NAMES.map((method): MethodPair => [method, 'search-r1']),
   ['stepsearch:grpo', 'stepsearch'],
 ];
-const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
   (subset === 'all' && (benchmark in BENCHMARK_TITLES || benchmark === 'average')) ||
   (benchmark === 'all' && ['all', 'parallelizable', 'sequential', 'hops_3'].includes(subset));
 
@@ -368,8 +368,8 @@ export function baselineReport(
   options: SummaryOptions = {},
 ): ResultParts {
   const measures = METRICS.map(mainMeasure);
-  const tidy = summarise(read, { measures, selects, pairs: PAIRS }, options);
-  addTiming(tidy, timed, { selects, pairs: PAIRS, ...options });
+  const tidy = summarise(read, { measures, filter, pairs: PAIRS }, options);
+  addTiming(tidy, timed, { filter, pairs: PAIRS, ...options });
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
   const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };

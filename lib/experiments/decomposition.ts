@@ -171,18 +171,18 @@ function againstGraph<T>(
 const PARALLEL_SUBSETS = ['parallelizable', ...range(2, 9).map((size) => `entities_${size}`)];
 const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
 
-type Count = Measure['of'];
+type Count = Measure['numerator'];
 /** Precision, recall and F1; counts are pooled before they are divided. */
 const pooled = (
   name: string,
   { hits, found, wanted }: Record<'hits' | 'found' | 'wanted', Count>,
 ): Measure[] => [
-  { metric: `${name}_precision`, of: hits, per: found },
-  { metric: `${name}_recall`, of: hits, per: wanted },
+  { metric: `${name}_precision`, numerator: hits, denominator: found },
+  { metric: `${name}_recall`, numerator: hits, denominator: wanted },
   {
     metric: `${name}_f1`,
-    of: (answer) => 2 * hits(answer),
-    per: (answer) => found(answer) + wanted(answer),
+    numerator: (answer) => 2 * hits(answer),
+    denominator: (answer) => found(answer) + wanted(answer),
   },
 ];
 
@@ -196,8 +196,8 @@ const split = (
     const isCounted = (answer: QuestionResult): boolean => holds(answer) === (i === 0);
     return {
       metric: `${metric}_if_${name}`,
-      of: (answer) => (isCounted(answer) ? mainMeasure(metric).of(answer) : 0),
-      per: (answer) => Number(isCounted(answer)),
+      numerator: (answer) => (isCounted(answer) ? mainMeasure(metric).numerator(answer) : 0),
+      denominator: (answer) => Number(isCounted(answer)),
     };
   });
 
@@ -227,19 +227,19 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
     ...matched.map((measure) => ({ ...measure, subsets: PARALLEL_SUBSETS })),
     {
       metric: 'asked_at_once',
-      of: (answer) => match(answer).atOnce / match(answer).independent,
+      numerator: (answer) => match(answer).atOnce / match(answer).independent,
       subsets: subsetsAtOnce,
     },
     {
       metric: 'complete_at_once',
-      of: (answer) => Number(match(answer).atOnce === match(answer).independent),
+      numerator: (answer) => Number(match(answer).atOnce === match(answer).independent),
       subsets: subsetsAtOnce,
     },
     ...(['misnamed', 'repeated', 'no_search', 'overlooked'] as const).map(
       (reason): Measure => ({
         metric: `omitted_${reason}`,
-        of: (answer) => omissions(answer)[reason],
-        per: (answer) => sum(Object.values(omissions(answer))),
+        numerator: (answer) => omissions(answer)[reason],
+        denominator: (answer) => sum(Object.values(omissions(answer))),
         subsets: PARALLEL_SUBSETS,
       }),
     ),
@@ -287,7 +287,7 @@ const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].m
 );
 
 /** Single benchmarks are shown by question type only. */
-const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
   ['all', MANY].includes(benchmark) ||
   (benchmark !== 'average' && ['all', 'parallelizable', 'sequential'].includes(subset));
 
@@ -301,7 +301,7 @@ async function compareWithGraphs(
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
   const answers = matching(all, { method: PAIRS.flat() });
   const measures = decompositionMeasures(await readQuestions(join(SMALL_WORLD, 'questions.jsonl')));
-  const tidy = summarise({ answers, provenance }, { measures, selects, pairs: PAIRS }, options);
+  const tidy = summarise({ answers, provenance }, { measures, filter, pairs: PAIRS }, options);
   const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
   const byType = matching(tidy.rows, {
     benchmark: 'all',

@@ -36,7 +36,7 @@ export interface Failure {
   isSeen: (answer: Measurement) => boolean;
 }
 
-const { of: repeatedQueries } = mainMeasure('repeated_queries');
+const { numerator: repeatedQueries } = mainMeasure('repeated_queries');
 /** Fills fields that the measure of repeated queries ignores. */
 const ANY_RUN = { method: '', model: 'base', seed: 1 } as const;
 
@@ -77,8 +77,8 @@ export const failures: Experiment = {
 const MEASURES = FAILURES.map(
   ({ metric, of, isSeen }): Measure => ({
     metric,
-    of: (answer) => Number(isSeen(answer)),
-    among: ({ subset }) => of === undefined || subset === of,
+    numerator: (answer) => Number(isSeen(answer)),
+    includes: ({ subset }) => of === undefined || subset === of,
   }),
 );
 const PAIRS: readonly MethodPair[] = [
@@ -133,8 +133,8 @@ export const failureRates = (
   read: Pick<AnsweredRuns, 'answers' | 'provenance'>,
   options: SummaryOptions = {},
 ) => {
-  const selects = where({ benchmark: 'all', subset: 'all' });
-  return summarise(read, { measures: MEASURES, pairs: PAIRS, selects }, options);
+  const filter = where({ benchmark: 'all', subset: 'all' });
+  return summarise(read, { measures: MEASURES, pairs: PAIRS, filter }, options);
 };
 
 /** The rates of an experiment's runs; none where some are missing. */

@@ -2,7 +2,7 @@
 import { independentSubQuestions, type Question } from '../data/question.js';
 import { describePlan } from '../data/search-plan.js';
 import { buildPrompt } from '../text/prompts.js';
-import { printBlock } from '../text/tags.js';
+import { formatBlock } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { Sequence } from '../training/sequences.js';
 import type { Trainer } from '../training/trainer.js';
@@ -26,7 +26,7 @@ function beginning(
 ): Sequence {
   const graph = metadata.graph ?? [];
   const asked = tokenizer.encode(buildPrompt(prompt, question, { form: 'short' }));
-  const written = tokenizer.encode(printBlock('think', describePlan(graph, mode)));
+  const written = tokenizer.encode(formatBlock('think', describePlan(graph, mode)));
   return {
     tokenIds: [...asked, ...written],
     lossMask: [...asked.map(() => 0), ...written.map(() => 1)],

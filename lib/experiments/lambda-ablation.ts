@@ -264,7 +264,7 @@ export const learningRows = (curves: readonly CurvePoint[]): Omit<TrainingRow, '
   });
 
 const METRICS = ['em', 'decomposition_ratio', 'coverage', 'turns', 'model_calls'] as const;
-const selects = where({
+const filter = where({
   benchmark: ['hotpotqa', '2wikimultihopqa', 'all'],
   subset: ['all', 'single_hop', 'parallelizable', 'sequential'],
 });
@@ -293,7 +293,7 @@ const withTitles = <T extends { method: string; against?: string }>(rows: readon
 
 async function compareLambdas(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
   const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaName(runLambdas(run)));
-  const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), selects };
+  const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), filter };
   const figures = summarise(read, settings, options);
   const rows = figures.rows.map(withLambdas);
   const contrasts = figures.contrasts.map(withLambdas);

@@ -7,7 +7,7 @@ import { group } from 'd3-array';
 import type { Operation, Passage, Question, SubQuestion } from '../data/question.js';
 import { chainTo, finalNodes } from '../data/search-plan.js';
 import type { Policy } from '../policy/policy.js';
-import { parseBlocks, parseInformation, printBlock, printSearch } from '../text/tags.js';
+import { parseBlocks, parseInformation, formatBlock, formatSearch } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
 /** What a wording asks for. */
@@ -116,7 +116,7 @@ export function createLookupPolicy(
     const question = /Question: (.*)\n/.exec(transcript)?.[1] ?? '';
     const { wording, names } = masked(question, openings);
     const plan = plans.get(wording);
-    if (!plan) return printBlock('answer', UNKNOWN);
+    if (!plan) return formatBlock('answer', UNKNOWN);
     const roots = plan.root === null ? names : [names[plan.root]];
     let entities = roots;
     const turns = parseBlocks(transcript).filter(({ tag }) => tag === 'information');
@@ -128,8 +128,8 @@ export function createLookupPolicy(
       });
     });
     const isDone = turns.length === plan.steps.length || entities.includes(UNKNOWN);
-    if (isDone) return printBlock('answer', conclude(roots, entities, plan.operation));
-    return printSearch(entities.map((entity) => entity + plan.steps[turns.length]));
+    if (isDone) return formatBlock('answer', conclude(roots, entities, plan.operation));
+    return formatSearch(entities.map((entity) => entity + plan.steps[turns.length]));
   };
 
   return {
@@ -138,7 +138,7 @@ export function createLookupPolicy(
     maxLength: Infinity,
     generate: async (contexts) =>
       contexts.map((context) => {
-        const text = printBlock('think', 'Looked up.') + act(tokenizer.decode([...context]));
+        const text = formatBlock('think', 'Looked up.') + act(tokenizer.decode([...context]));
         const tokenIds = tokenizer.encode(text);
         return { tokenIds, text, logProbs: tokenIds.map(() => 0), finish: 'stop' as const };
       }),

@@ -247,7 +247,7 @@ const DYNAMICS = [
 ];
 
 /** Single benchmarks are shown as a whole only. */
-const selects: SummaryOptions['selects'] = ({ benchmark, subset }) =>
+const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
   subset === 'all' || ['all', 'average', MANY].includes(benchmark);
 
 /** Compared in every metric. */
@@ -269,8 +269,8 @@ const UNTRAINED_PAIRS: readonly MethodPair[] = [
 
 async function compareMethods(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
   const read = await loadAnswers(mainResults, folder);
-  const tidy = summarise(read, { selects, pairs: TRAINED_PAIRS }, options);
-  const inEm = { selects, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
+  const tidy = summarise(read, { filter, pairs: TRAINED_PAIRS }, options);
+  const inEm = { filter, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
   tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
   const find = (figure: Fields): Interval => findFigure(tidy, figure)!;
   const contrasts = withPaper(tidy.contrasts);

@@ -247,10 +247,10 @@ export function thresholds(largest: number): number[] {
 /** Distributions of model calls and tokens, such as `model_calls_at_most_2`. */
 export const distributionMeasures = (answers: readonly QuestionResult[]): Measure[] =>
   (['model_calls', 'tokens_written'] as const).flatMap((metric) => {
-    const { of } = mainMeasure(metric);
-    return thresholds(max(answers, of) ?? 0).map((atMost) => ({
+    const { numerator: count } = mainMeasure(metric);
+    return thresholds(max(answers, count) ?? 0).map((atMost) => ({
       metric: `${metric}_at_most_${atMost}`,
-      of: (answer: QuestionResult) => (of(answer) <= atMost ? 1 : 0),
+      numerator: (answer: QuestionResult) => (count(answer) <= atMost ? 1 : 0),
     }));
   });
 
@@ -265,7 +265,7 @@ export const distributionPoints = (rows: readonly TidyRow[]): (TidyRow & { at_mo
  * The data sets of the paper's Tables 3, 5 and 6 that the small world has, and all of
  * ours.
  */
-const selects = where({
+const filter = where({
   benchmark: ['hotpotqa', '2wikimultihopqa', 'all', MANY],
   subset: ['all', ...TYPES, ...range(2, 9).map((size) => `entities_${size}`)],
 });
@@ -300,14 +300,14 @@ async function compareQuestionTypes(
 ): Promise<ResultParts> {
   const { answers: all, provenance } = await loadAnswers(mainResults, folder);
   const answers = all.filter(({ method }) => trainedBy(method) !== null);
-  const tidy = summarise({ answers, provenance }, { measures: MEASURES, selects }, options);
+  const tidy = summarise({ answers, provenance }, { measures: MEASURES, filter }, options);
   const distributions = summarise(
     { answers, provenance },
-    { measures: distributionMeasures(answers), selects: isDistribution, pairs: [] },
+    { measures: distributionMeasures(answers), filter: isDistribution, pairs: [] },
     options,
   );
   tidy.rows.push(...distributions.rows);
-  addTiming(tidy, await loadTiming(folder), { selects, ...options });
+  addTiming(tidy, await loadTiming(folder), { filter, ...options });
   const find = (figure: Fields) =>
     TYPES.map((subset) => findFigure(tidy, { ...figure, benchmark: 'all', subset })!);
   const [calls, sequentialCalls] = find(CALLS).map(ratioWords);

@@ -87,7 +87,7 @@ async function evaluateAdapter(
   const points = await answerQuestions(policy, retriever, questions, {
     rollout: config.rollout,
     batchSize: BATCH_SIZE,
-    keep: (question, trajectory) => {
+    toResult: (question, trajectory) => {
       const rollout = scoringInput(trajectory, question);
       const { components } = scoreRollout(rewards, rollout);
       const isDecomposed = rollout.searchTurns.some((queries) => queries.length > 1);
@@ -141,7 +141,7 @@ export async function withTrainingProgress(
 }
 
 /** JSON lines with four digits, which is enough to draw a curve. */
-function printLines(rows: readonly unknown[]): string {
+function formatLines(rows: readonly unknown[]): string {
   const shorten = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(4)) : value;
   return rows.map((row) => `${JSON.stringify(row, shorten)}\n`).join('');
@@ -181,8 +181,8 @@ export async function publishAdapter(
       const target = join(partial, stepFolder(step));
       await copyAdapter(join(folder, keptAdapter(step)), target, join('..', card.base));
     }
-    const metrics = printLines(await parseLines(join(folder, 'metrics.jsonl')));
-    const dev = printLines(curve.map((point) => ({ ...point, chosen: point === best })));
+    const metrics = formatLines(await parseLines(join(folder, 'metrics.jsonl')));
+    const dev = formatLines(curve.map((point) => ({ ...point, chosen: point === best })));
     await writeFileSafely(join(partial, 'metrics.jsonl'), metrics);
     await writeFileSafely(join(partial, 'dev.jsonl'), dev);
     await writeAdapterCard(partial, card);

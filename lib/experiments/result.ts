@@ -37,7 +37,7 @@ async function resultHash(folder: string): Promise<string> {
 }
 
 /** JSON with one row per line: compact, with readable diffs. */
-function printResult({ rows, contrasts, frames, ...rest }: ExperimentResult): string {
+function formatResult({ rows, contrasts, frames, ...rest }: ExperimentResult): string {
   const lines = (items: readonly object[]): string =>
     `[${items.map((item) => `\n${JSON.stringify(item)}`).join(',')}\n]`;
   const named = Object.entries(frames).map(
@@ -71,7 +71,7 @@ export async function ensureResult(name: string, folder = RESULTS): Promise<Expe
   if (kept?.hash === hash) return kept;
   const parts = await experiment.result!(folder);
   const result = { predictions: [], frames: {}, figures: {}, card: {}, ...parts, name, hash };
-  await writeFileSafely(file, printResult(result));
+  await writeFileSafely(file, formatResult(result));
   return result;
 }
 
@@ -122,11 +122,11 @@ export async function loadAnswerFiles(
   const benchmarks = new Set(results.map(({ benchmark }) => benchmark));
   const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => benchmarks.has(name));
   const tidy = summariseResults(results, {
-    measures: MAIN_MEASURES.filter(({ of }) =>
-      results.every((result) => Number.isFinite(of(result) ?? NaN)),
+    measures: MAIN_MEASURES.filter(({ numerator }) =>
+      results.every((result) => Number.isFinite(numerator(result) ?? NaN)),
     ),
     // The average needs all seven benchmarks.
-    selects: ({ benchmark }) => benchmark !== 'average' || hasAll,
+    filter: ({ benchmark }) => benchmark !== 'average' || hasAll,
     pairs: names.slice(1).map((name) => [name, names[0]] as const),
     ...options,
   });

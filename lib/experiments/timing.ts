@@ -36,7 +36,7 @@ export type TimedAnswer = QuestionResult & { seconds: number };
 
 export const SECONDS: Measure = {
   metric: 'seconds',
-  of: (answer) => (answer as TimedAnswer).seconds,
+  numerator: (answer) => (answer as TimedAnswer).seconds,
   byRatio: true,
 };
 

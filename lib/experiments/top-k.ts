@@ -225,7 +225,7 @@ export const topK: Experiment = {
 };
 
 const retrieved =
-  (value: (answer: TopKAnswer) => number): Measure['of'] =>
+  (value: (answer: TopKAnswer) => number): Measure['numerator'] =>
   (answer) =>
     value(answer as TopKAnswer);
 const METRICS = ['em', 'model_calls', 'decomposition_ratio', 'coverage', 'evidence_seen'] as const;
@@ -233,17 +233,17 @@ const MEASURES: readonly Measure[] = [
   ...METRICS.map(mainMeasure),
   {
     metric: 'passages_shown',
-    of: retrieved(({ passagesShown }) => passagesShown),
-    per: retrieved(({ subQueries }) => subQueries),
+    numerator: retrieved(({ passagesShown }) => passagesShown),
+    denominator: retrieved(({ subQueries }) => subQueries),
   },
   {
     metric: 'passages_left_out',
-    of: retrieved(({ passagesFound, passagesShown }) => passagesFound - passagesShown),
-    per: retrieved(({ passagesFound }) => passagesFound),
+    numerator: retrieved(({ passagesFound, passagesShown }) => passagesFound - passagesShown),
+    denominator: retrieved(({ passagesFound }) => passagesFound),
   },
-  { metric: 'context_full', of: retrieved(({ isContextFull }) => Number(isContextFull)) },
+  { metric: 'context_full', numerator: retrieved(({ isContextFull }) => Number(isContextFull)) },
 ];
-const selects = where({
+const filter = where({
   benchmark: ['hotpotqa', '2wikimultihopqa', 'all'],
   subset: ['all', 'single_hop', 'parallelizable', 'sequential'],
 });
@@ -335,7 +335,7 @@ async function comparePassages(
     measures: MEASURES,
     pairs: PAIRS,
     weightsId: (name) => `${byName.get(name)!.method}/${byName.get(name)!.trainedK}`,
-    selects,
+    filter,
   };
   const summary = summarise({ answers, provenance }, settings, options);
   const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));

@@ -8,7 +8,7 @@ import { methodTitle } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
-import { printTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
+import { formatTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
 import {
   answerSample,
@@ -88,7 +88,7 @@ export const trajectories: Experiment = {
         questions,
         // Log-probs to four places, as in a file of trajectories.
         keep: (question, trajectory) =>
-          JSON.parse(printTrajectory(scoredLine(run, question, trajectory))) as TrajectoryLine,
+          JSON.parse(formatTrajectory(scoredLine(run, question, trajectory))) as TrajectoryLine,
       });
       return { lines };
     },

@@ -133,7 +133,7 @@ export async function writeExport(
   for (const [name, questions] of Object.entries({ train, val }))
     await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
   const options = rewardOptions(requireExportable(method).rewards);
-  await writePython(folder, printRewardTest(options, rewardTest));
+  await writePython(folder, formatRewardTest(options, rewardTest));
   return { train: train.length, val: val.length };
 }
 
@@ -155,7 +155,7 @@ export function rewardKeywords(options: RewardOptions): Record<string, number | 
 
 const SEED = 'Python';
 const NUM_ROLLOUT_CASES = 300;
-const printLines = (lines: readonly object[]): string =>
+const formatLines = (lines: readonly object[]): string =>
   lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 /** The arguments of Python's `compute_score`, and the expected result. */
@@ -178,26 +178,26 @@ function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptio
  * JSON lines: the weights, then recorded and drawn cases with their rewards. JSON prints
  * a double exactly, so that the test can ask for equal numbers.
  */
-export function printRewardTest(
+export function formatRewardTest(
   options: RewardOptions,
   { numDrawn, recorded = [] }: { numDrawn: number; recorded?: readonly RewardCase[] },
 ): string {
   const cases = [...recorded, ...drawRewardCases(createRandom(SEED), numDrawn)];
-  return printLines([
+  return formatLines([
     { reward_kwargs: rewardKeywords(options) },
     ...cases.map((one) => rewardTestLine(one, options)),
   ]);
 }
 
-async function printRolloutTest(): Promise<string> {
+async function formatRolloutTest(): Promise<string> {
   const random = createRandom(SEED);
   const cases: object[] = [];
   for (let i = 0; i < NUM_ROLLOUT_CASES; i++) cases.push(await drawRolloutCase(random.fork(i)));
-  return printLines(cases);
+  return formatLines(cases);
 }
 
 /**
- * Writes the Python package and its tests. @param rewardTest of {@link printRewardTest}
+ * Writes the Python package and its tests. @param rewardTest of {@link formatRewardTest}
  */
 export async function writePython(folder: string, rewardTest: string): Promise<void> {
   const template = packagePath('data', 'templates', 'python');
@@ -209,5 +209,5 @@ export async function writePython(folder: string, rewardTest: string): Promise<v
   for (const name of ['test_rewards.py', 'test_rollout.py'])
     await cp(path.join(template, name), testFile(name));
   await writeFileSafely(testFile('rewards.jsonl'), rewardTest);
-  await writeFileSafely(testFile('rollouts.jsonl'), await printRolloutTest());
+  await writeFileSafely(testFile('rollouts.jsonl'), await formatRolloutTest());
 }

@@ -68,7 +68,7 @@ const bytesField = (number: number, content: string | Uint8Array): Buffer => {
 const wallTimeField = (seconds: number): Buffer =>
   field(1, DOUBLE, encodeNumber('Double', seconds));
 
-function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
+function encodeEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
   const values = Object.entries(scalars).map(([tag, value]) =>
     bytesField(
       1,
@@ -81,10 +81,10 @@ function printEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
 }
 
 /** The content of an event file, whose name must contain `tfevents`. */
-export function printEvents(events: readonly ScalarEvent[]): Buffer {
+export function encodeEvents(events: readonly ScalarEvent[]): Buffer {
   const version = Buffer.concat([
     wallTimeField(events[0]?.wallTime ?? 0),
     bytesField(3, 'brain.Event:2'),
   ]);
-  return Buffer.concat([version, ...events.map(printEvent)].map(record));
+  return Buffer.concat([version, ...events.map(encodeEvent)].map(record));
 }

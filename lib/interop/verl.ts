@@ -20,18 +20,18 @@ import { truthSchema, type RecordedRollout, type RecordedStep } from './import.j
 /**
  * A nested value as YAML: mappings as lines, everything else as JSON, which YAML reads.
  */
-export function printYaml(value: object, indent = ''): string {
+export function formatYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
       typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-        ? `${indent}${key}:\n${printYaml(inner, `${indent}  `)}`
+        ? `${indent}${key}:\n${formatYaml(inner, `${indent}  `)}`
         : `${indent}${key}: ${JSON.stringify(inner)}\n`,
     )
     .join('');
 }
 
 /** The primary configuration: verl's defaults, the paper's settings, this export's. */
-function printConfig(training: TrainingExport): string {
+function formatConfig(training: TrainingExport): string {
   const { algorithm, rewards } = requireExportable(training.method);
   const { model, method, promptForm } = training;
   const settings = {
@@ -52,7 +52,7 @@ root: ??? # this folder, set by launch.sh
 data:
   train_files: \${root}/data/train.parquet
   val_files: \${root}/data/val.parquet
-${printYaml(settings)}`;
+${formatYaml(settings)}`;
 }
 
 /**
@@ -77,7 +77,7 @@ export async function writeVerl(
   const loops = [{ ...loop, ...pythonRollout(training) }];
   const loopsFile = path.join(folder, 'agent_loops.yaml');
   await writeFileSafely(loopsFile, `${JSON.stringify(loops, null, 2)}\n`);
-  await writeFileSafely(path.join(folder, 'config', 'train.yaml'), printConfig(training));
+  await writeFileSafely(path.join(folder, 'config', 'train.yaml'), formatConfig(training));
   return numbers;
 }
 

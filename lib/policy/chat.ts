@@ -44,7 +44,7 @@ export interface ChatPolicy {
   readonly promptForm: 'tools' | 'chat';
   /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
-  readonly overlaps: true;
+  readonly isConcurrent: true;
   /** @throws ContextFullError if the conversation is too long for the model */
   reply(messages: readonly Message[], options: ReplyOptions): Promise<Reply>;
   release?(): void;
@@ -139,5 +139,5 @@ function functionPolicy(
   const limit = pLimit(maxConcurrency);
   const reply: ChatPolicy['reply'] = (messages, options) =>
     limit(() => complete(messages, options));
-  return { name, promptForm, overlaps: true, reply };
+  return { name, promptForm, isConcurrent: true, reply };
 }

@@ -70,10 +70,10 @@ function growTail(past: CacheBlock, lengths: readonly number[], forward: Forward
 /**
  * For backends that can overwrite tensors: tokens are written into the block, so that
  * every step after the first repeats the same {@link Graph}.
- * @param room a block with columns for the tokens to come
+ * @param preallocated a block with columns for the tokens to come
  */
-function repeatGraph(room: CacheBlock, forward: Forward): DecodeSteps {
-  const [rows] = room.bias.shape;
+function repeatGraph(preallocated: CacheBlock, forward: Forward): DecodeSteps {
+  const [rows] = preallocated.bias.shape;
   const input: CachedInput = {
     ids: graphInput([rows, 1], 'int32'),
     positions: graphInput([rows, 1], 'int32'),
@@ -81,13 +81,13 @@ function repeatGraph(room: CacheBlock, forward: Forward): DecodeSteps {
   };
   let graph: Graph<tf.Tensor2D> | null = null;
   const compute = (): tf.Tensor2D => {
-    const { logits, block } = forward(input, { room });
-    // Its tensors share the memory of the room's.
+    const { logits, block } = forward(input, { preallocated });
+    // Its tensors share the memory of `preallocated`.
     disposeBlock(block);
     return logits;
   };
   return {
-    blocks: [room],
+    blocks: [preallocated],
     pieces: (row, numTokens) => [{ block: 0, row, length: numTokens }],
     next: ({ ids, positions, bias }) => {
       overwrite(input.ids, ids);
@@ -105,10 +105,10 @@ function repeatGraph(room: CacheBlock, forward: Forward): DecodeSteps {
 }
 
 /** Columns that a block needs for tokens to come. */
-export const roomFor = (numTokens: number): number => (canCapture() ? numTokens : 0);
+export const spareColumnsFor = (numTokens: number): number => (canCapture() ? numTokens : 0);
 
 /**
- * Decodes from a block that has {@link roomFor} the tokens to come.
+ * Decodes from a block that has {@link spareColumnsFor} the tokens to come.
  * @param lengths cached tokens of each row
  */
 export const decodeSteps = (

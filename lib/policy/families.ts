@@ -75,7 +75,7 @@ export interface ModelFamily {
   /** Reads config.json. @throws Error naming the field that is missing or unsupported */
   readonly parse: (json: unknown) => ModelConfig;
   /** Writes a config.json that `transformers` loads. */
-  readonly print: (config: ModelConfig) => Record<string, unknown>;
+  readonly format: (config: ModelConfig) => Record<string, unknown>;
   /** All weights with their shapes and tensors. */
   readonly slots: (config: ModelConfig) => Slot[];
 }
@@ -147,7 +147,7 @@ interface FamilyTraits {
   /** Tokens that attention sees in layers with a sliding window. */
   window?: (fields: ConfigFields) => number | null;
   /** Further fields of config.json. */
-  print: (config: ModelConfig) => Record<string, unknown>;
+  format: (config: ModelConfig) => Record<string, unknown>;
 }
 
 const qwenWindow = ({ use_sliding_window, sliding_window }: ConfigFields): number | null =>
@@ -159,7 +159,7 @@ const TRAITS: FamilyTraits[] = [
     name: 'llama',
     architecture: 'LlamaForCausalLM',
     biases: ({ attention_bias: qkv, mlp_bias: mlp }) => ({ qkv, o: qkv, mlp }),
-    print: ({ biases }) => ({ attention_bias: biases.qkv, mlp_bias: biases.mlp }),
+    format: ({ biases }) => ({ attention_bias: biases.qkv, mlp_bias: biases.mlp }),
   },
   {
     name: 'mistral',
@@ -167,7 +167,7 @@ const TRAITS: FamilyTraits[] = [
     biases: () => ({ qkv: false, o: false, mlp: false }),
     // transformers' default is 4,096.
     window: ({ sliding_window }) => (sliding_window === undefined ? 4096 : sliding_window),
-    print: () => ({ sliding_window: null }),
+    format: () => ({ sliding_window: null }),
   },
   // Qwen2 and Qwen2.5.
   {
@@ -175,7 +175,7 @@ const TRAITS: FamilyTraits[] = [
     architecture: 'Qwen2ForCausalLM',
     biases: () => ({ qkv: true, o: false, mlp: false }),
     window: qwenWindow,
-    print: () => ({ use_sliding_window: false }),
+    format: () => ({ use_sliding_window: false }),
   },
   {
     name: 'qwen3',
@@ -183,7 +183,7 @@ const TRAITS: FamilyTraits[] = [
     biases: ({ attention_bias }) => ({ qkv: attention_bias, o: attention_bias, mlp: false }),
     qkNorm: true,
     window: qwenWindow,
-    print: ({ biases }) => ({ attention_bias: biases.qkv, use_sliding_window: false }),
+    format: ({ biases }) => ({ attention_bias: biases.qkv, use_sliding_window: false }),
   },
 ];
 
@@ -208,7 +208,7 @@ function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields):
 }
 
 /** As transformers 4 writes it; 5 reads it too. */
-function printRope({ theta, scaling }: RopeConfig): Record<string, unknown> {
+function formatRope({ theta, scaling }: RopeConfig): Record<string, unknown> {
   if (scaling.type === 'none') return { rope_theta: theta };
   if (scaling.type === 'linear')
     return { rope_theta: theta, rope_scaling: { rope_type: 'linear', factor: scaling.factor } };
@@ -267,9 +267,9 @@ function parseConfig(
   };
 }
 
-const printConfig = (
+const formatConfig = (
   c: ModelConfig,
-  { name, architecture, print }: FamilyTraits,
+  { name, architecture, format }: FamilyTraits,
 ): Record<string, unknown> => ({
   architectures: [architecture],
   model_type: name,
@@ -283,9 +283,9 @@ const printConfig = (
   hidden_act: 'silu',
   max_position_embeddings: c.maxPositionEmbeddings,
   rms_norm_eps: c.rmsNormEps,
-  ...printRope(c.rope),
+  ...formatRope(c.rope),
   tie_word_embeddings: c.tieWordEmbeddings,
-  ...print(c),
+  ...format(c),
   bos_token_id: null,
   eos_token_id: c.eosTokenIds.length > 1 ? c.eosTokenIds : (c.eosTokenIds[0] ?? null),
   pad_token_id: c.padTokenId,
@@ -362,7 +362,7 @@ export const FAMILIES = createRegistry<ModelFamily>(
   TRAITS.map((traits) => ({
     name: traits.name,
     parse: (json) => parseConfig(json, traits),
-    print: (config) => printConfig(config, traits),
+    format: (config) => formatConfig(config, traits),
     slots: decoderSlots,
   })),
 );
@@ -376,8 +376,8 @@ export const parseModelConfig = (json: unknown): ModelConfig =>
   FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
 
 /** The JSON of config.json. */
-export const printModelConfig = (config: ModelConfig): Record<string, unknown> =>
-  FAMILIES.get(config.modelType).print(config);
+export const formatModelConfig = (config: ModelConfig): Record<string, unknown> =>
+  FAMILIES.get(config.modelType).format(config);
 
 /** All weights with their shapes and the checkpoint's tensors. */
 export const weightSlots = (config: ModelConfig): Slot[] =>

@@ -43,10 +43,10 @@ function planPacking(
   blocks: readonly CacheBlock[],
   rows: readonly (readonly Piece[])[],
   kvHeads: number,
-  room: number,
+  spareColumns: number,
 ): Packing {
   const lengths = rows.map((pieces) => sum(pieces, ({ length }) => length));
-  const length = Math.max(...lengths) + room;
+  const length = Math.max(...lengths) + spareColumns;
   const shapes = blocks.map(({ bias }) => bias.shape);
   const starts = shapes.map((_, b) =>
     sum(shapes.slice(0, b), ([numRows, width]) => numRows * kvHeads * width),
@@ -82,15 +82,15 @@ const pack = (
 /**
  * New rows, each made of pieces of old ones, as one block. The caller disposes of it; the
  * old blocks stay.
- * @param room columns for tokens to come
+ * @param spareColumns columns for tokens to come
  */
 export function packRows(
   blocks: readonly CacheBlock[],
   rows: readonly (readonly Piece[])[],
   kvHeads: number,
-  room = 0,
+  spareColumns = 0,
 ): CacheBlock {
-  const plan = planPacking(blocks, rows, kvHeads, room);
+  const plan = planPacking(blocks, rows, kvHeads, spareColumns);
   const packSide = (side: 'k' | 'v', layer: number): tf.Tensor3D => {
     const parts = blocks.map(({ layers }) => layers[layer][side]);
     return pack(parts, plan, kvHeads);
@@ -106,10 +106,12 @@ export function packRows(
  */
 export function moveRows(
   blocks: readonly CacheBlock[],
-  groups: readonly { rows: readonly (readonly Piece[])[]; room: number }[],
+  groups: readonly { rows: readonly (readonly Piece[])[]; spareColumns: number }[],
   kvHeads: number,
 ): CacheBlock[] {
-  const plans = groups.map(({ rows, room }) => planPacking(blocks, rows, kvHeads, room));
+  const plans = groups.map(({ rows, spareColumns }) =>
+    planPacking(blocks, rows, kvHeads, spareColumns),
+  );
   const layers = blocks[0].layers.map((_, i) => {
     const [keys, values] = (['k', 'v'] as const).map((side) => {
       const parts = blocks.map((block) => block.layers[i][side]);

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { createBreather, type Breather } from '../interrupt.js';
 import { groupByLength } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { decodeSteps, roomFor, type DecodeSteps } from './decode-steps.js';
+import { decodeSteps, spareColumnsFor, type DecodeSteps } from './decode-steps.js';
 import { isLarge, type ModelConfig } from './families.js';
 import {
   disposeBlock,
@@ -158,7 +158,7 @@ export class LocalPolicy implements Policy {
   /**
    * Runs the uncached rest of each context, equal contexts once, in passes of similar
    * length. Returns the logits (B, V) after each last token, and the cache of all rows
-   * with room for new tokens; the caller disposes of both. Disposes of the prefix.
+   * with spare columns for new tokens; the caller disposes of both. Disposes of the prefix.
    */
   private async prefill(
     contexts: Contexts,
@@ -208,7 +208,7 @@ export class LocalPolicy implements Policy {
       blocks,
       firsts.map((first) => pieces[first]),
       numKeyValueHeads,
-      roomFor(maxNewTokens),
+      spareColumnsFor(maxNewTokens),
     );
     tf.dispose(logits);
     blocks.forEach(disposeBlock);
@@ -287,8 +287,8 @@ export class LocalPolicy implements Policy {
         if (unfinished.length <= active.length / 2) {
           const done = active.filter((i) => rows[i].finish);
           const groups = [
-            { rows: done.map(pieces), room: 0 },
-            { rows: unfinished.map(pieces), room: roomFor(maxNewTokens - step) },
+            { rows: done.map(pieces), spareColumns: 0 },
+            { rows: unfinished.map(pieces), spareColumns: spareColumnsFor(maxNewTokens - step) },
           ];
           steps.dispose();
           const [doneBlock, activeBlock] = moveRows(

@@ -9,11 +9,11 @@ import { copySafely, readJson, readJsonIfThere, writeFileSafely } from '../io/fi
 import {
   parseSafetensors,
   parseStored,
-  printSafetensors,
+  encodeSafetensors,
   type StorageType,
 } from '../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../tensor/weight-files.js';
-import { printModelConfig } from './families.js';
+import { formatModelConfig } from './families.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeMerged, mergePeftArrays } from './lora.js';
 import { BASE_FILE, requireBase } from './base-model.js';
@@ -104,10 +104,10 @@ export async function saveModel(
 ): Promise<void> {
   const { config, tokenizerJson, tokenizerConfig = DEFAULT_TOKENIZER_CONFIG } = model;
   const arrays = await arraysFromWeights(model.weights, config);
-  await writeFileSafely(join(folder, 'config.json'), print(printModelConfig(config)));
+  await writeFileSafely(join(folder, 'config.json'), print(formatModelConfig(config)));
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
   await writeFileSafely(join(folder, 'tokenizer_config.json'), print(tokenizerConfig));
-  await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, options));
+  await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, options));
 }
 
 /** Copies an adapter and changes the path to its base model. */
@@ -138,7 +138,7 @@ export async function roundAdapter(folder: string, significantBits: number): Pro
   for (const { values } of arrays.values())
     values.forEach((value, i) => (values[i] = roundTo(significantBits, value)));
   const { metadata } = parseStored(bytes);
-  await writeFileSafely(file, printSafetensors(arrays, { storage: 'F16', metadata }));
+  await writeFileSafely(file, encodeSafetensors(arrays, { storage: 'F16', metadata }));
 }
 
 /** Files of a folder in Hugging Face format that an export copies. */
@@ -180,5 +180,5 @@ export async function exportModel(
   if (existsSync(trained)) await copySafely(trained, join(folder, TRAIN_CONFIG_FILE));
   // PEFT does not resolve a path relative to the adapter's folder.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
-  await writeFileSafely(join(folder, 'model.safetensors'), printSafetensors(arrays, { storage }));
+  await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, { storage }));
 }

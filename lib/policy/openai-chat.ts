@@ -89,7 +89,7 @@ const OPTIONAL_PARAMS = [
 ];
 
 /** What a server takes, found by one request. */
-interface Abilities {
+interface Capabilities {
   hasTools: boolean;
   /** `max_completion_tokens` for OpenAI's reasoning models. */
   lengthParam: 'max_tokens' | 'max_completion_tokens';
@@ -113,18 +113,18 @@ export async function openChatPolicy(
   options: OpenAiChatOptions = {},
 ): Promise<ChatPolicy> {
   const base = url.replace(/\/+$/, '');
-  const shown = splitCredentials(base).url;
+  const safeUrl = splitCredentials(base).url;
   const { maxConcurrency = 256 } = options;
   const server = "a server with OpenAI's chat completions API";
   const limits = { ...requestLimits(options), server };
-  const model = options.model ?? onlyModel(shown, await listModels());
+  const model = options.model ?? onlyModel(safeUrl, await listModels());
 
   async function listModels(): Promise<{ id: string }[]> {
     const answer = await requestJson(`${base}/models`, limits);
     return z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer).data;
   }
 
-  const abilities: Abilities = {
+  const capabilities: Capabilities = {
     hasTools: (options.promptForm ?? 'tools') === 'tools',
     lengthParam: 'max_tokens',
     dropped: new Set(),
@@ -138,19 +138,21 @@ export async function openChatPolicy(
       messages,
       temperature,
       top_p: topP,
-      [abilities.lengthParam]: maxNewTokens,
+      [capabilities.lengthParam]: maxNewTokens,
       ...(stop.length > 0 && { stop }),
       ...(seed !== undefined && { seed }),
       ...(tools.length > 0 && { tools, parallel_tool_calls: parallelToolCalls }),
     };
-    return Object.fromEntries(Object.entries(body).filter(([key]) => !abilities.dropped.has(key)));
+    return Object.fromEntries(
+      Object.entries(body).filter(([key]) => !capabilities.dropped.has(key)),
+    );
   };
 
   const post = async (body: object, signal?: AbortSignal): Promise<RawReply> => {
     const answer = await requestJson(`${base}/chat/completions`, { ...limits, body, signal });
     const { data, error } = completionSchema.safeParse(answer);
     if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
-    throw new Error(`Expected a chat completion from ${shown}, but ${z.prettifyError(error)}`);
+    throw new Error(`Expected a chat completion from ${safeUrl}, but ${z.prettifyError(error)}`);
   };
 
   const stream = async (
@@ -177,10 +179,10 @@ export async function openChatPolicy(
     return reply;
   };
 
-  await probe(abilities, {
+  await probe(capabilities, {
     isRequired: options.promptForm === 'tools',
     send: () => {
-      const { hasTools, dropped } = abilities;
+      const { hasTools, dropped } = capabilities;
       const body = createBody(PROBE, {
         temperature: 0,
         topP: 1,
@@ -210,15 +212,15 @@ export async function openChatPolicy(
       return readReply(raw, stop);
     });
 
-  const { hasTools, dropped } = abilities;
+  const { hasTools, dropped } = capabilities;
   const form = hasTools ? 'with tool calls' : 'with tags in messages';
   const refused = [...dropped].filter((name) => name !== 'tool_choice');
   const ignored = refused.length > 0 ? `; ${refused.join(', ')} not supported` : '';
   return {
     name: model,
     promptForm: hasTools ? 'tools' : 'chat',
-    note: `policy: ${model} at ${shown}, ${form}${ignored}`,
-    overlaps: true,
+    note: `policy: ${model} at ${safeUrl}, ${form}${ignored}`,
+    isConcurrent: true,
     reply,
   };
 }
@@ -230,28 +232,29 @@ const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of Fr
  * call where one is required ignores them.
  */
 async function probe(
-  abilities: Abilities,
+  capabilities: Capabilities,
   { send, isRequired }: { send: () => Promise<RawReply>; isRequired: boolean },
 ): Promise<void> {
   for (let numTries = 0; numTries < 3 + OPTIONAL_PARAMS.length; numTries++) {
     try {
       const { message, finish_reason: finish } = await send();
       const isIgnored = !message.tool_calls?.length && finish !== 'length';
-      if (isIgnored && !isRequired && !abilities.dropped.has('tool_choice'))
-        abilities.hasTools = false;
+      if (isIgnored && !isRequired && !capabilities.dropped.has('tool_choice'))
+        capabilities.hasTools = false;
       return;
     } catch (error) {
       const refused = refusal(error);
       if (!refused) throw error;
       const { message, param } = refused;
       const named = OPTIONAL_PARAMS.find(
-        (name) => !abilities.dropped.has(name) && (param === name || message.includes(`'${name}'`)),
+        (name) =>
+          !capabilities.dropped.has(name) && (param === name || message.includes(`'${name}'`)),
       );
-      if (abilities.lengthParam === 'max_tokens' && message.includes('max_completion_tokens'))
-        abilities.lengthParam = 'max_completion_tokens';
-      else if (named !== undefined) abilities.dropped.add(named);
-      else if (abilities.hasTools && !isRequired && /tool|function/i.test(`${param} ${message}`))
-        abilities.hasTools = false;
+      if (capabilities.lengthParam === 'max_tokens' && message.includes('max_completion_tokens'))
+        capabilities.lengthParam = 'max_completion_tokens';
+      else if (named !== undefined) capabilities.dropped.add(named);
+      else if (capabilities.hasTools && !isRequired && /tool|function/i.test(`${param} ${message}`))
+        capabilities.hasTools = false;
       else throw error;
     }
   }

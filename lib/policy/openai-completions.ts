@@ -184,7 +184,7 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     name: model,
     tokenizer,
     maxLength,
-    overlaps: true,
+    isConcurrent: true,
     note: hasIds
       ? `policy: ${model} at ${base}, by token ids`
       : `policy: ${model} at ${base}, by text only: without token ids its answers can be evaluated and scored, but not trained on`,

@@ -47,7 +47,7 @@ export interface Policy {
   /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
   /** Whether calls may overlap, as with a server that batches by itself. */
-  readonly overlaps?: boolean;
+  readonly isConcurrent?: boolean;
   /**
    * Continues each context; result i belongs to context i. Extending the contexts of the
    * call before is cheap.

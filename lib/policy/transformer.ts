@@ -222,7 +222,7 @@ export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor
   rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
 
 /** Keeps the outputs of the first layers, below the lowest one that is trained. */
-export interface FrozenLayerCache {
+export interface FrozenLayerStore {
   /** Number of frozen layers. */
   count: number;
   /** Their output (N, C), computed or kept from an earlier pass. */
@@ -235,7 +235,7 @@ export function layerInput(
   tree: PrefixTree,
   c: ModelConfig,
   context: LayerContext,
-  frozen?: FrozenLayerCache,
+  frozen?: FrozenLayerStore,
 ): tf.Tensor2D {
   if (!frozen) return embedTokens(w, tree.ids);
   return frozen.getOutput(tree, () =>
@@ -252,7 +252,7 @@ export function forward(
   tree: PrefixTree,
   c: ModelConfig,
   table: RotaryTable,
-  frozen?: FrozenLayerCache,
+  frozen?: FrozenLayerStore,
 ): tf.Tensor2D {
   const context = layerContext(tree, c, table);
   const x = layerInput(w, tree, c, context, frozen);
@@ -285,12 +285,12 @@ export interface CachedInput {
 
 /**
  * The cached tokens. `past`: a block that all new tokens see. `tail`: a block after it,
- * to which a single new token is appended in a copy. `room`: one block for everything,
+ * to which a single new token is appended in a copy. `preallocated`: one block for everything,
  * into which a single new token is written at its position.
  */
 export type CachedTokens =
   | { past: CacheBlock | null; tail: CacheBlock | null }
-  | { room: CacheBlock };
+  | { preallocated: CacheBlock };
 
 /** Adds a token (., 1, D) to each cached row, (B, L, D) or, by head, (B*K, L, D). */
 type AddToken = (cached: tf.Tensor3D, token: tf.Tensor3D) => tf.Tensor3D;
@@ -307,7 +307,7 @@ function writeAt(positions: tf.Tensor2D, c: ModelConfig): AddToken {
 
 /**
  * Final hidden states (B*T, C) of new tokens after cached ones, and a block with the new
- * tokens: alone, or after those of `tail` or `room`. Not differentiable. The cached
+ * tokens: alone, or after those of `tail` or `preallocated`. Not differentiable. The cached
  * blocks stay.
  */
 export function forwardCached(
@@ -319,14 +319,14 @@ export function forwardCached(
 ): { hidden: tf.Tensor2D; block: CacheBlock } {
   const [rows, tokens] = input.ids.shape;
   const { past, grown } =
-    'room' in cached
-      ? { past: null, grown: cached.room }
+    'preallocated' in cached
+      ? { past: null, grown: cached.preallocated }
       : { past: cached.past, grown: cached.tail };
   if (grown && tokens > 1) throw new RangeError(`Expected one token per row, but got ${tokens}.`);
   const batch = { rows, tokens };
   return tf.tidy(() => {
     const rope = rotaryRows(table, tf.reshape(input.positions, [-1]), c);
-    const addToken = 'room' in cached ? writeAt(input.positions, c) : append;
+    const addToken = 'preallocated' in cached ? writeAt(input.positions, c) : append;
     const bias = grown
       ? tf.squeeze<tf.Tensor2D>(
           addToken(tf.expandDims(grown.bias, 2), tf.expandDims(input.bias, 2)),

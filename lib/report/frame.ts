@@ -36,7 +36,7 @@ function loadFrameClass(): FrameClass {
   const danfo = loadOptional<typeof import('danfojs-node')>('danfojs-node');
   for (const { prototype } of [danfo.DataFrame, danfo.Series])
     Object.defineProperty(prototype, Symbol.for('nodejs.util.inspect.custom'), {
-      value: printRows,
+      value: formatRows,
     });
   return class extends danfo.DataFrame {
     constructor(...[values, options]: ConstructorParameters<FrameClass>) {
@@ -87,7 +87,7 @@ function readProperty(frame: DataFrame, name: string | symbol): unknown {
 }
 
 /** `console.log` prints the rows, in place of danfo's fields. */
-function printRows(this: DataFrame | Series): string {
+function formatRows(this: DataFrame | Series): string {
   return this.toString();
 }
 

@@ -9,7 +9,7 @@ import { readJson, writeFileSafely } from '../io/files.js';
 import { withFolderLock } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
-import { printSafetensors } from '../tensor/safetensors.js';
+import { encodeSafetensors } from '../tensor/safetensors.js';
 import { readSafetensors } from '../tensor/weight-files.js';
 import type { Encoder } from './encoder.js';
 import type { VectorIndex } from './exact.js';
@@ -152,7 +152,7 @@ export async function embedCorpus(
           vectors.forEach((vector, i) => values.set(vector, i * dimensions));
           const shape = [vectors.length, dimensions];
           const tensors = new Map([['embeddings', { shape, values }]]);
-          await writeFileSafely(file, printSafetensors(tensors, { storage: 'F32' }));
+          await writeFileSafely(file, encodeSafetensors(tensors, { storage: 'F32' }));
           done += texts.length;
           const rate = done / ((performance.now() - start) / 1000);
           const perSecond = rate < 10 ? rate.toFixed(1) : Math.round(rate);

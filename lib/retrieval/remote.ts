@@ -68,7 +68,7 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   Object.entries({ retries, backOffMs }).forEach(([name, value]) => requireInteger(name, value, 0));
   if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
     throw new TypeError(`Expected url to be an http or https address, but got ${url}.`);
-  const { url: shown } = splitCredentials(url);
+  const { url: safeUrl } = splitCredentials(url);
   return {
     name: 'remote',
     retrieve: async (queries, { topK, signal }) => {
@@ -90,12 +90,12 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
         signal?.throwIfAborted();
         if (timeout.aborted)
           throw new DOMException(
-            `Expected an answer from ${shown} within ${timeoutMs} ms.`,
+            `Expected an answer from ${safeUrl} within ${timeoutMs} ms.`,
             'TimeoutError',
           );
         throw error;
       });
-      const lists = parseResult(json, { url: shown, numQueries: queries.length, topK });
+      const lists = parseResult(json, { url: safeUrl, numQueries: queries.length, topK });
       return lists.map((documents) => documents.map(toRetrieved));
     },
   };

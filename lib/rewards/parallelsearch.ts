@@ -41,7 +41,7 @@ export const outcome = (): Reward => ({
   score: ({ answer, goldenAnswers }) => outcomeReward(answer, goldenAnswers),
 });
 
-export const isRight = ({ answer, goldenAnswers }: ScoringInput): boolean =>
+export const isCorrect = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   outcomeReward(answer, goldenAnswers) === 1;
 
 /**
@@ -103,7 +103,7 @@ export const searchCount = (options: RewardOptions): Reward => ({
 export const format = ({ lambdaF }: RewardOptions): Reward => ({
   name: 'format',
   score: (input) => {
-    if (isRight(input) === input.formatOk) return 0;
-    return isRight(input) ? 0 - lambdaF : lambdaF;
+    if (isCorrect(input) === input.formatOk) return 0;
+    return isCorrect(input) ? 0 - lambdaF : lambdaF;
   },
 });

@@ -54,7 +54,7 @@ export function createSearchAgent({
   retriever,
   isParallel = true,
   rollout: changes,
-  maxConcurrency = policy.overlaps ? 8 : 1,
+  maxConcurrency = policy.isConcurrent ? 8 : 1,
 }: SearchAgentOptions): SearchAgent {
   const rollout = rolloutSchema.parse({
     ...LANGUAGE_MODEL_LIMITS,
@@ -66,18 +66,18 @@ export function createSearchAgent({
   const limit = pLimit(maxConcurrency);
   return {
     async *ask(question, { signal } = {}) {
-      const left = new AbortController();
+      const consumerGone = new AbortController();
       const options = {
         rollout,
         delayMs: 0,
         tokensPerSecond: 0,
-        signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
+        signal: signal ? AbortSignal.any([signal, consumerGone.signal]) : consumerGone.signal,
       };
       const events = new ReadableStream<AgentEvent>({
         async start(controller) {
           await limit(() =>
             answerQuestion(question, { policy, retriever }, options, (event) => {
-              if (!left.signal.aborted)
+              if (!consumerGone.signal.aborted)
                 for (const shown of agentEvents(event)) controller.enqueue(shown);
             }),
           );
@@ -87,7 +87,7 @@ export function createSearchAgent({
       try {
         for (let read; !(read = await events.read()).done; ) yield read.value;
       } finally {
-        left.abort();
+        consumerGone.abort();
       }
     },
   };

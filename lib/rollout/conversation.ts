@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import {
-  printTagMessage,
-  printToolMessage,
+  formatTagMessage,
+  formatToolMessage,
   readToolCall,
   type ToolCall,
 } from '../text/messages.js';
@@ -87,7 +87,7 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
     const message = messages[i];
     if (message.role === 'assistant') {
       calls = (message.tool_calls ?? []).map(toToolCall);
-      segments.push({ kind: 'policy', text: printReply(message, { calls, hasTags }) });
+      segments.push({ kind: 'policy', text: formatReply(message, { calls, hasTags }) });
     } else if (message.role === 'tool') {
       const start = i;
       while (messages[i + 1]?.role === 'tool') i++;
@@ -114,7 +114,7 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
   return { question, segments };
 }
 
-function printReply(
+function formatReply(
   { content, reasoning_content }: AssistantReply,
   { calls, hasTags }: { calls: readonly ToolCall[]; hasTags: boolean },
 ): string {
@@ -126,7 +126,7 @@ function printReply(
     ...(reasoning_content && { reasoning_content }),
     ...(calls.length > 0 && { tool_calls: [...calls] }),
   };
-  return hasTags ? printTagMessage(message) : printToolMessage(message, { splitQueries: true });
+  return hasTags ? formatTagMessage(message) : formatToolMessage(message, { splitQueries: true });
 }
 
 /** The contents of tool messages in the order of the calls. */

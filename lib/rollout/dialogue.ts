@@ -13,8 +13,8 @@ import {
 import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import {
-  printTagMessage,
-  printToolMessage,
+  formatTagMessage,
+  formatToolMessage,
   readToolCall,
   searchTool,
   type AssistantMessage,
@@ -25,7 +25,7 @@ import {
   INVALID_ACTION_MESSAGE,
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
-  printInformation,
+  formatInformation,
   STOP_STRINGS,
   type PrintedResult,
 } from '../text/tags.js';
@@ -46,9 +46,9 @@ export interface Dialogue {
   /** The policy's next segment for each row; null where the context is full. */
   generate(rows: readonly Row[]): Promise<(Segment | null)[]>;
   /** The results of a search, in the order of its queries. */
-  printResults(row: Row, queries: readonly string[], results: readonly PrintedResult[]): Segment;
+  formatResults(row: Row, queries: readonly string[], results: readonly PrintedResult[]): Segment;
   /** What the policy reads after an invalid action. */
-  printNotice(row: Row): Segment;
+  formatNotice(row: Row): Segment;
   /** Tokens of a segment; estimated for chat messages. */
   countTokens(segment: Segment): number;
   /** Tokens of information that fit, with room for the next generation. */
@@ -104,9 +104,9 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
       );
       return rows.map((row) => segments.get(row) ?? null);
     },
-    printResults: (_row, _queries, results) => encode('information', printInformation(results)),
+    formatResults: (_row, _queries, results) => encode('information', formatInformation(results)),
     // Short for the small policy, full for real language models.
-    printNotice: () =>
+    formatNotice: () =>
       encode('notice', form === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL),
     countTokens: (segment) => segment.tokenIds.length,
     roomForInformation({ trajectory }) {
@@ -151,7 +151,9 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       });
     if (!answer) return null;
     const { message, usage } = answer;
-    const text = hasTools ? printToolMessage(message, { splitQueries }) : printTagMessage(message);
+    const text = hasTools
+      ? formatToolMessage(message, { splitQueries })
+      : formatTagMessage(message);
     const read: AssistantMessage = hasTools ? message : { role: 'assistant', content: text };
     return { ...say('policy', text, [read]), ...(usage && { usage }) };
   };
@@ -161,8 +163,8 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       return say('prompt', text, [{ role: 'user', content: text }]);
     },
     generate: (rows) => Promise.all(rows.map(reply)),
-    printResults(row, queries, results) {
-      const text = printInformation(results);
+    formatResults(row, queries, results) {
+      const text = formatInformation(results);
       const calls = lastCalls(row);
       if (calls.length === 0) return say('information', text, [{ role: 'user', content: text }]);
       // Results are looked up by query text, so each call gets those of its own queries.
@@ -172,14 +174,14 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
         const content = asked
           ?.map((query) => {
             const result = shown.get(query);
-            return `${query}\n${result ? printInformation([result]) : NOT_RUN}`;
+            return `${query}\n${result ? formatInformation([result]) : NOT_RUN}`;
           })
           .join('\n\n');
         return { role: 'tool', tool_call_id: call.id, content: content ?? INVALID_CALL };
       });
       return say('information', text, messages);
     },
-    printNotice(row) {
+    formatNotice(row) {
       const calls = lastCalls(row);
       const messages = calls.map(
         ({ id }): Message => ({ role: 'tool', tool_call_id: id, content: INVALID_CALL }),

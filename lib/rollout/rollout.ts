@@ -129,16 +129,16 @@ function appendInformation(
   { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
   options: RolloutOptions,
 ): void {
-  const room = dialogue.roomForInformation(row);
+  const maxTokens = dialogue.roomForInformation(row);
   const print = (depth: number): Segment =>
-    dialogue.printResults(
+    dialogue.formatResults(
       row,
       queries,
       outcomes.map((outcome) => shownResult(outcome, depth, options)),
     );
   let depth = options.topK;
   let segment = print(depth);
-  while (depth > 1 && dialogue.countTokens(segment) > room) segment = print(--depth);
+  while (depth > 1 && dialogue.countTokens(segment) > maxTokens) segment = print(--depth);
   const results = outcomes.map((outcome, i) =>
     toSearchResult(outcome, depth, retriever.fullScore?.(queries[i])),
   );
@@ -183,7 +183,7 @@ async function runActions(
   for (const [i, row] of rows.entries()) {
     const queries = searches[i];
     if (!queries) {
-      append(row, dialogue.printNotice(row), options);
+      append(row, dialogue.formatNotice(row), options);
       continue;
     }
     const found = outcomes.slice(next, (next += queries.length));

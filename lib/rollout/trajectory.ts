@@ -132,7 +132,7 @@ export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
 }
 
 /** A line of `trajectories.jsonl`; log-probabilities are rounded to four decimals. */
-export function printTrajectory(trajectory: Pick<Trajectory, 'segments'>): string {
+export function formatTrajectory(trajectory: Pick<Trajectory, 'segments'>): string {
   const rounded = (key: string, value: unknown): unknown =>
     /logProbs$/i.test(key) ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;
   return `${JSON.stringify(trajectory, rounded)}\n`;

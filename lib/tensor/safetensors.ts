@@ -138,7 +138,7 @@ export function parseStored(bytes: ByteSource): StoredTensors {
 }
 
 /** The bytes of a file with these tensors, in their order. */
-export function printStored({ metadata, tensors }: StoredTensors): Uint8Array {
+export function encodeStored({ metadata, tensors }: StoredTensors): Uint8Array {
   let end = 0;
   const header: Record<string, object> = { __metadata__: metadata };
   for (const [name, { dtype, shape, bytes }] of tensors)
@@ -229,7 +229,7 @@ function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArra
   return { shape, values };
 }
 
-/** A tensor in storage precision. @throws Error as {@link printSafetensors} */
+/** A tensor in storage precision. @throws Error as {@link encodeSafetensors} */
 function toStored(name: string, { shape, values }: NamedArray, storage: StorageType): StoredTensor {
   requireFinite(name, values);
   const view = new DataView(new ArrayBuffer(values.length * WIDTHS[storage]));
@@ -275,12 +275,12 @@ export function openSafetensors(bytes: ByteSource): Tensors {
  * The bytes of a file with these tensors, in their order, in float32 or half precision.
  * @throws Error naming a tensor with a value that is not finite, or too large for a half
  */
-export function printSafetensors(
+export function encodeSafetensors(
   arrays: ReadonlyMap<string, NamedArray>,
   { storage, metadata }: { storage: StorageType; metadata?: Record<string, string> },
 ): Uint8Array {
   const tensors = new Map(
     Array.from(arrays, ([name, array]) => [name, toStored(name, array, storage)]),
   );
-  return printStored({ metadata: { format: 'pt', ...metadata }, tensors });
+  return encodeStored({ metadata: { format: 'pt', ...metadata }, tensors });
 }

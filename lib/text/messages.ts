@@ -3,7 +3,7 @@
  * the tags of a transcript. One search turn is all tool calls of one message.
  */
 import { z } from 'zod';
-import { nextAction, oneLine, printBlock, printSearch } from './tags.js';
+import { nextAction, oneLine, formatBlock, formatSearch } from './tags.js';
 
 export interface ToolCall {
   id: string;
@@ -83,8 +83,8 @@ export function readToolCall({ function: { name, arguments: json } }: ToolCall):
 }
 
 /** Reasoning as a block; tags inside are escaped. */
-const printThought = (thought: string): string =>
-  printBlock('think', thought.replace(/<\/?think>/g, '').replace(/<(\/?[a-z]+)>/g, '($1)'));
+const formatThought = (thought: string): string =>
+  formatBlock('think', thought.replace(/<\/?think>/g, '').replace(/<(\/?[a-z]+)>/g, '($1)'));
 
 /**
  * A message of a model that calls tools, in the tags of a transcript: reasoning, then the
@@ -92,7 +92,7 @@ const printThought = (thought: string): string =>
  * answer. A message without calls is the answer. Invalid calls are printed as they are,
  * which is no action.
  */
-export function printToolMessage(
+export function formatToolMessage(
   message: AssistantMessage,
   { splitQueries }: { splitQueries: boolean },
 ): string {
@@ -102,30 +102,30 @@ export function printToolMessage(
   if (calls.length > 0) {
     const all = new Set(calls.flatMap((call) => readToolCall(call) ?? []));
     const queries = [...all].slice(0, splitQueries ? Infinity : 1);
-    const action = queries.length > 0 ? printSearch(queries) : JSON.stringify(calls);
-    return `${printThought(`${reasoning}\n${content}`)}\n${action}`;
+    const action = queries.length > 0 ? formatSearch(queries) : JSON.stringify(calls);
+    return `${formatThought(`${reasoning}\n${content}`)}\n${action}`;
   }
   const action = nextAction(content);
   if (action.kind === 'invalid') {
     const [, thought = '', answer] = /^\s*(?:<think>(.*?)<\/think>)?(.*)$/s.exec(content)!;
     const text = answer.replace(/<(\/?[a-z]+)>/g, '($1)').trim();
-    if (text === '') return printThought(reasoning + thought);
-    return `${printThought(reasoning + thought)}\n${printBlock('answer', text)}`;
+    if (text === '') return formatThought(reasoning + thought);
+    return `${formatThought(reasoning + thought)}\n${formatBlock('answer', text)}`;
   }
   const start = content.lastIndexOf(`<${action.kind}>`, action.end);
   const thought = `${reasoning}\n${content.slice(0, start)}`;
-  return `${printThought(thought)}\n${content.slice(start, action.end)}`;
+  return `${formatThought(thought)}\n${content.slice(start, action.end)}`;
 }
 
 /**
  * A message of a model that writes the tags itself, up to the end of its action. A stop
  * text that the server cut off is restored by whoever asked for it.
  */
-export function printTagMessage({
+export function formatTagMessage({
   content,
   reasoning_content: reasoning,
 }: AssistantMessage): string {
   const text = content ?? '';
   const action = text.slice(0, nextAction(text).end);
-  return reasoning ? `${printThought(reasoning)}\n${action.trimStart()}` : action;
+  return reasoning ? `${formatThought(reasoning)}\n${action.trimStart()}` : action;
 }

@@ -103,7 +103,7 @@ export function nextAction(policyText: string): Action {
 }
 
 /** `<tag> body </tag>`. @throws RangeError if the body contains a tag */
-export function printBlock(tag: Tag, body: string): string {
+export function formatBlock(tag: Tag, body: string): string {
   const inner = body.match(TAG_PATTERN)?.[0];
   if (inner)
     throw new RangeError(
@@ -116,7 +116,7 @@ export function printBlock(tag: Tag, body: string): string {
  * `<search> a ## b </search>`.
  * @throws RangeError without queries, or for one that is blank or contains `##` or a tag
  */
-export function printSearch(queries: readonly string[]): string {
+export function formatSearch(queries: readonly string[]): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
   for (const query of queries) {
     if (query.trim() === '' || query.includes(QUERY_SEPARATOR)) {
@@ -125,7 +125,7 @@ export function printSearch(queries: readonly string[]): string {
       );
     }
   }
-  return printBlock('search', queries.map((query) => query.trim()).join(` ${QUERY_SEPARATOR} `));
+  return formatBlock('search', queries.map((query) => query.trim()).join(` ${QUERY_SEPARATOR} `));
 }
 
 /** The passages of a sub-query, best first, or the reason of a failure. */
@@ -144,7 +144,7 @@ export function oneLine(text: string): string {
   return text.replace(TAG_PATTERN, '($1$2)').replace(/\s+/g, ' ').trim();
 }
 
-function printResult(result: PrintedResult): string {
+function formatResult(result: PrintedResult): string {
   if (result.status === 'failed') return `${FAILED}${oneLine(result.reason)}`.trim();
   if (result.passages.length === 0) return NOTHING;
   return result.passages
@@ -157,8 +157,8 @@ function printResult(result: PrintedResult): string {
  * `Doc i(Title: t) text`, numbered from 1 for each sub-query as in the authors' code. A
  * failed or empty retrieval is one line.
  */
-export function printInformation(results: readonly PrintedResult[]): string {
-  return `<information>${results.map(printResult).join('\n')}</information>`;
+export function formatInformation(results: readonly PrintedResult[]): string {
+  return `<information>${results.map(formatResult).join('\n')}</information>`;
 }
 
 /** The index of the parenthesis that closes a title, or of the first one if none does. */
@@ -190,7 +190,7 @@ function parseResultLine(line: string): PrintedResult | undefined {
 }
 
 /**
- * The inverse of `printInformation`, for a block or its body. Exact if titles and texts
+ * The inverse of `formatInformation`, for a block or its body. Exact if titles and texts
  * are single lines without tags and parentheses in titles balance. Other lines belong to
  * the passage before them.
  */

@@ -9,7 +9,7 @@ import { disposeWeights, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
-import { FrozenLayers } from './frozen-layers.js';
+import { FrozenLayerCache } from './frozen-layers.js';
 import {
   clipByGlobalNorm,
   lowestLayer,
@@ -47,7 +47,7 @@ export class TrainedAdapter {
   readonly localPolicy: LocalPolicy;
   private readonly passes: PassOptions;
   /** Outputs of the frozen layers, cached until the next update. */
-  private readonly frozen: FrozenLayers | undefined;
+  private readonly frozen: FrozenLayerCache | undefined;
   private readonly lora: LoraOptions;
   private trained: Weights;
   /** The merged weights; null before the first use and after every update. */
@@ -65,7 +65,7 @@ export class TrainedAdapter {
     this.lora = lora;
     this.trained = { ...createAdapter(config, lora, random), ...extraParams };
     const lowest = lowestLayer(this.trained, config);
-    this.frozen = lowest > 0 ? new FrozenLayers(lowest) : undefined;
+    this.frozen = lowest > 0 ? new FrozenLayerCache(lowest) : undefined;
     const { frozen } = this;
     this.passes = {
       config,
@@ -93,7 +93,7 @@ export class TrainedAdapter {
    * The model without the adapter, as a policy; valid until the next use of this object.
    */
   get initialPolicy(): LocalPolicy {
-    this.release();
+    this.dropMerged();
     return this.localPolicy;
   }
 
@@ -134,7 +134,7 @@ export class TrainedAdapter {
     options: { learningRate: Parameters<AdamW['apply']>[2]; maxGradNorm: number },
     tokenLoss: TokenLoss<Row>,
   ): Promise<{ loss: number; gradNorm: number; passes: PassValues<Row>[] }> {
-    this.release();
+    this.dropMerged();
     const buildWeights = (trained: Weights): Weights =>
       withAdapter(this.model.weights, trained, this.lora);
     const passes = { ...this.passes, buildWeights };
@@ -153,14 +153,14 @@ export class TrainedAdapter {
 
   /** Restores a checkpoint; takes ownership of its weights. */
   restore({ trainable, optimizer }: Checkpoint): void {
-    this.release();
+    this.dropMerged();
     disposeWeights(this.trained);
     this.optimizer.restore(optimizer);
     this.trained = trainable;
   }
 
   dispose(): void {
-    this.release();
+    this.dropMerged();
     this.frozen?.release();
     this.localPolicy.dispose();
     this.optimizer.dispose();
@@ -174,7 +174,7 @@ export class TrainedAdapter {
     return this.merged;
   }
 
-  private release(): void {
+  private dropMerged(): void {
     if (this.merged) disposeMerged(this.merged, this.model.weights);
     this.merged = null;
     this.localPolicy.setWeights(this.model.weights);

@@ -62,14 +62,14 @@ export function withAdvantages(
   groupSize: number,
 ): Scored[] {
   const totals = trajectories.map(({ rewards }) => rewards.total);
-  const ofRollouts = groupAdvantages(totals, groupSize);
-  const ofTurns = splitIntoGroups(trajectories, groupSize).flatMap((group) =>
+  const rolloutAdvantages = groupAdvantages(totals, groupSize);
+  const advantagesByTurn = splitIntoGroups(trajectories, groupSize).flatMap((group) =>
     turnAdvantages(group.map(({ turnRewards }) => turnRewards ?? [])),
   );
   return trajectories.map((trajectory, i) => ({
     ...trajectory,
-    advantage: ofRollouts[i],
-    ...(ofTurns[i].length > 0 ? { turnAdvantages: ofTurns[i] } : {}),
+    advantage: rolloutAdvantages[i],
+    ...(advantagesByTurn[i].length > 0 ? { turnAdvantages: advantagesByTurn[i] } : {}),
   }));
 }
 

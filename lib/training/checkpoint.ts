@@ -16,7 +16,7 @@ import {
   readLines,
 } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
-import { parseSafetensors, printSafetensors, type NamedArray } from '../tensor/safetensors.js';
+import { parseSafetensors, encodeSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { AdamW } from './adamw.js';
 import { sha256 } from '../io/provenance.js';
@@ -94,7 +94,7 @@ export async function saveCheckpoint(
   const arrays = [await toNamedArrays(trainable), await optimizer.toArrays()];
   const files: Record<string, string> = {};
   for (const [i, name] of FILES.entries()) {
-    const bytes = printSafetensors(arrays[i], { storage: 'F32' });
+    const bytes = encodeSafetensors(arrays[i], { storage: 'F32' });
     files[name] = sha256(bytes);
     await writeFile(join(aside, name), bytes, { flush: true });
   }

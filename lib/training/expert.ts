@@ -10,7 +10,7 @@ import type { Random } from '../random.js';
 import { formatList } from '../text/format-list.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { sentenceAbout } from '../text/sentences.js';
-import { oneLine, parseBlocks, parseInformation, printBlock, printSearch } from '../text/tags.js';
+import { oneLine, parseBlocks, parseInformation, formatBlock, formatSearch } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
 /** HotpotQA's annotations name articles but no attributes. */
@@ -84,8 +84,8 @@ function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
     nodes.map((node) => statedFact(node, passages, question)).join(' ');
   if (numDone >= plan.length) {
     // A comparison needs every fact, a chain only the last one.
-    const thought = printBlock('think', oneLine(recall(finalNodes(graph))));
-    return `${thought}\n${printBlock('answer', oneLine(question.goldenAnswers[0]))}`;
+    const thought = formatBlock('think', oneLine(recall(finalNodes(graph))));
+    return `${thought}\n${formatBlock('answer', oneLine(question.goldenAnswers[0]))}`;
   }
   const turn = plan[numDone];
   const answered = new Set(plan.slice(0, numDone).flat());
@@ -93,9 +93,9 @@ function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
     !answered.has(node) &&
     node.dependsOn.every((id) => graph.some((other) => other.id === id && answered.has(other)));
   const before = numDone === 0 ? '' : `${recall(plan[numDone - 1])} `;
-  const thought = printBlock('think', oneLine(before + planThought(turn, graph.filter(isOpen))));
+  const thought = formatBlock('think', oneLine(before + planThought(turn, graph.filter(isOpen))));
   const queries = turn.map(({ query }) => oneLine(query).replaceAll('##', ' '));
-  return `${thought}\n${printSearch(queries)}`;
+  return `${thought}\n${formatSearch(queries)}`;
 }
 
 /**

@@ -4,9 +4,9 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { PrefixTree } from '../policy/prefix-tree.js';
-import type { FrozenLayerCache } from '../policy/transformer.js';
+import type { FrozenLayerStore } from '../policy/transformer.js';
 
-export class FrozenLayers implements FrozenLayerCache {
+export class FrozenLayerCache implements FrozenLayerStore {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
   /** @param count number of frozen layers, from the first */

@@ -149,8 +149,8 @@ function checkpointedGradients(
   options: PassOptions & { buildWeights: (trained: Weights) => Weights },
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
-  const { config, table, frozen, isAdapter, room, buildWeights } = options;
-  const products = isAdapter ? new KeptProducts(room) : undefined;
+  const { config, table, frozen, isAdapter, budgetBytes, buildWeights } = options;
+  const products = isAdapter ? new KeptProducts(budgetBytes) : undefined;
   const compute = (): { value: tf.Scalar; gradients: Weights } => {
     const { tree } = batch;
     const context = layerContext(tree, config, table);
@@ -162,7 +162,7 @@ function checkpointedGradients(
     for (let i = frozen?.count ?? 0; i < config.numLayers; i++) {
       const x = hidden;
       hidden = tf.tidy(() =>
-        runLayer(x, weights, i, config, context, i >= lowest ? products?.keeping : undefined),
+        runLayer(x, weights, i, config, context, i >= lowest ? products?.forwardStore : undefined),
       );
       if (i >= lowest) inputs.push(x);
       else x.dispose();
@@ -192,7 +192,7 @@ function checkpointedGradients(
           i,
           config,
           context,
-          products?.taking,
+          products?.backwardStore,
         );
       })([x, ...Object.values(layerWeights)], dx);
       tf.dispose([x, dx]);

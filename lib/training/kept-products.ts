@@ -12,29 +12,29 @@ const FLOAT = 4;
  * Bytes available for outputs: a quarter of the free memory. The free memory of a GPU or
  * of wasm is unknown.
  */
-export const roomForProducts = (): number =>
+export const freeProductBytes = (): number =>
   tf.getBackend() === 'tensorflow' ? process.availableMemory() / 4 : 0;
 
 export class KeptProducts {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
-  /** @param room bytes available; the rest is recomputed */
-  constructor(private room = roomForProducts()) {}
+  /** @param budgetBytes bytes available; the rest is recomputed */
+  constructor(private budgetBytes = freeProductBytes()) {}
 
   /** For the forward pass. */
-  readonly keeping: ProductStore = {
+  readonly forwardStore: ProductStore = {
     getOutput: (key, compute) => {
       const output = compute();
       const bytes = output.size * FLOAT;
-      if (bytes > this.room) return output;
-      this.room -= bytes;
+      if (bytes > this.budgetBytes) return output;
+      this.budgetBytes -= bytes;
       this.outputs.set(key, tf.keep(tf.clone(output)));
       return output;
     },
   };
 
   /** For the backward pass: each output is returned once and then released. */
-  readonly taking: ProductStore = {
+  readonly backwardStore: ProductStore = {
     getOutput: (key, compute) => {
       const kept = this.outputs.get(key);
       if (!kept) return compute();

@@ -12,7 +12,7 @@ type Scored = With<'rewards' | 'advantage'>;
 export type Metrics = Record<string, number>;
 
 /** 0 for an empty list. Unlike d3's, NaN propagates, so that guards see it. */
-export const mean = (values: readonly number[]): number =>
+export const strictMean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 const numPolicyTokens = ({ segments }: Scored): number =>
@@ -35,27 +35,29 @@ export function rolloutMetrics(
     maxNewTokens,
   }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
 ): Metrics {
-  const of = (value: (t: Scored) => number): number => mean(scored.map(value));
-  const reward = of((t) => t.rewards.total);
+  const average = (value: (t: Scored) => number): number => strictMean(scored.map(value));
+  const reward = average((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
   // Queries as the rewards see them, even if the environment does not split.
   const queries = (t: Scored): string[][] => executedSearches(t.segments);
   const ofType = (type: string): Scored[] => scored.filter((t) => t.questionType === type);
   const decomposed = (trajectories: readonly Scored[]): number =>
-    mean(trajectories.map((t) => Number(isDecomposed(queries(t)))));
+    strictMean(trajectories.map((t) => Number(isDecomposed(queries(t)))));
   return {
     reward,
-    reward_std: Math.sqrt(of((t) => (t.rewards.total - reward) ** 2)),
-    frac_reward_zero_std: mean(
+    reward_std: Math.sqrt(average((t) => (t.rewards.total - reward) ** 2)),
+    frac_reward_zero_std: strictMean(
       splitIntoGroups(scored, groupSize).map((group) => Number(isZeroVariance(group))),
     ),
-    ...Object.fromEntries(names.map((name) => [`rewards/${name}`, of((t) => t.rewards[name])])),
-    turns: of((t) => t.searchTurns.length),
-    model_calls: of((t) => t.modelCalls),
-    'completions/mean_length': of(numPolicyTokens),
-    'completions/clipped_ratio': of((t) => Number(t.finish !== 'answer')),
-    'completions/truncated_ratio': of((t) => Number(isTruncated(t, maxNewTokens))),
-    well_formed_ratio: of((t) => Number(formatFault(t.segments) === null)),
+    ...Object.fromEntries(
+      names.map((name) => [`rewards/${name}`, average((t) => t.rewards[name])]),
+    ),
+    turns: average((t) => t.searchTurns.length),
+    model_calls: average((t) => t.modelCalls),
+    'completions/mean_length': average(numPolicyTokens),
+    'completions/clipped_ratio': average((t) => Number(t.finish !== 'answer')),
+    'completions/truncated_ratio': average((t) => Number(isTruncated(t, maxNewTokens))),
+    well_formed_ratio: average((t) => Number(formatFault(t.segments) === null)),
     decomposition_ratio: decomposed(scored),
     'decomposition_ratio/parallelizable': decomposed(ofType('parallelizable')),
     'decomposition_ratio/sequential': decomposed(ofType('sequential')),
@@ -63,10 +65,10 @@ export function rolloutMetrics(
     // such questions.
     'share/parallelizable': ofType('parallelizable').length / scored.length,
     'share/sequential': ofType('sequential').length / scored.length,
-    'coverage/parallelizable': mean(
+    'coverage/parallelizable': strictMean(
       ofType('parallelizable').flatMap((t) => t.subQuestionRecall ?? []),
     ),
-    sub_queries: of((t) => queries(t).flat().length),
+    sub_queries: average((t) => queries(t).flat().length),
     retrievals: stats.retrievalsRequested,
     retrievals_failed: stats.retrievalsFailed,
     frac_retrievals_failed: stats.retrievalsFailed / Math.max(1, stats.retrievalsRequested),
@@ -77,4 +79,4 @@ export function rolloutMetrics(
  * Entropy (nats per token) of the sampling policy, estimated from its samples' log-probs.
  */
 export const sampledEntropy = (scored: readonly Scored[]): number =>
-  -mean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));
+  -strictMean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));

@@ -13,12 +13,12 @@ import { peftConfig } from '../policy/peft.js';
 import { partialPath, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import type { Weights } from '../policy/weights.js';
-import { printSafetensors } from '../tensor/safetensors.js';
-import { printTrajectory } from '../rollout/trajectory.js';
+import { encodeSafetensors } from '../tensor/safetensors.js';
+import { formatTrajectory } from '../rollout/trajectory.js';
 import { withSettings } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { checkGuards, mostSevere, type Alarm } from './guards.js';
-import { mean, type Metrics } from './metrics.js';
+import { strictMean, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 import { configHash } from '../io/provenance.js';
@@ -186,8 +186,8 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
     if (trainer.isOnPolicy) rewards.push(reward);
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
-    if (rewards.length > 0 && mean(rewards) > (best?.reward ?? -Infinity)) {
-      best = { step, reward: mean(rewards) };
+    if (rewards.length > 0 && strictMean(rewards) > (best?.reward ?? -Infinity)) {
+      best = { step, reward: strictMean(rewards) };
       const aside = partialPath(BEST_ADAPTER);
       await saveAdapter(run, trained.weights, aside);
       await replaceFolder(join(folder, aside), join(folder, BEST_ADAPTER));
@@ -228,7 +228,7 @@ async function recordedStep(
   );
   await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...finite, alarms })}\n`);
   const lines = trajectories.map((trajectory) =>
-    printTrajectory({ step, method: config.method, ...trajectory }),
+    formatTrajectory({ step, method: config.method, ...trajectory }),
   );
   await appendFile(join(folder, TRAJECTORIES), lines.join(''));
   onStep?.(step, metrics, alarms);
@@ -241,7 +241,7 @@ async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): 
   await removePartial(folder);
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
   const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
-  const bytes = printSafetensors(arrays, { storage: 'F16', metadata });
+  const bytes = encodeSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
   const writeJson = (file: string, value: unknown): Promise<void> =>
     writeFileSafely(join(folder, file), `${JSON.stringify(value, null, 2)}\n`);

@@ -10,7 +10,7 @@ import {
   forward,
   logitsBackward,
   computeLogits,
-  type FrozenLayerCache,
+  type FrozenLayerStore,
   type RotaryTable,
 } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
@@ -38,10 +38,10 @@ export interface PassOptions {
    * the number of layers.
    */
   isCheckpointed?: boolean;
-  /** Bytes available to keep products with frozen weights; default: `roomForProducts`. */
-  room?: number;
+  /** Bytes available to keep products with frozen weights; default: `freeProductBytes`. */
+  budgetBytes?: number;
   /** Frozen layers below the trained ones. */
-  frozen?: FrozenLayerCache;
+  frozen?: FrozenLayerStore;
   /** Sampling temperature (default 1), so that log-probs match the sampler's. */
   temperature?: number;
 }

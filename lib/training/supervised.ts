@@ -19,7 +19,7 @@ import type { RolloutConfig } from '../rollout/options.js';
 import { lossMask, tokenIds, type Trajectory, type With } from '../rollout/trajectory.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { buildPrompt } from '../text/prompts.js';
-import { printBlock } from '../text/tags.js';
+import { formatBlock } from '../text/tags.js';
 import { encodePieces, totalWeight } from './cross-entropy.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 import type { Metrics } from './metrics.js';
@@ -43,7 +43,7 @@ export async function imitate(
   return { loss, grad_norm: gradNorm };
 }
 
-export const isRight = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
+export const isCorrect = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
 
 const toSequence = (trajectory: Trajectory): Sequence => ({
   tokenIds: tokenIds(trajectory),
@@ -58,7 +58,7 @@ export function createSupervisedFineTuning(task: TrainingTask): Trainer {
     encodePieces(
       [
         { text: buildPrompt(prompt, question, { form: promptForm }), weight: 0 },
-        { text: printBlock('answer', answer), weight: 1 },
+        { text: formatBlock('answer', answer), weight: 1 },
       ],
       model.tokenizer,
     );
@@ -92,9 +92,9 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
         // Imitated rollouts weigh 1, others 0.
         trajectories: sampled.trajectories.map((one) => ({
           ...one,
-          advantage: Number(isRight(one)),
+          advantage: Number(isCorrect(one)),
         })),
-        rows: sampled.trajectories.filter(isRight).map(toSequence),
+        rows: sampled.trajectories.filter(isCorrect).map(toSequence),
         update: (rows) => imitate(loop, rows, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         isUsable,

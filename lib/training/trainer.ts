@@ -16,7 +16,7 @@ import { lossMask, tokenIds, type Trajectory, type With } from '../rollout/traje
 import { TrainedAdapter } from './adapter.js';
 import { scheduledRate } from './adamw.js';
 import { trainerSettings, type TrainConfig, type TrainerSettings } from './config.js';
-import { mean, rolloutMetrics, sampledEntropy, type Metrics } from './metrics.js';
+import { strictMean, rolloutMetrics, sampledEntropy, type Metrics } from './metrics.js';
 import { createQuestionSampler } from './question-sampler.js';
 import { rollOutGroups } from './rollouts.js';
 import type { Sequence } from './sequences.js';
@@ -223,7 +223,7 @@ export class TrainingLoop {
     this.step++;
     const means = updateMetrics.map((name) => [
       name,
-      mean(updates.map((metrics) => metrics[name])),
+      strictMean(updates.map((metrics) => metrics[name])),
     ]);
     return {
       metrics: {

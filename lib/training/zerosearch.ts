@@ -30,14 +30,14 @@ import type { SimulatedQuery } from '../rollout/options.js';
 import type { With } from '../rollout/trajectory.js';
 import { readSafetensors } from '../tensor/weight-files.js';
 import type { PromptForm } from '../text/prompts.js';
-import { parseInformation, printInformation } from '../text/tags.js';
+import { parseInformation, formatInformation } from '../text/tags.js';
 import type { TrainConfig } from './config.js';
 import { encodePieces } from './cross-entropy.js';
 import { learnFromGroups } from './grpo.js';
-import { mean, type Metrics } from './metrics.js';
+import { strictMean, type Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollouts.js';
 import type { Sequence } from './sequences.js';
-import { imitate, IMITATION_METRICS, isRight } from './supervised.js';
+import { imitate, IMITATION_METRICS, isCorrect } from './supervised.js';
 import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
 
 type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
@@ -61,7 +61,7 @@ export function createZeroSearch(task: TrainingTask): Trainer {
       const search = (queries: readonly SimulatedQuery[]): Promise<SearchOutcome[]> =>
         simulator.search(queries, { noise, random });
       const sampled = await loop.sample(step, { search });
-      const metrics = { noise, ...simulator.takeMetrics() };
+      const metrics = { noise, ...simulator.drainMetrics() };
       return learnFromGroups(loop, step, sampled, { isUsable, metrics });
     },
     dispose: () => {
@@ -107,13 +107,13 @@ function documentRows(
 ): Sequence[] {
   return answeredQueries(trajectory).map(({ query, passages }) => {
     const isTrue = (documents: readonly PrintedPassage[]): boolean | null =>
-      areTrue(query, documents, question);
-    const kind = (isTrue(passages) ?? isRight(trajectory)) ? 'useful' : 'noisy';
+      stateAnswer(query, documents, question);
+    const kind = (isTrue(passages) ?? isCorrect(trajectory)) ? 'useful' : 'noisy';
     const prompt = documentsPrompt(kind, query, question, config.rollout.promptForm);
     const ordered = sort(passages, (passage) => Number(!isTrue([passage])));
     const pieces = [
       { text: prompt, weight: 0 },
-      { text: printDocuments(ordered), weight: 1 },
+      { text: formatDocuments(ordered), weight: 1 },
     ];
     return encodePieces(pieces, tokenizer);
   });
@@ -151,8 +151,8 @@ export function noiseProbability(
     noiseBase,
   }: Pick<ZeroSearchOptions, 'startNoise' | 'endNoise' | 'noiseBase'>,
 ): number {
-  const course = (noiseBase ** (step / numSteps) - 1) / (noiseBase - 1);
-  return startNoise + course * (endNoise - startNoise);
+  const progress = (noiseBase ** (step / numSteps) - 1) / (noiseBase - 1);
+  return startNoise + progress * (endNoise - startNoise);
 }
 
 /**
@@ -161,7 +161,7 @@ export function noiseProbability(
 class SearchSimulator {
   private opened: { policy: LocalPolicy; weights: Weights } | null = null;
   /**
-   * Whether the documents were true, for queries since {@link takeMetrics} that name an
+   * Whether the documents were true, for queries since {@link drainMetrics} that name an
    * entity of the graph.
    */
   private written: { kind: DocumentKind; isTrue: boolean }[] = [];
@@ -200,7 +200,7 @@ class SearchSimulator {
     return generations.map(({ text }, i) => {
       const passages = parseDocuments(text, kinds[i], topK);
       const { query, question } = queries[i];
-      const isTrue = areTrue(query, passages, question);
+      const isTrue = stateAnswer(query, passages, question);
       if (isTrue !== null) this.written.push({ kind: kinds[i], isTrue });
       if (passages.length === 0)
         return { status: 'failed', reason: 'The simulator wrote no document.' };
@@ -212,12 +212,12 @@ class SearchSimulator {
   }
 
   /** Share of searches with true documents, by kind; 0 if there were none. */
-  takeMetrics(): Metrics {
+  drainMetrics(): Metrics {
     const { written } = this;
     this.written = [];
     const shares = KINDS.map((kind) => {
       const ofKind = written.filter((documents) => documents.kind === kind);
-      return [`documents/true_${kind}`, mean(ofKind.map(({ isTrue }) => Number(isTrue)))];
+      return [`documents/true_${kind}`, strictMean(ofKind.map(({ isTrue }) => Number(isTrue)))];
     });
     return Object.fromEntries(shares) as Metrics;
   }
@@ -277,8 +277,8 @@ export function documentsPrompt(
 }
 
 /** A query's documents as text. */
-export const printDocuments = (passages: readonly Pick<Passage, 'title' | 'text'>[]): string =>
-  printInformation([{ status: 'ok', passages }]);
+export const formatDocuments = (passages: readonly Pick<Passage, 'title' | 'text'>[]): string =>
+  formatInformation([{ status: 'ok', passages }]);
 
 /** Parses documents, with ids that tell their kind; none if the text has none. */
 export function parseDocuments(text: string, kind: DocumentKind, topK: number): Passage[] {
@@ -296,7 +296,7 @@ export function parseDocuments(text: string, kind: DocumentKind, topK: number): 
  * Whether documents truthfully state what a query asks for: the answer to a sub-question
  * about an entity named in the query. Null if it names no entity of the graph.
  */
-export function areTrue(
+export function stateAnswer(
   query: string,
   passages: readonly Pick<Passage, 'title' | 'text'>[],
   { metadata: { graph = [] } }: Question,

@@ -4,11 +4,11 @@ import { resolveRollout } from '../../lib/training/methods.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { printInformation } from '../../lib/text/tags.js';
+import { formatInformation } from '../../lib/text/tags.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
 import { COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
-const INFORMATION = printInformation([{ status: 'ok', passages: [{ title: 'T', text: 'x' }] }]);
+const INFORMATION = formatInformation([{ status: 'ok', passages: [{ title: 'T', text: 'x' }] }]);
 const search = (...queries: string[]): string =>
   `<think> a </think><search> ${queries.join(' ## ')} </search>`;
 const answer = (text: string): string => `<think> b </think><answer> ${text} </answer>`;
@@ -178,7 +178,7 @@ describe('a policy whose calls may overlap', () => {
     const policy = scriptedPolicy(scripts);
     return {
       ...policy,
-      overlaps: true,
+      isConcurrent: true,
       generate: async (contexts, options) => {
         await until(policy.tokenizer.decode(contexts[0]));
         return policy.generate(contexts, options);

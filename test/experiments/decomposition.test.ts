@@ -102,9 +102,9 @@ describe('measures against the graphs', () => {
 });
 
 /** Numerator over denominator of a measure over all answers that it is about. */
-function ratioOf({ of, per, among = () => true }: Measure): number {
-  const counted = answers.filter(among);
-  return sum(counted, of) / sum(counted, per!);
+function ratioOf({ numerator, denominator, includes = () => true }: Measure): number {
+  const counted = answers.filter(includes);
+  return sum(counted, numerator) / sum(counted, denominator!);
 }
 
 describe('parallelizing over training', () => {

@@ -68,7 +68,7 @@ describe('cumulative distributions', () => {
     const answers = [2, 2, 3, 5].map((modelCalls, i) =>
       result({ questionId: `q${i}`, modelCalls }),
     );
-    const measures = [{ metric: 'em', of: () => 1 }, ...distributionMeasures(answers)];
+    const measures = [{ metric: 'em', numerator: () => 1 }, ...distributionMeasures(answers)];
     const points = distributionPoints(summariseResults(answers, { measures, resamples: 5 }).rows);
     const whole = { metric: 'model_calls', benchmark: 'all', subset: 'all' };
     const calls = matching(points, whole);

@@ -18,7 +18,7 @@ import {
 import { packagePath } from '../../lib/io/paths.js';
 import { syntheticCurves, syntheticResults, writeRecords } from './synthetic.js';
 
-const printLines = (rows: readonly object[]): string =>
+const formatLines = (rows: readonly object[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const WITHOUT_GRAPH = {
   hops: undefined,
@@ -42,13 +42,13 @@ function writeAdapter(run: RealRun): void {
     'decomposition_ratio/parallelizable': reward,
     'decomposition_ratio/sequential': 0.1,
   }));
-  writeFileSync(join(folder, 'metrics.jsonl'), printLines(points));
+  writeFileSync(join(folder, 'metrics.jsonl'), formatLines(points));
   const dev = points
     .filter(({ step }) => step % 10 === 0)
     .map(({ step, reward }) => {
       return { step, reward, outcome: reward, decomposition: reward, modelCalls: 3 };
     });
-  writeFileSync(join(folder, 'dev.jsonl'), printLines(dev));
+  writeFileSync(join(folder, 'dev.jsonl'), formatLines(dev));
 }
 
 /** @throws Error where adapters would be written into the project */

@@ -13,7 +13,7 @@ import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import type { PolicyRun } from '../../lib/training/checkpoints.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { printTrajectory } from '../../lib/rollout/trajectory.js';
+import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
 import { writeRecords } from './synthetic.js';
 import { scriptedPolicy } from '../rollout/scripted-policy.js';
@@ -37,7 +37,7 @@ const answers = (run = RUN): Promise<TrajectoryLine[]> =>
   answerQuestions(policy(), retriever, [chain, comparison], {
     rollout: resolveRollout(run.method, 'small-world'),
     batchSize: 2,
-    keep: (question, trajectory) => scoredLine(run, question, trajectory),
+    toResult: (question, trajectory) => scoredLine(run, question, trajectory),
   });
 
 describe('scoredLine', () => {
@@ -62,11 +62,14 @@ describe('scoredLine', () => {
 
   it('writes lines that the viewer reads as recorded, without advantage and step', async () => {
     const lines = await answers();
-    expect(printTrajectory(lines[0])).toMatch(/"logProbs":\[0,-0\.01,/);
+    expect(formatTrajectory(lines[0])).toMatch(/"logProbs":\[0,-0\.01,/);
     expect(
-      printTrajectory({ ...lines[0], segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }] }),
+      formatTrajectory({
+        ...lines[0],
+        segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }],
+      }),
     ).toContain('"logProbs":[-0.3333]');
-    const runs = lines.map((line) => parseTrajectory(JSON.parse(printTrajectory(line))));
+    const runs = lines.map((line) => parseTrajectory(JSON.parse(formatTrajectory(line))));
     const { trajectories } = syntheticData(runs, 2);
     expect(trajectories[1]).toMatchObject({
       method: 'ParallelSearch (instruct)',

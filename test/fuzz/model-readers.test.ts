@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
 import { loadOptional } from '../../lib/io/optional.js';
 import { parseTrainConfig } from '../../lib/training/config.js';
-import { parseModelConfig, printModelConfig } from '../../lib/policy/families.js';
+import { parseModelConfig, formatModelConfig } from '../../lib/policy/families.js';
 import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
 import { disposeWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
@@ -19,7 +19,7 @@ import { createHashedEncoder, encoderFromBytes } from '../../lib/retrieval/encod
 import { encoderToBytes, randomWeights } from '../../tools/encoder/hashed-weights.js';
 import { buildHnswIndex, loadHnswIndex } from '../../lib/retrieval/hnsw.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
+import { parseSafetensors, encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { withWeights } from '../../lib/tensor/weight-files.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { AdamW } from '../../lib/training/adamw.js';
@@ -39,7 +39,7 @@ const place = (name: string, bytes: Uint8Array): string => {
 const nearlyFile = (name: string): fc.Arbitrary<Buffer> =>
   fc.constant(null).chain(() => nearlyJson(parsed(readFileSync(inFolder(name)))));
 
-const SAFETENSORS = printSafetensors(
+const SAFETENSORS = encodeSafetensors(
   new Map([
     ['a', { shape: [2, 2], values: Float32Array.of(1, 2, 3, 4) }],
     ['b', { shape: [1], values: Float32Array.of(5) }],
@@ -132,7 +132,7 @@ tryReaders({
     },
   },
   model: {
-    inputs: nearlyJson(printModelConfig(CONFIG)),
+    inputs: nearlyJson(formatModelConfig(CONFIG)),
     read: (bytes) => parseModelConfig(parsed(bytes)),
   },
   adapter: {

@@ -8,7 +8,7 @@ import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { PATIENCE_MS, python, runPython } from './python.js';
-import { printRewardTest, rewardKeywords, writePython } from '../../lib/interop/export.js';
+import { formatRewardTest, rewardKeywords, writePython } from '../../lib/interop/export.js';
 
 const root = temporaryFolder();
 const rollouts =
@@ -42,7 +42,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     async (preset, weights) => {
       const folder = join(root, `${preset}${Object.keys(weights).length}`);
       const numDrawn = Object.keys(weights).length > 0 || preset === 'paper' ? 2_000 : 1_000;
-      await writePython(folder, printRewardTest(rewardOptions(preset, weights), { numDrawn }));
+      await writePython(folder, formatRewardTest(rewardOptions(preset, weights), { numDrawn }));
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
       );
@@ -58,7 +58,10 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
       const folder = join(root, 'real');
       const recorded = realCases();
       expect(recorded).toHaveLength(275);
-      await writePython(folder, printRewardTest(rewardOptions('paper'), { recorded, numDrawn: 0 }));
+      await writePython(
+        folder,
+        formatRewardTest(rewardOptions('paper'), { recorded, numDrawn: 0 }),
+      );
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         '275 of 275 rewards are equal bit by bit.\n',
       );
@@ -115,7 +118,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
 
   it('reports cases that differ in the last bit or one token', async () => {
     const folder = join(root, 'wrong');
-    await writePython(folder, printRewardTest(rewardOptions('paper'), { numDrawn: 50 }));
+    await writePython(folder, formatRewardTest(rewardOptions('paper'), { numDrawn: 50 }));
     const change = (name: string, from: RegExp, to: string): void => {
       const file = join(folder, 'tests', name);
       writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
@@ -136,7 +139,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
 describe('random rollouts', () => {
   it('cover searches, failures, notices, cut generations, dropped passages and full contexts', async () => {
     const folder = join(root, 'drawn');
-    await writePython(folder, printRewardTest(rewardOptions('paper'), { numDrawn: 1 }));
+    await writePython(folder, formatRewardTest(rewardOptions('paper'), { numDrawn: 1 }));
     interface Case {
       script: string[];
       max_length: number;

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { crc32c, maskedCrc, printEvents, type ScalarEvent } from '../../lib/interop/tensorboard.js';
+import {
+  crc32c,
+  maskedCrc,
+  encodeEvents,
+  type ScalarEvent,
+} from '../../lib/interop/tensorboard.js';
 import { readFixture } from '../fixtures/read.js';
 
 const reference = readFixture<{
@@ -26,6 +31,6 @@ describe('crc32c', () => {
   });
 });
 
-it('printEvents writes the same bytes as TensorBoard', () => {
-  expect(printEvents(reference.events).toString('hex')).toBe(reference.file);
+it('encodeEvents writes the same bytes as TensorBoard', () => {
+  expect(encodeEvents(reference.events).toString('hex')).toBe(reference.file);
 });

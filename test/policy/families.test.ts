@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
-import { numParameters, parseModelConfig, printModelConfig } from '../../lib/policy/families.js';
+import { numParameters, parseModelConfig, formatModelConfig } from '../../lib/policy/families.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
@@ -109,10 +109,10 @@ describe('tiny models compared with transformers', () => {
 });
 
 describe('llama', () => {
-  it('survives printModelConfig and back', () => {
-    expect(parseModelConfig(printModelConfig(CONFIG))).toEqual(CONFIG);
+  it('survives formatModelConfig and back', () => {
+    expect(parseModelConfig(formatModelConfig(CONFIG))).toEqual(CONFIG);
     const untied = { ...CONFIG, tieWordEmbeddings: false, eosTokenIds: [5, 7], padTokenId: null };
-    expect(parseModelConfig(printModelConfig(untied))).toEqual(untied);
+    expect(parseModelConfig(formatModelConfig(untied))).toEqual(untied);
   });
 
   it("applies transformers' defaults and ignores irrelevant fields", () => {

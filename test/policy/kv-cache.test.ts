@@ -102,27 +102,27 @@ const packing = fc
 
 beforeAll(() => useBackend('wasm'));
 
-/** The tokens of pieces, with padding up to the longest row and room after it. */
+/** The tokens of pieces, with padding up to the longest row and spare columns after it. */
 function rowsAsPacked(
   old: readonly Token[][][],
   rows: readonly { block: number; row: number; length: number }[][],
-  room: number,
+  spare: number,
 ): Token[][] {
   const tokens = rows.map((pieces) =>
     pieces.flatMap(({ block, row, length }) => old[block][row].slice(0, length)),
   );
-  const width = room + Math.max(...tokens.map(({ length }) => length));
+  const width = spare + Math.max(...tokens.map(({ length }) => length));
   return tokens.map((row) => [...row, ...Array<null>(width - row.length).fill(null)]);
 }
 
 describe('the key-value cache', () => {
   it('packs pieces of old rows into right-padded new ones and keeps the old', () => {
     fc.assert(
-      fc.property(packing, fc.nat(3), ([old, rows], room) =>
+      fc.property(packing, fc.nat(3), ([old, rows], spare) =>
         withoutLeak(() => {
           const blocks = old.map(blockOf);
-          const packed = packRows(blocks, rows, KV_HEADS, room);
-          expect(tokensOf(packed)).toEqual(rowsAsPacked(old, rows, room));
+          const packed = packRows(blocks, rows, KV_HEADS, spare);
+          expect(tokensOf(packed)).toEqual(rowsAsPacked(old, rows, spare));
           blocks.forEach((block, b) => expect(tokensOf(block)).toEqual(old[b]));
           [packed, ...blocks, null].forEach(disposeBlock);
         }),
@@ -131,15 +131,15 @@ describe('the key-value cache', () => {
     );
   });
 
-  it('moves rows into several blocks with room and frees the old ones', () => {
+  it('moves rows into several blocks with spare columns and frees the old ones', () => {
     fc.assert(
-      fc.property(packing, fc.nat(3), ([old, rows], room) =>
+      fc.property(packing, fc.nat(3), ([old, rows], spare) =>
         withoutLeak(() => {
           const parts = [rows.slice(0, 1), rows];
-          const groups = parts.map((part, i) => ({ rows: part, room: i * room }));
+          const groups = parts.map((part, i) => ({ rows: part, spareColumns: i * spare }));
           const moved = moveRows(old.map(blockOf), groups, KV_HEADS);
           expect(moved.map(tokensOf)).toEqual(
-            parts.map((part, i) => rowsAsPacked(old, part, i * room)),
+            parts.map((part, i) => rowsAsPacked(old, part, i * spare)),
           );
           moved.forEach(disposeBlock);
         }),

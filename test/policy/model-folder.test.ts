@@ -8,7 +8,7 @@ import {
   halfToFloat,
   parseSafetensors,
   parseStored,
-  printSafetensors,
+  encodeSafetensors,
 } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -102,7 +102,7 @@ it('roundAdapter rounds to significant bits and is idempotent', async () => {
   const metadata = { config_hash: 'abc' };
   writeFileSync(
     file,
-    printSafetensors(new Map([['a', { shape: [2, 3], values }]]), { storage: 'F16', metadata }),
+    encodeSafetensors(new Map([['a', { shape: [2, 3], values }]]), { storage: 'F16', metadata }),
   );
   await roundAdapter(inFolder(), 6);
   const bytes = readFileSync(file);

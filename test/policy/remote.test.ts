@@ -87,7 +87,7 @@ describe('a recorded answer of vLLM', () => {
 
   it('matches the tokens, texts and log-probs of the same weights here', async () => {
     const policy = await openRecorded();
-    expect(policy).toMatchObject({ name: 'instruct-1', maxLength: 1024, overlaps: true });
+    expect(policy).toMatchObject({ name: 'instruct-1', maxLength: 1024, isConcurrent: true });
     expect(policy.note).toMatch(/^policy: instruct-1 at http:.*\/v1, by token ids$/);
     const remote = await policy.generate(contexts, sampling(contexts));
     const expectedRows = await local.generate(contexts, sampling(contexts));

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { numParameters, parseModelConfig } from '../../lib/policy/families.js';
-import { parseSafetensors, printSafetensors } from '../../lib/tensor/safetensors.js';
+import { parseSafetensors, encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
 import {
   forward,
@@ -87,7 +87,7 @@ describe('the transformer compared with transformers (Python)', () => {
 
   it('preserves every weight through fusing, splitting, writing and reading', async () => {
     const back = parseSafetensors(
-      printSafetensors(await arraysFromWeights(weights, config), { storage: 'F32' }),
+      encodeSafetensors(await arraysFromWeights(weights, config), { storage: 'F32' }),
     );
     for (const [name, { shape, values }] of arrays) {
       expect(back.get(name)!.shape).toEqual(shape);

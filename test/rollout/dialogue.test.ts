@@ -4,7 +4,7 @@ import { createRandom } from '../../lib/random.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
-import { printTrajectory, tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
+import { formatTrajectory, tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
 import type { AssistantMessage, Message } from '../../lib/text/messages.js';
 import { formatFault } from '../../lib/text/response.js';
 import { call, say } from '../policy/chat-stand-in.js';
@@ -106,7 +106,7 @@ describe('a rollout with tool calls', () => {
 
   it('is read back from its line', async () => {
     const { trajectory } = await converse([call({ queries: ['X', 'Y'] }), say('gold')]);
-    const line = parseTrajectory(JSON.parse(printTrajectory(trajectory)));
+    const line = parseTrajectory(JSON.parse(formatTrajectory(trajectory)));
     expect(line).toMatchObject({
       answer: 'gold',
       searchTurns: trajectory.searchTurns,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
-import { printInformation } from '../../lib/text/tags.js';
+import { formatInformation } from '../../lib/text/tags.js';
 import { makePassage } from '../retrieval/passages.js';
 import { OPTIONS, playOne, SEARCH, ANSWER } from './play.js';
 
@@ -24,7 +24,7 @@ describe('passages that do not fit', () => {
     status: 'ok' as const,
     passages: titles.map((title) => ({ title, text: `All about ${title}.` })),
   });
-  const two = printInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
+  const two = formatInformation([passagesOf('X1', 'X2'), passagesOf('Y1', 'Y2')]);
   const prompt = buildPrompt('parallel', 'who?', { form: 'short' });
   // Three more turns, and the policy's next text.
   const enoughForTwo =
@@ -64,7 +64,7 @@ describe('passages that do not fit', () => {
     const show = (more: object) => playOne(script, { retriever: generous, topK: 2, ...more });
     const printed = (text: (title: string) => string): string => {
       const passages = ['Red River1', 'Red River2'].map((title) => ({ title, text: text(title) }));
-      return printInformation([{ status: 'ok', passages }]);
+      return formatInformation([{ status: 'ok', passages }]);
     };
     const [whole, wide] = [await show({}), await show({ maxPassageWords: 4 })];
     expect(whole.segments[2].text).toBe(printed((title) => `All about ${title}.`));

@@ -6,7 +6,7 @@ import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
-import { printInformation } from '../../lib/text/tags.js';
+import { formatInformation } from '../../lib/text/tags.js';
 import { makePassage } from '../retrieval/passages.js';
 import { scriptedPolicy, type ScriptedPolicy } from './scripted-policy.js';
 
@@ -41,7 +41,7 @@ export function library(): Retriever & { calls: string[][] } {
   };
 }
 export const found = (...titles: string[]): string =>
-  printInformation(
+  formatInformation(
     titles.map((title) => ({ status: 'ok', passages: [{ title, text: `All about ${title}.` }] })),
   );
 

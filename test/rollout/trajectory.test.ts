@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printTrajectory, tokenUsage, type Segment } from '../../lib/rollout/trajectory.js';
+import { formatTrajectory, tokenUsage, type Segment } from '../../lib/rollout/trajectory.js';
 
 it('prints a line of JSON with log-probs rounded to four decimals', () => {
   const segment = {
@@ -12,7 +12,7 @@ it('prints a line of JSON with log-probs rounded to four decimals', () => {
     segments: [segment, { kind: 'notice' as const, tokenIds: [1], text: '' }],
     advantage: 0.123456,
   };
-  const line = printTrajectory(trajectory);
+  const line = formatTrajectory(trajectory);
   expect(line.endsWith('}\n')).toBe(true);
   expect(line.trimEnd()).not.toContain('\n');
   expect(JSON.parse(line)).toEqual({

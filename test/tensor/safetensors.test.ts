@@ -3,7 +3,7 @@ import {
   floatToHalf,
   halfToFloat,
   parseSafetensors,
-  printSafetensors,
+  encodeSafetensors,
 } from '../../lib/tensor/safetensors.js';
 
 /** Halves with their bits, from IEEE 754. */
@@ -77,16 +77,16 @@ function fileOf(header: unknown, bytes: ArrayLike<number> = []): Uint8Array {
   return file;
 }
 
-describe('printSafetensors and parseSafetensors', () => {
+describe('encodeSafetensors and parseSafetensors', () => {
   it('round-trip float32 exactly, in order', () => {
     const back = parseSafetensors(
-      printSafetensors(tensors, { storage: 'F32', metadata: { note: 'x' } }),
+      encodeSafetensors(tensors, { storage: 'F32', metadata: { note: 'x' } }),
     );
     expect([...back]).toEqual([...tensors]);
   });
 
   it('round halves to 11 bits', () => {
-    const back = parseSafetensors(printSafetensors(tensors, { storage: 'F16' }));
+    const back = parseSafetensors(encodeSafetensors(tensors, { storage: 'F16' }));
     expect([...back.get('a')!.values]).toEqual([
       1,
       -2.5,
@@ -97,7 +97,7 @@ describe('printSafetensors and parseSafetensors', () => {
   });
 
   it('write an aligned header with offsets and metadata', () => {
-    const file = printSafetensors(new Map([['b', tensors.get('b')!]]), {
+    const file = encodeSafetensors(new Map([['b', tensors.get('b')!]]), {
       storage: 'F16',
       metadata: { note: 'x' },
     });
@@ -117,7 +117,7 @@ describe('printSafetensors and parseSafetensors', () => {
   });
 
   it('read a view of a larger buffer', () => {
-    const file = printSafetensors(tensors, { storage: 'F32' });
+    const file = encodeSafetensors(tensors, { storage: 'F32' });
     const shifted = new Uint8Array(file.length + 3);
     shifted.set(file, 3);
     expect(parseSafetensors(shifted.subarray(3)).get('b')!.values).toEqual(
@@ -200,14 +200,14 @@ describe('printSafetensors and parseSafetensors', () => {
       new Map([['b', { shape: [2], values: Float32Array.of(1, value) }]]);
     for (const value of [NaN, Infinity, -Infinity])
       for (const storage of ['F32', 'F16'] as const)
-        expect(() => printSafetensors(of(value), { storage })).toThrow(
+        expect(() => encodeSafetensors(of(value), { storage })).toThrow(
           new RegExp(`tensor b .*${value}`),
         );
-    expect(() => printSafetensors(of(-65520), { storage: 'F16' })).toThrow(
+    expect(() => encodeSafetensors(of(-65520), { storage: 'F16' })).toThrow(
       /tensor b .*65504.*-65520/,
     );
     expect(
-      parseSafetensors(printSafetensors(of(65519), { storage: 'F16' })).get('b')!.values[1],
+      parseSafetensors(encodeSafetensors(of(65519), { storage: 'F16' })).get('b')!.values[1],
     ).toBe(65504);
   });
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  printTagMessage,
-  printToolMessage,
+  formatTagMessage,
+  formatToolMessage,
   readToolCall,
   searchTool,
   type AssistantMessage,
@@ -14,7 +14,7 @@ import { call, say } from '../policy/chat-stand-in.js';
 const readArguments = (json: string, name = 'search') =>
   readToolCall({ id: '', type: 'function', function: { name, arguments: json } });
 const print = (message: AssistantMessage, splitQueries = true) =>
-  printToolMessage(message, { splitQueries });
+  formatToolMessage(message, { splitQueries });
 
 describe('readToolCall', () => {
   it.each([
@@ -44,7 +44,7 @@ describe('searchTool', () => {
   });
 });
 
-describe('printToolMessage', () => {
+describe('formatToolMessage', () => {
   it('makes one search of all calls, without repeated queries', () => {
     const message = { ...call({ queries: ['a', 'b'] }, { query: 'c' }, { query: 'a' }) };
     expect(print({ ...message, content: 'Both?' })).toBe(
@@ -102,12 +102,12 @@ describe('printToolMessage', () => {
   });
 });
 
-describe('printTagMessage', () => {
+describe('formatTagMessage', () => {
   it('ends at the action, after reasoning of its own field', () => {
-    expect(printTagMessage(say('<think> a </think><search> b </search><information>'))).toBe(
+    expect(formatTagMessage(say('<think> a </think><search> b </search><information>'))).toBe(
       '<think> a </think><search> b </search>',
     );
-    expect(printTagMessage({ ...say(' <answer> b </answer>'), reasoning_content: 'a' })).toBe(
+    expect(formatTagMessage({ ...say(' <answer> b </answer>'), reasoning_content: 'a' })).toBe(
       '<think> a </think>\n<answer> b </answer>',
     );
   });

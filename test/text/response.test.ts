@@ -11,8 +11,8 @@ import {
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
-  printBlock,
-  printSearch,
+  formatBlock,
+  formatSearch,
 } from '../../lib/text/tags.js';
 import { ANSWER, INFORMATION, phrase, roughText, SEARCH, THINK } from './texts.js';
 
@@ -85,10 +85,10 @@ describe('segments', () => {
       fc.property(turns, phrase, fc.nat(), (searches, finalText, cut) => {
         const blocks: TextSegment[] = searches.flatMap((queries) => [
           policy(THINK),
-          policy(printSearch(queries)),
+          policy(formatSearch(queries)),
           fromEnvironment(INFORMATION),
         ]);
-        blocks.push(policy(THINK), policy(printBlock('answer', finalText)));
+        blocks.push(policy(THINK), policy(formatBlock('answer', finalText)));
         for (const segments of [
           blocks,
           splitTranscript(blocks.map(({ text }) => text).join('\n')),

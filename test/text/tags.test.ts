@@ -9,9 +9,9 @@ import {
   parseBlocks,
   parseInformation,
   parsePieces,
-  printBlock,
-  printInformation,
-  printSearch,
+  formatBlock,
+  formatInformation,
+  formatSearch,
   splitQueries,
 } from '../../lib/text/tags.js';
 import { ANSWER, phrase, roughText, SEARCH, THINK } from './texts.js';
@@ -98,7 +98,7 @@ describe('printing and parsing', () => {
   it('are inverse for searches', () => {
     fc.assert(
       fc.property(fc.array(phrase, { minLength: 1, maxLength: 5 }), (queries) => {
-        const text = printSearch(queries);
+        const text = formatSearch(queries);
         expect(nextAction(text)).toEqual({ kind: 'search', queries, end: text.length });
       }),
     );
@@ -106,9 +106,9 @@ describe('printing and parsing', () => {
 
   it('rejects queries that cannot be parsed back', () => {
     for (const queries of [[], [' '], ['a ## b'], ['a </search>']]) {
-      expect(() => printSearch(queries), JSON.stringify(queries)).toThrow(RangeError);
+      expect(() => formatSearch(queries), JSON.stringify(queries)).toThrow(RangeError);
     }
-    expect(() => printBlock('think', 'a <answer> b')).toThrow('<answer>');
+    expect(() => formatBlock('think', 'a <answer> b')).toThrow('<answer>');
   });
 
   it('keeps single hashes in a query', () => {
@@ -127,13 +127,13 @@ describe('printing and parsing', () => {
     );
     fc.assert(
       fc.property(fc.array(result, { minLength: 1, maxLength: 4 }), (results) => {
-        expect(parseInformation(printInformation(results))).toEqual(results);
+        expect(parseInformation(formatInformation(results))).toEqual(results);
       }),
     );
   });
 
   it('numbers passages per sub-query and reports failures', () => {
-    const text = printInformation([
+    const text = formatInformation([
       { status: 'ok', passages: ['Paris', 'Lyon'].map((title) => ({ title, text: 'A city.' })) },
       { status: 'failed', reason: 'timeout' },
       { status: 'ok', passages: [] },
@@ -151,7 +151,7 @@ describe('printing and parsing', () => {
         fc.array(fc.tuple(roughText, roughText), { minLength: 1, maxLength: 3 }),
         (pairs) => {
           const passages = pairs.map(([title, text]) => ({ title, text }));
-          const printed = printInformation([{ status: 'ok', passages }]);
+          const printed = formatInformation([{ status: 'ok', passages }]);
           expect(parsePieces(printed)).toEqual([
             expect.objectContaining({ kind: 'block', tag: 'information', end: printed.length }),
           ]);
@@ -226,17 +226,17 @@ describe("other projects' information blocks", () => {
     expect(oneLine(' a \n\n  b ')).toBe('a b');
     const failed = { status: 'failed', reason: ' ' } as const;
     const bare = { status: 'ok', passages: [{ title: 'T', text: ' ' }] } as const;
-    expect(printInformation([failed, bare])).toBe(
+    expect(formatInformation([failed, bare])).toBe(
       '<information>Retrieval failed:\nDoc 1(Title: T)</information>',
     );
   });
 });
 
-it('printSearch trims queries and rejects invalid ones', () => {
-  expect(printSearch([' a ', 'b'])).toBe('<search> a ## b </search>');
-  expect(printBlock('think', ' a ')).toBe('<think> a </think>');
-  expect(() => printSearch([])).toThrow('at least one sub-query');
-  expect(() => printSearch(['a ## b'])).toThrow('a ## b');
+it('formatSearch trims queries and rejects invalid ones', () => {
+  expect(formatSearch([' a ', 'b'])).toBe('<search> a ## b </search>');
+  expect(formatBlock('think', ' a ')).toBe('<think> a </think>');
+  expect(() => formatSearch([])).toThrow('at least one sub-query');
+  expect(() => formatSearch(['a ## b'])).toThrow('a ## b');
 });
 
 it('notices contain no tags', () => {

@@ -6,7 +6,7 @@ import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { FrozenLayers } from '../../lib/training/frozen-layers.js';
+import { FrozenLayerCache } from '../../lib/training/frozen-layers.js';
 import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
 import { grpoLoss } from '../../lib/training/grpo.js';
 import {
@@ -269,10 +269,10 @@ describe('gradients one layer at a time', () => {
     };
     const runs = [];
     const before = tf.memory().numTensors;
-    for (const room of [0, 5000, Infinity]) {
+    for (const budgetBytes of [0, 5000, Infinity]) {
       let found: Found;
       const { kernels } = await tf.profile(async () => {
-        found = await gradientsOf(trained, { ...beside, isCheckpointed: true, room });
+        found = await gradientsOf(trained, { ...beside, isCheckpointed: true, budgetBytes });
         return [];
       });
       runs.push({
@@ -310,7 +310,7 @@ describe('gradients one layer at a time', () => {
     expect(tf.memory().numTensors - before).toBe(Object.keys(trained).length);
     expectClose(parts, whole);
 
-    const frozen = new FrozenLayers(1);
+    const frozen = new FrozenLayerCache(1);
     for (const isCheckpointed of [true, false, true]) {
       const already = tf.memory().numTensors;
       const run = () => gradientsOf(trained, { ...beside, frozen, isCheckpointed });

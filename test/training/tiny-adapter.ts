@@ -6,7 +6,7 @@ import { identifyModel, writeBaseModel } from '../../lib/policy/base-model.js';
 import { arraysFromAdapter, createAdapter } from '../../lib/policy/lora.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
 import { peftConfig } from '../../lib/policy/peft.js';
-import { printSafetensors } from '../../lib/tensor/safetensors.js';
+import { encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { CONFIG, tinyModel } from './tiny.js';
 
 const LORA = { rank: 2, alpha: 4 };
@@ -25,7 +25,7 @@ export async function writeTinyAdapter(
   const adapter = createAdapter(CONFIG, LORA, random);
   const arrays = await arraysFromAdapter(adapter, CONFIG, LORA);
   for (const { values } of arrays.values()) values.forEach((_, i) => (values[i] = random.normal()));
-  const bytes = printSafetensors(arrays, { storage: 'F16' });
+  const bytes = encodeSafetensors(arrays, { storage: 'F16' });
   writeFileSync(join(folder, 'adapter_model.safetensors'), bytes);
   const config = peftConfig(LORA, { config: CONFIG, base: relative(folder, model) });
   writeFileSync(join(folder, 'adapter_config.json'), JSON.stringify(config));

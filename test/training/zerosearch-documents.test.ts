@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  areTrue,
+  stateAnswer,
   documentsPrompt,
   END_OF_DOCUMENTS,
   parseDocuments,
-  printDocuments,
+  formatDocuments,
 } from '../../lib/training/zerosearch.js';
 import { COMPARISON, SEQUENTIAL } from './tiny.js';
 
@@ -37,7 +37,7 @@ describe('documents', () => {
   it('are read as they were printed, with ids that tell their kind', () => {
     fc.assert(
       fc.property(passages, (some) => {
-        const printed = printDocuments(some);
+        const printed = formatDocuments(some);
         expect(printed.endsWith(END_OF_DOCUMENTS)).toBe(true);
         const read = parseDocuments(printed, 'noisy', 3);
         expect(read.map(({ title, text }) => ({ title, text }))).toEqual(some.slice(0, 3));
@@ -62,14 +62,16 @@ describe('documents are true', () => {
   const saying = (text: string) => [{ title: 'Bo Reed', text }];
 
   it('where they state the answer to a sub-question about the entity that the query names', () => {
-    expect(areTrue('Bo Reed born', saying('A singer, born in 1904.'), COMPARISON)).toBe(true);
-    expect(areTrue('Bo Reed born', saying('A singer, born in 1922.'), COMPARISON)).toBe(false);
-    expect(areTrue('Bo Reed born', saying('A singer, born in 19041.'), COMPARISON)).toBe(false);
-    expect(areTrue('Bo Reed born', [], COMPARISON)).toBe(false);
+    expect(stateAnswer('Bo Reed born', saying('A singer, born in 1904.'), COMPARISON)).toBe(true);
+    expect(stateAnswer('Bo Reed born', saying('A singer, born in 1922.'), COMPARISON)).toBe(false);
+    expect(stateAnswer('Bo Reed born', saying('A singer, born in 19041.'), COMPARISON)).toBe(false);
+    expect(stateAnswer('Bo Reed born', [], COMPARISON)).toBe(false);
   });
 
   it('which is not asked where the query names no entity, or there is no graph', () => {
-    expect(areTrue('singers', saying('Born in 1904.'), COMPARISON)).toBeNull();
-    expect(areTrue('Bo Reed', saying('Born in 1904.'), { ...COMPARISON, metadata: {} })).toBeNull();
+    expect(stateAnswer('singers', saying('Born in 1904.'), COMPARISON)).toBeNull();
+    expect(
+      stateAnswer('Bo Reed', saying('Born in 1904.'), { ...COMPARISON, metadata: {} }),
+    ).toBeNull();
   });
 });

@@ -9,7 +9,7 @@ import { runTraining } from '../../lib/training/run.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import {
   documentsPrompt,
-  printDocuments,
+  formatDocuments,
   type DocumentKind,
 } from '../../lib/training/zerosearch.js';
 import { noiseProbability } from '../../lib/training/zerosearch.js';
@@ -70,7 +70,7 @@ describe('the policy that plays the search engine', () => {
     trainer.dispose();
     const found = (await retriever.retrieve([query], { topK: 3 }))[0].map(({ passage }) => passage);
     const printed = (kind: string, documents = found): string =>
-      documentsPrompt(kind as DocumentKind, query, question, 'short') + printDocuments(documents);
+      documentsPrompt(kind as DocumentKind, query, question, 'short') + formatDocuments(documents);
     const texts = rows.map(({ tokenIds }) => TOKENIZER.decode(tokenIds));
     return { rows, texts, found, printed, trajectories, metrics };
   }
@@ -88,7 +88,7 @@ describe('the policy that plays the search engine', () => {
     // Only the documents are learned.
     for (const { tokenIds, lossMask } of rows)
       expect(TOKENIZER.decode(tokenIds.filter((_, t) => lossMask[t] === 1))).toBe(
-        printDocuments(found),
+        formatDocuments(found),
       );
     expect(metrics.loss).toBeGreaterThan(0);
   });
@@ -148,7 +148,7 @@ describe('ZeroSearch', () => {
     ['noisy', 1],
   ])('searches with the policy that plays the search engine (%s)', async (kind, noise) => {
     const asked = letItWrite(
-      printDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]),
+      formatDocuments([{ title: 'Reed', text: 'Cy Hill was born in 1960.' }]),
     );
     const trainer = await trainerOf({ simulator, startNoise: noise, endNoise: noise });
     const { trajectories, metrics } = await trainer.next();

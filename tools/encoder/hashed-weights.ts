@@ -8,7 +8,7 @@ import {
   type HashedWeights,
 } from '../../lib/retrieval/encoder.js';
 import { requireInteger } from '../../lib/retrieval/retriever.js';
-import { printStored, type StoredTensor } from '../../lib/tensor/safetensors.js';
+import { encodeStored, type StoredTensor } from '../../lib/tensor/safetensors.js';
 
 export interface HashedOptions extends Partial<FeatureOptions> {
   dimensions?: number;
@@ -67,7 +67,7 @@ export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
     { buffer, length }: Int8Array | Float32Array,
     shape = [length],
   ): StoredTensor => ({ dtype, shape, bytes: new Uint8Array(buffer) });
-  return printStored({
+  return encodeStored({
     metadata: { format: ENCODER_FORMAT, options: JSON.stringify({ dimensions, features }) },
     tensors: new Map([
       ['projection', stored('I8', projection, [queryGain.length, dimensions])],

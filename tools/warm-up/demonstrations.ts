@@ -9,7 +9,7 @@ import type { Operation, Passage, Question, SubQuestion } from '../../lib/data/q
 import { chainTo, finalNodes, describePlan, type SearchMode } from '../../lib/data/search-plan.js';
 import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
-import { printBlock, printInformation, printSearch } from '../../lib/text/tags.js';
+import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tags.js';
 import type { Piece } from '../../lib/training/cross-entropy.js';
 import { weightedChoice } from './weighted-choice.js';
 
@@ -153,8 +153,8 @@ export function demonstrate(
   const policy = (text: string, weight = 1): Piece => ({ text, weight });
   const pieces = [context(buildPrompt(options.prompt, question.question, { form: 'short' }))];
   if (mode === 'direct') {
-    const thought = printBlock('think', 'No search.');
-    return [...pieces, policy(thought + printBlock('answer', question.goldenAnswers[0]))];
+    const thought = formatBlock('think', 'No search.');
+    return [...pieces, policy(thought + formatBlock('answer', question.goldenAnswers[0]))];
   }
   const known: Known = new Map();
   const tried = new Set<SubQuestion>();
@@ -175,13 +175,15 @@ export function demonstrate(
       const isFound = results[i].some(({ id }) => node.evidence.includes(id));
       known.set(node, isFound ? node.answers[0] : UNKNOWN);
     });
-    pieces.push(policy(printBlock('think', thought), b === 0 ? 1 : recapWeight));
-    pieces.push(policy(printSearch(queries)));
-    pieces.push(context(printInformation(results.map((passages) => ({ status: 'ok', passages })))));
+    pieces.push(policy(formatBlock('think', thought), b === 0 ? 1 : recapWeight));
+    pieces.push(policy(formatSearch(queries)));
+    pieces.push(
+      context(formatInformation(results.map((passages) => ({ status: 'ok', passages })))),
+    );
   }
   const { recap, conclusion, answer } = verdictOf(graph, operation, known);
-  pieces.push(policy(printBlock('think', recap + conclusion), recapWeight));
-  pieces.push(policy(printBlock('answer', answer)));
+  pieces.push(policy(formatBlock('think', recap + conclusion), recapWeight));
+  pieces.push(policy(formatBlock('answer', answer)));
   return pieces;
 }
 
@@ -199,10 +201,10 @@ const promptPiece = ({ question }: Question, { prompt, contextWeight }: DrillOpt
 export function copyDrill(question: Question, options: DrillOptions, random: Random): Piece[] {
   const graph = question.metadata.graph ?? [];
   const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
-  const search = printSearch(roots.map(drawQueryStyle(random)));
+  const search = formatSearch(roots.map(drawQueryStyle(random)));
   return [
     promptPiece(question, options),
-    { text: printBlock('think', describePlan(graph, 'parallel')) + search, weight: 1 },
+    { text: formatBlock('think', describePlan(graph, 'parallel')) + search, weight: 1 },
   ];
 }
 
@@ -219,7 +221,7 @@ export function verdictDrill(question: Question, options: DrillOptions): Piece[]
     promptPiece(question, options),
     { text: `<think> ${recap}`, weight: 0 },
     { text: `${conclusion} </think>`, weight: options.recapWeight },
-    { text: printBlock('answer', answer), weight: 1 },
+    { text: formatBlock('answer', answer), weight: 1 },
   ];
 }
 
@@ -235,7 +237,7 @@ export function readDrill(
   const isFound = ({ evidence }: SubQuestion): boolean =>
     passages.some(({ id }) => evidence.includes(id));
   return [
-    { text: `${printInformation([{ status: 'ok', passages }])}<think>`, weight: contextWeight },
+    { text: `${formatInformation([{ status: 'ok', passages }])}<think>`, weight: contextWeight },
     ...nodes.flatMap((node) => [
       { text: ` ${node.attribute}: ${node.entity} =`, weight: 0 },
       { text: ` ${isFound(node) ? node.answers[0] : UNKNOWN}.`, weight: recapWeight },

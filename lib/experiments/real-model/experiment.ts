@@ -21,7 +21,7 @@ import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { intervalChart } from '../../report/chart.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
 import { gapWords, shareWords } from '../../report/text.js';
-import { printTrajectory, type Trajectory } from '../../rollout/trajectory.js';
+import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import { answerInBatches, count, mergeAnswers } from '../answers.js';
 import { type DevPoint, readLines } from '../publish.js';
 import {
@@ -152,7 +152,7 @@ async function answerAll(run: RealRun, context: WorkContext): Promise<RecordedAn
     rollout: realRollout(run),
     batchSize: Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE,
     onBatch: (trajectories: readonly Trajectory[]) =>
-      appendFile(file, trajectories.map((one) => printTrajectory({ ...run, ...one })).join('')),
+      appendFile(file, trajectories.map((one) => formatTrajectory({ ...run, ...one })).join('')),
   };
   // Loading does not count: on a busy machine it takes longer than the budget.
   const until = context.until + performance.now() - start;
@@ -239,13 +239,13 @@ const multiHopMeasure = (measure: Measure): Measure => ({
   ...measure,
   metric: `${measure.metric}_multi_hop`,
   subsets: SUBSETS,
-  among: (question) => isMultiHop(question) && (measure.among?.(question) ?? true),
+  includes: (question) => isMultiHop(question) && (measure.includes?.(question) ?? true),
 });
 const MEASURES = METRICS.map(
   (metric): Measure => ({
     ...mainMeasure(metric),
     // A question's evidence is only known with a dependency graph.
-    ...(metric === 'evidence_seen' && { among: ({ hops }: QuestionKey) => hops !== undefined }),
+    ...(metric === 'evidence_seen' && { includes: ({ hops }: QuestionKey) => hops !== undefined }),
   }),
 );
 const PAIRS: readonly MethodPair[] = [
@@ -401,8 +401,8 @@ function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOpt
   ];
   const isAsked = { seed: 1, questionId: distinct('questionId'), method: distinct('method') };
   const all: RealAnswer[] = [...byTopK, ...matching(answers, isAsked)];
-  const selects = where({ subset: 'all', benchmark: MULTI_HOP });
-  const em = { measures: [mainMeasure('em')], selects, pairs: [] };
+  const filter = where({ subset: 'all', benchmark: MULTI_HOP });
+  const em = { measures: [mainMeasure('em')], filter, pairs: [] };
   const groups = [...group(all, ({ topK = DEFAULT_TOP_K }) => topK)];
   return sort(groups, ([topK]) => topK).flatMap(([topK, answers]) =>
     summarise({ answers, provenance }, em, options).rows.map((row) => ({ ...row, topK })),
@@ -458,12 +458,12 @@ export function realModelResult(read: RealRead, options: SummaryOptions = {}): R
   const measures = [
     ...MEASURES,
     ...MEASURES.map(multiHopMeasure),
-    { metric: 'well_formed', of: ({ formatOk }: QuestionResult) => Number(formatOk) },
+    { metric: 'well_formed', numerator: ({ formatOk }: QuestionResult) => Number(formatOk) },
   ];
-  const selects = where({ subset: SUBSETS });
-  const tidy = summarise(read, { measures, selects, pairs: PAIRS }, options);
+  const filter = where({ subset: SUBSETS });
+  const tidy = summarise(read, { measures, filter, pairs: PAIRS }, options);
   const timeMeasures = [SECONDS, multiHopMeasure(SECONDS)];
-  addTiming(tidy, read.timed, { measures: timeMeasures, selects, ...options });
+  addTiming(tidy, read.timed, { measures: timeMeasures, filter, ...options });
   const find = (figure: Fields): number => findValue(tidy, figure);
   const [before, after] = ['untrained:parallel', 'parallelsearch'].map((method) =>
     percent(find({ ...DECOMPOSED, method })),

@@ -159,10 +159,10 @@ export function answerFigures(
   // Counts every question, whatever its benchmark.
   const results = common.map((result) => ({ ...result, benchmark: `asked: ${result.benchmark}` }));
   const tidy = summariseResults(results, {
-    measures: MAIN_MEASURES.filter(({ of }) =>
-      results.every((result) => Number.isFinite(of(result) ?? NaN)),
+    measures: MAIN_MEASURES.filter(({ numerator }) =>
+      results.every((result) => Number.isFinite(numerator(result) ?? NaN)),
     ),
-    selects: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
+    filter: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
     pairs: answered.slice(1).map(({ name }) => [name, answered[0].name] as const),
     resamples: RESAMPLES,
   });
