@@ -180,7 +180,7 @@ export async function answerWithinBudgets(
   const answered = await answerQuestions(policy, world.retriever, questions, {
     rollout: { ...rolloutForRun(run), maxSearchTurns: MOST_TURNS },
     batchSize,
-    keep: (question, trajectory): Answered => ({ question, trajectory }),
+    toResult: (question, trajectory): Answered => ({ question, trajectory }),
     onBatch: (done) => onFraction(done / questions.length),
   });
   const forced: Map<string, ForcedAnswer>[] = [];
@@ -283,7 +283,7 @@ export function limitMeasures(limits: readonly Limit[], msPerToken: number | nul
     const name = limitName(limit);
     const em: Measure = {
       metric: `em/${name}`,
-      of: (answer) => emWithin(answer as BudgetResult, limit, msPerToken ?? undefined),
+      numerator: (answer) => emWithin(answer as BudgetResult, limit, msPerToken ?? undefined),
     };
     if (limit.limit !== 'turns' || limit.late !== LATE) return [em];
     const most = limit.at_most + 1;
@@ -291,7 +291,7 @@ export function limitMeasures(limits: readonly Limit[], msPerToken: number | nul
       em,
       {
         metric: `model_calls/${name}`,
-        of: (answer) => Math.min(most, calls.of(answer)),
+        numerator: (answer) => Math.min(most, calls.numerator(answer)),
         byRatio: true,
       },
     ];

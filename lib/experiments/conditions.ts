@@ -166,7 +166,7 @@ const withLimits = <Row extends { metric: string }>(
 };
 
 const ENTITIES = range(2, 9).map((size) => `entities_${size}`);
-const selects: SummaryOptions['selects'] = ({ benchmark, subset }) => {
+const filter: SummaryOptions['filter'] = ({ benchmark, subset }) => {
   if (benchmark === MANY) return subset === 'all' || ENTITIES.includes(subset);
   if (benchmark !== 'all') return subset === 'all';
   const types = ['all', 'single_hop', 'parallelizable', 'sequential', 'hybrid', ENTITIES[0]];
@@ -195,7 +195,7 @@ async function compareConditions(
   // One kind of limit at a time: resamples of all of them together take a gigabyte.
   const summaries = ['turns', 'tokens', 'seconds'].flatMap((limit) => {
     const measures = limitMeasures(matching(limits, { limit }), msPerToken);
-    const settings = { measures, pairs: [BUDGET_METHODS], selects };
+    const settings = { measures, pairs: [BUDGET_METHODS], filter };
     return measures.length > 0 ? [summarise({ answers, provenance }, settings, options)] : [];
   });
   const tidy = {
