@@ -205,7 +205,7 @@ const split = (
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
   const match = againstGraph(questions, matchSubQuestions);
   const omissions = againstGraph(questions, countOmissions);
-  const isRight = ({ em }: QuestionResult): boolean => em === 1;
+  const isCorrect = ({ em }: QuestionResult): boolean => em === 1;
   const parallelizing = pooled('parallelizing', {
     hits: (answer) => Number(answer.decomposed && isParallel(answer)),
     found: ({ decomposed }) => Number(decomposed),
@@ -221,7 +221,7 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
     // Hybrid questions have independent and dependent parts: neither answer is right.
     ...parallelizing.map((measure) => ({
       ...measure,
-      among: ({ subset }: { subset: string }) => subset !== 'hybrid',
+      includes: ({ subset }: { subset: string }) => subset !== 'hybrid',
       subsets: ['all', 'wording_seen', 'wording_unseen'],
     })),
     ...matched.map((measure) => ({ ...measure, subsets: PARALLEL_SUBSETS })),
@@ -249,8 +249,8 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
     mainMeasure('repeated_queries'),
     mainMeasure('em'),
     mainMeasure('model_calls'),
-    ...split('decomposition_ratio', isRight, ['right', 'wrong']),
-    ...split('coverage', isRight, ['right', 'wrong']),
+    ...split('decomposition_ratio', isCorrect, ['right', 'wrong']),
+    ...split('coverage', isCorrect, ['right', 'wrong']),
     ...split('em', ({ decomposed }) => decomposed, ['decomposed', 'not_decomposed']),
   ];
 }

@@ -158,7 +158,8 @@ export class LocalPolicy implements Policy {
   /**
    * Runs the uncached rest of each context, equal contexts once, in passes of similar
    * length. Returns the logits (B, V) after each last token, and the cache of all rows
-   * with spare columns for new tokens; the caller disposes of both. Disposes of the prefix.
+   * with spare columns for new tokens; the caller disposes of both. Disposes of the
+   * prefix.
    */
   private async prefill(
     contexts: Contexts,

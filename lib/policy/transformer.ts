@@ -285,8 +285,8 @@ export interface CachedInput {
 
 /**
  * The cached tokens. `past`: a block that all new tokens see. `tail`: a block after it,
- * to which a single new token is appended in a copy. `preallocated`: one block for everything,
- * into which a single new token is written at its position.
+ * to which a single new token is appended in a copy. `preallocated`: one block for
+ * everything, into which a single new token is written at its position.
  */
 export type CachedTokens =
   | { past: CacheBlock | null; tail: CacheBlock | null }
@@ -307,8 +307,8 @@ function writeAt(positions: tf.Tensor2D, c: ModelConfig): AddToken {
 
 /**
  * Final hidden states (B*T, C) of new tokens after cached ones, and a block with the new
- * tokens: alone, or after those of `tail` or `preallocated`. Not differentiable. The cached
- * blocks stay.
+ * tokens: alone, or after those of `tail` or `preallocated`. Not differentiable. The
+ * cached blocks stay.
  */
 export function forwardCached(
   w: Weights,

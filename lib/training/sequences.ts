@@ -38,7 +38,7 @@ export interface PassOptions {
    * the number of layers.
    */
   isCheckpointed?: boolean;
-  /** Bytes available to keep products with frozen weights; default: `freeProductBytes`. */
+  /** Bytes for keeping products with frozen weights; default: `freeProductBytes`. */
   budgetBytes?: number;
   /** Frozen layers below the trained ones. */
   frozen?: FrozenLayerStore;

@@ -57,7 +57,7 @@ describe('the base of an adapter', () => {
     cpSync(model, changed, { recursive: true });
     const file = join(changed, 'tokenizer.json');
     writeFileSync(file, `${readFileSync(file, 'utf8')}\n`);
-    await expect(requireBase(adapter, changed)).rejects.toThrow('other tokenizer');
+    await expect(requireBase(adapter, changed)).rejects.toThrow('different tokenizer');
   });
 
   it('may be another if that is forced, or if the adapter names none', async () => {

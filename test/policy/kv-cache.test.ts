@@ -102,7 +102,7 @@ const packing = fc
 
 beforeAll(() => useBackend('wasm'));
 
-/** The tokens of pieces, with padding up to the longest row and spare columns after it. */
+/** The tokens of pieces, padded to the longest row, with spare columns after it. */
 function rowsAsPacked(
   old: readonly Token[][][],
   rows: readonly { block: number; row: number; length: number }[][],
