@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { cross } from 'd3-array';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { resolveTrainConfig } from '../training/checkpoints.js';
@@ -60,7 +61,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
   const parsed = sweepSchema.safeParse(json);
   if (!parsed.success)
     throw new Error(
-      `Expected a training configuration with lists under "sweep", such as "sweep": {"seed": [1, 2]}, but:\n${z.prettifyError(parsed.error)}`,
+      `Expected a training configuration with lists under "sweep", such as "sweep": {"seed": [1, 2]}, but:\n${describeFaults(parsed.error)}`,
     );
   const { sweep, ...base } = parsed.data;
   const combinations = Object.entries(sweep).reduce<[string, unknown][][]>(

@@ -3,6 +3,7 @@
  * `reward_model`, `extra_info`. Also reads Search-R1's files.
  */
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import { buildPrompt, type PromptForm } from '../text/prompts.js';
@@ -93,7 +94,7 @@ export async function readRows(file: string): Promise<Question[]> {
     const parsed = rowSchema.safeParse(value);
     if (!parsed.success)
       throw new Error(
-        `${file}, row ${number}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${z.prettifyError(parsed.error)}`,
+        `${file}, row ${number}: expected verl's columns data_source, prompt, reward_model and extra_info, but ${describeFaults(parsed.error)}`,
       );
     const { data_source: source, prompt, reward_model, extra_info, ...row } = parsed.data;
     const { id, target } = reward_model.ground_truth;

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { writeFileSafely } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
@@ -85,7 +86,7 @@ export async function* readTrlRollouts(folder: string): AsyncGenerator<RecordedS
     const parsed = z.array(rowSchema).safeParse(await readParquet(path.join(folder, name)));
     if (!parsed.success)
       throw new Error(
-        `Expected ${name} to have the columns that the exported train.py logs, but ${z.prettifyError(parsed.error)}`,
+        `Expected ${name} to have the columns that the exported train.py logs, but ${describeFaults(parsed.error)}`,
       );
     const rollouts = parsed.data;
     const current = JSON.stringify(rollouts);

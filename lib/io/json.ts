@@ -1,4 +1,5 @@
-/** JSON with integers of any size. */
+/** JSON with integers of any size, and what is wrong with the value of one. */
+import { z } from 'zod';
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
@@ -14,3 +15,29 @@ export function parseJson(text: string): unknown {
   );
   return JSON.parse(exact);
 }
+
+/** Most faults that a message names: foreign JSON may have a million. */
+const MAX_FAULTS = 3;
+
+/** What a schema found wrong, the first few faults. */
+export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
+  const text = z.prettifyError({ issues: issues.slice(0, MAX_FAULTS) } as z.ZodError);
+  const numMore = issues.length - MAX_FAULTS;
+  return numMore > 0 ? `${text}\n✖ and ${numMore} more` : text;
+}
+
+/** As `z.array`, but ends at the first item that is wrong: a million take seconds. */
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z.array(z.unknown()).transform((values, context): z.output<T>[] => {
+    const items: z.output<T>[] = [];
+    for (const [i, value] of values.entries()) {
+      const { data, error, success } = item.safeParse(value);
+      if (!success) {
+        const [{ message, path }] = error.issues;
+        context.addIssue({ code: 'custom', message, path: [i, ...path] });
+        return z.NEVER;
+      }
+      items.push(data);
+    }
+    return items;
+  });

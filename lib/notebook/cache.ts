@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
 import { configHash, provenanceHere } from '../io/provenance.js';
@@ -56,7 +57,7 @@ export function declaredInputs(
   const parsed = metadataSchema.safeParse(notebook.metadata.parallelsearch);
   if (!parsed.success)
     throw new Error(
-      `Expected the notebook's metadata "parallelsearch" to hold a list "inputs": ${z.prettifyError(parsed.error)}`,
+      `Expected the notebook's metadata "parallelsearch" to hold a list "inputs": ${describeFaults(parsed.error)}`,
     );
   const inputs = parsed.data?.inputs?.map((input) =>
     input.replace(/\{([^{}]+)\}/g, (_, name: string) => {

@@ -1,6 +1,7 @@
 /** Reads, checks and writes notebook files in nbformat 4.5. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { decodeText, writeFileSafely } from '../io/files.js';
 
 /** A string or a list of lines; {@link joinLines} joins them. */
@@ -137,7 +138,7 @@ const jsonSchema = z.string().transform((text, context): unknown => {
 
 function parse<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T {
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new Error(`${complaint}: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`${complaint}: ${describeFaults(parsed.error)}`);
   return parsed.data;
 }
 

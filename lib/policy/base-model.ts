@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { contentHash } from '../io/provenance.js';
@@ -42,7 +43,7 @@ export async function readBaseModel(adapter: string): Promise<BaseModel | null> 
   const { data, error } = baseSchema.safeParse(await readJson(file));
   if (data) return data;
   throw new Error(
-    `Expected name and hashes of the base model in ${shortPath(file)}, but ${z.prettifyError(error)}`,
+    `Expected name and hashes of the base model in ${shortPath(file)}, but ${describeFaults(error)}`,
   );
 }
 

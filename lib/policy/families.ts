@@ -5,6 +5,7 @@
  * keys.
  */
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { createRegistry } from '../registry.js';
 import { MAX_VOCAB_SIZE } from '../text/tokenizer.js';
 
@@ -233,7 +234,7 @@ function parseConfig(
 ): ModelConfig {
   const { data: c, error } = configSchema.safeParse(json);
   if (!c)
-    throw new Error(`Expected the config.json of a ${name} model, but ${z.prettifyError(error)}`);
+    throw new Error(`Expected the config.json of a ${name} model, but ${describeFaults(error)}`);
   const numKeyValueHeads = c.num_key_value_heads ?? c.num_attention_heads;
   if (c.num_attention_heads % numKeyValueHeads !== 0)
     throw new Error(

@@ -4,6 +4,7 @@
  */
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { HttpError, requestEvents, requestJson, splitCredentials } from '../io/http.js';
 import { searchTool, type AssistantMessage, type Message } from '../text/messages.js';
 import type { PromptForm } from '../text/prompts.js';
@@ -152,7 +153,7 @@ export async function openChatPolicy(
     const answer = await requestJson(`${base}/chat/completions`, { ...limits, body, signal });
     const { data, error } = completionSchema.safeParse(answer);
     if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
-    throw new Error(`Expected a chat completion from ${safeUrl}, but ${z.prettifyError(error)}`);
+    throw new Error(`Expected a chat completion from ${safeUrl}, but ${describeFaults(error)}`);
   };
 
   const stream = async (

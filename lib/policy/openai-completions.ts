@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { readJson } from '../io/files.js';
 import { HttpError, requestJson, splitCredentials } from '../io/http.js';
 import type { PromptForm } from '../text/prompts.js';
@@ -137,7 +138,7 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     const answer = await request('completions', { model, ...body }, signal);
     const { data, error } = completionSchema.safeParse(answer);
     if (data) return data.choices[0];
-    throw new Error(`Expected OpenAI's completions from ${base}, but ${z.prettifyError(error)}`);
+    throw new Error(`Expected OpenAI's completions from ${base}, but ${describeFaults(error)}`);
   };
   const hasIds = await returnsIds(() =>
     complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),

@@ -3,6 +3,7 @@
  * `adapter_config.json`.
  */
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { weightSlots, type ModelConfig, type Part, type Slot } from './families.js';
 
 export interface LoraOptions {
@@ -115,7 +116,7 @@ export function parsePeftConfig(json: unknown): PeftConfig {
   const { data, error } = peftSchema.safeParse(json);
   if (!data)
     throw new Error(
-      `Expected the adapter_config.json of a LoRA adapter, but ${z.prettifyError(error)}`,
+      `Expected the adapter_config.json of a LoRA adapter, but ${describeFaults(error)}`,
     );
   const unknown = Object.entries(data).find(
     ([name, value]) => !HARMLESS.has(name) && !(name in peftSchema.shape) && !isUnset(value),

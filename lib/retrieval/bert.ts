@@ -9,6 +9,7 @@ import { basename, join, resolve } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { readJson, readJsonIfThere } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
@@ -58,7 +59,7 @@ export interface BertConfig {
 export function parseBertConfig(json: unknown): BertConfig {
   const { data: c, error } = configSchema.safeParse(json);
   if (!c)
-    throw new Error(`Expected the config.json of a BERT encoder, but ${z.prettifyError(error)}`);
+    throw new Error(`Expected the config.json of a BERT encoder, but ${describeFaults(error)}`);
   if (c.hidden_size % c.num_attention_heads !== 0)
     throw new Error(
       `Expected hidden_size to be a multiple of num_attention_heads, but got ${c.hidden_size} and ${c.num_attention_heads}.`,

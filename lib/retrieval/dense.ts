@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range, sum } from 'd3-array';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import type { Passage } from '../data/question.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { withFolderLock } from '../io/folder-lock.js';
@@ -81,7 +82,7 @@ export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promi
   const { data, error } = schema.safeParse(await readJson(file));
   if (data !== undefined) return data;
   throw new Error(
-    `Expected ${shortPath(file)} to describe an index, but ${z.prettifyError(error!)} Remove it to build the index again.`,
+    `Expected ${shortPath(file)} to describe an index, but ${describeFaults(error!)} Remove it to build the index again.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { describeFaults, listOf } from '../io/json.js';
 import { requestJson, splitCredentials } from '../io/http.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 import { splitContents } from '../text/contents.js';
@@ -10,15 +11,15 @@ import { splitContents } from '../text/contents.js';
  * search_r1/search/retrieval_server.py.
  */
 export const retrieveRequestSchema = z.object({
-  queries: z.array(z.string()).min(1),
+  queries: listOf(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
   // Python clients send null for what is not set.
   topk: z.int().min(1).nullish(),
   return_scores: z.boolean().nullish(),
 });
 
 const responseSchema = z.object({
-  result: z.array(
-    z.array(
+  result: listOf(
+    listOf(
       z.object({
         // FlashRAG has numbers as ids; web-search servers send neither id nor score.
         document: z.object({
@@ -109,7 +110,7 @@ function parseResult(
   const { data, error } = responseSchema.safeParse(json);
   if (!data)
     throw new Error(
-      `Expected Search-R1's retrieval protocol from ${url}, but: ${z.prettifyError(error)}`,
+      `Expected Search-R1's retrieval protocol from ${url}, but: ${describeFaults(error)}`,
     );
   const { result } = data;
   if (result.length !== numQueries)

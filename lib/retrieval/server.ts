@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { max } from 'd3-array';
-import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import {
   isLocalHost,
   serveLocally,
@@ -140,10 +140,9 @@ async function answer(
 ): Promise<Response> {
   try {
     checkRoute(request);
-    const { queries, topk, withScores } = parseBody(
-      await readBody(request, limits.maxBodyBytes),
-      limits,
-    );
+    // A client that never ends its body must not keep its place.
+    const body = await Promise.race([readBody(request, limits.maxBodyBytes), rejectOn(signal)]);
+    const { queries, topk, withScores } = parseBody(body, limits);
     if (limits.delayMs > 0) await delay(limits.delayMs, undefined, { signal });
     const lists = await retriever.retrieve(queries, { topK: topk, signal });
     return Response.json({
@@ -154,6 +153,11 @@ async function answer(
     return failure(error instanceof RequestError ? error.status : 500, message);
   }
 }
+
+const rejectOn = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason as Error)),
+  );
 
 function checkRoute(request: ServedRequest): void {
   const path = (request.url ?? '').split('?')[0];
@@ -192,7 +196,7 @@ function parseBody(body: string, limits: typeof LIMITS) {
     throw new RequestError(400, 'Expected the body to be JSON.');
   }
   const parsed = retrieveRequestSchema.safeParse(json);
-  if (!parsed.success) throw new RequestError(400, z.prettifyError(parsed.error));
+  if (!parsed.success) throw new RequestError(400, describeFaults(parsed.error));
   const { queries } = parsed.data;
   const topk = parsed.data.topk ?? limits.defaultTopK;
   const withScores = parsed.data.return_scores ?? false;

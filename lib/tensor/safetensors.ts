@@ -5,6 +5,7 @@
  */
 import { sort } from 'd3-array';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 
 export interface NamedArray {
   shape: number[];
@@ -101,7 +102,7 @@ export function parseStored(bytes: ByteSource): StoredTensors {
   const start = 8 + headerLength;
   const { data: header, error } = headerSchema.safeParse(headerJson(bytes.subarray(8, start)));
   if (!header)
-    throw new Error(`Expected the header of a safetensors file, but ${z.prettifyError(error)}`);
+    throw new Error(`Expected the header of a safetensors file, but ${describeFaults(error)}`);
   const { __metadata__: metadata, ...entries } = header;
   let end = 0;
   const tensors = new Map<string, StoredTensor>();

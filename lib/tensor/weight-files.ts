@@ -3,6 +3,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { readJson } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { openSafetensors, parseSafetensors, type NamedArray, type Tensors } from './safetensors.js';
@@ -47,7 +48,7 @@ export async function weightFiles(folder: string): Promise<string[]> {
   const { data, error } = indexSchema.safeParse(await readJson(index));
   if (!data)
     throw new Error(
-      `Expected the index of safetensors files in ${index}, but ${z.prettifyError(error)}`,
+      `Expected the index of safetensors files in ${index}, but ${describeFaults(error)}`,
     );
   const files = Array.from(new Set(Object.values(data.weight_map)), (name) => join(folder, name));
   const missing = files.find((file) => !existsSync(file));

@@ -1,6 +1,7 @@
 /** Chat templates of `tokenizer_config.json`. */
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 
 /** A special token as text or as an object. */
 const tokenSchema = z
@@ -39,7 +40,7 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
   const parsed = configSchema.safeParse(tokenizerConfig);
   if (parsed.success) return parsed.data;
   throw new Error(
-    `Expected the JSON of a tokenizer_config.json, but ${z.prettifyError(parsed.error)}`,
+    `Expected the JSON of a tokenizer_config.json, but ${describeFaults(parsed.error)}`,
   );
 }
 

@@ -1,6 +1,7 @@
 import * as huggingFace from '@huggingface/tokenizers';
 import { max } from 'd3-array';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { beginToken, chatTemplate, specialTokens } from './chat.js';
 
 /** The used part of the package, whose types do not resolve under NodeNext. */
@@ -161,7 +162,7 @@ export function createTokenizer(
 ): FileTokenizer {
   const parsed = tokenizerSchema.safeParse(tokenizerJson);
   if (!parsed.success)
-    throw new Error(`Expected the JSON of a tokenizer.json, but ${z.prettifyError(parsed.error)}`);
+    throw new Error(`Expected the JSON of a tokenizer.json, but ${describeFaults(parsed.error)}`);
   const { model, added_tokens: added } = parsed.data;
   const { vocab } = model;
   const ids = [

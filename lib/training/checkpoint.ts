@@ -7,6 +7,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import {
   flush,
   oldPath,
@@ -119,7 +120,7 @@ async function readCheckpoint(
   step: number,
 ): Promise<Omit<Checkpoint, 'trainable'> & { trained: Map<string, NamedArray> }> {
   const parsed = stateSchema.safeParse(await readJson(join(folder, STATE_FILE)));
-  if (!parsed.success) throw new Error(`${STATE_FILE}: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`${STATE_FILE}: ${describeFaults(parsed.error)}`);
   const { state, files, checksum } = parsed.data;
   if (checksum !== computeChecksum(state, files))
     throw new Error(`${STATE_FILE} does not match its checksum`);

@@ -3,6 +3,7 @@
  * a file, overridden by flags. Presets hold every default; unknown keys throw.
  */
 import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import { nameSchema } from '../registry.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
@@ -154,7 +155,7 @@ export const withSettings = (
 export function parseTrainConfig(json: unknown): TrainConfig {
   const parsed = trainConfigSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw new Error(`Expected a training configuration, but:\n${z.prettifyError(parsed.error)}`);
+  throw new Error(`Expected a training configuration, but:\n${describeFaults(parsed.error)}`);
 }
 
 /** Weights of the decomposition and search-count rewards (Eq. 4 and 5). */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { request, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
@@ -192,6 +193,36 @@ describe('startRetrievalServer', () => {
     expect((await post(url, { queries: ['c'] })).status).toBe(429);
     release();
     await expect.poll(async () => (await post(url, { queries: ['c'] })).status).toBe(200);
+  });
+  it('gives back the places of clients whose bodies never end', async () => {
+    const { url, port } = await serve(echoRetriever(), { maxConcurrency: 2, timeoutMs: 100 });
+    const head = `POST /retrieve HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Type: application/json\r\n`;
+    for (const framing of [
+      'Content-Length: 1000\r\n\r\n{',
+      'Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n',
+    ]) {
+      const clients = [0, 1].map(() => connect(port, '127.0.0.1').on('error', () => undefined));
+      const drip = setInterval(() => {
+        for (const client of clients)
+          if (client.writable) client.write(framing.includes('chunked') ? '1\r\n \r\n' : ' ');
+      }, 20);
+      for (const client of clients) client.write(head + framing);
+      const answers = await Promise.all(
+        clients.map((client) => once(client, 'data') as Promise<[Buffer]>),
+      );
+      for (const [answer] of answers) expect(answer.toString()).toContain(' 503 ');
+      await expect.poll(async () => (await post(url, { queries: ['c'] })).status).toBe(200);
+      clearInterval(drip);
+      for (const client of clients) client.destroy();
+    }
+  });
+  it('names the first fault of a million', async () => {
+    const { url } = await serve(echoRetriever(), { maxBodyBytes: 1 << 24 });
+    const queries = Array.from({ length: 1_000_000 }, (_, i) => i);
+    const { status, json } = await post(url, { queries });
+    expect(status).toBe(400);
+    expect(json.error.message).toContain('queries[0]');
+    expect(json.error.message.length).toBeLessThan(500);
   });
   it('stops on a signal after the requests in flight', async () => {
     const before = process.listeners('SIGTERM');

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
+import { describeFaults } from '../../io/json.js';
 import { openFile, streamJsonLines } from '../../io/files.js';
 import { normalizeAnswer } from '../../text/normalize.js';
 import { sentenceAbout } from '../../text/sentences.js';
@@ -92,7 +93,7 @@ export async function* readBenchmark(
       if (question) questionType(question);
       yield question && split ? { ...question, split } : question;
     } catch (error) {
-      const reason = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+      const reason = error instanceof z.ZodError ? describeFaults(error) : String(error);
       throw new Error(`Row ${number} of ${file} is not valid ${format.name}: ${reason}`, {
         cause: error,
       });
