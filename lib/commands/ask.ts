@@ -62,7 +62,8 @@ function createWriter(): (event: AnswerEvent) => void {
       write('\n');
       if (event.turn) warnOfUnrelated(event.turn);
     } else {
-      const { answer, searchTurns, modelCalls } = event.trajectory;
+      const { answer, searchTurns, modelCalls, refusal } = event.trajectory;
+      if (refusal !== undefined) throw new Error(refusal);
       write('\n');
       write(answer === null ? 'No answer.' : `Answer: ${answer}`, STYLES.answer);
       write('\n');

@@ -214,7 +214,7 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
       basename(file),
       `${count(fileQuestions.length)} questions: ${countBy(fileQuestions, ({ split }) => split ?? 'in every split')}`,
     );
-    questions.push(...fileQuestions);
+    for (const question of fileQuestions) questions.push(question);
   }
   if (files.questions.length === 0)
     complain(

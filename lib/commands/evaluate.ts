@@ -158,6 +158,8 @@ async function evaluate(
   });
 }
 
+const MAX_REFUSALS_SHOWN = 20;
+
 interface EvaluationTask {
   setup: Setup;
   journal: Journal<Answer>;
@@ -177,6 +179,7 @@ async function answerAll(
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
+  const refused: string[] = [];
   await answerQuestions(policy, retriever, open, {
     rollout,
     batchSize,
@@ -185,10 +188,15 @@ async function answerAll(
       const result = { ...run, ...measure(question, trajectory) };
       const usage = tokenUsage(trajectory);
       const isKept = trajectoryFile !== undefined || methods !== undefined;
+      const { refusal } = trajectory;
+      if (refusal !== undefined && refused.push(question.id) <= MAX_REFUSALS_SHOWN)
+        log(`Refused an answer to question ${question.id}: ${refusal}`);
       answers.set(question.id, { result, usage, seconds, ...(isKept && { trajectory }) });
     },
     onBatch: async (_, batch) => {
-      for (const { questionId } of batch) await journal.append(answers.get(questionId)!);
+      // A refused answer is asked for again when the same command runs again.
+      for (const { questionId, refusal } of batch)
+        if (refusal === undefined) await journal.append(answers.get(questionId)!);
       progress.update(answers.size);
     },
   })
@@ -199,6 +207,10 @@ async function answerAll(
     .finally(() => progress.stop());
   const seconds = (performance.now() - start) / 1000;
   policy.dispose?.();
+  if (refused.length > 0 && refused.length === open.length)
+    throw new Error(
+      `Expected answers that can be used from ${policy.name}, but refused all ${refused.length}; see above.`,
+    );
   const done = questions.map(({ id }) => answers.get(id)!);
   const results = done.map(({ result }) => result);
   function* resultLines(): Generator<string> {
@@ -217,7 +229,9 @@ async function answerAll(
     open.length > 0
       ? `time             ${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question\n`
       : '';
-  const summary = summaryTable(results) + usage + time;
+  const refusals =
+    refused.length > 0 ? `refused          ${refused.length} answers, counted as wrong\n` : '';
+  const summary = summaryTable(results) + usage + refusals + time;
   const { prompt, promptForm, splitQueries, topK, maxSearchTurns } = rollout;
   const shown = { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns };
   return { name: methodTitle(run.method), settings: shown, answers: done, summary };

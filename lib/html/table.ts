@@ -1,4 +1,5 @@
 /** A table as HTML, plain text, CSV, Markdown and LaTeX. */
+import { max } from 'd3-array';
 import { markup, markupHtml, type Markup } from './markup.js';
 
 /** A table as texts; a column `A · b` is column b in group A. */
@@ -71,7 +72,7 @@ function headRows(columns: readonly string[], classes: readonly (string | null)[
 /** A table for a terminal: caption and aligned columns. */
 export function tableText({ caption, columns, rows }: TableCells): string {
   const lines = [columns, ...rows];
-  const widths = columns.map((_, c) => Math.max(...lines.map((line) => line[c].length)));
+  const widths = columns.map((_, c) => max(lines, (line) => line[c].length)!);
   const text = lines.map((line) =>
     line
       .map((cell, c) => cell.padEnd(widths[c]))

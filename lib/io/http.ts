@@ -36,6 +36,9 @@ export class HttpError extends Error {
   }
 }
 
+/** An answer that came, but cannot be used; another one may. */
+export class AnswerError extends Error {}
+
 /** Statuses of busy servers and of proxies; undefined if unreachable. */
 const RETRIED_STATUSES: readonly (number | undefined)[] = [undefined, 408, 429, 502, 503, 504];
 const MAX_WAIT_MS = 60_000;
@@ -43,7 +46,8 @@ const MAX_WAIT_MS = 60_000;
 /**
  * The JSON of a response with status 200.
  * @throws HttpError for another status, a timeout or an unreachable server in the last
- * try; Error for a response that is too long or not JSON; the signal's reason
+ * try; AnswerError for a response that is too long or not JSON; Error for a certificate
+ * that is not trusted and for redirects without end; the signal's reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { url: shown } = splitCredentials(url);
@@ -130,7 +134,12 @@ async function requestBytes(
 ): Promise<void> {
   const { url, authorization } = splitCredentials(address);
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const fail = (cause: unknown): never => {
+  const fail = (cause: Error): never => {
+    const reason = cause.cause as NodeJS.ErrnoException | undefined;
+    if (reason?.code?.startsWith('Z_'))
+      throw new AnswerError(`Expected an answer from ${url} that unpacks, but ${reason.message}.`);
+    const flaw = permanentFlaw(reason);
+    if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
     const message = timeout?.aborted
       ? `Expected an answer from ${url} within ${timeoutMs} ms.`
       : `Expected ${server} at ${url}, but it can't be reached. Is it running?`;
@@ -154,7 +163,7 @@ async function requestBytes(
     else rejection.push(read.value);
     if ((size += read.value.byteLength) <= maxResponseBytes) continue;
     void reader!.cancel();
-    throw new Error(
+    throw new AnswerError(
       `Expected an answer of at most ${maxResponseBytes} bytes from ${url}. Ask for less at a time.`,
     );
   }
@@ -163,6 +172,15 @@ async function requestBytes(
   const waitMs = retryAfterMs(headers.get('retry-after'));
   const message = `Expected status 200 from ${url}, but got ${status}: ${excerpt(text)}`;
   throw new HttpError(message, { status, waitMs, body: text });
+}
+
+/** What is wrong with a server in a way that no further try changes. */
+function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoException> = {}) {
+  if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
+    return `its certificate is not trusted (${message}). If it is your own, set NODE_EXTRA_CA_CERTS to its file.`;
+  if (/SSL|TLS|EPROTO/.test(code)) return `it does not speak https (${code}). Try http.`;
+  if (message.includes('redirect')) return 'it redirects without end.';
+  return undefined;
 }
 
 /** `Retry-After` has seconds or a date. */
@@ -177,7 +195,7 @@ function parseBody(url: string, text: string): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new Error(`Expected JSON from ${url}, but got: ${excerpt(text)}`, { cause });
+    throw new AnswerError(`Expected JSON from ${url}, but got: ${excerpt(text)}`, { cause });
   }
 }
 

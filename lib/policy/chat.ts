@@ -45,7 +45,10 @@ export interface ChatPolicy {
   /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
   readonly isConcurrent: true;
-  /** @throws ContextFullError if the conversation is too long for the model */
+  /**
+   * @throws ContextFullError if the conversation is too long for the model, ReplyError
+   * if its reply cannot be used
+   */
   reply(messages: readonly Message[], options: ReplyOptions): Promise<Reply>;
   release?(): void;
   dispose?(): void;
@@ -58,6 +61,9 @@ export const isChatPolicy = (policy: AnyPolicy): policy is ChatPolicy => 'reply'
 
 /** The conversation is longer than the model's context. */
 export class ContextFullError extends Error {}
+
+/** One reply cannot be used; those of other conversations may be. */
+export class ReplyError extends Error {}
 
 /**
  * The policy, if it reads token ids.

@@ -5,12 +5,25 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { HttpError, requestEvents, requestJson, splitCredentials } from '../io/http.js';
+import {
+  AnswerError,
+  HttpError,
+  requestEvents,
+  requestJson,
+  splitCredentials,
+} from '../io/http.js';
 import { searchTool, type AssistantMessage, type Message } from '../text/messages.js';
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
-import { ContextFullError, type ChatPolicy, type Reply, type ReplyOptions } from './chat.js';
+import {
+  ContextFullError,
+  ReplyError,
+  type ChatPolicy,
+  type Reply,
+  type ReplyOptions,
+} from './chat.js';
 import { onlyModel, requestLimits, type OpenAiOptions } from './openai-completions.js';
+import { maxAnswerBytes } from './policy.js';
 
 const text = z
   .string()
@@ -55,6 +68,16 @@ const chunkSchema = z.object({
   choices: z.array(z.object({ delta: deltaSchema, finish_reason: finishReason })).default([]),
   usage: usageSchema,
 });
+
+function parseChunk(data: string): z.infer<typeof chunkSchema> {
+  try {
+    return chunkSchema.parse(JSON.parse(data));
+  } catch (cause) {
+    throw new AnswerError(`Expected a part of a chat completion, but got: ${data.slice(0, 200)}`, {
+      cause,
+    });
+  }
+}
 
 /** A reply as the server gives it, whole or gathered from a stream. */
 type RawReply = z.infer<typeof completionSchema>['choices'][number] & Pick<Reply, 'usage'>;
@@ -149,21 +172,27 @@ export async function openChatPolicy(
     );
   };
 
-  const post = async (body: object, signal?: AbortSignal): Promise<RawReply> => {
-    const answer = await requestJson(`${base}/chat/completions`, { ...limits, body, signal });
+  /** A request's body and its own limits. */
+  interface Sent {
+    body: object;
+    signal?: AbortSignal;
+    maxResponseBytes?: number;
+  }
+
+  const post = async (sent: Sent): Promise<RawReply> => {
+    const answer = await requestJson(`${base}/chat/completions`, { ...limits, ...sent });
     const { data, error } = completionSchema.safeParse(answer);
     if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
-    throw new Error(`Expected a chat completion from ${safeUrl}, but ${describeFaults(error)}`);
+    throw new AnswerError(`Expected a chat completion from ${safeUrl}, but ${describeFaults(error)}`);
   };
 
   const stream = async (
-    body: object,
+    sent: Sent,
     onText: NonNullable<ReplyOptions['onText']>,
-    signal?: AbortSignal,
   ): Promise<RawReply> => {
     const reply = emptyReply();
     const onData = async (data: string): Promise<void> => {
-      const { choices, usage } = chunkSchema.parse(JSON.parse(data));
+      const { choices, usage } = parseChunk(data);
       if (usage) reply.usage = usage;
       for (const choice of choices) {
         if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
@@ -173,8 +202,8 @@ export async function openChatPolicy(
     };
     await requestEvents(`${base}/chat/completions`, {
       ...limits,
-      body: { ...body, stream: true, stream_options: { include_usage: true } },
-      signal,
+      ...sent,
+      body: { ...sent.body, stream: true, stream_options: { include_usage: true } },
       onData,
     });
     return reply;
@@ -193,23 +222,23 @@ export async function openChatPolicy(
         parallelToolCalls: true,
       });
       const mustCall = hasTools && !dropped.has('tool_choice');
-      return post({ ...body, ...(mustCall && { tool_choice: 'required' }) });
+      return post({ body: { ...body, ...(mustCall && { tool_choice: 'required' }) } });
     },
   });
 
   const limit = pLimit(maxConcurrency);
   const reply: ChatPolicy['reply'] = (messages, replyOptions) =>
     limit(async () => {
-      const { stop, signal, onText } = replyOptions;
+      const { stop, signal, onText, maxNewTokens } = replyOptions;
       const body = createBody(messages, replyOptions);
-      const raw = await (onText ? stream(body, onText, signal) : post(body, signal)).catch(
-        (error: unknown) => {
-          const { message = '', code } = refusal(error) ?? {};
-          if (code === 'context_length_exceeded' || /context (length|window|size)/i.test(message))
-            throw new ContextFullError(message, { cause: error });
-          throw error;
-        },
-      );
+      const sent = { body, signal, maxResponseBytes: maxAnswerBytes(maxNewTokens) };
+      const raw = await (onText ? stream(sent, onText) : post(sent)).catch((error: unknown) => {
+        if (error instanceof AnswerError) throw new ReplyError(error.message, { cause: error });
+        const { message = '', code } = refusal(error) ?? {};
+        if (code === 'context_length_exceeded' || /context (length|window|size)/i.test(message))
+          throw new ContextFullError(message, { cause: error });
+        throw error;
+      });
       return readReply(raw, stop);
     });
 

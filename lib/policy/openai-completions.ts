@@ -8,13 +8,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, listOf } from '../io/json.js';
 import { readJson } from '../io/files.js';
-import { HttpError, requestJson, splitCredentials } from '../io/http.js';
+import { AnswerError, HttpError, requestJson, splitCredentials } from '../io/http.js';
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
 import { readTokenizer } from './model-files.js';
-import type { Generation, Policy, SamplingOptions } from './policy.js';
+import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from './policy.js';
 
 export interface RemoteOptions {
   /** The model's name on the server. */
@@ -61,10 +61,10 @@ type ServedModel = z.infer<typeof modelsSchema>['data'][number];
 const choiceSchema = z.object({
   text: z.string(),
   finish_reason: z.string().nullish(),
-  token_ids: z.array(z.int()).nullish(),
+  token_ids: listOf(z.int()).nullish(),
   // Other servers use other forms.
   logprobs: z
-    .object({ token_logprobs: z.array(z.number()) })
+    .object({ token_logprobs: listOf(z.number()) })
     .optional()
     .catch(undefined),
 });
@@ -108,8 +108,10 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
   const { maxConcurrency = 256 } = options;
   const limits = requestLimits(options);
   const server = "a server with OpenAI's API";
-  const request = (path: string, body?: object, signal?: AbortSignal): Promise<unknown> =>
-    requestJson(`${address}/${path}`, { ...limits, body, signal, server });
+  const request = (
+    path: string,
+    more: Partial<Parameters<typeof requestJson>[1]> = {},
+  ): Promise<unknown> => requestJson(`${address}/${path}`, { ...limits, ...more, server });
 
   // A server need not list its models if the model is named.
   const served = await request('models').then(
@@ -134,11 +136,18 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       `Expected the longest context of ${model} from ${base} or from a config.json in ${folder}, but neither has it. Name a folder with both files by --tokenizer.`,
     );
 
-  const complete = async (body: object, signal?: AbortSignal): Promise<Choice> => {
-    const answer = await request('completions', { model, ...body }, signal);
-    const { data, error } = completionSchema.safeParse(answer);
+  const complete = async (
+    body: { max_tokens: number; prompt: string | readonly number[] },
+    signal?: AbortSignal,
+  ): Promise<Choice> => {
+    const { max_tokens: maxNewTokens, prompt } = body;
+    const maxResponseBytes = maxAnswerBytes(maxNewTokens, prompt.length);
+    const sent = { body: { model, ...body }, signal, maxResponseBytes };
+    const { data, error } = completionSchema.safeParse(await request('completions', sent));
     if (data) return data.choices[0];
-    throw new Error(`Expected OpenAI's completions from ${base}, but ${describeFaults(error)}`);
+    throw new AnswerError(
+      `Expected OpenAI's completions from ${base}, but ${describeFaults(error)}`,
+    );
   };
   const hasIds = await returnsIds(() =>
     complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
@@ -168,7 +177,23 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     }
     const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
     const { token_ids: tokenIds, logprobs } = choice;
-    if (!tokenIds) throw new Error(`Expected token ids from ${base}, but this answer has none.`);
+    if (!tokenIds)
+      throw new AnswerError(`Expected token ids from ${base}, but this answer has none.`);
+    if (tokenIds.length > maxNewTokens)
+      throw new AnswerError(
+        `Expected at most ${maxNewTokens} token ids from ${base}, but got ${tokenIds.length}.`,
+      );
+    const { vocabSize } = tokenizer;
+    const unknown = tokenIds.find((id) => id < 0 || id >= vocabSize);
+    if (unknown !== undefined)
+      throw new AnswerError(
+        `Expected token ids below ${vocabSize} from ${base}, but got ${unknown}.`,
+      );
+    const numLogProbs = logprobs?.token_logprobs.length ?? tokenIds.length;
+    if (numLogProbs !== tokenIds.length)
+      throw new AnswerError(
+        `Expected ${tokenIds.length} log-probabilities from ${base}, one per token id, but got ${numLogProbs}.`,
+      );
     // A stop text cuts the server's text, not its ids.
     const text = tokenizer.decode(tokenIds);
     if (!text.trimStart().startsWith(choice.text.trimStart()))
@@ -190,7 +215,11 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       ? `policy: ${model} at ${base}, by token ids`
       : `policy: ${model} at ${base}, by text only: without token ids its answers can be evaluated and scored, but not trained on`,
     generate: (contexts, sampling) =>
-      Promise.all(contexts.map((context, row) => limit(() => continueRow(context, row, sampling)))),
+      Promise.all(
+        contexts.map((context, row) =>
+          limit(() => continueRow(context, row, sampling)).catch(refuse),
+        ),
+      ),
   };
 }
 
@@ -230,6 +259,12 @@ const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
       throw error;
     },
   );
+
+/** One answer that cannot be used must not end the others. */
+function refuse(error: unknown): Generation {
+  if (!(error instanceof AnswerError)) throw error;
+  return { tokenIds: [], text: '', finish: 'stop', refusal: error.message };
+}
 
 const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =>
   reason === 'length' ? 'length' : 'stop';

@@ -36,7 +36,16 @@ export interface Generation {
   logProbs?: number[];
   /** `stop`: a stop text or the end token; `length`: `maxNewTokens` reached. */
   finish: 'stop' | 'length';
+  /** Why a server's answer cannot be used; else absent. */
+  refusal?: string;
 }
+
+/**
+ * The longest answer (bytes) that a server can mean with so many new tokens, with
+ * probabilities and, if it repeats them, the ids of the context.
+ */
+export const maxAnswerBytes = (maxNewTokens: number, numContextTokens = 0): number =>
+  2 ** 16 + 2 ** 10 * maxNewTokens + 2 ** 4 * numContextTokens;
 
 /** A language model that continues token ids: the local transformer, or a server. */
 export interface Policy {

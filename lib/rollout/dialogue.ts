@@ -5,6 +5,7 @@
  */
 import {
   ContextFullError,
+  ReplyError,
   isChatPolicy,
   type AnyPolicy,
   type ChatPolicy,
@@ -40,11 +41,18 @@ export interface Row {
   trajectory: Trajectory;
 }
 
+interface Refused {
+  refusal: string;
+}
+
 /** Segments made for a policy, or by it. */
 export interface Dialogue {
   startPrompt(question: string): Segment;
-  /** The policy's next segment for each row; null where the context is full. */
-  generate(rows: readonly Row[]): Promise<(Segment | null)[]>;
+  /**
+   * The policy's next segment for each row; null where the context is full, the reason
+   * where its server's answer could not be used.
+   */
+  generate(rows: readonly Row[]): Promise<(Segment | Refused | null)[]>;
   /** The results of a search, in the order of its queries. */
   formatResults(row: Row, queries: readonly string[], results: readonly PrintedResult[]): Segment;
   /** What the policy reads after an invalid action. */
@@ -97,8 +105,9 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
         },
       );
       const segments = new Map(
-        ready.map((row, i): [Row, Segment] => {
-          const { tokenIds, text, logProbs } = generations[i];
+        ready.map((row, i): [Row, Segment | Refused] => {
+          const { tokenIds, text, logProbs, refusal } = generations[i];
+          if (refusal !== undefined) return [row, { refusal }];
           return [row, { kind: 'policy', tokenIds, text, ...(logProbs && { logProbs }) }];
         }),
       );
@@ -131,7 +140,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
     tokenIds: [],
     messages,
   });
-  const reply = async ({ index, random, trajectory }: Row): Promise<Segment | null> => {
+  const reply = async ({ index, random, trajectory }: Row): Promise<Segment | Refused | null> => {
     const messages = trajectory.segments.flatMap((segment) => segment.messages ?? []);
     const answer = await policy
       .reply(messages, {
@@ -145,11 +154,12 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
         signal: options.signal,
         onText: onText && ((text) => onText({ row: index, text })),
       })
-      .catch((error: unknown): Reply | null => {
+      .catch((error: unknown): Reply | Refused | null => {
         if (error instanceof ContextFullError) return null;
+        if (error instanceof ReplyError) return { refusal: error.message };
         throw error;
       });
-    if (!answer) return null;
+    if (!answer || 'refusal' in answer) return answer;
     const { message, usage } = answer;
     const text = hasTools
       ? formatToolMessage(message, { splitQueries })

@@ -45,7 +45,10 @@ function append({ index, trajectory }: Row, segment: Segment, { onSegment }: Rol
   onSegment?.(segment, index, trajectory.searchTurns);
 }
 
-/** Generates a turn for each row. Rows without room for it finish with `length`. */
+/**
+ * Generates a turn for each row. Rows without room for it finish with `length`, those
+ * whose answer could not be used with `refused`.
+ */
 async function generateTurn(
   rows: readonly Row[],
   dialogue: Dialogue,
@@ -56,6 +59,10 @@ async function generateTurn(
     const segment = segments[i];
     if (!segment) {
       row.trajectory.finish = 'length';
+      return false;
+    }
+    if ('refusal' in segment) {
+      Object.assign(row.trajectory, { finish: 'refused', refusal: segment.refusal });
       return false;
     }
     append(row, segment, options);

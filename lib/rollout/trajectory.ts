@@ -68,10 +68,12 @@ export interface Trajectory {
   /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
   /**
-   * `answer`, `budget` or `length`; in an imported transcript the engine's stop reason,
+   * `answer`, `budget`, `length` or `refused`; in an imported transcript the engine's stop reason,
    * or null.
    */
   finish: string | null;
+  /** Why an answer of the policy's server could not be used; else absent. */
+  refusal?: string;
 
   /** Undefined when neither the graph nor the benchmark's type determines it. */
   questionType?: QuestionType;

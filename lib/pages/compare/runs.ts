@@ -78,9 +78,9 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
       `Expected ${folder} to contain metrics.jsonl or answers.jsonl, but it has neither. ` +
         'Name a folder of `train`, or a file of `evaluate --out`.',
     );
-  run.steps.push(...steps);
+  run.steps = run.steps.concat(steps);
   const lines = await readTail(join(folder, 'trajectories.jsonl'));
-  run.trajectories.push(...lines.map(parseTrajectory));
+  run.trajectories = run.trajectories.concat(lines.map(parseTrajectory));
   const configs = [join(folder, 'adapter', TRAIN_CONFIG_FILE), join(folder, TRAIN_CONFIG_FILE)];
   const config = configs.find((file) => existsSync(file));
   if (config) Object.assign(run.settings, flatten(await readJson(config)));
