@@ -1,7 +1,16 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { HttpError, requestJson, type JsonRequest } from '../../lib/io/http.js';
+import { findProgram } from '../../lib/io/paths.js';
+import { temporaryFolder } from '../folder.js';
 import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
 
+const folder = temporaryFolder();
 const REQUEST: JsonRequest = {
   retries: 0,
   backOffMs: 1,
@@ -73,6 +82,33 @@ describe('requestJson', () => {
     await server!.close();
     await expect(ask()).rejects.toThrow(
       /^Expected a clock at .*, but it can't be reached. Is it running\?$/,
+    );
+  });
+
+  it('says at once what no further try changes', async () => {
+    const tries = { retries: 9, backOffMs: 60_000 };
+    await serveAnswers(() => new Response('', { status: 307, headers: { location: '/' } }));
+    await expect(ask(tries)).rejects.toThrow('redirects without end');
+    const url = server!.url.replace('http:', 'https:');
+    await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+  });
+
+  it.skipIf(!findProgram('openssl'))('names a certificate that is not trusted', async () => {
+    const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
+    execFileSync(
+      'openssl',
+      [
+        ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost'],
+        ...['-keyout', key, '-out', cert],
+      ],
+      { stdio: 'pipe' },
+    );
+    const secure = createServer({ key: readFileSync(key), cert: readFileSync(cert) });
+    await once(secure.listen(0, '127.0.0.1'), 'listening');
+    const url = `https://127.0.0.1:${(secure.address() as AddressInfo).port}/`;
+    const asked = requestJson(url, { ...REQUEST, retries: 9, backOffMs: 60_000 });
+    await expect(asked.finally(() => secure.close())).rejects.toThrow(
+      /certificate.*self.signed.*NODE_EXTRA_CA_CERTS/,
     );
   });
 });
