@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJson, readJsonIfThere } from '../io/files.js';
 import { isClone, shortPath } from '../io/paths.js';
+import { withTimeLimit } from '../io/time-limit.js';
 import { createTokenizer, type FileTokenizer } from '../text/tokenizer.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
 
@@ -46,12 +47,36 @@ export async function readTokenizerConfig(folder: string): Promise<object> {
   };
 }
 
+/**
+ * A tokenizer whose regular expressions and chat template end, or are an error.
+ * @param file for the error
+ */
+export function createLimitedTokenizer(json: object, config: object, file: string): FileTokenizer {
+  const limit = <T>(length: number, compute: () => T): T =>
+    withTimeLimit(shortPath(file), length, compute);
+  const tokenizer = limit(0, () => createTokenizer(json, config));
+  const { encode, encodeChat, decode } = tokenizer;
+  // The limit costs too much for each token of a tokenizer without regular expressions.
+  const { normalizer, pre_tokenizer, decoder } = json as Record<string, unknown>;
+  const hasPattern = (...steps: unknown[]): boolean => JSON.stringify(steps).includes('"Regex"');
+  return {
+    ...tokenizer,
+    ...(hasPattern(normalizer, pre_tokenizer) && {
+      encode: (text) => limit(text.length, () => encode(text)),
+    }),
+    ...(encodeChat && {
+      encodeChat: (message) => limit(message.length, () => encodeChat(message)),
+    }),
+    ...(hasPattern(decoder) && { decode: (ids) => limit(ids.length, () => decode(ids)) }),
+  };
+}
+
 /** The tokenizer of a folder. @throws Error when `tokenizer.json` is missing */
-export const readTokenizer = async (folder: string): Promise<FileTokenizer> =>
-  createTokenizer(
-    (await readJson(join(folder, 'tokenizer.json'))) as object,
-    await readTokenizerConfig(folder),
-  );
+export async function readTokenizer(folder: string): Promise<FileTokenizer> {
+  const file = join(folder, 'tokenizer.json');
+  const json = (await readJson(file)) as object;
+  return createLimitedTokenizer(json, await readTokenizerConfig(folder), file);
+}
 
 const SETTINGS =
   /^(config|generation_config|tokenizer|tokenizer_config|adapter_config)\.json$|^chat_template\.jinja$/;

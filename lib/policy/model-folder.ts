@@ -13,11 +13,13 @@ import {
   type StorageType,
 } from '../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../tensor/weight-files.js';
+import type { FileTokenizer } from '../text/tokenizer.js';
 import { formatModelConfig } from './families.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeMerged, mergePeftArrays } from './lora.js';
 import { BASE_FILE, requireBase } from './base-model.js';
 import {
+  createLimitedTokenizer,
   readPeftConfig,
   readTokenizerConfig,
   requireFolders,
@@ -43,7 +45,9 @@ export async function loadModel(folder: string): Promise<Model> {
     tokenizerConfig: await readTokenizerConfig(folder),
     generation: await readJsonIfThere(join(folder, 'generation_config.json')),
   };
-  return withWeights(folder, (arrays) => createModel({ ...contents, arrays }));
+  const makeTokenizer = (json: object, config: object = {}): FileTokenizer =>
+    createLimitedTokenizer(json, config, join(folder, 'tokenizer.json'));
+  return withWeights(folder, (arrays) => createModel({ ...contents, arrays }, makeTokenizer));
 }
 
 /**

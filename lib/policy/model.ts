@@ -37,19 +37,23 @@ const generationSchema = z.object({ eos_token_id: z.union([z.int(), z.array(z.in
 
 /**
  * A model from the contents of its folder. The caller disposes of its weights.
+ * @param makeTokenizer default {@link createTokenizer}
  * @throws Error naming what is missing or does not fit
  */
-export function createModel({
-  config: configJson,
-  tokenizer: tokenizerJson,
-  tokenizerConfig,
-  generation,
-  arrays,
-}: ModelContents): Model {
+export function createModel(
+  {
+    config: configJson,
+    tokenizer: tokenizerJson,
+    tokenizerConfig,
+    generation,
+    arrays,
+  }: ModelContents,
+  makeTokenizer: typeof createTokenizer = createTokenizer,
+): Model {
   const config = parseModelConfig(configJson);
   const endTokens = generationSchema.parse(generation ?? {}).eos_token_id ?? config.eosTokenIds;
   config.eosTokenIds = [endTokens].flat();
-  const tokenizer = createTokenizer(tokenizerJson, tokenizerConfig);
+  const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
   if (tokenizer.vocabSize > config.vocabSize)
     throw new Error(
       `Expected token ids below the model's vocab_size ${config.vocabSize}, but the tokenizer has the id ${tokenizer.vocabSize - 1}. Take both files from one model.`,

@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { readJson, readJsonIfThere } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
+import { withTimeLimit } from '../io/time-limit.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { groupByLength } from '../tensor/ops.js';
 import type { Tensors } from '../tensor/safetensors.js';
@@ -295,7 +296,10 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const json = await readJson(configFile);
   const config = parseBertConfig(json);
   const { hiddenSize } = config;
-  const tokenizer = createTokenizer((await readJson(tokenizerFile)) as object);
+  const tokenizerJson = (await readJson(tokenizerFile)) as object;
+  const limit = <T>(length: number, compute: () => T): T =>
+    withTimeLimit(shortPath(tokenizerFile), length, compute);
+  const tokenizer = limit(0, () => createTokenizer(tokenizerJson));
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
   const { max_seq_length, do_lower_case: isLowerCase } = textsSchema.parse(
@@ -308,7 +312,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const { before, after } = tokenizer.around;
   const encodeText = (text: string, kind: TextKind): number[] => {
     const full = prompts[kind] + text;
-    const ids = tokenizer.encode(isLowerCase ? full.toLowerCase() : full);
+    const ids = limit(full.length, () => tokenizer.encode(isLowerCase ? full.toLowerCase() : full));
     return [...before, ...ids.slice(0, maxTokens - before.length - after.length), ...after];
   };
   return {

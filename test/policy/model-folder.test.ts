@@ -115,3 +115,25 @@ it('roundAdapter rounds to significant bits and is idempotent', async () => {
   await roundAdapter(inFolder(), 6);
   expect(readFileSync(file)).toEqual(bytes);
 });
+
+const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
+it.skipIf(!isFull)(
+  'ends what does not end in a tokenizer, and names it (needs test:full)',
+  async () => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
+    const write = (name: string, json: object): void =>
+      writeFileSync(inFolder(name), JSON.stringify(json));
+    const Regex = '(x+)+y';
+    const split = { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false };
+    write('tokenizer.json', { ...TOKENIZER_JSON, pre_tokenizer: split });
+    // 60,000 iterations of 60,000: an hour.
+    const loop = '{% for i in range(60000) %}{% for j in range(60000) %}{% endfor %}{% endfor %}';
+    write('tokenizer_config.json', { chat_template: `${loop}{{ messages[0].content }}` });
+    const { tokenizer } = await loadModel(inFolder());
+    const { encode, encodeChat } = tokenizer;
+    expect(tokenizer.decode(encode('Ada'))).toContain('Ada');
+    expect(() => encode('x'.repeat(60))).toThrow(/tokenizer\.json.* did not end/);
+    expect(() => encodeChat!('Ada')).toThrow(/did not end/);
+  },
+  60_000,
+);
