@@ -183,7 +183,9 @@ export async function openChatPolicy(
     const answer = await requestJson(`${base}/chat/completions`, { ...limits, ...sent });
     const { data, error } = completionSchema.safeParse(answer);
     if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
-    throw new AnswerError(`Expected a chat completion from ${safeUrl}, but ${describeFaults(error)}`);
+    throw new AnswerError(
+      `Expected a chat completion from ${safeUrl}, but ${describeFaults(error)}`,
+    );
   };
 
   const stream = async (
