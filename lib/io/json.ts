@@ -21,7 +21,7 @@ const MAX_FAULTS = 3;
 
 /** What a schema found wrong, the first few faults. */
 export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
-  const text = z.prettifyError({ issues: issues.slice(0, MAX_FAULTS) } as z.ZodError);
+  const text = z.prettifyError({ issues: issues.slice(0, MAX_FAULTS) });
   const numMore = issues.length - MAX_FAULTS;
   return numMore > 0 ? `${text}\n✖ and ${numMore} more` : text;
 }

@@ -55,19 +55,19 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(file), length, compute);
   const tokenizer = limit(0, () => createTokenizer(json, config));
-  const { encode, encodeChat, decode } = tokenizer;
+  const { encodeChat } = tokenizer;
   // The limit costs too much for each token of a tokenizer without regular expressions.
   const { normalizer, pre_tokenizer, decoder } = json as Record<string, unknown>;
   const hasPattern = (...steps: unknown[]): boolean => JSON.stringify(steps).includes('"Regex"');
   return {
     ...tokenizer,
     ...(hasPattern(normalizer, pre_tokenizer) && {
-      encode: (text) => limit(text.length, () => encode(text)),
+      encode: (text) => limit(text.length, () => tokenizer.encode(text)),
     }),
     ...(encodeChat && {
       encodeChat: (message) => limit(message.length, () => encodeChat(message)),
     }),
-    ...(hasPattern(decoder) && { decode: (ids) => limit(ids.length, () => decode(ids)) }),
+    ...(hasPattern(decoder) && { decode: (ids) => limit(ids.length, () => tokenizer.decode(ids)) }),
   };
 }
 

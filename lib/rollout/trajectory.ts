@@ -68,8 +68,8 @@ export interface Trajectory {
   /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
   /**
-   * `answer`, `budget`, `length` or `refused`; in an imported transcript the engine's stop reason,
-   * or null.
+   * `answer`, `budget`, `length` or `refused`; in an imported transcript the engine's
+   * stop reason, or null.
    */
   finish: string | null;
   /** Why an answer of the policy's server could not be used; else absent. */

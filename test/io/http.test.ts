@@ -98,8 +98,10 @@ describe('requestJson', () => {
     execFileSync(
       'openssl',
       [
-        ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost'],
-        ...['-keyout', key, '-out', cert],
+        ...'req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -out'.split(' '),
+        cert,
+        '-keyout',
+        key,
       ],
       { stdio: 'pipe' },
     );
