@@ -323,16 +323,18 @@ export function conditionsChart(judged: readonly ConditionRow[]): Chart {
     type: 'nominal',
     sort: null,
     title: 'Condition',
-    axis: { labelLimit: 330 },
+    // In two lines: limit, and questions.
+    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300 },
   };
   const x = {
     type: 'quantitative',
-    title: axisTitle('ParallelSearch minus Search-R1 in exact match', 'points'),
+    title: axisTitle('Lead in exact match', 'points'),
   };
   const legend = (name: string) => ({
     datum: name,
     type: 'nominal',
     title: null,
+    legend: { orient: 'top' },
     scale: { domain: ['Found', 'Predicted'], range: [STYLES[0].color, STYLES[2].color] },
   });
   const numbers = ['difference', 'from', 'to', 'predicted'];
@@ -342,8 +344,8 @@ export function conditionsChart(judged: readonly ConditionRow[]): Chart {
     { field: 'found' },
   ];
   return createChart({
-    title: 'Where parallel search answers more, predicted and found, with 95 % intervals',
-    subtitle: SMALL_WORLD_NOTE,
+    title: 'ParallelSearch’s lead over Search-R1, with 95 % intervals',
+    subtitle: 'Predicted before the questions were drawn (small world)',
     alt: `${values
       .map(
         ({ condition, difference, predicted }) =>
@@ -352,8 +354,8 @@ export function conditionsChart(judged: readonly ConditionRow[]): Chart {
       .join('; ')} points.`,
     spec: {
       data: { values },
-      width: 380,
-      height: { step: 22 },
+      width: 290,
+      height: { step: 32 },
       layer: [
         {
           mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },

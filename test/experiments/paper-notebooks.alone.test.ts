@@ -13,6 +13,7 @@ import { complaintsAboutReport } from '../browser/page-checks.js';
 import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeMadeUpAnswers } from './made-up-answers.js';
+import { writeSyntheticConditions } from './synthetic-conditions.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
@@ -48,6 +49,7 @@ beforeAll(async () => {
   await writeSyntheticLambdaAblation(varied);
   await writeSyntheticTopK(varied);
   await writeSyntheticRealModel(answered);
+  await writeSyntheticConditions(answered);
 }, 120_000);
 
 const countOf = (html: string, pattern: RegExp): number => [...html.matchAll(pattern)].length;

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { loadQuestions } from '../../../lib/data/flashrag.js';
+import { loadQuestions, readQuestions } from '../../../lib/data/flashrag.js';
 import { readDraw } from '../../../lib/retrieval/world.js';
-import { packagePath } from '../../../lib/io/paths.js';
+import { CONDITIONS, packagePath } from '../../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
-import { drawTest, frozenCommit } from '../../../tools/small-world/draw-test.js';
+import { drawConditions, drawTest, frozenCommit } from '../../../tools/small-world/draw-test.js';
 import { smallWorld } from '../../../tools/small-world/build.js';
 import { temporaryFolder } from '../../folder.js';
 
@@ -68,6 +68,18 @@ describe.skipIf(draw === null)('the committed ones (skipped before a draw)', () 
   it.skipIf(!isKnown)('came after the weights, none of which has changed since', () => {
     const weights = ['data/checkpoints/*.safetensors', 'data/small-world/passages.jsonl'];
     expect(git('diff', '--name-only', '--diff-filter=MD', draw!.commit, '--', ...weights)).toBe('');
+  });
+});
+
+describe('the fresh test of conditions', () => {
+  it('is what the hash of its commit draws, without a question of the test', async () => {
+    const { commit, counts } = (await readDraw(CONDITIONS))!;
+    const test = (await loadQuestions()).filter(({ split }) => split === 'test');
+    const committed = await readQuestions(join(CONDITIONS, 'questions.jsonl'));
+    expect(committed).toEqual(drawConditions(commit, test));
+    expect(committed).toHaveLength(Object.values(counts).reduce((a, b) => a + b, 0));
+    const asked = new Set(test.map(({ question }) => question));
+    expect(committed.filter(({ question }) => asked.has(question))).toEqual([]);
   });
 });
 
