@@ -326,10 +326,7 @@ export function conditionsChart(judged: readonly ConditionRow[]): Chart {
     // In two lines: limit, and questions.
     axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300 },
   };
-  const x = {
-    type: 'quantitative',
-    title: axisTitle('Lead in exact match', 'points'),
-  };
+  const x = { type: 'quantitative', title: axisTitle('Lead in exact match', 'points') };
   const legend = (name: string) => ({
     datum: name,
     type: 'nominal',
