@@ -5,8 +5,8 @@
  * tokens and loss. Prints one JSON object: least, median and most of each figure, and
  * ratios of ours to theirs (above 1: this project is slower).
  */
-import { modelPath } from '../lib/training/checkpoints.js';
-import { loadWorld } from '../lib/retrieval/world.js';
+import { modelPath } from '../lib/training/stored-policies.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
 import { loadLocalPolicy, loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';
 import { disposeWeights } from '../lib/policy/weights.js';

@@ -10,7 +10,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { trainingEnvironment } from '../lib/io/processes.js';
 import { packagePath } from '../lib/io/paths.js';
-import { loadWorld } from '../lib/retrieval/world.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
 import { trainerSettings, trainingPreset } from '../lib/training/config.js';
 import { LocalPolicy } from '../lib/policy/local-policy.js';
 import { loadModel } from '../lib/policy/model-folder.js';

@@ -16,11 +16,11 @@
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
 import { answerQuestions } from '../lib/evaluation/evaluate.js';
-import { DEFAULT_METHOD, loadPolicy } from '../lib/training/checkpoints.js';
-import { loadWorld } from '../lib/retrieval/world.js';
+import { DEFAULT_METHOD, loadPolicy } from '../lib/training/stored-policies.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { resolveRollout } from '../lib/training/methods.js';
-import { delayRetriever } from '../lib/rollout/answer.js';
+import { delayRetriever } from '../lib/rollout/answer-question.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { openOpenAiPolicy } from '../lib/policy/openai-completions.js';
 import { createRandom } from '../lib/random.js';

@@ -16,7 +16,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { mean, quantile } from 'd3-array';
 import { independentQueries } from '../lib/experiments/latency/measuring.js';
-import { loadWorld } from '../lib/retrieval/world.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
 import { serveLocally } from '../lib/io/local-server.js';
 import { ENCODER, packagePath } from '../lib/io/paths.js';
 import { provenanceHere } from '../lib/io/provenance.js';

@@ -11,7 +11,7 @@ export { PROMPTS, type Prompt } from './text/prompts.js';
 export { findQuestion, createPassages, graphQuestionType } from './data/question.js';
 export type { Passage, Question, QuestionType } from './data/question.js';
 export { questionSchema, readPassages, readQuestions } from './data/flashrag.js';
-export { loadWorld, type World } from './retrieval/world.js';
+export { loadWorld, type World } from './retrieval/small-world.js';
 export { createRandom, type Random } from './random.js';
 
 // retrieval
@@ -31,12 +31,18 @@ export { LocalPolicy } from './policy/local-policy.js';
 export { loadLocalPolicy } from './policy/model-folder.js';
 export { openRemotePolicy, POLICY_KINDS } from './policy/remote.js';
 export { openChatPolicy, type OpenAiChatOptions } from './policy/openai-chat.js';
-export { textPolicy, toolPolicy } from './policy/chat.js';
-export type { AnyPolicy, ChatPolicy, Reply, ReplyOptions, TokenUsage } from './policy/chat.js';
+export { textPolicy, toolPolicy } from './policy/chat-policy.js';
+export type {
+  AnyPolicy,
+  ChatPolicy,
+  Reply,
+  ReplyOptions,
+  TokenUsage,
+} from './policy/chat-policy.js';
 export type { AssistantMessage, Message, Tool } from './text/messages.js';
 export { FAMILIES, type ModelFamily } from './policy/families.js';
 export { loadModel, saveModel, type Model } from './policy/model-folder.js';
-export { loadPolicy } from './training/checkpoints.js';
+export { loadPolicy } from './training/stored-policies.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout

@@ -7,7 +7,7 @@ import {
   INITIAL_MODELS,
   initialModelName,
   type InitialModelName,
-} from '../lib/training/checkpoints.js';
+} from '../lib/training/stored-policies.js';
 import { CHECKPOINTS, CONDITIONS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';

@@ -5,10 +5,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { max } from 'd3-array';
 import { Command } from 'commander';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
-import { readBaseModel } from '../policy/base-model.js';
-import { readPeftConfig } from '../policy/model-files.js';
+import { readBaseModel } from '../policy/adapter-base.js';
+import { readPeftConfig } from '../policy/folder-settings.js';
 import { REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
-import { readTrainConfig } from '../training/checkpoints.js';
+import { readTrainConfig } from '../training/stored-policies.js';
 import { fixed, formatTable } from './score-table.js';
 
 interface Adapter {

@@ -1,7 +1,11 @@
 /** `parallelsearch ask "QUESTION"`: answers one question and prints it as it happens. */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import { answerQuestion, unknownNamesWarning, type AnswerEvent } from '../rollout/answer.js';
+import {
+  answerQuestion,
+  unknownNamesWarning,
+  type AnswerEvent,
+} from '../rollout/answer-question.js';
 import { UNRELATED_PASSAGES, type SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { interruptible, log } from './cli-utils.js';

@@ -8,7 +8,7 @@ import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
-import { DEFAULT_METHOD } from '../training/checkpoints.js';
+import { DEFAULT_METHOD } from '../training/stored-policies.js';
 import { writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/format-list.js';

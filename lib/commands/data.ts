@@ -16,7 +16,7 @@ import {
   type Question,
 } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
-import { isSmallWorld } from '../data/small-world.js';
+import { isSmallWorld } from '../data/is-small-world.js';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';

@@ -12,7 +12,7 @@ import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { streamJsonLines } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/checkpoints.js';
+import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/stored-policies.js';
 import { exportModel } from '../policy/model-folder.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';

@@ -11,7 +11,7 @@ import {
 } from '../report/publication.js';
 import { listReports, readReportInfo } from '../experiments/reports.js';
 import { readNotebook } from '../notebook/nbformat.js';
-import { notebookFigures } from '../report/html.js';
+import { notebookFigures } from '../report/notebook-page.js';
 import { log as printLine } from './cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
 import { tensorBoardCommand } from './tensorboard.js';

@@ -8,7 +8,7 @@ import { Command, Option } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
 import { copyCheckpoint, findCheckpoint } from '../interop/checkpoint.js';
 import { importRollouts, type RecordedStep } from '../interop/import.js';
-import { DEFAULT_METHOD } from '../training/checkpoints.js';
+import { DEFAULT_METHOD } from '../training/stored-policies.js';
 import { startProgress } from '../io/progress.js';
 import { log } from './cli-utils.js';
 import { exportableMethods } from '../interop/export.js';

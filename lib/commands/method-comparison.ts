@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import type { Measurement } from '../evaluation/result.js';
 import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
-import type { TokenUsage } from '../policy/chat.js';
+import type { TokenUsage } from '../policy/chat-policy.js';
 import { intervalText } from '../report/text.js';
 import { metricInfo } from '../report/titles.js';
 import type { Trajectory } from '../rollout/trajectory.js';

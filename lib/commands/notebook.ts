@@ -10,7 +10,7 @@ import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
-import type { Log } from '../notebook/outputs.js';
+import type { Log } from '../notebook/kernel-outputs.js';
 import { collect, parseSeconds, shellWord, log } from './cli-utils.js';
 
 /** Default folder of remembered outputs. */
@@ -135,7 +135,7 @@ export async function renderNotebook(
     run || param
       ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
       : { notebook: readNotebook(file) };
-  const { reportHtml } = await import('../report/html.js');
+  const { reportHtml } = await import('../report/notebook-page.js');
   await writeFileSafely(page, (await reportHtml(notebook)).html);
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { dataSetFiles } from '../data/flashrag.js';
 import { isSameFile } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
-import { settingFiles } from '../policy/model-files.js';
+import { settingFiles } from '../policy/folder-settings.js';
 
 /** Options whose value is written. */
 const OUTPUTS = ['out', 'page', 'trajectories'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { CHECKPOINTS, outputPath } from '../io/paths.js';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
-import { adapterBase, DEFAULT_MODEL } from '../training/checkpoints.js';
+import { adapterBase, DEFAULT_MODEL } from '../training/stored-policies.js';
 import { log } from './cli-utils.js';
 import { requireKnownData } from './setup.js';
 

@@ -1,7 +1,7 @@
 /** All commands as one program. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { addExamples } from './examples.js';
+import { addExamples } from './help-examples.js';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 

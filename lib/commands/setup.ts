@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
 import { loadPassages, type Passage } from '../data/flashrag.js';
 import { sampleQuestions, type Question } from '../data/question.js';
-import { isSmallWorld } from '../data/small-world.js';
+import { isSmallWorld } from '../data/is-small-world.js';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import {
@@ -21,10 +21,10 @@ import {
   resolveTrainConfig,
   readTrainConfig,
   weightFolders,
-} from '../training/checkpoints.js';
+} from '../training/stored-policies.js';
 import type { ConfigOverrides, TrainConfig } from '../training/config.js';
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
-import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
@@ -214,7 +214,7 @@ async function defaultModel({ data, method }: Pick<PolicySpec, 'data' | 'method'
 
 /** Makes the base of a trained model, if it is missing. */
 async function prepareNamed(name: string, backend: BackendName | 'auto'): Promise<string[]> {
-  const { prepareTrainedModel } = await import('../policy/trained-base.js');
+  const { prepareTrainedModel } = await import('../policy/prepare-trained-model.js');
   const { useBackend } = await import('../tensor/backend.js');
   await useBackend(backend);
   let folders: string[] = [];

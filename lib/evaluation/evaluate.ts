@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { mean } from 'd3-array';
 import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
-import type { AnyPolicy } from '../policy/chat.js';
+import type { AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
 import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
 import type { RolloutOptions } from '../rollout/options.js';

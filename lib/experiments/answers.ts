@@ -14,7 +14,7 @@ import type { CurvePoint } from '../report/curves.js';
 import { computation, type Computation, type Experiment, type WorkContext } from './experiment.js';
 import { readLines } from './publish.js';
 import { mergeProvenance, requireResults } from './records.js';
-import { requireFolders } from '../policy/model-files.js';
+import { requireFolders } from '../policy/folder-settings.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -30,8 +30,8 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../training/checkpoints.js';
-import { readDraw, type World } from '../retrieval/world.js';
+} from '../training/stored-policies.js';
+import { readDraw, type World } from '../retrieval/small-world.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap is limited to 2 GB and fragments. */

@@ -12,7 +12,7 @@ import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
 import { findFigure, resultParts, summarise } from './report.js';
-import { INITIAL_MODELS } from '../training/checkpoints.js';
+import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { partsAhead } from './verdicts.js';
 
 const baseOverInstruct: PaperClaim = {

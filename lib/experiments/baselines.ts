@@ -15,7 +15,7 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoints.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/stored-policies.js';
 import { BASELINES, METHODS, methodTitle } from '../training/methods.js';
 import {
   axisTitle,

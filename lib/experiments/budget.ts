@@ -15,7 +15,7 @@ import { CONDITIONS } from '../io/paths.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { createRandom } from '../random.js';
-import { readDraw, type World } from '../retrieval/world.js';
+import { readDraw, type World } from '../retrieval/small-world.js';
 import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch } from '../text/normalize.js';
 import { nextAction } from '../text/tags.js';
@@ -25,7 +25,7 @@ import {
   rolloutForRun,
   runName,
   type PolicyRun,
-} from '../training/checkpoints.js';
+} from '../training/stored-policies.js';
 import { evaluationBatchSize, evaluationHash, stratifiedSample } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
 import { INIT_SEEDS, SEEDS } from './runs.js';

@@ -22,7 +22,7 @@ import {
 } from '../report/chart.js';
 import type { Prediction } from '../report/opening.js';
 import { figureText, pointsIntervalText, pointsText, shareWords } from '../report/text.js';
-import type { PolicyRun } from '../training/checkpoints.js';
+import type { PolicyRun } from '../training/stored-policies.js';
 import { count, listSeeds } from './answers.js';
 import {
   answerWithinBudgets,

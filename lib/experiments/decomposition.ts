@@ -24,7 +24,7 @@ import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { percent, resultParts, summarise, type Predicted } from './report.js';
-import { INITIAL_MODELS } from '../training/checkpoints.js';
+import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { OURS, findParts } from './verdicts.js';
 import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
 

@@ -3,7 +3,7 @@ import type { BackendName } from '../tensor/backend.js';
 import type { ResultParts } from '../report/opening.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { SummaryOptions } from '../evaluation/table.js';
-import type { World } from '../retrieval/world.js';
+import type { World } from '../retrieval/small-world.js';
 
 /**
  * A piece of work, recorded under its key; the record is valid while the hash matches.

@@ -4,7 +4,7 @@ import { sum } from 'd3-array';
 import { runConcurrently, serve, startWorker, type Worker } from '../io/processes.js';
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, recordStore, writeArchives } from '../io/records.js';
-import { loadWorld, type World } from '../retrieval/world.js';
+import { loadWorld, type World } from '../retrieval/small-world.js';
 import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
 import { EXPERIMENTS } from './list.js';

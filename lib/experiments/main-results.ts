@@ -13,7 +13,7 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/checkpoints.js';
+import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/stored-policies.js';
 import { BASELINES, METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';

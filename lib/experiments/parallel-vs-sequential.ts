@@ -12,7 +12,7 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS } from '../training/checkpoints.js';
+import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { trainedBy } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { metricInfo } from '../report/titles.js';

@@ -7,7 +7,7 @@ import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { copySafely, partialPath, readJson, replaceFolder, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/provenance.js';
-import { TRAIN_CONFIG_FILE } from '../policy/model-files.js';
+import { TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
 import { copyAdapter, loadLocalPolicy, loadModel, roundAdapter } from '../policy/model-folder.js';
 import { presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';

@@ -7,7 +7,7 @@ import { writeFileSafely } from '../io/files.js';
 import { tableMarkdown } from '../html/table.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
-import { notebookFigures, reportHtml } from '../report/html.js';
+import { notebookFigures, reportHtml } from '../report/notebook-page.js';
 import { describeQuestions, type Prediction } from '../report/opening.js';
 import { writeArtefact, type Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/render.js';

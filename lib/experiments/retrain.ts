@@ -10,7 +10,7 @@ import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
-import { runName, type PolicyRun } from '../training/checkpoints.js';
+import { runName, type PolicyRun } from '../training/stored-policies.js';
 import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';
 import {

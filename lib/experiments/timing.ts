@@ -28,7 +28,7 @@ import {
   loadPolicy,
   rolloutForRun,
   type PolicyRun,
-} from '../training/checkpoints.js';
+} from '../training/stored-policies.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */

@@ -21,7 +21,7 @@ import {
 } from '../evaluation/table.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
-import { isTrained, runName, type PolicyRun } from '../training/checkpoints.js';
+import { isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
@@ -29,7 +29,7 @@ import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';
-import type { World } from '../retrieval/world.js';
+import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import {
   answerSample,

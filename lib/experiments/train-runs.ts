@@ -37,9 +37,9 @@ import {
   modelNameForRun,
   runName,
   type PolicyRun,
-} from '../training/checkpoints.js';
+} from '../training/stored-policies.js';
 import { keptSteps, PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
-import { loadWorld } from '../retrieval/world.js';
+import { loadWorld } from '../retrieval/small-world.js';
 import { contentHash } from '../io/provenance.js';
 
 const NUM_PROCESSES = 2;

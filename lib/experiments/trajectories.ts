@@ -19,7 +19,7 @@ import {
 } from './answers.js';
 import { computation, type Experiment, type Job } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
-import { isTrained, type PolicyRun, runName } from '../training/checkpoints.js';
+import { isTrained, type PolicyRun, runName } from '../training/stored-policies.js';
 
 const SEED = 1;
 const METHODS = {

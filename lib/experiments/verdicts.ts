@@ -3,9 +3,9 @@ import { greatest, least, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching, type Fields } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
-import { cellAnchor } from '../report/html.js';
+import { cellAnchor } from '../report/notebook-page.js';
 import { valueTitle } from '../report/titles.js';
-import { INITIAL_MODELS } from '../training/checkpoints.js';
+import { INITIAL_MODELS } from '../training/stored-policies.js';
 import type {
   ExperimentResult,
   Evidence,

@@ -13,7 +13,13 @@ import {
   type CodeCell,
   type Notebook,
 } from './nbformat.js';
-import { createLiveLog, outputCollector, stderrText, type LiveLog, type Log } from './outputs.js';
+import {
+  createLiveLog,
+  outputCollector,
+  stderrText,
+  type LiveLog,
+  type Log,
+} from './kernel-outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
 import { hasUnhandled, KernelError, startKernel, type KernelOutput } from './tslab.js';
 

@@ -2,7 +2,7 @@
 import { escapeHtml } from '../html/markup.js';
 import { layoutHtml, pageHtml, reportScript, type Page } from '../html/page.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../html/styles.js';
-import { parseModelName } from '../training/checkpoints.js';
+import { parseModelName } from '../training/stored-policies.js';
 import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { chartHtml } from '../report/figures.js';

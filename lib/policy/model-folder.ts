@@ -17,14 +17,14 @@ import type { FileTokenizer } from '../text/tokenizer.js';
 import { formatModelConfig } from './families.js';
 import { LocalPolicy } from './local-policy.js';
 import { disposeMerged, mergePeftArrays } from './lora.js';
-import { BASE_FILE, requireBase } from './base-model.js';
+import { BASE_FILE, requireBase } from './adapter-base.js';
 import {
   createLimitedTokenizer,
   readPeftConfig,
   readTokenizerConfig,
   requireFolders,
   TRAIN_CONFIG_FILE,
-} from './model-files.js';
+} from './folder-settings.js';
 import { createModel, type Model } from './model.js';
 import { arraysFromWeights, disposeWeights } from './weights.js';
 

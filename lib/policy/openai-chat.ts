@@ -21,7 +21,7 @@ import {
   type ChatPolicy,
   type Reply,
   type ReplyOptions,
-} from './chat.js';
+} from './chat-policy.js';
 import { onlyModel, requestLimits, type OpenAiOptions } from './openai-completions.js';
 import { maxAnswerBytes } from './policy.js';
 

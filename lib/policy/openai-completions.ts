@@ -13,7 +13,7 @@ import { readJson } from '../io/files.js';
 import { AnswerError, HttpError, requestJson, splitCredentials } from '../io/http.js';
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
-import { readTokenizer } from './model-files.js';
+import { readTokenizer } from './folder-settings.js';
 import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from './policy.js';
 
 export interface RemoteOptions {

@@ -1,6 +1,6 @@
 /** Policies on servers: a registry by the beginning of an address. */
 import { createRegistry } from '../registry.js';
-import type { AnyPolicy } from './chat.js';
+import type { AnyPolicy } from './chat-policy.js';
 import { openChatPolicy } from './openai-chat.js';
 import { openOpenAiPolicy, type RemoteOptions } from './openai-completions.js';
 

@@ -3,10 +3,10 @@
  * command line calls `answerQuestion` directly.
  */
 import pLimit from 'p-limit';
-import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { parseBlocks, parseInformation } from '../text/tags.js';
-import { answerQuestion, type AnswerEvent } from './answer.js';
+import { answerQuestion, type AnswerEvent } from './answer-question.js';
 import { LANGUAGE_MODEL_LIMITS, rolloutSchema, type RolloutConfig } from './options.js';
 import type { Trajectory } from './trajectory.js';
 

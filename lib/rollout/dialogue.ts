@@ -10,7 +10,7 @@ import {
   type AnyPolicy,
   type ChatPolicy,
   type Reply,
-} from '../policy/chat.js';
+} from '../policy/chat-policy.js';
 import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import {

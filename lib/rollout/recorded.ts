@@ -7,7 +7,7 @@ import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
-import { messagesSchema, splitConversation } from './conversation.js';
+import { messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
 const idSchema = z.union([z.string(), z.number()]).transform(String);

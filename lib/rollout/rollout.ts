@@ -10,7 +10,7 @@
  */
 import type { Question } from '../data/question.js';
 import { interruptSignal } from '../interrupt.js';
-import type { AnyPolicy } from '../policy/chat.js';
+import type { AnyPolicy } from '../policy/chat-policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { searchAll, type SearchOutcome } from '../retrieval/search.js';

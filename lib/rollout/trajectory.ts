@@ -3,7 +3,7 @@
  * viewer share. Token ids are written once, by whoever made them, and never re-encoded.
  */
 import type { QuestionMetadata, QuestionType } from '../data/question.js';
-import type { TokenUsage } from '../policy/chat.js';
+import type { TokenUsage } from '../policy/chat-policy.js';
 import type { Message } from '../text/messages.js';
 import type { TextSegment } from '../text/response.js';
 

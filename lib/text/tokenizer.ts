@@ -2,7 +2,7 @@ import * as huggingFace from '@huggingface/tokenizers';
 import { max } from 'd3-array';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { beginToken, chatTemplate, specialTokens } from './chat.js';
+import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
 
 /** The used part of the package, whose types do not resolve under NodeNext. */
 interface HuggingFaceTokenizer {

@@ -3,7 +3,7 @@
  */
 import { mean, sum } from 'd3-array';
 import type { With } from '../rollout/trajectory.js';
-import { splitIntoGroups } from './rollouts.js';
+import { splitIntoGroups } from './rollout-groups.js';
 
 type Scored = With<'rewards' | 'advantage'>;
 

@@ -17,7 +17,7 @@ import { sum } from 'd3-array';
 import { isZeroVariance, tokenAdvantages, withAdvantages } from './advantages.js';
 import type { PassValues } from './gradients.js';
 import type { Metrics } from './metrics.js';
-import { splitIntoGroups } from './rollouts.js';
+import { splitIntoGroups } from './rollout-groups.js';
 import {
   TrainingLoop,
   type IsUsable,

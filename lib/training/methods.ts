@@ -2,7 +2,7 @@
  * The methods, in table order: from no search to parallel search. A method defines how it
  * answers and where its weights come from; add a method by adding an entry.
  */
-import type { ChatPolicy } from '../policy/chat.js';
+import type { ChatPolicy } from '../policy/chat-policy.js';
 import type { Policy } from '../policy/policy.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import type { RewardPresetName } from '../rewards/presets.js';

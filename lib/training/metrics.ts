@@ -4,7 +4,7 @@ import type { With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
-import { splitIntoGroups } from './rollouts.js';
+import { splitIntoGroups } from './rollout-groups.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 
 type Scored = With<'rewards' | 'advantage'>;

@@ -18,7 +18,7 @@ import { scheduledRate } from './adamw.js';
 import { trainerSettings, type TrainConfig, type TrainerSettings } from './config.js';
 import { strictMean, rolloutMetrics, sampledEntropy, type Metrics } from './metrics.js';
 import { createQuestionSampler } from './question-sampler.js';
-import { rollOutGroups } from './rollouts.js';
+import { rollOutGroups } from './rollout-groups.js';
 import type { Sequence } from './sequences.js';
 
 /** A training task: model, data, retriever and rewards. */

@@ -5,9 +5,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
-import { identifyModel, readBaseModel } from '../../lib/policy/base-model.js';
+import { identifyModel, readBaseModel } from '../../lib/policy/adapter-base.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
-import { readTrainConfig } from '../../lib/training/checkpoints.js';
+import { readTrainConfig } from '../../lib/training/stored-policies.js';
 
 import { createRandom } from '../../lib/random.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runExport, type ExportSettings } from '../../lib/commands/export.js';
 import { findChromium } from '../../lib/report/render.js';
-import { notebookFigures } from '../../lib/report/html.js';
+import { notebookFigures } from '../../lib/report/notebook-page.js';
 import type { Artefact } from '../../lib/report/publication.js';
 import { createFrame } from '../../lib/report/frame.js';
 import { plainTable } from '../../lib/report/table.js';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { warmUpCommand } from '../../lib/commands/warm-up.js';
 import { readJson } from '../../lib/io/files.js';
-import { readPeftConfig } from '../../lib/policy/model-files.js';
+import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
 

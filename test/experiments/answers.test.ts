@@ -5,8 +5,8 @@ import {
   type Answers,
 } from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
-import type { PolicyRun } from '../../lib/training/checkpoints.js';
-import { loadWorld, type World } from '../../lib/retrieval/world.js';
+import type { PolicyRun } from '../../lib/training/stored-policies.js';
+import { loadWorld, type World } from '../../lib/retrieval/small-world.js';
 import { evaluatedQuestions } from '../../lib/data/question.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 

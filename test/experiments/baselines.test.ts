@@ -12,7 +12,7 @@ import {
   trainingSpread,
 } from '../../lib/experiments/baselines.js';
 import { planTraining } from '../../lib/experiments/train-runs.js';
-import { runName, weightFolders } from '../../lib/training/checkpoints.js';
+import { runName, weightFolders } from '../../lib/training/stored-policies.js';
 import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';

@@ -23,10 +23,10 @@ import {
 import type { TimedAnswer } from '../../lib/experiments/timing.js';
 import { CONDITIONS, packagePath } from '../../lib/io/paths.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
-import { loadWorld, readDraw, type World } from '../../lib/retrieval/world.js';
+import { loadWorld, readDraw, type World } from '../../lib/retrieval/small-world.js';
 import type { Segment } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { loadPolicy, rolloutForRun } from '../../lib/training/checkpoints.js';
+import { loadPolicy, rolloutForRun } from '../../lib/training/stored-policies.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';

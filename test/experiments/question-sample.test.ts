@@ -3,7 +3,7 @@ import { graphQuestionType } from '../../lib/data/question.js';
 import { stratifiedSample } from '../../lib/experiments/answers.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { TRAJECTORY_SAMPLE } from '../../lib/experiments/trajectories.js';
-import { loadWorld } from '../../lib/retrieval/world.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { syntheticQuestion } from '../pages/viewer/synthetic.js';
 
 describe('stratifiedSample', () => {

@@ -14,7 +14,7 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../../lib/training/checkpoints.js';
+} from '../../lib/training/stored-policies.js';
 import { dropIncompleteSeeds, keptSteps } from '../../lib/experiments/runs.js';
 import { topKRuns } from '../../lib/experiments/top-k.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutForRun } from '../../lib/training/checkpoints.js';
+import { loadPolicy, rolloutForRun } from '../../lib/training/stored-policies.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import {
   addTiming,
@@ -11,7 +11,7 @@ import {
   timing,
   type Contestant,
 } from '../../lib/experiments/timing.js';
-import { loadWorld } from '../../lib/retrieval/world.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';

@@ -10,7 +10,7 @@ import {
   topKSample,
 } from '../../lib/experiments/top-k.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
-import { loadWorld, type World } from '../../lib/retrieval/world.js';
+import { loadWorld, type World } from '../../lib/retrieval/small-world.js';
 import type { SearchResult, Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';

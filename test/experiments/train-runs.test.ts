@@ -6,7 +6,7 @@ import {
   adapterFolder,
   trainConfigForRun,
   type PolicyRun,
-} from '../../lib/training/checkpoints.js';
+} from '../../lib/training/stored-policies.js';
 import { publishBest, recordedSeconds, planTraining } from '../../lib/experiments/train-runs.js';
 import { keptAdapter } from '../../lib/training/run.js';
 import { linesOf } from '../commands/tiny-world.js';

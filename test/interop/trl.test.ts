@@ -14,7 +14,7 @@ import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInputFromSegments } from '../../lib/rewards/reward.js';
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
-import { splitIntoGroups } from '../../lib/training/rollouts.js';
+import { splitIntoGroups } from '../../lib/training/rollout-groups.js';
 import { temporaryFolder } from '../folder.js';
 import { trainingExport } from './exports.js';
 import { PATIENCE_MS, runPython, trlPython } from './python.js';

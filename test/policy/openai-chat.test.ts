@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { ContextFullError, requireTokenIds, type ReplyOptions } from '../../lib/policy/chat.js';
+import {
+  ContextFullError,
+  requireTokenIds,
+  type ReplyOptions,
+} from '../../lib/policy/chat-policy.js';
 import { openChatPolicy, type OpenAiChatOptions } from '../../lib/policy/openai-chat.js';
 import { openRemotePolicy } from '../../lib/policy/remote.js';
 import { searchTool } from '../../lib/text/messages.js';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cellOutputHtml, isPlainHtml, reportHtml } from '../../lib/report/html.js';
+import { cellOutputHtml, isPlainHtml, reportHtml } from '../../lib/report/notebook-page.js';
 import { pageHtml } from '../../lib/html/page.js';
 import { createTranscript } from '../../lib/report/display.js';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';

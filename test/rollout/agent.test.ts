@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { textPolicy, toolPolicy } from '../../lib/policy/chat.js';
+import { textPolicy, toolPolicy } from '../../lib/policy/chat-policy.js';
 import { createSearchAgent, type AgentEvent } from '../../lib/rollout/agent.js';
 import { call, say } from '../policy/chat-stand-in.js';
 import { library } from './play.js';

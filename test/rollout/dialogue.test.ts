@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ContextFullError, textPolicy, toolPolicy } from '../../lib/policy/chat.js';
+import { ContextFullError, textPolicy, toolPolicy } from '../../lib/policy/chat-policy.js';
 import { createRandom } from '../../lib/random.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { rollOut } from '../../lib/rollout/rollout.js';

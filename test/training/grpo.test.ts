@@ -8,7 +8,7 @@ import type { With } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { isZeroVariance, tokenAdvantages } from '../../lib/training/advantages.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
-import { splitIntoGroups } from '../../lib/training/rollouts.js';
+import { splitIntoGroups } from '../../lib/training/rollout-groups.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from './tiny.js';
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createRandom } from '../../lib/random.js';
-import { identifyModel, writeBaseModel } from '../../lib/policy/base-model.js';
+import { identifyModel, writeBaseModel } from '../../lib/policy/adapter-base.js';
 import { arraysFromAdapter, createAdapter } from '../../lib/policy/lora.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
 import { peftConfig } from '../../lib/policy/peft.js';

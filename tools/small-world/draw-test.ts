@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/flashrag.js';
 import type { Question } from '../../lib/data/question.js';
-import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/world.js';
+import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';

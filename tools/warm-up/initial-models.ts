@@ -10,7 +10,7 @@ import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
-import { INITIAL_MODELS, initialModelName } from '../../lib/training/checkpoints.js';
+import { INITIAL_MODELS, initialModelName } from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
 import { recipeOf } from './recipes.js';
 import { trainInitialModel } from './train-model.js';

@@ -6,7 +6,7 @@
  * third of their misses, and most of what could be asked at once they ask one by one.
  */
 import type { ModelConfig } from '../../lib/policy/families.js';
-import type { InitialModelName } from '../../lib/training/checkpoints.js';
+import type { InitialModelName } from '../../lib/training/stored-policies.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 

@@ -7,7 +7,7 @@ import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import type { SupervisedStep } from '../../lib/training/cross-entropy.js';
-import type { InitialModelName } from '../../lib/training/checkpoints.js';
+import type { InitialModelName } from '../../lib/training/stored-policies.js';
 import { recipeOf, SMALL_MODEL } from './recipes.js';
 import { runWarmUp, totalSteps } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';

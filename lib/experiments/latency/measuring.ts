@@ -8,7 +8,7 @@ import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { searchAll } from '../../retrieval/search.js';
 import { startRetrievalServer } from '../../retrieval/server.js';
-import { loadWorld, type World } from '../../retrieval/world.js';
+import { loadWorld, type World } from '../../retrieval/small-world.js';
 import { serve, startWorker, type Worker } from '../../io/processes.js';
 
 export interface LatencyRetriever {

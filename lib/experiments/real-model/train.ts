@@ -12,7 +12,7 @@ import {
   trainInProcess,
   runConcurrently,
 } from '../../io/processes.js';
-import { makeWarmedUp } from '../../policy/trained-base.js';
+import { makeWarmedUp } from '../../policy/prepare-trained-model.js';
 import { useBackend, type BackendName } from '../../tensor/backend.js';
 import { publishAdapter, trainAdapter, withTrainingProgress } from '../publish.js';
 import { type TrainConfig, trainerSettings, withSettings } from '../../training/config.js';

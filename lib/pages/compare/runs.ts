@@ -10,7 +10,7 @@ import { readJson, streamJsonLines } from '../../io/files.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { TRAIN_CONFIG_FILE } from '../../policy/model-files.js';
+import { TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
 import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
 
 /** What is recorded of a run; missing parts are empty. */

@@ -22,11 +22,11 @@ import {
   readTrainConfig,
   weightFolders,
   type PolicyRun,
-} from '../../training/checkpoints.js';
+} from '../../training/stored-policies.js';
 import { methodTitle, resolveRollout } from '../../training/methods.js';
-import { requireBase } from '../../policy/base-model.js';
+import { requireBase } from '../../policy/adapter-base.js';
 import { parseModelConfig } from '../../policy/families.js';
-import { readTokenizer, requireFolders } from '../../policy/model-files.js';
+import { readTokenizer, requireFolders } from '../../policy/folder-settings.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';

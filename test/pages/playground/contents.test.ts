@@ -8,7 +8,7 @@ import {
   modelNameForRun,
   runName,
   type PolicyRun,
-} from '../../../lib/training/checkpoints.js';
+} from '../../../lib/training/stored-policies.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import type { Question } from '../../../lib/data/question.js';

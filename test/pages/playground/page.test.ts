@@ -10,7 +10,7 @@ import {
   type FinishedLane,
   type Span,
 } from '../../../lib/pages/playground/browser/time-line.js';
-import type { AnswerEvent } from '../../../lib/rollout/answer.js';
+import type { AnswerEvent } from '../../../lib/rollout/answer-question.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 

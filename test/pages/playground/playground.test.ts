@@ -14,10 +14,10 @@ import {
   INITIAL_MODELS,
   modelNameForRun,
   type PolicyRun,
-} from '../../../lib/training/checkpoints.js';
+} from '../../../lib/training/stored-policies.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
-import { loadWorld, type World } from '../../../lib/retrieval/world.js';
+import { loadWorld, type World } from '../../../lib/retrieval/small-world.js';
 import { evaluatedQuestions } from '../../../lib/data/question.js';
 import { exportPlayground } from '../../../lib/pages/playground/page.js';
 import { createRandom } from '../../../lib/random.js';

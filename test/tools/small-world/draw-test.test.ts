@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { loadQuestions, readQuestions } from '../../../lib/data/flashrag.js';
-import { readDraw } from '../../../lib/retrieval/world.js';
+import { readDraw } from '../../../lib/retrieval/small-world.js';
 import { CONDITIONS, packagePath } from '../../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
 import { drawConditions, drawTest, frozenCommit } from '../../../tools/small-world/draw-test.js';

@@ -2,7 +2,7 @@
 import { h } from '../../../html/browser/dom.js';
 import type { Markup } from '../../../html/markup.js';
 import { resultMarkup, shownResults } from '../../../html/segments.js';
-import type { AnswerEvent } from '../../../rollout/answer.js';
+import type { AnswerEvent } from '../../../rollout/answer-question.js';
 import type { PlaygroundMethod } from '../setup.js';
 
 /** Tokens below this probability are marked. */

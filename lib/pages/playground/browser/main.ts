@@ -5,7 +5,7 @@
  */
 import { h, unpackElement } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
-import { unknownNamesWarning, type AnswerEvent } from '../../../rollout/answer.js';
+import { unknownNamesWarning, type AnswerEvent } from '../../../rollout/answer-question.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,

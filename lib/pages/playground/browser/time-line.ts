@@ -1,7 +1,7 @@
 /** What the methods did when, and the result in figures. */
 import { range, sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
-import type { AnswerEvent } from '../../../rollout/answer.js';
+import type { AnswerEvent } from '../../../rollout/answer-question.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
 

@@ -9,7 +9,11 @@ import { createModel } from '../../../policy/model.js';
 import { parsePeftConfig } from '../../../policy/peft.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
 import { ANALYZERS } from '../../../retrieval/analyzers.js';
-import { answerQuestion, type AnswerEvent, type AskOptions } from '../../../rollout/answer.js';
+import {
+  answerQuestion,
+  type AnswerEvent,
+  type AskOptions,
+} from '../../../rollout/answer-question.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
 import { installWasmKernels } from '../../../tensor/wasm.js';
 import type { PlaygroundSetup } from '../setup.js';

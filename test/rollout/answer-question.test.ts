@@ -7,7 +7,7 @@ import {
   unknownNamesWarning,
   type AnswerEvent,
   type AskOptions,
-} from '../../lib/rollout/answer.js';
+} from '../../lib/rollout/answer-question.js';
 import { trainBpe } from '../../tools/warm-up/bpe.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { echoRetriever } from '../retrieval/passages.js';

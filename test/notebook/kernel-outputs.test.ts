@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CellOutput } from '../../lib/notebook/nbformat.js';
-import { createLiveLog, outputCollector } from '../../lib/notebook/outputs.js';
+import { createLiveLog, outputCollector } from '../../lib/notebook/kernel-outputs.js';
 import type { KernelOutput } from '../../lib/notebook/tslab.js';
 
 const message = (type: KernelOutput['type'], content: KernelOutput['content']): KernelOutput => ({

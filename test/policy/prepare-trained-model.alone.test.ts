@@ -4,7 +4,7 @@ import { basename, delimiter, join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { MODEL_PACKAGES } from '../../lib/policy/model-packages.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
-import { prepareTrainedModel } from '../../lib/policy/trained-base.js';
+import { prepareTrainedModel } from '../../lib/policy/prepare-trained-model.js';
 import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../lib/notebook/nbformat.js';
-import { reportHtml, createMarkdown } from '../../lib/report/html.js';
+import { reportHtml, createMarkdown } from '../../lib/report/notebook-page.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from './fixtures.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
-import { chatTemplate } from '../../lib/text/chat.js';
+import { chatTemplate } from '../../lib/text/chat-template.js';
 import { createTokenizer, type FileTokenizer, type Tokenizer } from '../../lib/text/tokenizer.js';
 import { TOKENIZER_JSON } from '../training/tiny.js';
 

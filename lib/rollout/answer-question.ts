@@ -1,6 +1,6 @@
 /** Answers one question and reports every token, search and segment as it happens. */
 import type { Question } from '../data/question.js';
-import { isChatPolicy, type AnyPolicy } from '../policy/chat.js';
+import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { formatList } from '../text/format-list.js';

@@ -4,10 +4,10 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { identifyModel, readBaseModel, requireBase } from '../../lib/policy/base-model.js';
-import { readPeftConfig } from '../../lib/policy/model-files.js';
+import { identifyModel, readBaseModel, requireBase } from '../../lib/policy/adapter-base.js';
+import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { exportModel, loadLocalPolicy } from '../../lib/policy/model-folder.js';
-import { adapterBase } from '../../lib/training/checkpoints.js';
+import { adapterBase } from '../../lib/training/stored-policies.js';
 import { REAL_MODEL } from '../../lib/policy/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';

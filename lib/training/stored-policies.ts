@@ -15,12 +15,12 @@ import {
   readTokenizerConfig,
   requireFolders,
   TRAIN_CONFIG_FILE,
-} from '../policy/model-files.js';
+} from '../policy/folder-settings.js';
 import type { Policy } from '../policy/policy.js';
 import { howToMake, TRAINED_MODELS } from '../policy/trained-models.js';
-import { readBaseModel } from '../policy/base-model.js';
+import { readBaseModel } from '../policy/adapter-base.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { chatTemplate } from '../text/chat.js';
+import { chatTemplate } from '../text/chat-template.js';
 import {
   mergeOverrides,
   parseTrainConfig,

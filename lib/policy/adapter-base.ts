@@ -10,7 +10,7 @@ import { readJson, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { contentHash } from '../io/provenance.js';
 import { weightFiles } from '../tensor/weight-files.js';
-import { readPeftConfig } from './model-files.js';
+import { readPeftConfig } from './folder-settings.js';
 import { howToMake } from './trained-models.js';
 
 /** In an adapter's folder; PEFT rejects unknown keys in `adapter_config.json`. */

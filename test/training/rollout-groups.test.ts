@@ -7,7 +7,7 @@ import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { splitIntoGroups, rollOutGroups } from '../../lib/training/rollouts.js';
+import { splitIntoGroups, rollOutGroups } from '../../lib/training/rollout-groups.js';
 import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
 
 let model: Model;
