@@ -18,14 +18,15 @@ import {
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
 /**
- * A nested value as YAML: mappings as lines, everything else as JSON, which YAML reads.
+ * A nested value as YAML for OmegaConf: mappings as lines, everything else as JSON, which
+ * YAML reads. Texts are not interpolated.
  */
 export function formatYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
       typeof inner === 'object' && inner !== null && !Array.isArray(inner)
         ? `${indent}${key}:\n${formatYaml(inner, `${indent}  `)}`
-        : `${indent}${key}: ${JSON.stringify(inner)}\n`,
+        : `${indent}${key}: ${JSON.stringify(inner).replaceAll('${', '\\\\${')}\n`,
     )
     .join('');
 }

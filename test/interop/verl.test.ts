@@ -1,7 +1,8 @@
 /**
  * An export against verl, without a GPU, with the Python of PARALLELSEARCH_VERL_PYTHON.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
@@ -47,13 +48,54 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
   );
 
   it('reads the configuration and overrides from the launch script', async () => {
-    const folder = path.join(root, 'launch');
+    const folder = path.join(root, "it's a launch");
     await writeVerl(folder, trainingExport());
     const output = await runPython('sh', ['launch.sh', '--cfg', 'job', 'trainer.nnodes=3'], folder);
     expect(output).toContain(`root: ${folder}\n`);
     expect(output).toContain('  nnodes: 3\n');
     expect(output).toMatch(/reward_kwargs:\n +lambda_d: 0\.15\n/);
   });
+});
+
+describe.skipIf(process.platform === 'win32')('the launch script', () => {
+  /** The text of a quoted value, by the grammar of Hydra's overrides (OverrideLexer.g4). */
+  const readQuoted = (value: string): string => {
+    const [, inner] = /^'((?:\\\\)*|[^]*?[^\\](?:\\\\)*)'$/.exec(value)!;
+    // An unescaped quote would end the value.
+    expect(inner.replace(/\\[^]/g, '')).not.toContain("'");
+    return inner
+      .replace(/(\\*)'/g, (_, escapes: string) => `${'\\'.repeat((escapes.length - 1) / 2)}'`)
+      .replace(/\\+$/, (escapes) => escapes.slice(escapes.length / 2));
+  };
+  /** What OmegaConf makes of a text: an escaped interpolation is none. */
+  const resolve = (text: string): string => {
+    expect(text).not.toMatch(/(?<!\\)\$\{/);
+    return text.replaceAll('\\${', '${');
+  };
+
+  it.each(['plain', "it's a=b, (c) [d] {e}", 'Århus ~#"', '${HOME}', "back\\'slash", 'end\\'])(
+    'overrides the folder by the grammar of Hydra: %s',
+    async (name) => {
+      const folder = path.join(root, 'named', name);
+      await writeVerl(folder, trainingExport({ model: 'my/${model}' }));
+      const python = path.join(root, 'print-arguments');
+      writeFileSync(python, '#!/bin/sh\nfor a in "$@"; do printf \'%s\\0\' "$a"; done\n', {
+        mode: 0o755,
+      });
+      const script = path.join(folder, 'launch.sh');
+      const args = execFileSync('sh', [script, 'trainer.nnodes=3'], {
+        env: { ...process.env, PYTHON: python },
+        encoding: 'utf8',
+      }).split('\0');
+      expect(args).toContain('trainer.nnodes=3');
+      expect(args).toContain(path.join(folder, 'config'));
+      const override = args.find((arg) => arg.startsWith('root='))!;
+      expect(resolve(readQuoted(override.slice('root='.length)))).toBe(folder);
+      const config = readFileSync(path.join(folder, 'config', 'train.yaml'), 'utf8');
+      const [, model] = /^ +path: (".*")$/m.exec(config)!;
+      expect(resolve(JSON.parse(model) as string)).toBe('my/${model}');
+    },
+  );
 });
 
 describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS }, () => {

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -39,8 +40,14 @@ SCRIPT = [
 PASSAGES = [{"id": str(i), "contents": f"Title {i}\nText {i} </information> of it."} for i in range(5)]
 
 
+def quote(value):
+    """A text in the grammar of Hydra's overrides, without interpolation."""
+    escaped = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + match[2].replace("'", r"\'"), str(value))
+    return "'" + escaped.replace("${", r"\${") + "'"
+
+
 def load_config(model):
-    overrides = [f"root={ROOT}", *([f"actor_rollout_ref.model.path={model}"] if model else [])]
+    overrides = [f"root={quote(ROOT)}", *([f"actor_rollout_ref.model.path={quote(model)}"] if model else [])]
     with initialize_config_dir(config_dir=str(ROOT / "config"), version_base=None):
         config = compose("train", overrides=overrides)
     validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))

@@ -4,4 +4,6 @@
 set -e
 root=$(cd "$(dirname "$0")" && pwd)
 export PYTHONPATH="$root${PYTHONPATH:+:$PYTHONPATH}"
-exec "${PYTHON:-python3}" -m verl.trainer.main_ppo --config-path "$root/config" --config-name train "$@" root="$root"
+# Quoted by the grammar of Hydra's overrides, and without interpolation.
+quoted=$(printf %s "$root" | sed -e "s/\(\\\\*\)'/\1\1\\\\'/g" -e 's/\(\\*\)$/\1\1/' -e 's/\${/\\&/g')
+exec "${PYTHON:-python3}" -m verl.trainer.main_ppo --config-path "$root/config" --config-name train "$@" root="'$quoted'"
