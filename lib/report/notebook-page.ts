@@ -165,15 +165,29 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
   return MIME.about in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
-/** The richest representation that a page supports. */
+/** The richest representation that a page supports, or a sentence where it is invalid. */
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
+  try {
+    return richestHtml(data, name, rendering);
+  } catch (error) {
+    const types = Object.keys(data).join(', ');
+    return preHtml(`This output (${types}) is not valid: ${(error as Error).message}`);
+  }
+}
+
+function richestHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   const text = (mime: string): string | undefined =>
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
   const vegaLite = Object.keys(data).find((mime) => VEGA_LITE.test(mime));
   if (vegaLite) {
-    const [spec, svg] = [data[vegaLite] as VegaLiteSpec, text(MIME.svg) ?? ''];
+    const spec = data[vegaLite] as VegaLiteSpec;
+    const svg = text(MIME.svg) ?? '';
+    // A foreign picture may contain anything, such as a page's refresh.
+    const drawing = svg === '' || isPlainSvg(svg) ? svg : picture(MIME.svg)(svg, rendering);
+    const html = chartHtml({ id: `chart-${rendering.numCharts + 1}`, name, spec, svg: drawing });
     rendering.hasChart = true;
-    return chartHtml({ id: `chart-${++rendering.numCharts}`, name, spec, svg });
+    rendering.numCharts++;
+    return html;
   }
   if (MIME.table in data) {
     const cells = data[MIME.table] as TableCells;
@@ -289,28 +303,49 @@ function uniqueId(text: string, headings: readonly Heading[]): string {
 /** The anchor of a cell in its page. */
 export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 
-const ELEMENTS =
-  'a b caption code div details dd dl dt em h2 h3 h4 header li ol p pre span strong summary table tbody td th thead tr ul';
-const TAG = new Set(ELEMENTS.split(' '));
-const ATTRIBUTE =
-  ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")';
-const TOKEN = new RegExp(
-  `[^<]+|<(?<opened>[a-z][a-z0-9]*)(?:${ATTRIBUTE})*>|</(?<closed>[a-z][a-z0-9]*)>`,
-  'y',
+/** What may stand in a page as it is: tags, and attributes with their values. */
+interface PlainMarkup {
+  tags: ReadonlySet<string>;
+  token: RegExp;
+}
+
+const definePlain = (tags: string, attribute: string, empty = ''): PlainMarkup => ({
+  tags: new Set(tags.split(' ')),
+  token: new RegExp(
+    `[^<]+|<(?<opened>[a-zA-Z][a-zA-Z0-9]*)(?:${attribute})*(?<closes>${empty})>|</(?<closed>[a-zA-Z][a-zA-Z0-9]*)>`,
+    'y',
+  ),
+});
+
+const PLAIN_HTML = definePlain(
+  'a b caption code div details dd dl dt em h2 h3 h4 header li ol p pre span strong summary table tbody td th thead tr ul',
+  ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")',
+);
+
+/** Vega's drawings; no links, styles or events, and references only within. */
+const PLAIN_SVG = definePlain(
+  'svg g path rect text tspan line circle defs clipPath linearGradient radialGradient stop title desc',
+  ' (?!on|href|src|style)(?:(?:aria-)?[a-zA-Z0-9-]+|xmlns:xlink)="(?![^"]*url[(](?!#))[^"<>]*"',
+  '/?',
 );
 
 /**
  * Whether HTML is harmless: balanced text, lists and tables, no style, script or picture.
  */
-export function isPlainHtml(html: string): boolean {
+export const isPlainHtml = (html: string): boolean => isPlain(html, PLAIN_HTML);
+
+/** Whether a drawing only draws. */
+const isPlainSvg = (svg: string): boolean => svg.startsWith('<svg ') && isPlain(svg, PLAIN_SVG);
+
+function isPlain(text: string, { tags, token: pattern }: PlainMarkup): boolean {
   const open: string[] = [];
-  const token = new RegExp(TOKEN);
-  while (token.lastIndex < html.length) {
-    const groups = token.exec(html)?.groups;
+  const token = new RegExp(pattern);
+  while (token.lastIndex < text.length) {
+    const groups = token.exec(text)?.groups;
     if (!groups) return false;
-    const { opened, closed } = groups;
-    if (opened && !TAG.has(opened)) return false;
-    if (opened) open.push(opened);
+    const { opened, closes, closed } = groups;
+    if (opened && !tags.has(opened)) return false;
+    if (opened && !closes) open.push(opened);
     if (closed && open.pop() !== closed) return false;
   }
   return open.length === 0;

@@ -3,6 +3,7 @@ import type { Cell, CodeCell } from '../../lib/notebook/nbformat.js';
 import { reportHtml, createMarkdown } from '../../lib/report/notebook-page.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
+import { MIME } from '../../lib/report/display.js';
 import { shown, syntheticChart, syntheticReport, syntheticTable } from './fixtures.js';
 
 const results = syntheticReport();
@@ -209,4 +210,33 @@ describe('outputs and cells of any kind', () => {
     for (const formula of formulas) expect(html).toContain(formula);
     expect(html).toContain('for $5 or <em>$6</em>');
   });
+
+  it.each([
+    '<svg xmlns="http://www.w3.org/2000/svg"><foreignObject><meta http-equiv="refresh" content="0;url=https://x.org"/></foreignObject></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><meta http-equiv="refresh" content="0"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://x.org"><text>x</text></a></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="url(https://x.org)"/></svg>',
+    '<svg onload="x"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><style>*{}</style></svg>',
+    '</div><meta http-equiv="refresh" content="0">',
+  ])('shows a foreign drawing of a chart as an image: %s', async (svg) => {
+    const cell = await shown('a', syntheticChart(results));
+    const [output] = cell.outputs as { data: Record<string, unknown> }[];
+    output.data[MIME.svg] = svg;
+    const { html } = await reportHtml(notebookOf(markdown('# T'), cell));
+    expect(html).not.toContain(svg);
+    expect(html).toContain(`<img alt="" src="data:image/svg+xml;base64,${btoa(svg)}">`);
+  });
+
+  it.each([null, [], 'x', 7, { data: 1 }, { data: { values: 5 } }, { layer: [null] }, {}])(
+    'goes on after a chart with a broken specification: %j',
+    async (spec) => {
+      const cell = code('1') as CodeCell;
+      for (const mime of [MIME.vegaLite, MIME.table])
+        cell.outputs.push({ output_type: 'display_data', data: { [mime]: spec }, metadata: {} });
+      const { html } = await reportHtml(notebookOf(markdown('# T'), cell, markdown('The end.')));
+      expect(html).toContain('The end.');
+      expect(html).toMatch(/is not valid|data-chart/);
+    },
+  );
 });

@@ -47,11 +47,20 @@ async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
   offerFiles(figure, dataset.name!, spec, view);
 }
 
+const showFailure =
+  ({ dataset }: HTMLElement) =>
+  (error: unknown): void => {
+    console.error(error);
+    const drawing = document.getElementById(dataset.chart!)?.querySelector('.drawing');
+    if (drawing && !drawing.hasChildNodes())
+      drawing.textContent = `This chart cannot be drawn: ${error instanceof Error ? error.message : String(error)}`;
+  };
+
 /**
- * Replaces pictures by interactive charts with buttons to save them. A picture stays if
- * its chart fails. Pages with new charts call this again.
+ * Replaces pictures by interactive charts with buttons to save them. If a chart fails, its
+ * picture stays, or a sentence says so. Pages with new charts call this again.
  */
 export async function drawCharts(): Promise<void> {
   const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];
-  await Promise.all(charts.map((chart) => drawChart(chart).catch(console.error)));
+  await Promise.all(charts.map((chart) => drawChart(chart).catch(showFailure(chart))));
 }
