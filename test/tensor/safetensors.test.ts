@@ -215,7 +215,7 @@ describe('encodeSafetensors and parseSafetensors', () => {
 it.each([0, 1, 2, 3, 5, 7])('reads a file at any place of a buffer (%i)', (padding) => {
   const arrays = new Map([['a', { shape: [2], values: Float32Array.of(1.5, -2) }]]);
   for (const storage of ['F32', 'F16'] as const) {
-    const plain = formatSafetensors(arrays, { storage });
+    const plain = encodeSafetensors(arrays, { storage });
     // Spaces after the header, as the format allows, move the values.
     const length = Number(new DataView(plain.buffer).getBigUint64(0, true));
     const padded = Buffer.alloc(padding + plain.length + padding, ' ').subarray(padding);
