@@ -211,7 +211,7 @@ let halves: Float32Array | null = null;
 function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArray {
   if (!['F32', 'F16', 'BF16'].includes(dtype))
     throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
-  // A typed array must begin at a multiple of its width. (`slice` of a Buffer copies nothing.)
+  // A typed array must begin at a multiple of its width. A Buffer's `slice` is no copy.
   const { buffer, byteOffset, byteLength } =
     bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   let values: Float32Array;

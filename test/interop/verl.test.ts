@@ -58,7 +58,7 @@ describe.skipIf(!verlPython)(`verl ${skipped}`, { timeout: PATIENCE_MS }, () => 
 });
 
 describe.skipIf(process.platform === 'win32')('the launch script', () => {
-  /** The text of a quoted value, by the grammar of Hydra's overrides (OverrideLexer.g4). */
+  /** The text of a quoted value, by the grammar of Hydra's overrides. */
   const readQuoted = (value: string): string => {
     const [, inner] = /^'((?:\\\\)*|[^]*?[^\\](?:\\\\)*)'$/.exec(value)!;
     // An unescaped quote would end the value.

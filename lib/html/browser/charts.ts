@@ -57,8 +57,8 @@ const showFailure =
   };
 
 /**
- * Replaces pictures by interactive charts with buttons to save them. If a chart fails, its
- * picture stays, or a sentence says so. Pages with new charts call this again.
+ * Replaces pictures by interactive charts with buttons to save them. If a chart fails,
+ * its picture stays, or a sentence says so. Pages with new charts call this again.
  */
 export async function drawCharts(): Promise<void> {
   const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];
