@@ -99,3 +99,50 @@ describe('gather on wasm', () => {
     expect(gather([])).toEqual([]);
   });
 });
+
+describe('tile on wasm', () => {
+  it.each([
+    [[3], [4]],
+    [
+      [2, 3],
+      [1, 2],
+    ],
+    [
+      [2, 3],
+      [3, 1],
+    ],
+    [
+      [2, 1, 3],
+      [1, 5, 1],
+    ],
+    [
+      [2, 3],
+      [2, 2],
+    ],
+    [
+      [2, 0],
+      [1, 3],
+    ],
+  ])('of %j repeats it %j times', (shape, reps) => {
+    const x = tf.tensor(values(...shape), shape);
+    const expected = reps.reduce(
+      (tiled, times, axis) => tf.concat(Array<tf.Tensor>(times).fill(tiled), axis),
+      x,
+    );
+    expect(tf.tile(x, reps).arraySync()).toEqual(expected.arraySync());
+  });
+});
+
+describe('clone on wasm', () => {
+  it('shares the data until both are disposed of', () => {
+    const before = tf.memory();
+    const x = tf.tensor1d([1, 2, 3]);
+    const copy = tf.clone(x);
+    x.dispose();
+    const other = tf.tensor1d([4, 5, 6]);
+    expect([...copy.dataSync()]).toEqual([1, 2, 3]);
+    tf.dispose([copy, other]);
+    expect(tf.memory().numTensors).toBe(before.numTensors);
+    expect(tf.memory().numDataBuffers).toBe(before.numDataBuffers);
+  });
+});
