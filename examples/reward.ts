@@ -6,7 +6,7 @@
 import type { Reward, ScoringInput } from '../lib/index.js';
 import { exactMatch } from '../lib/text/normalize.js';
 
-const isRight = ({ answer, goldenAnswers }: ScoringInput): boolean =>
+const isCorrect = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   exactMatch(answer, goldenAnswers) === 1;
 const numSearches = ({ searchTurns }: ScoringInput): number => searchTurns.length;
 
@@ -14,9 +14,9 @@ const fewSearches: Reward = {
   name: 'few_searches',
   weight: 0.5,
   score: (rollout, group) => {
-    if (!isRight(rollout)) return 0;
+    if (!isCorrect(rollout)) return 0;
     const n = numSearches(rollout);
-    const fewest = Math.min(...group.filter(isRight).map(numSearches));
+    const fewest = Math.min(...group.filter(isCorrect).map(numSearches));
     return fewest === 0 ? Number(n === 0) : Math.sin((n * Math.PI) / (n + fewest));
   },
 };

@@ -38,7 +38,7 @@ function beginning(
  * @throws Error for a question without independent sub-questions
  */
 export async function firstSearches(
-  { loop }: Pick<Trainer, 'loop'>,
+  { session }: Pick<Trainer, 'session'>,
   questions: readonly Question[],
   prompt: string = 'parallel',
 ): Promise<FirstSearch[]> {
@@ -49,11 +49,11 @@ export async function firstSearches(
     throw new Error(
       `Expected questions with independent sub-questions, but got ${single.id} with fewer.`,
     );
-  const { tokenizer } = loop.policy;
+  const { tokenizer } = session.policy;
   const sequences = questions.flatMap((question) =>
     MODES.map((mode) => beginning(question, mode, { tokenizer, prompt })),
   );
-  const logProbs = await loop.trained.logProbs(sequences);
+  const logProbs = await session.trained.logProbs(sequences);
   const probabilities = logProbs.map((values) => Math.exp(values.reduce((a, b) => a + b, 0)));
   return questions.flatMap(({ id }, i): FirstSearch[] => {
     const [parallel, sequential] = probabilities.slice(2 * i, 2 * i + 2);

@@ -25,7 +25,7 @@ import { partsAhead, findParts } from './verdicts.js';
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardOptions('paper');
 const PAPER: Lambdas = { lambdaD, lambdaS };
-/** Right answers and format alone, under ParallelSearch's prompt. */
+/** Correct answers and format alone, under ParallelSearch's prompt. */
 const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
 /** One of the two rewards, as strong as in the paper. */
 const ALONE: readonly Lambdas[] = [

@@ -92,7 +92,7 @@ const mainClaims: readonly PaperClaim[] = [
   },
 ];
 
-/** Methods with one seed of reinforcement. */
+/** Methods with one RL seed. */
 const ONE_SEED = ['search-r1:b4'];
 const hasOwnTraining = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
 

@@ -123,14 +123,14 @@ export async function curvesHtml(
   return html && `<div class="curves">${html}</div>`;
 }
 
-/** A rollout in a few words. @param isRight default by the outcome reward, if recorded */
+/** A rollout in a few words. @param isCorrect default by the outcome reward, if recorded */
 export function rolloutFacts(
   { searchTurns, rewards, advantage }: Trajectory,
-  isRight = rewards && 'outcome' in rewards ? rewards.outcome === 1 : undefined,
+  isCorrect = rewards && 'outcome' in rewards ? rewards.outcome === 1 : undefined,
 ): string[] {
   const numTurns = searchTurns.length;
   return [
-    ...(isRight === undefined ? [] : [isRight ? '✓ right' : '✗ wrong']),
+    ...(isCorrect === undefined ? [] : [isCorrect ? '✓ right' : '✗ wrong']),
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
     ...(advantage === undefined ? [] : [`advantage ${figureText(advantage, 2)}`]),

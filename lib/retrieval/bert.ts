@@ -74,16 +74,16 @@ export function parseBertConfig(json: unknown): BertConfig {
     [`${name}.bias`, [outputs]],
   ];
   const layer = (i: number): [string, number[]][] => {
-    const at = `encoder.layer.${i}`;
+    const prefix = `encoder.layer.${i}`;
     return [
       ...['query', 'key', 'value'].flatMap((name) =>
-        dense(`${at}.attention.self.${name}`, width, width),
+        dense(`${prefix}.attention.self.${name}`, width, width),
       ),
-      ...dense(`${at}.attention.output.dense`, width, width),
-      ...norm(`${at}.attention.output`),
-      ...dense(`${at}.intermediate.dense`, c.intermediate_size, width),
-      ...dense(`${at}.output.dense`, width, c.intermediate_size),
-      ...norm(`${at}.output`),
+      ...dense(`${prefix}.attention.output.dense`, width, width),
+      ...norm(`${prefix}.attention.output`),
+      ...dense(`${prefix}.intermediate.dense`, c.intermediate_size, width),
+      ...dense(`${prefix}.output.dense`, width, c.intermediate_size),
+      ...norm(`${prefix}.output`),
     ];
   };
   return {
@@ -187,20 +187,20 @@ function embedTexts(
     const embedded = tf.add(tf.add(words, type), tf.tile(positions, [rows, 1]));
     let x = layerNorm(embedded, w, 'embeddings', epsilon); // (B*T, C)
     for (let i = 0; i < numLayers; i++) {
-      const at = `encoder.layer.${i}`;
+      const prefix = `encoder.layer.${i}`;
       // Frees a layer's intermediate results before the next.
       x = tf.tidy(() => {
         const [q, k, v] = ['query', 'key', 'value'].map((name) =>
-          splitHeads(dense(x, w, `${at}.attention.self.${name}`)),
+          splitHeads(dense(x, w, `${prefix}.attention.self.${name}`)),
         );
         const scores = tf.matMul(tf.mul(q, 1 / Math.sqrt(headDim)), k, false, true); // (B, H, T, T)
         const heads = tf.matMul(tf.softmax(tf.add(scores, bias)), v); // (B, H, T, D)
         const attended = tf.reshape(tf.transpose(heads, [0, 2, 1, 3]), [rows * tokens, hiddenSize]);
-        const output = `${at}.attention.output`;
+        const output = `${prefix}.attention.output`;
         const y = layerNorm(tf.add(dense(attended, w, `${output}.dense`), x), w, output, epsilon);
-        const inner = gelu(dense(y, w, `${at}.intermediate.dense`));
-        const residual = tf.add(dense(inner, w, `${at}.output.dense`), y);
-        return layerNorm(residual, w, `${at}.output`, epsilon);
+        const inner = gelu(dense(y, w, `${prefix}.intermediate.dense`));
+        const residual = tf.add(dense(inner, w, `${prefix}.output.dense`), y);
+        return layerNorm(residual, w, `${prefix}.output`, epsilon);
       });
     }
     // A sum serves as the mean, since it is normalised.

@@ -64,14 +64,14 @@ export function requireDimensions(vector: Float32Array, dimensions: number): voi
  * busy.
  */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
-  let [a, b, c, e] = [0, 0, 0, 0];
-  let d = 0;
-  for (; d + 3 < query.length; d += 4) {
-    a += matrix[start + d] * query[d];
-    b += matrix[start + d + 1] * query[d + 1];
-    c += matrix[start + d + 2] * query[d + 2];
-    e += matrix[start + d + 3] * query[d + 3];
+  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let i = 0;
+  for (; i + 3 < query.length; i += 4) {
+    s0 += matrix[start + i] * query[i];
+    s1 += matrix[start + i + 1] * query[i + 1];
+    s2 += matrix[start + i + 2] * query[i + 2];
+    s3 += matrix[start + i + 3] * query[i + 3];
   }
-  for (; d < query.length; d++) a += matrix[start + d] * query[d];
-  return a + b + c + e;
+  for (; i < query.length; i++) s0 += matrix[start + i] * query[i];
+  return s0 + s1 + s2 + s3;
 }

@@ -1,10 +1,10 @@
 /**
- * OTC (Wang et al. 2025, arXiv 2504.14870): a right answer is worth more the fewer tool
+ * OTC (Wang et al. 2025, arXiv 2504.14870): a correct answer is worth more the fewer tool
  * calls it took. The reward is alpha * r_tool * r_phi with alpha = 1 and r_phi = 1 for a
- * right answer, else 0; m is the number of search turns. Written from the paper alone.
+ * correct answer, else 0; m is the number of search turns. Written from the paper alone.
  *
  * Departures:
- * 1. n, the fewest calls of a right answer, is the minimum over the question's rollouts
+ * 1. n, the fewest calls of a correct answer, is the minimum over the question's rollouts
  *    in this step; the paper keeps the minimum over all steps. A run draws 1,600 times
  *    from 3,700 questions, so few questions repeat.
  * 2. The paper gives no value for the smoothing constant c; here it is the search budget.

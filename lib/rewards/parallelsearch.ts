@@ -97,7 +97,7 @@ export const searchCount = (options: RewardOptions): Reward => ({
 });
 
 /**
- * Format reward r_f (Eq. 6): -lambda_f for a right answer in a wrong format, +lambda_f
+ * Format reward r_f (Eq. 6): -lambda_f for a correct answer in a wrong format, +lambda_f
  * for a wrong answer in the right format, else 0. `formatFault` judges the format.
  */
 export const format = ({ lambdaF }: RewardOptions): Reward => ({

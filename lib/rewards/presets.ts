@@ -78,11 +78,11 @@ export const REWARD_PRESETS: Readonly<
   },
   'otc-grpo': {
     source:
-      'OTC (arXiv 2504.14870), GRPO form: right answers by their search turns, relative to the fewest of a right one.',
+      'OTC (arXiv 2504.14870), GRPO form: correct answers by their search turns, relative to the fewest of a correct one.',
     options: { ...OUTCOME_ONLY, rewards: () => otc('grpo') },
   },
   'otc-ppo': {
-    source: 'OTC (arXiv 2504.14870), PPO form: right answers by their search turns.',
+    source: 'OTC (arXiv 2504.14870), PPO form: correct answers by their search turns.',
     options: { ...OUTCOME_ONLY, rewards: () => otc('ppo') },
   },
   stepsearch: {

@@ -19,7 +19,7 @@ import type { PassValues } from './gradients.js';
 import type { Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollout-groups.js';
 import {
-  TrainingLoop,
+  TrainingSession,
   type IsUsable,
   type PolicyRow,
   type Sampled,
@@ -36,36 +36,36 @@ export interface GrpoRow extends PolicyRow {
 
 /** @throws RangeError if two rewards have the same name */
 export function createGrpoTrainer(task: TrainingTask): Trainer {
-  const loop = new TrainingLoop(task, 'grpo');
+  const session = new TrainingSession(task, 'grpo');
   return {
-    loop,
+    session,
     isOnPolicy: true,
     next: async (isUsable) => {
-      const step = loop.begin();
-      return learnFromGroups(loop, step, await loop.sample(step), { isUsable });
+      const step = session.begin();
+      return learnFromGroups(session, step, await session.sample(step), { isUsable });
     },
-    dispose: () => loop.dispose(),
+    dispose: () => session.dispose(),
   };
 }
 
 /** A step after sampling: advantages, loss, update. */
 export async function learnFromGroups(
-  loop: TrainingLoop,
+  session: TrainingSession,
   step: Step,
   sampled: Sampled,
   { isUsable, metrics }: { isUsable?: IsUsable; metrics?: Metrics },
 ): Promise<StepResult> {
-  const { groupSize } = loop.settings;
+  const { groupSize } = session.settings;
   // Rewards relative to the group mean.
   const trajectories = withAdvantages(sampled.trajectories, groupSize);
   const useful = splitIntoGroups(trajectories, groupSize)
     .filter((group) => !isZeroVariance(group))
     .flat();
-  const rows = await loop.policyRows(useful);
-  return loop.finish(step, sampled, {
+  const rows = await session.policyRows(useful);
+  return session.finish(step, sampled, {
     trajectories,
     rows: rows.map((row, i) => ({ ...row, advantages: tokenAdvantages(useful[i]) })),
-    update: (batch) => updateGrpo(loop, batch, step.learningRate),
+    update: (batch) => updateGrpo(session, batch, step.learningRate),
     updateMetrics: ['loss', 'kl', 'clip_ratio', 'grad_norm'],
     metrics,
     isUsable,
@@ -73,7 +73,7 @@ export async function learnFromGroups(
 }
 
 async function updateGrpo(
-  { task, settings, trained }: TrainingLoop,
+  { task, settings, trained }: TrainingSession,
   rows: readonly GrpoRow[],
   learningRate: number,
 ): Promise<Metrics> {

@@ -17,7 +17,7 @@ import type { With } from '../rollout/trajectory.js';
 import { scheduledRate } from './adamw.js';
 import { clipStatistics, clippedObjective, type GrpoRow } from './grpo.js';
 import type { Metrics } from './metrics.js';
-import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
+import { TrainingSession, type Trainer, type TrainingTask } from './trainer.js';
 
 /** A rollout's tokens and the inputs of the loss: one value per trained token. */
 interface PpoRow extends GrpoRow {
@@ -31,17 +31,17 @@ const [HEAD, BIAS] = ['value.weight', 'value.bias'];
 export function createPpoTrainer(task: TrainingTask): Trainer {
   const { hiddenSize } = task.model.config;
   const valueHead = { [HEAD]: tf.zeros([hiddenSize, 1]), [BIAS]: tf.zeros([1]) };
-  const loop = new TrainingLoop(task, 'ppo', valueHead);
+  const session = new TrainingSession(task, 'ppo', valueHead);
   const options = task.config.ppo!;
   return {
-    loop,
+    session,
     isOnPolicy: true,
     next: async (isUsable) => {
-      const step = loop.begin();
-      const stepNumber = loop.step;
-      const sampled = await loop.sample(step);
-      const policyRows = await loop.policyRows(sampled.trajectories);
-      const values = await loop.trained.perToken(policyRows, computeValues);
+      const step = session.begin();
+      const stepNumber = session.step;
+      const sampled = await session.sample(step);
+      const policyRows = await session.policyRows(sampled.trajectories);
+      const values = await session.trained.perToken(policyRows, computeValues);
       const estimates = policyRows.map(({ oldLogProbs, referenceLogProbs }, i) => {
         const rewards = tokenRewards(sampled.trajectories[i]).map(
           (reward, t) => reward - options.beta * (oldLogProbs[t] - referenceLogProbs[t]),
@@ -50,7 +50,7 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
       });
       const advantages = whiten(estimates.map((estimate) => estimate.advantages));
       const returns = estimates.map((estimate) => estimate.returns);
-      return loop.finish(step, sampled, {
+      return session.finish(step, sampled, {
         trajectories: sampled.trajectories.map((trajectory, i) => ({
           ...trajectory,
           advantage: mean(advantages[i]) ?? 0,
@@ -62,18 +62,18 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
           returns: returns[i],
         })),
         update: (rows) =>
-          updatePpo(loop, rows, { step: stepNumber, learningRate: step.learningRate }),
+          updatePpo(session, rows, { step: stepNumber, learningRate: step.learningRate }),
         updateMetrics: ['loss', 'value_loss', 'kl', 'clip_ratio', 'grad_norm'],
         metrics: { explained_variance: explainedVariance(returns.flat(), values.flat()) },
         isUsable,
       });
     },
-    dispose: () => loop.dispose(),
+    dispose: () => session.dispose(),
   };
 }
 
 async function updatePpo(
-  { task, trained }: TrainingLoop,
+  { task, trained }: TrainingSession,
   rows: readonly PpoRow[],
   { step, learningRate }: { step: number; learningRate: number },
 ): Promise<Metrics> {

@@ -85,7 +85,7 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
 export async function runTraining(run: TrainingRun): Promise<void> {
   const trainer = await createTrainer(run);
   const { keepSteps = [] } = run;
-  const { numSteps } = trainer.loop;
+  const { numSteps } = trainer.session;
   try {
     const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
     if (wrong !== undefined)
@@ -112,8 +112,8 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
   const hash = hashRun(run);
   const checkpointFolder = join(folder, 'checkpoint');
   const records = RECORDS.map((name) => join(folder, name));
-  const { loop } = trainer;
-  const { trained, numSteps } = loop;
+  const { session } = trainer;
+  const { trained, numSteps } = session;
   let rollbacks: Rollbacks = [];
   let best: RunState['best'];
   /**
@@ -123,7 +123,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
   let rewards: number[] = [];
   const save = (): Promise<void> => {
     const state = {
-      nextStep: loop.step,
+      nextStep: session.step,
       hash,
       ...(rollbacks.length > 0 && { rollbacks }),
       ...(best && { best }),
@@ -136,31 +136,31 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     const checkpoint = await resumeCheckpoint(checkpointFolder, hash, { before });
     if (!checkpoint) return false;
     trained.restore(checkpoint);
-    loop.step = checkpoint.state.nextStep;
+    session.step = checkpoint.state.nextStep;
     ({ rollbacks = [], rewards = [] } = checkpoint.state);
     best ??= checkpoint.state.best;
-    loop.rollbacks = rollbacks.length;
+    session.rollbacks = rollbacks.length;
     return true;
   };
   await resume();
   const isLost = (step: number): boolean =>
-    step <= loop.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
+    step <= session.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
   const lost = keepSteps.find(isLost);
   if (lost !== undefined)
     throw new Error(
-      `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${loop.step} and did not save it. Choose another folder, or remove this one.`,
+      `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${session.step} and did not save it. Choose another folder, or remove this one.`,
     );
   const dropLaterLines = (): Promise<unknown> =>
-    Promise.all(records.map((path) => dropLinesFrom(path, loop.step)));
+    Promise.all(records.map((path) => dropLinesFrom(path, session.step)));
   await dropLaterLines();
   let numSkipped = 0;
-  while (loop.step < numSteps) {
+  while (session.step < numSteps) {
     lockLost.throwIfAborted();
     if (signal?.aborted) {
       await save();
       signal.throwIfAborted();
     }
-    const from = loop.step;
+    const from = session.step;
     const weights = trained.weights;
     const { alarm, reward } = await recordedStep(run, trainer, rollbacks).catch(
       async (error: unknown) => {
@@ -170,14 +170,14 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
         throw error;
       },
     );
-    const { step } = loop;
+    const { step } = session;
     numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
     if (alarm?.action === 'stop' || numSkipped >= MAX_SKIPPED) throw stopped(from, alarm!);
     if (alarm?.action === 'rollback') {
       // A checkpoint right before this step already contains the problem.
-      if (loop.rollbacks >= MAX_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
-      rollbacks = [...rollbacks, { from, to: loop.step, alarm: alarm.text }];
-      loop.rollbacks = rollbacks.length;
+      if (session.rollbacks >= MAX_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
+      rollbacks = [...rollbacks, { from, to: session.step, alarm: alarm.text }];
+      session.rollbacks = rollbacks.length;
       await save();
       await dropLaterLines();
       continue;
@@ -211,7 +211,7 @@ async function recordedStep(
   trainer: Trainer,
   rollbacks: Rollbacks,
 ): Promise<{ alarm: Alarm | null; reward: number }> {
-  const { step } = trainer.loop;
+  const { step } = trainer.session;
   const isUsable = (sampled: Metrics): boolean =>
     !checkGuards(sampled, config).some(({ action }) => action === 'skip');
   const { metrics, trajectories } = await trainer.next(isUsable);

@@ -24,14 +24,14 @@ import { encodePieces, totalWeight } from './cross-entropy.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 import type { Metrics } from './metrics.js';
 import type { Sequence } from './sequences.js';
-import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
+import { TrainingSession, type Trainer, type TrainingTask } from './trainer.js';
 
 /** Names of the metrics of {@link imitate}. */
 export const IMITATION_METRICS = ['loss', 'grad_norm'];
 
 /** One optimizer step on the mean cross-entropy of the rows' trained tokens. */
 export async function imitate(
-  { settings, trained }: TrainingLoop,
+  { settings, trained }: TrainingSession,
   rows: readonly Sequence[],
   learningRate: number,
 ): Promise<Metrics> {
@@ -52,7 +52,7 @@ const toSequence = (trajectory: Trajectory): Sequence => ({
 
 export function createSupervisedFineTuning(task: TrainingTask): Trainer {
   const { model, config } = task;
-  const loop = new TrainingLoop(task, 'sft');
+  const session = new TrainingSession(task, 'sft');
   const { prompt, promptForm } = config.rollout;
   const demonstrate = ({ question, goldenAnswers: [answer] }: Question): Sequence =>
     encodePieces(
@@ -63,44 +63,44 @@ export function createSupervisedFineTuning(task: TrainingTask): Trainer {
       model.tokenizer,
     );
   return {
-    loop,
+    session,
     isOnPolicy: true,
     next: async (isUsable) => {
-      const step = loop.begin();
-      const sampled = await loop.sample(step);
-      return loop.finish(step, sampled, {
-        trajectories: sampled.trajectories.map((one) => ({ ...one, advantage: 1 })),
+      const step = session.begin();
+      const sampled = await session.sample(step);
+      return session.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
         rows: step.questions.map(demonstrate),
-        update: (rows) => imitate(loop, rows, step.learningRate),
+        update: (rows) => imitate(session, rows, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         isUsable,
       });
     },
-    dispose: () => loop.dispose(),
+    dispose: () => session.dispose(),
   };
 }
 
 export function createRejectionSampling(task: TrainingTask): Trainer {
-  const loop = new TrainingLoop(task, 'rejection-sampling');
+  const session = new TrainingSession(task, 'rejection-sampling');
   return {
-    loop,
+    session,
     isOnPolicy: false,
     next: async (isUsable) => {
-      const step = loop.begin();
-      const sampled = await loop.sample(step, { policy: loop.trained.initialPolicy });
-      return loop.finish(step, sampled, {
+      const step = session.begin();
+      const sampled = await session.sample(step, { policy: session.trained.initialPolicy });
+      return session.finish(step, sampled, {
         // Imitated rollouts weigh 1, others 0.
-        trajectories: sampled.trajectories.map((one) => ({
-          ...one,
-          advantage: Number(isCorrect(one)),
+        trajectories: sampled.trajectories.map((trajectory) => ({
+          ...trajectory,
+          advantage: Number(isCorrect(trajectory)),
         })),
         rows: sampled.trajectories.filter(isCorrect).map(toSequence),
-        update: (rows) => imitate(loop, rows, step.learningRate),
+        update: (rows) => imitate(session, rows, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         isUsable,
       });
     },
-    dispose: () => loop.dispose(),
+    dispose: () => session.dispose(),
   };
 }
 
@@ -123,7 +123,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
       `Expected training questions with dependency graphs, but none of ${task.questions.length} has one. ` +
         '`data convert` derives graphs from the annotations of HotpotQA, 2WikiMultiHopQA and MuSiQue.',
     );
-  const loop = new TrainingLoop({ ...task, questions }, 'demonstrations');
+  const session = new TrainingSession({ ...task, questions }, 'demonstrations');
   const { tokenizer, config } = task.model;
   const expert = (options: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>): Policy =>
     createExpert({ tokenizer, questions, maxLength: config.maxPositionEmbeddings, ...options });
@@ -142,32 +142,33 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
   };
   const lessons = [parallel, sequential, parallel, sequential, closedBook];
   return {
-    loop,
+    session,
     isOnPolicy: false,
     next: async (isUsable) => {
-      const lesson = lessons[loop.step % lessons.length];
-      const step = loop.begin({ isDecaying: true });
-      const sampled = await loop.sample(step, lesson);
+      const lesson = lessons[session.step % lessons.length];
+      const step = session.begin({ isDecaying: true });
+      const sampled = await session.sample(step, lesson);
       const isUsed = sampled.trajectories.map(
-        (one, i) => one.finish === 'answer' && isGrounded(one, step.questions[i]),
+        (trajectory, i) =>
+          trajectory.finish === 'answer' && isGrounded(trajectory, step.questions[i]),
       );
       if (sampled.trajectories.every(({ finish }) => finish === 'length'))
         throw new Error(
           `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
         );
-      return loop.finish(step, sampled, {
-        trajectories: sampled.trajectories.map((one, i) => ({
-          ...one,
+      return session.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((trajectory, i) => ({
+          ...trajectory,
           advantage: Number(isUsed[i]),
         })),
         rows: sampled.trajectories.filter((_, i) => isUsed[i]).map(toSequence),
-        update: (rows) => imitate(loop, rows, step.learningRate),
+        update: (rows) => imitate(session, rows, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         metrics: { demonstrations: isUsed.filter(Boolean).length },
         isUsable,
       });
     },
-    dispose: () => loop.dispose(),
+    dispose: () => session.dispose(),
   };
 }
 

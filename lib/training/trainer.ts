@@ -42,7 +42,7 @@ export interface StepResult {
 
 /** Trains an adapter in memory, one step at a time. Dispose of it at the end. */
 export interface Trainer {
-  readonly loop: TrainingLoop;
+  readonly session: TrainingSession;
   /** Whether rollouts come from the current policy, so that their reward measures it. */
   readonly isOnPolicy: boolean;
   /**
@@ -88,7 +88,7 @@ export interface PolicyRow extends Sequence {
 }
 
 /** Adapter, random numbers, questions and rewards of a training. */
-export class TrainingLoop {
+export class TrainingSession {
   /** The next step; set when a run resumes. */
   step = 0;
   /**

@@ -38,7 +38,7 @@ import { strictMean, type Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollout-groups.js';
 import type { Sequence } from './sequences.js';
 import { imitate, IMITATION_METRICS, isCorrect } from './supervised.js';
-import { TrainingLoop, type Trainer, type TrainingTask } from './trainer.js';
+import { TrainingSession, type Trainer, type TrainingTask } from './trainer.js';
 
 type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
 
@@ -49,24 +49,24 @@ export function createZeroSearch(task: TrainingTask): Trainer {
     throw new Error(
       'Expected zerosearch.simulator to name an adapter that simulates the search engine. Train one with --method zerosearch:simulator and pass its folder as --simulator.',
     );
-  const loop = new TrainingLoop(task, 'grpo');
+  const session = new TrainingSession(task, 'grpo');
   const simulator = new SearchSimulator(task, options);
   return {
-    loop,
+    session,
     isOnPolicy: true,
     next: async (isUsable) => {
-      const noise = noiseProbability(loop.step, options.steps, options);
-      const step = loop.begin();
+      const noise = noiseProbability(session.step, options.steps, options);
+      const step = session.begin();
       const random = step.random.fork('search');
       const search = (queries: readonly SimulatedQuery[]): Promise<SearchOutcome[]> =>
         simulator.search(queries, { noise, random });
-      const sampled = await loop.sample(step, { search });
+      const sampled = await session.sample(step, { search });
       const metrics = { noise, ...simulator.drainMetrics() };
-      return learnFromGroups(loop, step, sampled, { isUsable, metrics });
+      return learnFromGroups(session, step, sampled, { isUsable, metrics });
     },
     dispose: () => {
       simulator.dispose();
-      loop.dispose();
+      session.dispose();
     },
   };
 }
@@ -76,26 +76,26 @@ export function createZeroSearch(task: TrainingTask): Trainer {
  * results.
  */
 export function createSimulatorTraining(task: TrainingTask): Trainer {
-  const loop = new TrainingLoop(task, 'zerosearch-simulator');
-  const { groupSize } = loop.settings;
+  const session = new TrainingSession(task, 'zerosearch-simulator');
+  const { groupSize } = session.settings;
   return {
-    loop,
+    session,
     isOnPolicy: false,
     next: async (isUsable) => {
-      const step = loop.begin();
-      const sampled = await loop.sample(step, { policy: loop.trained.initialPolicy });
+      const step = session.begin();
+      const sampled = await session.sample(step, { policy: session.trained.initialPolicy });
       const rows = splitIntoGroups(sampled.trajectories, groupSize).flatMap((group, g) =>
-        group.flatMap((one) => documentRows(one, step.questions[g], task)),
+        group.flatMap((trajectory) => documentRows(trajectory, step.questions[g], task)),
       );
-      return loop.finish(step, sampled, {
-        trajectories: sampled.trajectories.map((one) => ({ ...one, advantage: 1 })),
+      return session.finish(step, sampled, {
+        trajectories: sampled.trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
         rows,
-        update: (batch) => imitate(loop, batch, step.learningRate),
+        update: (batch) => imitate(session, batch, step.learningRate),
         updateMetrics: IMITATION_METRICS,
         isUsable,
       });
     },
-    dispose: () => loop.dispose(),
+    dispose: () => session.dispose(),
   };
 }
 

@@ -47,7 +47,7 @@ describe('firstSearches', () => {
         tokenIds: [...prompt, ...written],
         lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
       };
-      const [logProbs] = await trainer.loop.trained.referenceLogProbs([sequence]);
+      const [logProbs] = await trainer.session.trained.referenceLogProbs([sequence]);
       expect(Math.log(found[i].value)).toBeCloseTo(
         logProbs.reduce((a, b) => a + b, 0),
         3,

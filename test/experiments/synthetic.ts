@@ -54,7 +54,7 @@ const SKILL: Readonly<Record<string, number>> = {
   'search-r1-parallel-prompt': 0.62,
   parallelsearch: 0.7,
 };
-/** Those with two seeds of reinforcement; the others have one. */
+/** Those with two RL seeds; the others have one. */
 const SEEDED = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
 const MODELS = ['base', 'instruct'] as const;
 

@@ -57,8 +57,8 @@ it('makes demonstrations likelier, under each prompt in turn', async () => {
   const [first] = steps[0].trajectories;
   const sequence = { tokenIds: tokenIds(first), lossMask: lossMask(first) };
   const sum = ([row]: number[][]): number => row.reduce((a, b) => a + b, 0);
-  expect(sum(await trainer.loop.trained.logProbs([sequence]))).toBeGreaterThan(
-    sum(await trainer.loop.trained.referenceLogProbs([sequence])),
+  expect(sum(await trainer.session.trained.logProbs([sequence]))).toBeGreaterThan(
+    sum(await trainer.session.trained.referenceLogProbs([sequence])),
   );
   trainer.dispose();
 });

@@ -111,16 +111,16 @@ describe('GRPO', () => {
     const before = tf.memory().numTensors;
     const trainer = trainerOf();
     const sequence = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 1, 1] };
-    const [initial] = await trainer.loop.trained.logProbs([sequence]);
+    const [initial] = await trainer.session.trained.logProbs([sequence]);
     const numTensors: number[] = [];
     let last = (await trainer.next()).metrics;
     for (let step = 1; step < 4; step++) {
       last = (await trainer.next()).metrics;
-      await trainer.loop.trained.logProbs([sequence]);
+      await trainer.session.trained.logProbs([sequence]);
       numTensors.push(tf.memory().numTensors);
     }
     expect(last.kl).toBeGreaterThan(0);
-    expect((await trainer.loop.trained.logProbs([sequence]))[0]).not.toEqual(initial);
+    expect((await trainer.session.trained.logProbs([sequence]))[0]).not.toEqual(initial);
     expect(numTensors[2]).toBe(numTensors[1]);
     trainer.dispose();
     expect(tf.memory().numTensors).toBe(before);
@@ -138,7 +138,7 @@ describe('GRPO', () => {
       loss: 0,
       grad_norm: 0,
     });
-    for (const [key, tensor] of Object.entries(trainer.loop.trained.weights))
+    for (const [key, tensor] of Object.entries(trainer.session.trained.weights))
       if (key.endsWith('.B')) expect(Math.max(...tensor.dataSync().map(Math.abs)), key).toBe(0);
     trainer.dispose();
   });

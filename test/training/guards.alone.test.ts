@@ -31,7 +31,7 @@ vi.mock('../../lib/training/trainers.js', async (load) => {
       return {
         ...trainer,
         next: async (isUsable) => {
-          const { step, rollbacks } = trainer.loop;
+          const { step, rollbacks } = trainer.session;
           const { metrics, trajectories } = await trainer.next(isUsable);
           if (diverging.times === 0) return { metrics, trajectories };
           const kl = step === 2 && rollbacks < diverging.times ? 9 : 0;

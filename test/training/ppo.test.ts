@@ -25,8 +25,8 @@ const trainerOf = (more: object = {}): ReturnType<typeof createPpoTrainer> =>
     questions: QUESTIONS,
     retriever: createBm25Retriever(PASSAGES),
   });
-const headOf = ({ loop }: ReturnType<typeof trainerOf>): number[] => [
-  ...loop.trained.weights['value.weight'].dataSync(),
+const headOf = ({ session }: ReturnType<typeof trainerOf>): number[] => [
+  ...session.trained.weights['value.weight'].dataSync(),
 ];
 
 describe('tokenRewards', () => {
@@ -88,14 +88,14 @@ describe('PPO', () => {
     const before = tf.memory().numTensors;
     const trainer = trainerOf();
     await trainer.next();
-    const { weights, optimizer } = trainer.loop.trained;
+    const { weights, optimizer } = trainer.session.trained;
     await rm(join(folder, 'ppo'), { recursive: true, force: true });
     await saveCheckpoint(join(folder, 'ppo'), weights, optimizer, { nextStep: 1, hash: 'h' });
     const saved = headOf(trainer);
     await trainer.next();
     expect(headOf(trainer)).not.toEqual(saved);
     const checkpoint = await resumeCheckpoint(join(folder, 'ppo'), 'h');
-    trainer.loop.trained.restore(checkpoint!);
+    trainer.session.trained.restore(checkpoint!);
     expect(headOf(trainer)).toEqual(saved);
     trainer.dispose();
     expect(tf.memory().numTensors).toBe(before);

@@ -46,7 +46,7 @@ describe('rejection sampling', () => {
     const mask = later[0].segments.flatMap(({ kind, tokenIds }) =>
       tokenIds.map(() => Number(kind === 'policy')),
     );
-    const [reference] = await trainer.loop.trained.referenceLogProbs([
+    const [reference] = await trainer.session.trained.referenceLogProbs([
       { tokenIds: sequence, lossMask: mask },
     ]);
     const own = later[0].segments.flatMap(({ logProbs = [] }) => logProbs);
@@ -75,7 +75,7 @@ it('supervised fine-tuning makes gold answers likelier', async () => {
     lossMask: [...prompt.map(() => 0), ...answer.map(() => 1)],
   };
   const sumOf = async (): Promise<number> =>
-    (await trainer.loop.trained.logProbs([sequence]))[0].reduce((a, b) => a + b, 0);
+    (await trainer.session.trained.logProbs([sequence]))[0].reduce((a, b) => a + b, 0);
   const before = await sumOf();
   const first = await trainer.next();
   let last = first;

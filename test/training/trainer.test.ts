@@ -6,7 +6,7 @@ import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { withAdvantages } from '../../lib/training/advantages.js';
 import {
-  TrainingLoop,
+  TrainingSession,
   type IsUsable,
   type PolicyRow,
   type StepResult,
@@ -19,27 +19,30 @@ beforeAll(async () => {
   model = chattyModel();
 });
 
-const createLoop = (settings: object = {}, { seed = 0, name = 'observer' } = {}): TrainingLoop => {
+const createSession = (
+  settings: object = {},
+  { seed = 0, name = 'observer' } = {},
+): TrainingSession => {
   const config = tinyTraining({
     seed,
     settings: { questionsPerStep: 2, groupSize: 2, miniBatches: 3, learningRate: 0.8, ...settings },
   });
   const retriever = createBm25Retriever(PASSAGES);
-  return new TrainingLoop({ config, model, questions: QUESTIONS, retriever }, name);
+  return new TrainingSession({ config, model, questions: QUESTIONS, retriever }, name);
 };
 
 /** A step that updates nothing and keeps its mini-batches. */
 async function observe(
-  loop: TrainingLoop,
+  session: TrainingSession,
   { isInitial = false, isUsable }: { isInitial?: boolean; isUsable?: IsUsable } = {},
 ): Promise<StepResult & { batches: PolicyRow[][]; learningRate: number }> {
-  const step = loop.begin();
-  const policy = isInitial ? loop.trained.initialPolicy : undefined;
-  const sampled = await loop.sample(step, { policy });
+  const step = session.begin();
+  const policy = isInitial ? session.trained.initialPolicy : undefined;
+  const sampled = await session.sample(step, { policy });
   const batches: PolicyRow[][] = [];
-  const result = await loop.finish(step, sampled, {
-    trajectories: withAdvantages(sampled.trajectories, loop.settings.groupSize),
-    rows: await loop.policyRows(sampled.trajectories),
+  const result = await session.finish(step, sampled, {
+    trajectories: withAdvantages(sampled.trajectories, session.settings.groupSize),
+    rows: await session.policyRows(sampled.trajectories),
     update: (rows) => {
       batches.push([...rows]);
       return Promise.resolve({ loss: batches.length, constant: 0 });
@@ -51,10 +54,10 @@ async function observe(
   return { ...result, batches, learningRate: step.learningRate };
 }
 
-describe('TrainingLoop', () => {
+describe('TrainingSession', () => {
   it('deals all rows out to mini-batches as evenly as possible, shuffled', async () => {
-    const loop = createLoop({ questionsPerStep: 4, groupSize: 4 });
-    const { trajectories, metrics, batches } = await observe(loop);
+    const session = createSession({ questionsPerStep: 4, groupSize: 4 });
+    const { trajectories, metrics, batches } = await observe(session);
     expect(batches.map((batch) => batch.length)).toEqual([6, 5, 5]);
     const texts = (rows: readonly { tokenIds: readonly number[] }[]): string[] =>
       rows.map((row) => row.tokenIds.join());
@@ -63,29 +66,29 @@ describe('TrainingLoop', () => {
     expect(texts(batches.flat())).not.toEqual(texts(all));
     // The mean of the updates 1, 2 and 3.
     expect(metrics).toMatchObject({ loss: 2, constant: 0, extra: 7 });
-    expect(loop.step).toBe(1);
-    loop.dispose();
+    expect(session.step).toBe(1);
+    session.dispose();
   });
 
   it('makes no empty mini-batch, and no update if the rollouts are not usable', async () => {
-    const loop = createLoop({ questionsPerStep: 1, miniBatches: 5 });
-    const { batches } = await observe(loop);
+    const session = createSession({ questionsPerStep: 1, miniBatches: 5 });
+    const { batches } = await observe(session);
     expect(batches.map((batch) => batch.length)).toEqual([1, 1]);
     const judged: object[] = [];
     const isUsable: IsUsable = (metrics) => judged.push(metrics) === 0;
-    const skipped = await observe(loop, { isUsable });
+    const skipped = await observe(session, { isUsable });
     expect(skipped.batches).toEqual([]);
     expect(skipped.metrics).toMatchObject({ loss: 0, constant: 0, learning_rate: 0.32 });
     expect(skipped.metrics).toMatchObject(judged[0]);
     expect(judged[0]).toHaveProperty('entropy');
     expect(judged[0]).not.toHaveProperty('loss');
-    expect(loop.step).toBe(2);
-    loop.dispose();
+    expect(session.step).toBe(2);
+    session.dispose();
   });
 
   it('warms the learning rate up, then keeps it, and halves it at every rollback', async () => {
-    const loop = createLoop({ miniBatches: 1, warmupSteps: 2, steps: 9 });
-    expect(loop.numSteps).toBe(9);
+    const session = createSession({ miniBatches: 1, warmupSteps: 2, steps: 9 });
+    expect(session.numSteps).toBe(9);
     const rates: number[] = [];
     for (const [step, rollbacks] of [
       [0, 0],
@@ -95,13 +98,13 @@ describe('TrainingLoop', () => {
       [8, 1],
       [8, 2],
     ]) {
-      Object.assign(loop, { step, rollbacks });
-      rates.push(loop.begin().learningRate);
+      Object.assign(session, { step, rollbacks });
+      rates.push(session.begin().learningRate);
     }
     expect(rates).toEqual([0.4, 0.8, 0.8, 0.8, 0.4, 0.2]);
-    Object.assign(loop, { step: 9, rollbacks: 0 });
-    expect(loop.begin({ isDecaying: true }).learningRate).toBeCloseTo(0, 6);
-    loop.dispose();
+    Object.assign(session, { step: 9, rollbacks: 0 });
+    expect(session.begin({ isDecaying: true }).learningRate).toBeCloseTo(0, 6);
+    session.dispose();
   });
 
   it('draws by the seed, the step, the rollback and the name of the stream', async () => {
@@ -109,8 +112,8 @@ describe('TrainingLoop', () => {
       options: { seed?: number; name?: string } = {},
       at: { step?: number; rollbacks?: number } = {},
     ): Promise<string> => {
-      const loop = Object.assign(createLoop({}, options), at);
-      const { trajectories } = await observe(loop).finally(() => loop.dispose());
+      const session = Object.assign(createSession({}, options), at);
+      const { trajectories } = await observe(session).finally(() => session.dispose());
       return JSON.stringify(trajectories.map(({ segments }) => segments));
     };
     const runs = await Promise.all([
@@ -129,14 +132,14 @@ describe('TrainingLoop', () => {
   it.each([false, true])(
     'samples the current policy, or the initial one: %s',
     async (isInitial) => {
-      const loop = createLoop({ miniBatches: 1 });
+      const session = createSession({ miniBatches: 1 });
       // Far from where it began.
-      await loop.trained.update(
+      await session.trained.update(
         [{ tokenIds: [5, 9, 31], lossMask: [0, 1, 1] }],
         { learningRate: 1, maxGradNorm: 1 },
         (logProbs) => ({ loss: tf.sum(logProbs) }),
       );
-      const { batches } = await observe(loop, { isInitial });
+      const { batches } = await observe(session, { isInitial });
       const rows = batches.flat();
       const distance = Math.max(
         ...rows.flatMap(({ oldLogProbs, referenceLogProbs }) =>
@@ -145,19 +148,19 @@ describe('TrainingLoop', () => {
       );
       if (isInitial) expect(distance).toBeLessThan(1e-4);
       else expect(distance).toBeGreaterThan(0.1);
-      const logProbs = await loop.trained.logProbs(rows);
+      const logProbs = await session.trained.logProbs(rows);
       const fromPolicy = logProbs.flatMap((row, r) =>
         row.map((x, i) => Math.abs(x - rows[r].oldLogProbs[i])),
       );
       expect(Math.max(...fromPolicy) < 1e-4).toBe(!isInitial);
-      loop.dispose();
+      session.dispose();
     },
   );
 
   it('policyRows has the tokens, the mask and the log-probabilities under both policies', async () => {
-    const loop = createLoop({ miniBatches: 1, questionsPerStep: 1 });
-    const { trajectories } = await observe(loop);
-    const rows = await loop.policyRows(trajectories);
+    const session = createSession({ miniBatches: 1, questionsPerStep: 1 });
+    const { trajectories } = await observe(session);
+    const rows = await session.policyRows(trajectories);
     expect(rows).toHaveLength(2);
     for (const [i, row] of rows.entries()) {
       const trajectory = trajectories[i];
@@ -169,6 +172,6 @@ describe('TrainingLoop', () => {
       // The adapter changes nothing yet.
       row.oldLogProbs.forEach((old, k) => expect(row.referenceLogProbs[k]).toBeCloseTo(old, 4));
     }
-    loop.dispose();
+    session.dispose();
   });
 });

@@ -64,7 +64,7 @@ describe('the policy that plays the search engine', () => {
       questions: [question],
       retriever,
     });
-    const update = vi.spyOn(trainer.loop.trained, 'update');
+    const update = vi.spyOn(trainer.session.trained, 'update');
     const { trajectories, metrics } = await trainer.next();
     const rows = update.mock.calls.flatMap(([some]) => some);
     trainer.dispose();

@@ -1,7 +1,7 @@
 /**
  * What the initial models of the embedded scale are trained on. `base` learns to copy,
  * to read and to compare, and sees some transcripts and raw text; `instruct` goes on from
- * it with demonstrations under the prompts that reinforcement uses. Both are unfinished
+ * it with demonstrations under the prompts that RL uses. Both are unfinished
  * where reward is to teach: their queries are worded at random, they search again after a
  * third of their misses, and most of what could be asked at once they ask one by one.
  */

@@ -2,7 +2,7 @@
  * The rows that the supervised warm-up reads, about practice worlds: they have the
  * grammar of the small world and things of their own, so that nothing of the small world
  * itself is seen. Skill is drilled apart from habit: reading, comparing and copying under
- * the drill prompt, which reinforcement never uses, and full demonstrations under the
+ * the drill prompt, which RL never uses, and full demonstrations under the
  * prompts that it does use.
  */
 import { range } from 'd3-array';

@@ -1,5 +1,5 @@
 /**
- * A language model on real questions: before and after reinforcement by either method, on
+ * A language model on real questions: before and after RL by either method, on
  * eight benchmarks.
  */
 import { createHash } from 'node:crypto';
@@ -483,7 +483,7 @@ export function realModelResult(read: RealRead, options: SummaryOptions = {}): R
     predicted: PREDICTED,
     frames: {
       training: trainingRows(read.curves, DYNAMICS),
-      // Held-out training questions by step; step 0 is the model before reinforcement.
+      // Held-out training questions by step; step 0 is the model before RL.
       dev: trainingRows(read.dev, DEV_METRICS),
       topK: topKRows(read, options),
       cases: pickCases(read.answers),

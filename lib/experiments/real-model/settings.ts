@@ -150,18 +150,18 @@ const [LEARNING_RATE, TEMPERATURE] = [3e-3, 1];
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
 /**
- * Share of comparisons of two; the rest are chains. With half in reinforcement, parallel
+ * Share of comparisons of two; the rest are chains. With half in RL, parallel
  * rollouts gained on comparisons what they lost on chains, and ParallelSearch decomposed
  * fewer and fewer questions over six steps.
  */
-const COMPARISONS = { warmUp: 0.5, reinforcement: 0.75 };
+const COMPARISONS = { warmUp: 0.5, rl: 0.75 };
 
 export function realConfig({ method, seed }: RealRun): TrainConfig {
   const isWarmUp = method === WARM_UP.method;
   // Trained under this name: a file's hash depends on it.
   const model = isWarmUp ? MODEL_NAME : `${WORK_NAME}/initial`;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
-  const share = isWarmUp ? COMPARISONS.warmUp : COMPARISONS.reinforcement;
+  const share = isWarmUp ? COMPARISONS.warmUp : COMPARISONS.rl;
   const mix = { singleHop: 0, sequential: 1 - share, comparisons: [share, 0, 0, 0] };
   const overrides = isWarmUp
     ? { lora: WARM_UP_LORA, demonstrations: { mix } }

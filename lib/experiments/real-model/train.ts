@@ -1,5 +1,5 @@
 /**
- * Trainings of the real model: the warm-up on all cores, then reinforcement of either
+ * Trainings of the real model: the warm-up on all cores, then RL of either
  * method, two at a time. Interrupted trainings resume.
  */
 import { existsSync } from 'node:fs';
@@ -32,8 +32,8 @@ import {
   type RealRun,
 } from './settings.js';
 
-/** Per step on two cores; reinforcement two at a time. For the estimate only. */
-const ROUGH_SECONDS = { warmUp: 60, reinforcement: 200 };
+/** Per step on two cores; RL two at a time. For the estimate only. */
+const ROUGH_SECONDS = { warmUp: 60, rl: 200 };
 /** Generation makes little use of a second core. */
 const SIDE_BY_SIDE = 2;
 /** Rounded weights compress to three quarters of the size. */
@@ -100,8 +100,8 @@ export const realTraining: Preparation = {
     const runs = untrainedRuns();
     if (runs.length === 0) return Promise.resolve(null);
     const seconds = sum(runs, (run) => {
-      const { warmUp, reinforcement } = ROUGH_SECONDS;
-      return numSteps(run) * (isWarmUp(run) ? warmUp : reinforcement);
+      const { warmUp, rl } = ROUGH_SECONDS;
+      return numSteps(run) * (isWarmUp(run) ? warmUp : rl);
     });
     const work = `${runs.length} adapters to train (${sum(runs, numSteps)} steps)`;
     return Promise.resolve({ work, seconds });

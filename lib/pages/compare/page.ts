@@ -199,7 +199,7 @@ function runCurvesHtml(runs: readonly ComparedRun[], data?: string): Promise<str
 /** A run's trajectory on a question. */
 interface Side {
   name: string;
-  isRight: boolean;
+  isCorrect: boolean;
   trajectory: Trajectory;
 }
 
@@ -258,7 +258,7 @@ function runSides(
       const { questionId, answer, goldenAnswers, metadata } = trajectory;
       const asked = key({ questionId, benchmark: metadata?.benchmark });
       const match = matches.get(asked) ?? exactMatch(answer, goldenAnswers);
-      return [asked, { name, isRight: match === 1, trajectory }];
+      return [asked, { name, isCorrect: match === 1, trajectory }];
     }),
   );
 }
@@ -276,7 +276,7 @@ function questionsHtml(
     .filter(({ length }) => length >= Math.min(2, runs.length));
   if (questions.length === 0) return '';
   const isSplit = (sides: readonly Side[]): boolean =>
-    new Set(sides.map(({ isRight }) => isRight)).size > 1;
+    new Set(sides.map(({ isCorrect }) => isCorrect)).size > 1;
   const shown = sort(questions, (sides) => Number(!isSplit(sides))).slice(0, MAX_QUESTIONS);
   const numSplit = questions.filter(isSplit).length;
   const intro = `${questions.length} questions were asked in several runs; on ${numSplit} of them, some runs are right and others wrong. The first ${shown.length}:`;
@@ -285,10 +285,10 @@ function questionsHtml(
 
 function questionMarkup(sides: readonly Side[]): Markup {
   const { question, questionId, goldenAnswers } = sides[0].trajectory;
-  const verdicts = sides.map(({ name, isRight }) => `${name} ${isRight ? '✓' : '✗'}`);
-  const columns = sides.map(({ name, isRight, trajectory }) => {
+  const verdicts = sides.map(({ name, isCorrect }) => `${name} ${isCorrect ? '✓' : '✗'}`);
+  const columns = sides.map(({ name, isCorrect, trajectory }) => {
     const { step, segments, searchTurns } = trajectory;
-    const facts = rolloutFacts(trajectory, isRight);
+    const facts = rolloutFacts(trajectory, isCorrect);
     return markup(
       'div',
       markup('h3', name),

@@ -75,7 +75,7 @@ describe('createWarmUpSampler', () => {
     );
   });
 
-  it('practises under a prompt that reinforcement never uses', () => {
+  it('practises under a prompt that RL never uses', () => {
     for (const row of draw(optionsOf({ copy: 1, verdict: 1, skill: 1, drillHabit: 1 })))
       expect(textOf(row).startsWith(promptOf('drill'))).toBe(true);
   });
