@@ -123,7 +123,7 @@ export async function curvesHtml(
   return html && `<div class="curves">${html}</div>`;
 }
 
-/** A rollout in a few words. @param isCorrect default by the outcome reward, if recorded */
+/** A rollout in a few words. @param isCorrect default: by the recorded outcome reward */
 export function rolloutFacts(
   { searchTurns, rewards, advantage }: Trajectory,
   isCorrect = rewards && 'outcome' in rewards ? rewards.outcome === 1 : undefined,
