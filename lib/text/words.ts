@@ -6,10 +6,14 @@
  */
 const OPTIONAL_MARKS =
   /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
+/** What {@link OPTIONAL_MARKS} has to see: its lookbehind is slow over a whole text. */
+const BEYOND_ASCII = /[^]?\P{ASCII}+/gu;
+const IS_ASCII = /^\p{ASCII}*$/u;
 /** Soft hyphens, joiners: they divide no word. */
 const INVISIBLE = /[\u00ad\u200c\u2060]|\u200d/g;
-const POSSESSIVE = /(?<=\p{L})['’]s(?![\p{L}\p{N}])/gu;
-const INNER_APOSTROPHE = /(?<=\p{L})['’](?=\p{L})/gu;
+// A pattern that starts with a lookbehind would be tried at every character.
+const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
+const INNER_APOSTROPHE = /['’](?<=\p{L}['’])(?=\p{L})/gu;
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
 /** Scripts without spaces: one word per character, or words that need a dictionary. */
@@ -29,8 +33,14 @@ const HAS_LETTER = /[\p{L}\p{N}]/u;
  * Compatibility-normalised and in lower case. Latin, Greek, Arabic and Hebrew lose their
  * accents and points ("Amélie" = "amelie").
  */
-export const foldText = (text: string): string =>
-  text.normalize('NFKD').replace(OPTIONAL_MARKS, '').toLowerCase().normalize('NFC');
+export function foldText(text: string): string {
+  if (IS_ASCII.test(text)) return text.toLowerCase();
+  return text
+    .normalize('NFKD')
+    .replace(BEYOND_ASCII, (run) => run.replace(OPTIONAL_MARKS, ''))
+    .toLowerCase()
+    .normalize('NFC');
+}
 
 /**
  * Folded runs of letters and digits, without possessive 's. Han and Hiragana characters
