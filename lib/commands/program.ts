@@ -31,6 +31,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     import: async () => (await import('./import.js')).importCommand(),
   },
   'Results:': {
+    runs: async () => (await import('./runs.js')).runsCommand(),
     compare: async () => (await import('./compare.js')).compareCommand(),
     view: async () => (await import('./view.js')).viewCommand(),
     reproduce: async () => (await import('./reproduce.js')).reproduceCommand(),

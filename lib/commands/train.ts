@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
@@ -18,7 +18,8 @@ import {
   type TrainConfig,
 } from '../training/config.js';
 import { trainedMethods } from '../training/methods.js';
-import { POLL_MS, writeRunReport, type RunDescription } from '../pages/run/page.js';
+import { POLL_MS } from '../pages/parts.js';
+import { writeRunReport } from '../pages/run/page.js';
 import { startWatching } from '../pages/run/server.js';
 import { isLarge, parseModelConfig } from '../policy/families.js';
 import { settingFiles } from '../policy/folder-settings.js';
@@ -30,7 +31,7 @@ import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { trainingMemory } from '../training/memory.js';
-import { BEST_ADAPTER, runTraining } from '../training/run.js';
+import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,
   collect,
@@ -150,17 +151,13 @@ async function trainingQuestions(
 }
 
 function describeRun(
-  config: TrainConfig,
-  { backend, data }: { backend: BackendReport; data?: string },
+  run: Omit<RunDescription, 'provenance'>,
+  { detail }: BackendReport,
 ): RunDescription {
   const { commit, ...machine } = provenanceHere();
-  const made = {
-    seed: config.seed,
-    commit,
-    configHash: configHash(config),
-    backend: backend.detail,
-  };
-  return { config, data: data && basename(resolve(data)), provenance: { ...made, ...machine } };
+  const { seed } = run.config;
+  const made = { seed, commit, configHash: configHash(run.config), backend: detail };
+  return { ...run, provenance: { ...made, ...machine } };
 }
 
 /**
@@ -244,8 +241,9 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   log(
     differences.length === 0 ? 'Settings: as the preset.' : 'Settings that differ from the preset:',
   );
-  for (const difference of differences) log(`  ${difference}`);
-  const run = describeRun(config, { backend, data: settings.data });
+  for (const { name, value, preset: usual } of differences)
+    log(`  ${name}: ${value} (preset: ${usual})`);
+  const run = describeRun({ config, preset, data: settings.data }, backend);
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     const { steps } = trainerSettings(config);
@@ -257,6 +255,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       modelFolder,
       inputsHash: await contentHash(inputs),
       folder,
+      description: run,
       ...(rewards ? { rewards } : {}),
       keepSteps: settings.keepSteps,
       signal,

@@ -1,6 +1,8 @@
-/** What the run page and the comparison share: sections, training curves, rollouts. */
-import { escapeHtml } from '../html/markup.js';
-import { layoutHtml, pageHtml, reportScript, type Page } from '../html/page.js';
+/** What the pages of runs share: sections, training curves, rollouts by step. */
+import { group } from 'd3-array';
+import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
+import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from '../html/page.js';
+import { segmentsMarkup } from '../html/segments.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../html/styles.js';
 import { parseModelName } from '../training/stored-policies.js';
 import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
@@ -20,6 +22,14 @@ const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
 .gold { color: var(--soft); margin: 0 0 .4rem; }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; }
 .sides > div { min-width: 0; }
+.knobs { display: flex; flex-wrap: wrap; gap: .3rem 1.6rem; font-size: .9rem; color: var(--soft); }
+.knobs label { display: flex; gap: .5rem; align-items: center; }
+.knobs .wide input { width: min(24rem, 50vw); }
+.knobs select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; max-width: 60vw; }
+table.sortable thead button { border: 0; padding: 0; background: none; color: inherit; font-weight: inherit; text-align: inherit; }
+table.sortable [aria-sort=ascending] button::after { content: " ▲" / ""; }
+table.sortable [aria-sort=descending] button::after { content: " ▼" / ""; }
+table.sortable tbody th { white-space: nowrap; }
 details.question, details.rollout { margin: .3rem 0; }
 details.question > summary, details.rollout > summary { font-size: .92rem; width: auto; }
 td:last-child { white-space: normal; }
@@ -44,17 +54,38 @@ export async function sectionsPage({
   title,
   headings,
   main,
-  script = reportScript({ hasCharts: true }),
+  isLive = false,
   ...page
-}: Pick<Page, 'title' | 'description' | 'policy'> & {
+}: Pick<Page, 'title' | 'description'> & {
   headings: readonly Pick<Section, 'id' | 'text'>[];
   main: string;
-  script?: Promise<string>;
+  isLive?: boolean;
 }): Promise<string> {
   const contents = headings.map(({ id, text }) => ({ id, text, level: 2 }));
-  const body = layoutHtml(contents, `<h1>${escapeHtml(title)}</h1>\n${main}`);
-  return pageHtml({ ...page, title, body, styles: STYLES, scripts: [await script] });
+  const parts = [`<h1>${escapeHtml(title)}</h1>`, isLive ? LIVE_CONTROLS : '', main];
+  return pageHtml({
+    ...page,
+    title,
+    body: layoutHtml(contents, parts.join('\n')),
+    styles: STYLES,
+    scripts: [await bundleScript(new URL('./browser/main.js', import.meta.url))],
+    ...(isLive && { policy: { 'connect-src': "'self'" } }), // its own server only
+  });
 }
+
+/** Milliseconds between two requests of a live page. */
+export const POLL_MS = 2000;
+const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
+
+/**
+ * The part of a page that a live one replaces.
+ * @param source beginning of a request for it
+ */
+export const liveHtml = (
+  { version, source = 'content?' }: { version: string; source?: string },
+  html: readonly string[],
+): string =>
+  `<div id="run" data-version="${escapeHtml(version)}" data-source="${escapeHtml(source)}">${html.join('\n')}</div>`;
 
 /** A metric of a run over its steps. */
 export interface Curve {
@@ -73,26 +104,44 @@ export interface CurvesChart {
   model?: string;
   /** The data folder of the questions; absent in the small world. */
   data?: string;
+  /** Names of the curves that stand out; default all. */
+  highlight?: readonly string[];
 }
 
 /** Steps up to which each value is marked. */
 const MAX_POINTS = 60;
 
+/** The minutes of rollouts and updates until a step, by step. */
+function minutesBy(steps: readonly StepMetrics[]): (step: number) => number {
+  let seconds = 0;
+  const minutes = new Map(
+    steps.map(({ step, metrics: { rollout_seconds = 0, update_seconds = 0 } }) => [
+      step,
+      (seconds += rollout_seconds + update_seconds) / 60,
+    ]),
+  );
+  return (step) => Number((minutes.get(Math.floor(step)) ?? NaN).toPrecision(4));
+}
+
+const CURVE_KNOBS = `<p class="knobs"><label>Smoothing <input type="range" id="smoothing" min="0" max="0.95" step="0.05" value="0"></label> <label>Horizontal axis <select id="axis"><option value="step">steps</option><option value="minutes">minutes</option></select></label></p>`;
+
 /**
- * Charts of training curves, without empty ones.
+ * Charts of training curves, without empty ones, with controls of smoothing and axis.
  * @param maxPoints longer curves are averaged over windows of steps
  */
 export async function curvesHtml(
   charts: readonly CurvesChart[],
   maxPoints = Infinity,
 ): Promise<string> {
-  const figures = charts.map(async ({ id, title, unit, curves, model, data }) => {
+  const figures = charts.map(async ({ id, title, unit, curves, model, data, highlight }) => {
     const rows = curves.flatMap(({ name, metric, steps }) => {
       const points = steps.map((step) => {
         return { ...step.metrics, step: step.step, method: name, model: '', seed: 1 };
       });
+      const minutes = minutesBy(steps);
       return trainingRows(points, [metric], maxPoints).map(({ step, value }) => {
-        return { metric: curves[0].metric, step, curve: name, value };
+        const point = { metric: curves[0].metric, step, curve: name, value };
+        return { ...point, minutes: minutes(step) };
       });
     });
     if (rows.length === 0) return '';
@@ -111,16 +160,101 @@ export async function curvesHtml(
       height: 180,
       points: rows.length <= numCurves * MAX_POINTS,
       legend: numCurves > 1,
+      ...(numCurves > 1 && { highlight }),
     });
+    const { values } = chart.spec.data as { values: object[] };
+    const timed = values.map((value, i) => ({ ...value, minutes: rows[i].minutes }));
     return chartHtml({
       id: `curve-${id}`,
       name: id,
-      spec: chart.spec,
+      spec: { ...chart.spec, data: { values: timed } },
       svg: await renderSvg(chart),
     });
   });
   const html = (await Promise.all(figures)).join('\n').trim();
-  return html && `<div class="curves">${html}</div>`;
+  return html && `${CURVE_KNOBS}<div class="curves">${html}</div>`;
+}
+
+/** Most groups of rollouts shown of a step. */
+const MAX_GROUPS = 8;
+
+/** The rollouts of a step by question, each folded behind a summary. */
+export function rolloutsHtml(rollouts: readonly Trajectory[], maxGroups = MAX_GROUPS): string {
+  if (rollouts.length === 0) return '<p>No rollouts recorded.</p>';
+  const groups = [
+    ...group(rollouts, ({ questionId, question }) => `${questionId}\n${question}`).values(),
+  ];
+  const shown = groups.slice(0, maxGroups);
+  const first = shown.length < groups.length ? ` (first ${shown.length} shown)` : '';
+  const counts = `${rollouts.length} rollouts of ${groups.length} questions${first}`;
+  const intro = `Step ${rollouts[0].step}: ${counts}. A positive advantage makes a rollout more likely, a negative one less.`;
+  return [markup('p', intro), ...shown.flatMap(groupMarkup)].map(markupHtml).join('\n');
+}
+
+const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
+  markup('h3', rollouts[0].question || rollouts[0].questionId),
+  markup('p.gold', `Gold answer: ${rollouts[0].goldenAnswers.join(' / ')}`),
+  ...rollouts.map((run, i) =>
+    markup(
+      'details.rollout',
+      markup('summary', [`Rollout ${i + 1}`, ...rolloutFacts(run)].join(' · ')),
+      segmentsMarkup(run.segments, run.searchTurns),
+    ),
+  ),
+];
+
+/** The rollouts of a run, or where a page finds them. */
+export interface SteppedRollouts {
+  name: string;
+  /** All steps, and the beginning of a request for one; otherwise those of `rollouts`. */
+  live?: { steps: readonly number[]; source: string };
+  /** The newest, and in a page that stands alone earlier ones. */
+  rollouts: ReadonlyMap<number, readonly Trajectory[]>;
+}
+
+const newest = (rollouts: SteppedRollouts['rollouts']): number => Math.max(...rollouts.keys());
+
+/** Groups of a step that a page carries besides those of the newest. */
+const CARRIED_GROUPS = 2;
+
+/**
+ * A slider through the steps of runs, with the rollouts of a step. A live page asks its
+ * server for those that it does not carry.
+ */
+export function steppedRolloutsHtml(runs: readonly SteppedRollouts[]): string {
+  const filled = runs.filter(({ rollouts }) => rollouts.size > 0);
+  if (filled.length === 0) return '<p>No rollouts recorded.</p>';
+  const carried = filled.map(({ name, rollouts, live }) => ({
+    name,
+    source: live?.source,
+    steps: live?.steps ?? [...rollouts.keys()],
+    html: Object.fromEntries(
+      [...rollouts].map(([step, ofStep]) => [
+        step,
+        rolloutsHtml(ofStep, step === newest(rollouts) ? MAX_GROUPS : CARRIED_GROUPS),
+      ]),
+    ),
+  }));
+  const [{ steps, html }] = carried;
+  const names = carried.map(({ name }) => markup('option', name));
+  const last = steps.length - 1;
+  const knobs = markup(
+    'p.knobs',
+    markup(
+      'label',
+      { hidden: names.length === 1 },
+      'Run ',
+      markup('select', { id: 'rollouts-run' }, names),
+    ),
+    markup(
+      'label.wide',
+      { hidden: last === 0 && names.length === 1 },
+      'Step ',
+      markup('input', { type: 'range', id: 'rollouts-step', min: 0, max: last, value: last }),
+      markup('output', { for: 'rollouts-step' }, String(steps[last])),
+    ),
+  );
+  return `${markupHtml(knobs)}<div id="rollouts-shown">${html[newest(filled[0].rollouts)]}</div>${packedElement('rollouts-carried', JSON.stringify(carried))}`;
 }
 
 /** A rollout in a few words. @param isCorrect default: by the recorded outcome reward */

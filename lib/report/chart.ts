@@ -1,5 +1,6 @@
 /** Charts of data frames, as Vega-Lite specifications. */
 import { flatGroup } from 'd3-array';
+import { highlightLines } from '../html/browser/lines.js';
 import type { TableCells } from '../html/table.js';
 import { listColumns, toRows, type Row, type Rows } from './frame.js';
 import { figureText } from './text.js';
@@ -294,6 +295,8 @@ interface BandOptions {
   points?: boolean;
   /** False hides the legend. */
   legend?: boolean;
+  /** Values of `color` whose lines stand out; the others are grey. */
+  highlight?: readonly string[];
 }
 
 /**
@@ -302,8 +305,9 @@ interface BandOptions {
  */
 export function bandChart(
   frame: Rows,
-  { interpolate = 'linear', log, mark, points, legend = true, ...spec }: ChartSpec & BandOptions,
+  { interpolate = 'linear', log, mark, points, ...spec }: ChartSpec & BandOptions,
 ): Chart {
+  const { legend = true, highlight } = spec;
   const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
   const x = {
@@ -323,7 +327,7 @@ export function bandChart(
     mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
     encoding: { x: { ...x, field: undefined, datum: mark } },
   };
-  return panelChart(rows, spec, {
+  const chart = panelChart(rows, spec, {
     width: 300,
     height: 190,
     layer: [
@@ -339,6 +343,9 @@ export function bandChart(
       ...(mark === undefined ? [] : [rule]),
     ],
   });
+  if (!highlight) return chart;
+  const names = highlight.map((value) => valueTitle(spec.color, value));
+  return { ...chart, spec: highlightLines(chart.spec, names) };
 }
 
 /** Lines with points over the values of a field. */

@@ -350,12 +350,14 @@ function flatten(value: unknown, path = ''): [string, unknown][] {
   );
 }
 
-/** Differences between two configurations, such as `grpo.steps: 40 (preset: 200)`. */
-export function configDifferences(config: object, preset: object): string[] {
+/** Settings that differ from a preset, by dotted names such as `grpo.steps`, as JSON. */
+export function configDifferences(
+  config: object,
+  preset: object,
+): { name: string; value: string; preset: string }[] {
   const [ours, theirs] = [config, preset].map((one) => new Map(flatten(one)));
   const print = (value: unknown): string => (value === undefined ? 'none' : JSON.stringify(value));
   return [...new Set([...ours.keys(), ...theirs.keys()])]
-    .map((path) => [path, print(ours.get(path)), print(theirs.get(path))])
-    .filter(([, a, b]) => a !== b)
-    .map(([path, a, b]) => `${path}: ${a} (preset: ${b})`);
+    .map((name) => ({ name, value: print(ours.get(name)), preset: print(theirs.get(name)) }))
+    .filter(({ value, preset }) => value !== preset);
 }

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
 import { identifyModel, writeBaseModel, type BaseModel } from '../policy/adapter-base.js';
 import { arraysFromAdapter } from '../policy/lora.js';
@@ -15,18 +15,20 @@ import { shortPath } from '../io/paths.js';
 import type { Weights } from '../policy/weights.js';
 import { encodeSafetensors } from '../tensor/safetensors.js';
 import { formatTrajectory } from '../rollout/trajectory.js';
-import { withSettings } from './config.js';
+import { withSettings, type TrainConfig } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { checkGuards, mostSevere, type Alarm } from './guards.js';
 import { strictMean, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
-import { configHash } from '../io/provenance.js';
+import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
 
 const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';
 /** Files with one line per step. */
 const RECORDS = [METRICS, TRAJECTORIES];
+/** The file in a run's folder with its {@link RunDescription}. */
+export const RUN_FILE = 'run.json';
 /** Folder, in a run's folder, of the checkpoint with the highest recent mean reward. */
 export const BEST_ADAPTER = 'adapter-best';
 
@@ -34,6 +36,16 @@ export const BEST_ADAPTER = 'adapter-best';
 const MAX_ROLLBACKS = 3;
 const MAX_SKIPPED = 10;
 type Rollbacks = NonNullable<RunState['rollbacks']>;
+
+/** A run for its readers. */
+export interface RunDescription {
+  config: TrainConfig;
+  /** The configuration without overrides. */
+  preset?: TrainConfig;
+  provenance: Provenance;
+  /** The data folder of the questions; absent in the small world. */
+  data?: string;
+}
 
 export interface TrainingRun extends TrainingTask {
   /**
@@ -48,6 +60,8 @@ export interface TrainingRun extends TrainingTask {
   inputsHash: string;
   /** Output folder of metrics, trajectories, checkpoint and adapter. */
   folder: string;
+  /** Written to `run.json`, the data as a relative path; no result depends on it. */
+  description?: Partial<Omit<RunDescription, 'config'>>;
   /**
    * Steps after which the adapter is also saved to its own folder ({@link keptAdapter}).
    */
@@ -150,6 +164,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     throw new Error(
       `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${session.step} and did not save it. Choose another folder, or remove this one.`,
     );
+  if (session.step < numSteps) await writeDescription(run);
   const dropLaterLines = (): Promise<unknown> =>
     Promise.all(records.map((path) => dropLinesFrom(path, session.step)));
   await dropLaterLines();
@@ -198,6 +213,15 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
   await saveAdapter(run, trained.weights, 'adapter');
 }
 
+const printJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
+function writeDescription({ config, folder, description = {} }: TrainingRun): Promise<void> {
+  const { preset, data, provenance = provenanceHere() } = description;
+  const where = data === undefined ? undefined : relative(folder, resolve(data));
+  const content = { config, preset, data: where, provenance };
+  return writeFileSafely(join(folder, RUN_FILE), printJson(content));
+}
+
 const stopped = (step: number, { text, action }: Alarm): Error => {
   const tried = action === 'stop' ? '' : ` (${action} did not help)`;
   return new Error(
@@ -244,7 +268,7 @@ async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): 
   const bytes = encodeSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
   const writeJson = (file: string, value: unknown): Promise<void> =>
-    writeFileSafely(join(folder, file), `${JSON.stringify(value, null, 2)}\n`);
+    writeFileSafely(join(folder, file), printJson(value));
   const base = run.modelFolder ? relative(folder, run.modelFolder) : config.model;
   await writeJson('adapter_config.json', peftConfig(config.lora, { config: model.config, base }));
   if (run.base) await writeBaseModel(folder, run.base);

@@ -70,11 +70,11 @@ describe('presets', () => {
 
   it('Search-R1 and ParallelSearch differ in prompt, splitting and rewards', () => {
     const searchR1 = trainingPreset('search-r1', 'instruct-1', 1);
-    expect(configDifferences(searchR1, PRESET)).toEqual([
-      'method: "search-r1" (preset: "parallelsearch")',
-      'rollout.prompt: "search-r1" (preset: "parallel")',
-      'rollout.splitQueries: false (preset: true)',
-      'rewards.preset: "search-r1" (preset: "paper")',
+    expect(configDifferences(searchR1, PRESET).map((one) => Object.values(one))).toEqual([
+      ['method', '"search-r1"', '"parallelsearch"'],
+      ['rollout.prompt', '"search-r1"', '"parallel"'],
+      ['rollout.splitQueries', 'false', 'true'],
+      ['rewards.preset', '"search-r1"', '"paper"'],
     ]);
   });
 
@@ -107,7 +107,9 @@ describe('overrides', () => {
     const file = { method: 'parallelsearch', grpo: { steps: 40 } };
     const { config, preset } = await resolveTrainConfig(file);
     expect(preset).toEqual(PRESET);
-    expect(configDifferences(config, preset)).toEqual(['grpo.steps: 40 (preset: 200)']);
+    expect(configDifferences(config, preset)).toEqual([
+      { name: 'grpo.steps', value: '40', preset: '200' },
+    ]);
   });
 
   it('later ones win: flags over the file', async () => {

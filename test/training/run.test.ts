@@ -69,6 +69,18 @@ const adapterOf = (name: string, folder = 'adapter'): Promise<Buffer> =>
 describe('runTraining', () => {
   beforeAll(() => run('whole'));
 
+  it('describes itself in run.json, with a relative path to its data', async () => {
+    const description = { data: join(root, 'my-data'), preset: tinyTraining() };
+    await run('described', tinyTraining(), { description });
+    const text = await readFile(join(root, 'described', 'run.json'), 'utf8');
+    const written = JSON.parse(text) as object;
+    expect(written).toMatchObject({ config: tinyTraining(), data: join('..', 'my-data') });
+    expect(await adapterOf('described')).toEqual(await adapterOf('whole'));
+    // A finished run is not described anew.
+    await run('described');
+    expect(await readFile(join(root, 'described', 'run.json'), 'utf8')).toBe(text);
+  });
+
   it("writes a line of metrics a step under TRL's names", async () => {
     const lines = await linesOf('whole');
     expect(lines.map(({ step }) => step)).toEqual([0, 1, 2, 3]);

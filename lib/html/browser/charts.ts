@@ -3,7 +3,7 @@ import embed, { type Result, type VisualizationSpec } from 'vega-embed';
 import { h } from './dom.js';
 import { narrowed, type ChartSpec } from './narrow.js';
 
-type Spec = VisualizationSpec & { title?: { text?: string } };
+export type Spec = VisualizationSpec & { title?: { text?: string } };
 
 function offerFiles(figure: Element, name: string, spec: Spec, view: Result['view']): void {
   const json = new Blob([JSON.stringify(spec, null, 2)], { type: 'application/json' });
@@ -12,17 +12,20 @@ function offerFiles(figure: Element, name: string, spec: Spec, view: Result['vie
     ['PNG', 'png', () => view.toImageURL('png', 3)],
     ['Vega-Lite', 'vl.json', () => URL.createObjectURL(json)],
   ];
+  const downloads = figure.querySelector('.downloads')!;
+  downloads.querySelectorAll('button').forEach((button) => button.remove()); // of an earlier drawing
   for (const [label, ending, href] of files) {
     const save = async () => h('a', { download: `${name}.${ending}`, href: await href() }).click();
     const attributes = { type: 'button', 'aria-label': `${label}: ${spec.title?.text ?? name}` };
-    figure
-      .querySelector('.downloads')!
-      .append(' ', h('button', { ...attributes, onclick: () => void save() }, label));
+    downloads.append(' ', h('button', { ...attributes, onclick: () => void save() }, label));
   }
 }
 
-async function drawChart({ dataset, textContent }: HTMLElement): Promise<void> {
-  const spec = JSON.parse(textContent) as Spec;
+async function drawChart(
+  { dataset, textContent }: HTMLElement,
+  change: (spec: Spec) => Spec,
+): Promise<void> {
+  const spec = change(JSON.parse(textContent) as Spec);
   const { $schema: _, ...drawn } = spec; // names version 5, which JupyterLab has; this page has 6
   const figure = document.getElementById(dataset.chart!)!;
   const live = h('div');
@@ -59,8 +62,9 @@ const showFailure =
 /**
  * Replaces pictures by interactive charts with buttons to save them. If a chart fails,
  * its picture stays, or a sentence says so. Pages with new charts call this again.
+ * @param change applied to each specification before it is drawn
  */
-export async function drawCharts(): Promise<void> {
+export async function drawCharts(change = (spec: Spec): Spec => spec): Promise<void> {
   const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];
-  await Promise.all(charts.map((chart) => drawChart(chart).catch(showFailure(chart))));
+  await Promise.all(charts.map((chart) => drawChart(chart, change).catch(showFailure(chart))));
 }

@@ -48,6 +48,9 @@ export const svg = builder<SVGElementTagNameMap>((name) =>
   document.createElementNS('http://www.w3.org/2000/svg', name),
 );
 
+export const byId = <E extends HTMLElement = HTMLElement>(id: string): E | null =>
+  document.getElementById(id) as E | null;
+
 /** A table with caption and scoped column headers. */
 export function table(
   caption: string,

@@ -1,10 +1,12 @@
 /** Several runs on one page: final figures, differing settings, curves, questions. */
+import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { greatest, rollup, sort } from 'd3-array';
+import { dataSetFiles, readQuestions } from '../../data/flashrag.js';
 import { createQuestionFinder, type Question } from '../../data/question.js';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { questionKey } from '../../evaluation/result.js';
 import { markup, markupHtml, type Markup } from '../../html/markup.js';
-import { reportScript } from '../../html/page.js';
 import { segmentsMarkup } from '../../html/segments.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
@@ -12,11 +14,24 @@ import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { formatList } from '../../text/format-list.js';
 import { exactMatch } from '../../text/normalize.js';
-import { curvesHtml, rolloutFacts, sectionHtml, sectionsPage, type Section } from '../parts.js';
-import { answerFigures, finalFigure, type ComparedRun } from './runs.js';
+import {
+  curvesHtml,
+  rolloutFacts,
+  sectionHtml,
+  sectionsPage,
+  type CurvesChart,
+  type Section,
+} from '../parts.js';
+import {
+  answerFigures,
+  finalFigure,
+  readComparedRuns,
+  type ComparedRun,
+  type RunSource,
+} from './runs.js';
 
 /** Training metrics with a chart and a final figure. */
-const METRICS = [
+export const METRICS = [
   'reward',
   'rewards/outcome',
   'turns',
@@ -54,8 +69,27 @@ export async function compareHtml(
     description: `${title}: figures, settings, curves and answers.`,
     headings: sections,
     main: sections.map(sectionHtml).join('\n'),
-    script: reportScript({ hasCharts: curves !== '' }),
   });
+}
+
+/**
+ * Reads runs and their questions for the page.
+ * @param data the data set of the answers; default the one that a run has recorded and
+ * that is there, else the small world
+ */
+export async function readComparison(
+  sources: readonly RunSource[],
+  { data }: { data?: string } = {},
+): Promise<{ runs: ComparedRun[]; questions: Question[]; data?: string }> {
+  const runs = await readComparedRuns(sources);
+  const folder = data ?? runs.map((run) => run.data).find((path) => path && existsSync(path));
+  const read = (await Promise.all(dataSetFiles(folder).questions.map(readQuestions))).flat();
+  const benchmark = folder === undefined ? undefined : basename(resolve(folder));
+  const questions = read.map(({ metadata, ...question }) => ({
+    ...question,
+    metadata: { benchmark, ...metadata },
+  }));
+  return { runs, questions, data: benchmark };
 }
 
 /** A quantity and its value for a run. */
@@ -186,15 +220,20 @@ function settingsHtml(runs: readonly ComparedRun[]): string {
 
 function runCurvesHtml(runs: readonly ComparedRun[], data?: string): Promise<string> {
   const model = runs.map(({ settings }) => settings.model).find((name) => name !== undefined);
-  const charts = METRICS.map((metric) => ({
+  return curvesHtml(metricCharts(runs, { model, data }), MAX_POINTS);
+}
+
+/** A chart of each metric with a curve of each run. */
+export const metricCharts = (
+  runs: readonly Pick<ComparedRun, 'name' | 'steps'>[],
+  options: Pick<CurvesChart, 'model' | 'data' | 'highlight'>,
+): CurvesChart[] =>
+  METRICS.map((metric) => ({
     ...metricInfo(metric),
+    ...options,
     id: metric.replaceAll(/\W+/g, '-'),
-    model,
-    data,
     curves: runs.map(({ name, steps }) => ({ name, metric, steps })),
   }));
-  return curvesHtml(charts, MAX_POINTS);
-}
 
 /** A run's trajectory on a question. */
 interface Side {

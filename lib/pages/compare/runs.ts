@@ -1,17 +1,16 @@
 /** Reads runs to compare, and computes their final figures. */
 import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { mean, range } from 'd3-array';
 import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
 import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import { answersInCommon, parseMeasurement, type Measurement } from '../../evaluation/result.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
-import { readJson, streamJsonLines } from '../../io/files.js';
+import { streamJsonLines } from '../../io/files.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
-import { readSteps, readTail, type StepMetrics } from '../run/folder.js';
+import { readDescription, readSteps, readTail, type StepMetrics } from '../run/folder.js';
 
 /** What is recorded of a run; missing parts are empty. */
 export interface ComparedRun {
@@ -24,6 +23,8 @@ export interface ComparedRun {
   trajectories: Trajectory[];
   /** What answers took, by title; absent if not measured. */
   costs?: Record<string, string>;
+  /** The data folder that a training has recorded. */
+  data?: string;
 }
 
 /** A part of a run: a training folder, or a file of answers or trajectories. */
@@ -71,7 +72,7 @@ export async function readComparedRuns(sources: readonly RunSource[]): Promise<C
 }
 
 async function readFolder(folder: string, run: ComparedRun): Promise<void> {
-  const steps = await readSteps(folder);
+  const { steps, settings, data } = await readTraining(folder);
   const answers = join(folder, 'answers.jsonl');
   if (steps.length === 0 && !existsSync(answers))
     throw new Error(
@@ -81,15 +82,26 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   run.steps = run.steps.concat(steps);
   const lines = await readTail(join(folder, 'trajectories.jsonl'));
   run.trajectories = run.trajectories.concat(lines.map(parseTrajectory));
-  const configs = [join(folder, 'adapter', TRAIN_CONFIG_FILE), join(folder, TRAIN_CONFIG_FILE)];
-  const config = configs.find((file) => existsSync(file));
-  if (config) Object.assign(run.settings, flatten(await readJson(config)));
+  Object.assign(run, { data: data ?? run.data, settings: { ...run.settings, ...settings } });
+  if (existsSync(answers)) await readLines(answers, run);
+}
+
+/** Settings, steps and data of a training's folder. */
+export async function readTraining(
+  folder: string,
+): Promise<Pick<ComparedRun, 'settings' | 'steps' | 'data'>> {
+  const steps = await readSteps(folder);
+  const { config, data } = (await readDescription(folder)) ?? {};
   // Includes rewards from files, which the configuration does not name.
   const components = Object.keys(steps.at(-1)?.metrics ?? {})
     .filter((name) => name.startsWith('rewards/'))
     .map((name) => name.slice('rewards/'.length));
-  run.settings['reward components'] = components.join(', ');
-  if (existsSync(answers)) await readLines(answers, run);
+  const settings = {
+    ...(config && flatten(config)),
+    ...(data && { data: basename(data) }),
+    'reward components': components.join(', '),
+  };
+  return { steps, data, settings };
 }
 
 /** The values in an object by dotted names; lists count as values. */

@@ -3,8 +3,14 @@ import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import { range } from 'd3-array';
+import { readJson, readLines } from '../../io/files.js';
+import { TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
+import { parseModelName } from '../../training/stored-policies.js';
+import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../training/config.js';
+import { RUN_FILE, type RunDescription } from '../../training/run.js';
 
 /** The metrics of one step by name. */
 export interface StepMetrics {
@@ -16,8 +22,8 @@ export interface RunState {
   /** Changes with the folder's contents. */
   version: string;
   steps: StepMetrics[];
-  /** The rollouts of the newest step, grouped by question. */
-  rollouts: Trajectory[];
+  /** The rollouts of some steps, in order, the newest step among them. */
+  rollouts: Map<number, Trajectory[]>;
 }
 
 /** Bytes read from a file's end: far more than all metrics or a step's rollouts. */
@@ -60,12 +66,61 @@ export async function runVersion(folder: string): Promise<string> {
   return (await Promise.all(files.map(fileSize))).join('-');
 }
 
-/** Metrics and newest rollouts; empty before the first step. */
-export async function readRun(folder: string): Promise<RunState> {
+/**
+ * The description of a run. One that was recorded without `run.json` has the
+ * configuration of its adapter and the preset of its method; null without either.
+ */
+export async function readDescription(folder: string): Promise<RunDescription | null> {
+  const file = path.join(folder, RUN_FILE);
+  if (existsSync(file)) {
+    const { data, ...run } = (await readJson(file)) as RunDescription;
+    return data === undefined ? run : { ...run, data: path.resolve(folder, data) };
+  }
+  const adapters = [path.join(folder, 'adapter'), folder];
+  const configs = adapters.map((adapter) => path.join(adapter, TRAIN_CONFIG_FILE));
+  const configFile = configs.find((name) => existsSync(name));
+  if (!configFile) return null;
+  const config = parseTrainConfig(await readJson(configFile));
+  return { config, preset: usualConfig(config), provenance: {} };
+}
+
+/** The preset, as far as the configuration alone tells it. */
+const usualConfig = ({ method, model, seed, rollout }: TrainConfig): TrainConfig =>
+  trainingPreset(method, model, seed, {
+    scale: parseModelName(model) ? 'embedded' : 'language-model',
+    promptForm: rollout.promptForm,
+  });
+
+const rolloutsFile = (folder: string): string => path.join(folder, 'trajectories.jsonl');
+
+/** The rollouts of some steps, by step; those of other steps are not parsed. */
+export async function readRollouts(
+  folder: string,
+  steps: readonly number[],
+): Promise<Map<number, Trajectory[]>> {
+  const file = rolloutsFile(folder);
+  const rollouts = new Map(steps.map((step): [number, Trajectory[]] => [step, []]));
+  if (!existsSync(file)) return new Map();
+  let line = ''; // The last one may be unfinished.
+  for await (const next of readLines(createReadStream(file))) {
+    const step = Number(/"step":(\d+)[,}]/.exec(line)?.[1]);
+    rollouts.get(step)?.push(parseTrajectory(parseLine(file, line)));
+    line = next.text;
+  }
+  return new Map([...rollouts].filter(([, { length }]) => length > 0));
+}
+
+/** At most `count` steps, evenly spaced up to the newest. */
+export const sampleSteps = (steps: readonly StepMetrics[], count: number): number[] => {
+  const every = Math.max(1, (steps.length - 1) / Math.max(1, count - 1));
+  const shown = range(Math.min(count, steps.length)).map((i) => Math.round(i * every));
+  return (count === 1 ? [steps.length - 1] : shown).flatMap((i) => steps[i]?.step ?? []);
+};
+
+/** Metrics, and rollouts of at most `numSteps` steps; empty before the first step. */
+export async function readRun(folder: string, { numSteps = 1 } = {}): Promise<RunState> {
   const version = await runVersion(folder);
   const steps = await readSteps(folder);
-  const lines = await readTail<{ step?: number }>(path.join(folder, 'trajectories.jsonl'));
-  const newest = lines.at(-1)?.step;
-  const rollouts = lines.filter(({ step }) => step === newest).map(parseTrajectory);
+  const rollouts = await readRollouts(folder, sampleSteps(steps, numSteps));
   return { version, steps, rollouts };
 }

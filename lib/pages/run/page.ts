@@ -1,96 +1,120 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
-import { group, mean } from 'd3-array';
-import { escapeHtml, markup, markupHtml, type Markup } from '../../html/markup.js';
-import { bundleScript, PROVENANCE, provenanceHtml } from '../../html/page.js';
-import { segmentsMarkup } from '../../html/segments.js';
+import { mean } from 'd3-array';
+import { markup, markupHtml } from '../../html/markup.js';
+import { PROVENANCE, provenanceHtml } from '../../html/page.js';
 import { writeFileSafely } from '../../io/files.js';
-import type { Provenance } from '../../io/provenance.js';
-import { trainerSettings, type TrainConfig } from '../../training/config.js';
+import { configDifferences, trainerSettings, type TrainConfig } from '../../training/config.js';
 import { CITATION, citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
-import type { Trajectory } from '../../rollout/trajectory.js';
+import { parseModelName } from '../../training/stored-policies.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
+import type { RunDescription } from '../../training/run.js';
 import {
   curvesHtml,
-  rolloutFacts,
+  liveHtml,
   sectionHtml,
   sectionsPage,
+  steppedRolloutsHtml,
   type Curve,
   type CurvesChart,
 } from '../parts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
 
-/** Known before the run starts. */
-export interface RunDescription {
-  config: TrainConfig;
-  provenance: Provenance;
-  /** The data folder of `--data`; absent in the small world. */
-  data?: string;
-}
-
-/** Milliseconds between two requests of the live page. */
-export const POLL_MS = 2000;
-/** Most groups of rollouts shown. */
-const MAX_GROUPS = 8;
-
+const CONFIGURATION = { id: 'configuration', text: 'Configuration' } as const;
 const SECTIONS = [
-  { id: 'guards', text: 'Guards' },
   { id: 'curves', text: 'Curves' },
-  { id: 'rollouts', text: 'Newest rollouts' },
+  { id: 'guards', text: 'Guards' },
+  { id: 'rollouts', text: 'Rollouts' },
 ] as const;
 
-const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
+/** Steps whose rollouts a page that stands alone carries. */
+const CARRIED_STEPS = 12;
+
+/** How a page is kept up to date. */
+export interface LiveOptions {
+  isLive?: boolean;
+  /** The beginning of the query of a live page's requests. */
+  query?: string;
+}
 
 /** The page; a live one asks its server for updates. */
 export async function runPageHtml(
   run: RunDescription,
   state: RunState,
-  { isLive = false } = {},
+  live: LiveOptions = {},
 ): Promise<string> {
   const { method, model, seed } = run.config;
-  const on = run.data ? ` on ${run.data}` : '';
-  const title = `Training: ${method} from ${model}${on}, seed ${seed}`;
+  const on = run.data ? ` on ${path.basename(run.data)}` : '';
+  const title = `Training: ${method} from ${path.basename(model)}${on}, seed ${seed}`;
   const { commit } = run.provenance;
   const main = [
-    isLive ? LIVE_CONTROLS : '',
-    await runContentHtml(run, state),
+    sectionHtml({ ...CONFIGURATION, html: configurationHtml(run) }),
+    await runContentHtml(run, state, live),
     provenanceHtml(run.provenance),
     citationHtml(title, typeof commit === 'string' ? commit : undefined),
   ];
   return sectionsPage({
     title,
-    description: 'Curves, guards and newest rollouts of a training run.',
-    headings: [...SECTIONS, PROVENANCE, CITATION],
+    description: 'Configuration, curves, guards and rollouts of a training run.',
+    headings: [CONFIGURATION, ...SECTIONS, PROVENANCE, CITATION],
     main: main.join('\n'),
-    ...(isLive && {
-      script: bundleScript(new URL('./browser/live.js', import.meta.url)),
-      policy: { 'connect-src': "'self'" }, // its own server only
-    }),
+    isLive: live.isLive,
   });
+}
+
+/** The settings that differ from the preset, then data, model and machine. */
+function configurationHtml({ config, preset, data, provenance }: RunDescription): string {
+  const { method, model, trainer } = config;
+  const differences = preset && configDifferences(config, preset);
+  const rows = (differences ?? []).map(({ name, value, preset }) => [name, value, preset]);
+  const caption = `Settings that differ from the preset of ${method}.`;
+  const table =
+    rows.length > 0
+      ? tableFigureHtml({ caption, columns: ['Setting', 'Here', 'Preset'], rows }, 'settings')
+      : preset
+        ? '<p>All settings are the preset’s.</p>'
+        : '';
+  const { steps, questionsPerStep, groupSize } = trainerSettings(config);
+  const facts = {
+    Data: data ? path.basename(data) : parseModelName(model) ? 'the small world' : undefined,
+    Model: model,
+    Training: `${trainer}, ${steps} steps of ${questionsPerStep} questions × ${groupSize} rollouts`,
+    Machine: [provenance.hardware, provenance.backend].filter(Boolean).join('; ') || undefined,
+  };
+  const list = Object.entries(facts).flatMap(([name, text]) =>
+    text === undefined ? [] : [markup('dt', name), markup('dd', text)],
+  );
+  const whole = markup(
+    'details',
+    markup('summary', 'Whole configuration'),
+    markup('pre', JSON.stringify(config, null, 2)),
+  );
+  return table + [markup('dl.provenance', list), whole].map(markupHtml).join('');
 }
 
 /** The part of the page that changes. */
 export async function runContentHtml(
   { config, data }: RunDescription,
   state: RunState,
+  { isLive = false, query = '' }: LiveOptions = {},
 ): Promise<string> {
   const { steps, rollouts, version } = state;
+  const place = { model: config.model, data: data && path.basename(data) };
+  const live = { steps: steps.map(({ step }) => step), source: `rollouts?${query}` };
   const contents =
     steps.length === 0
       ? SECTIONS.map(() => '<p>No step finished yet.</p>')
       : [
+          await curvesHtml(runCharts(steps, place)),
           guardsHtml(steps, config),
-          await curvesHtml(runCharts(steps, { model: config.model, data })),
-          rolloutsHtml(rollouts),
+          steppedRolloutsHtml([{ name: 'this run', rollouts, ...(isLive && { live }) }]),
         ];
-  return [
-    `<div id="run" data-version="${escapeHtml(version)}">`,
+  return liveHtml({ version, source: `content?${query}` }, [
     `<p id="progress">${progressText(config, steps)}</p>`,
     ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
-    '</div>',
-  ].join('\n');
+  ]);
 }
 
 function progressText(config: TrainConfig, steps: readonly StepMetrics[]): string {
@@ -100,7 +124,7 @@ function progressText(config: TrainConfig, steps: readonly StepMetrics[]): strin
   return `${steps.length} of ${trainerSettings(config).steps} steps finished${seconds}.`;
 }
 
-/** Every guard with its newest value and number of alarms. */
+/** Every guard with its newest value and number of alarms; folded while none fired. */
 function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string {
   const newest = steps.at(-1)!;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
@@ -122,7 +146,8 @@ function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string 
       ? markup('p.calm', 'No alarms.')
       : markup('p.alarm', `Alarm: ${ringing.map(({ advice }) => advice).join('; ')}.`);
   const caption = `Guards at step ${newest.step}.`;
-  return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards');
+  const isFolded = !guards.some((guard) => steps.some((step) => rings(guard, step)));
+  return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards', isFolded);
 }
 
 function runCharts(
@@ -158,37 +183,15 @@ function runCharts(
   ];
 }
 
-/** Rollouts by question, each folded behind a summary. */
-function rolloutsHtml(rollouts: readonly Trajectory[]): string {
-  if (rollouts.length === 0) return '<p>No rollouts recorded.</p>';
-  const groups = [
-    ...group(rollouts, ({ questionId, question }) => `${questionId}\n${question}`).values(),
-  ];
-  const shown = groups.slice(0, MAX_GROUPS);
-  const first = shown.length < groups.length ? ` (first ${shown.length} shown)` : '';
-  const counts = `${rollouts.length} rollouts of ${groups.length} questions${first}`;
-  const intro = `Step ${rollouts[0].step}: ${counts}. A positive advantage makes a rollout more likely, a negative one less.`;
-  return [markup('p', intro), ...shown.flatMap(groupMarkup)].map(markupHtml).join('\n');
-}
-
-const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
-  markup('h3', rollouts[0].question || rollouts[0].questionId),
-  markup('p.gold', `Gold answer: ${rollouts[0].goldenAnswers.join(' / ')}`),
-  ...rollouts.map((run, i) =>
-    markup(
-      'details.rollout',
-      markup('summary', [`Rollout ${i + 1}`, ...rolloutFacts(run)].join(' · ')),
-      segmentsMarkup(run.segments, run.searchTurns),
-    ),
-  ),
-];
-
 /**
  * Writes `report.html` into a run's folder, one file that works offline. Returns its
  * path.
  */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
-  await writeFileSafely(file, await runPageHtml(run, await readRun(folder)));
+  await writeFileSafely(
+    file,
+    await runPageHtml(run, await readRun(folder, { numSteps: CARRIED_STEPS })),
+  );
   return file;
 }

@@ -1,8 +1,10 @@
 /** Serves the page of a run during training, to this machine only. */
 import { serveLocally, type LocalServer, type ServedRequest } from '../../io/local-server.js';
 import { serve, startWorker, type Worker } from '../../io/processes.js';
-import { readRun, runVersion } from './folder.js';
-import { runContentHtml, runPageHtml, type RunDescription } from './page.js';
+import type { RunDescription } from '../../training/run.js';
+import { rolloutsHtml } from '../parts.js';
+import { readRollouts, readRun, runVersion } from './folder.js';
+import { runContentHtml, runPageHtml } from './page.js';
 
 export interface WatchOptions extends RunDescription {
   /** The run's folder; need not exist yet. */
@@ -20,28 +22,63 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-/** Starts listening; rejects if the port is taken. */
-export const startWatchServer = (options: WatchOptions): Promise<LocalServer> =>
-  serveLocally(options.port ?? 0, (request) =>
-    respond(options, request).catch(({ message }: Error) => text(500, message)),
+/** The HTML of a path; null if the reader's version is current, undefined if absent. */
+export type Route = (query: URLSearchParams) => Promise<string | null | undefined>;
+
+/** Serves pages to this machine, at a free port if it is 0; rejects if it is taken. */
+export const servePages = (
+  port: number,
+  routes: Readonly<Record<string, Route>>,
+): Promise<LocalServer> =>
+  serveLocally(port, (request) =>
+    respond(routes, request).catch(({ message }: Error) => text(500, message)),
   );
 
 const text = (status: number, body: string | null, headers = {}): Response =>
   new Response(body, { status, headers: { ...HEADERS, ...headers } });
-const page = (html: string): Response =>
-  text(200, html, { 'content-type': 'text/html; charset=utf-8' });
 
-async function respond(options: WatchOptions, request: ServedRequest): Promise<Response> {
+async function respond(
+  routes: Readonly<Record<string, Route>>,
+  request: ServedRequest,
+): Promise<Response> {
   if (request.method !== 'GET')
     return text(405, `Expected the method GET, but got ${request.method}.`, { allow: 'GET' });
   const [pathname, query] = (request.url ?? '').split('?');
-  const { folder } = options;
-  if (pathname === '/')
-    return page(await runPageHtml(options, await readRun(folder), { isLive: true }));
-  if (pathname !== '/content') return text(404, 'Expected the path / or /content.');
-  const isCurrent = new URLSearchParams(query).get('version') === (await runVersion(folder));
-  return isCurrent ? text(204, null) : page(await runContentHtml(options, await readRun(folder)));
+  const route = Object.hasOwn(routes, pathname) ? routes[pathname] : undefined;
+  const html = await route?.(new URLSearchParams(query));
+  if (html === undefined)
+    return text(404, `Expected one of the paths ${Object.keys(routes).join(', ')}.`);
+  if (html === null) return text(204, null);
+  return text(200, html, { 'content-type': 'text/html; charset=utf-8' });
 }
+
+/** The content of a run's page, unless the reader has it. */
+export const runContent =
+  (run: RunDescription, folder: string, requests = ''): Route =>
+  async (query) =>
+    query.get('version') === (await runVersion(folder))
+      ? null
+      : runContentHtml(run, await readRun(folder), { isLive: true, query: requests });
+
+/** The rollouts of the step that is asked for. */
+export const stepRollouts =
+  (folder: string): Route =>
+  async (query) => {
+    const step = Number(query.get('step'));
+    return rolloutsHtml((await readRollouts(folder, [step])).get(step) ?? []);
+  };
+
+/** Starts listening; rejects if the port is taken. */
+export const startWatchServer = ({
+  folder,
+  port = 0,
+  ...run
+}: WatchOptions): Promise<LocalServer> =>
+  servePages(port, {
+    '/': async () => runPageHtml(run, await readRun(folder), { isLive: true }),
+    '/content': runContent(run, folder),
+    '/rollouts': stepRollouts(folder),
+  });
 
 /**
  * Starts a process that serves the page and replies with its URL: training blocks its

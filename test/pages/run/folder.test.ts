@@ -1,9 +1,17 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readRun, runVersion } from '../../../lib/pages/run/folder.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { configDifferences } from '../../../lib/training/config.js';
+import {
+  readDescription,
+  readRollouts,
+  readRun,
+  runVersion,
+  sampleSteps,
+} from '../../../lib/pages/run/folder.js';
 import { temporaryFolder } from '../../folder.js';
-import { writeStep } from './run.js';
+import { RUN, writeStep } from './run.js';
 
 const root = temporaryFolder();
 
@@ -12,7 +20,7 @@ describe('readRun', () => {
     expect(await readRun(path.join(root, 'absent'))).toEqual({
       version: '0-0',
       steps: [],
-      rollouts: [],
+      rollouts: new Map(),
     });
   });
 
@@ -29,7 +37,9 @@ describe('readRun', () => {
       [1, 0.6],
     ]);
     expect(steps[0].metrics).not.toHaveProperty('alarms');
-    expect(rollouts.map(({ step }) => step)).toEqual([1, 1, 1, 1]);
+    expect([...rollouts].map(([step, { length }]) => [step, length])).toEqual([[1, 4]]);
+    expect([...(await readRun(folder, { numSteps: 5 })).rollouts.keys()]).toEqual([0, 1]);
+    expect([...(await readRollouts(folder, [0, 7])).keys()]).toEqual([0]);
   });
 
   it('skips an unfinished line', async () => {
@@ -38,6 +48,39 @@ describe('readRun', () => {
     for (const name of ['metrics.jsonl', 'trajectories.jsonl'])
       appendFileSync(path.join(folder, name), '{"step":1,"rew');
     const { steps, rollouts } = await readRun(folder);
-    expect([steps.length, rollouts.length]).toEqual([1, 4]);
+    expect([steps.length, rollouts.get(0)?.length]).toEqual([1, 4]);
+  });
+});
+
+describe('sampleSteps', () => {
+  const steps = Array.from({ length: 30 }, (_, step) => ({ step, metrics: {} }));
+
+  it('spreads them from the first to the newest', () => {
+    expect(sampleSteps(steps, 4)).toEqual([0, 10, 19, 29]);
+    expect(sampleSteps(steps, 1)).toEqual([29]);
+    expect(sampleSteps(steps.slice(0, 2), 4)).toEqual([0, 1]);
+    expect(sampleSteps([], 4)).toEqual([]);
+  });
+});
+
+describe('readDescription', () => {
+  it('is of run.json, with the data folder it names', async () => {
+    const folder = path.join(root, 'described');
+    mkdirSync(folder);
+    const { config, provenance } = RUN;
+    const content = { config, provenance, data: '../my-data' };
+    writeFileSync(path.join(folder, 'run.json'), JSON.stringify(content));
+    expect(await readDescription(folder)).toEqual({ ...content, data: path.join(root, 'my-data') });
+  });
+
+  it('of an older run has the configuration of its adapter, and its preset', async () => {
+    const recorded = packagePath('data', 'checkpoints', 'instruct-1-parallelsearch-d0-s0-seed1');
+    const { config, preset, data } = (await readDescription(recorded))!;
+    expect(data).toBeUndefined();
+    expect(configDifferences(config, preset!).map(({ name }) => name)).toEqual([
+      'rewards.lambdaD',
+      'rewards.lambdaS',
+    ]);
+    expect(await readDescription(path.join(root, 'absent'))).toBeNull();
   });
 });

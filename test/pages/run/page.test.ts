@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runPageHtml, writeRunReport } from '../../../lib/pages/run/page.js';
 import { readRun } from '../../../lib/pages/run/folder.js';
@@ -24,7 +25,7 @@ describe('the report of a run', () => {
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
     expect(html).toContain("default-src 'none'");
     expect(html).not.toContain('connect-src');
-    expect(html).not.toContain('live-status');
+    expect(html).not.toContain('id="live-status"');
   });
 
   it('draws every curve, with a text alternative', () => {
@@ -52,6 +53,30 @@ describe('the report of a run', () => {
     expect(
       data.values.filter(({ curve }) => curve === 'sequential').map(({ step }) => step),
     ).toEqual([1]);
+  });
+
+  it('starts with the settings that differ from the preset, data and model', () => {
+    const [, section] = /<h2 id="configuration">(.*?)<div id="run"/s.exec(html)!;
+    expect(section).toMatch(/<th scope="row">grpo.steps<\/th><td[^>]*>30<\/td><td[^>]*>200</);
+    expect(section).toContain('<dd>the small world</dd>');
+    expect(section).toContain('<dd>instruct-1</dd>');
+  });
+
+  it('folds the guards while none fired', async () => {
+    const calm = path.join(folder, 'calm');
+    writeStep(calm, 0);
+    const folded = /<details class="data"><summary>Table: Guards at step/;
+    expect(await runPageHtml(RUN, await readRun(calm))).toMatch(folded);
+    expect(html).not.toMatch(folded);
+  });
+
+  it('carries rollouts of earlier steps', async () => {
+    const [, packed] = /id="rollouts-carried">([^<]+)</.exec(html)!;
+    const [carried] = JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()) as [
+      { steps: number[]; html: Record<number, string> },
+    ];
+    expect(carried.steps).toEqual([0, 1, 2]);
+    expect(carried.html[1]).toContain('<h3>Step 1: 0?');
   });
 
   it('lists guards with their alarms', () => {

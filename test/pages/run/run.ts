@@ -2,12 +2,13 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { trainingPreset, withSettings } from '../../../lib/training/config.js';
-import type { RunDescription } from '../../../lib/pages/run/page.js';
+import type { RunDescription } from '../../../lib/training/run.js';
 import { INJECTION, syntheticQuestion, trajectoryLine } from '../viewer/synthetic.js';
 
 const preset = trainingPreset('parallelsearch', 'instruct-1', 7);
 export const RUN: RunDescription = {
   config: withSettings(preset, { steps: 30 }),
+  preset,
   provenance: { seed: 7, commit: 'unknown', configHash: 'synthetic', backend: 'none' },
 };
 

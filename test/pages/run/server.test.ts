@@ -58,7 +58,7 @@ describe('the server of the live page', () => {
       path: '/',
       method,
     })),
-    ...['/metrics.jsonl', '/../package.json', '/content/x', '//x'].map((path) => ({
+    ...['/metrics.jsonl', '/constructor', '/../package.json', '/content/x', '//x'].map((path) => ({
       status: 404,
       path,
     })),
@@ -92,7 +92,13 @@ describe('the server of the live page', () => {
       expect(await page.locator('details.rollout').first().getAttribute('open')).not.toBeNull();
       expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('SUMMARY');
       expect(await drawn.count()).toBe(9);
-      expect(await page.locator('#rollouts ~ h3').first().textContent()).toContain('Step 1: 0');
+      const question = page.locator('#rollouts-shown h3').first();
+      expect(await question.textContent()).toContain('Step 1: 0');
+      await page.locator('#rollouts-step').fill('0');
+      await expect.poll(() => question.textContent()).toContain('Step 0: 0');
+      writeStep(folder, 2);
+      await page.locator('#live-status', { hasText: '3 of 30' }).waitFor();
+      await expect.poll(() => question.textContent()).toContain('Step 0: 0');
       expect(log.complaints).toEqual([]);
       expect(log.requests.every((url) => url.startsWith(live.url))).toBe(true);
       expect(await accessibilityComplaints(page)).toEqual([]);

@@ -1,0 +1,43 @@
+/** `parallelsearch runs [FOLDER]`: all runs of a folder on one page. */
+import { once } from 'node:events';
+import { Command } from 'commander';
+import { writeFileSafely } from '../io/files.js';
+import { runsPageHtml } from '../pages/runs/page.js';
+import { startRunsServer } from '../pages/runs/server.js';
+import { interruptible, log, parsePort } from './cli-utils.js';
+
+/** Serves the page until Ctrl-C, or writes it; the exit code is 130 or 0. */
+export async function runRuns(
+  folder: string,
+  { out, port }: { out?: string; port?: number },
+): Promise<number> {
+  if (out !== undefined) {
+    await writeFileSafely(out, await runsPageHtml(folder));
+    log(`Runs in ${folder}: ${out}`);
+    return 0;
+  }
+  return interruptible(
+    'Stopping.',
+    async (signal) => {
+      const server = await startRunsServer(folder, port);
+      log(`Runs in ${folder} at ${server.url}; stop with Ctrl-C.`);
+      if (!signal.aborted) await once(signal, 'abort');
+      await server.close();
+    },
+    'Stopped.',
+  );
+}
+
+/** The `runs` command. */
+export function runsCommand(): Command {
+  return new Command('runs')
+    .description(
+      'show all runs of a folder on a local page, also during training: final figures to sort, curves, settings, rollouts by step',
+    )
+    .argument('[folder]', 'folder of folders of `train` and `sweep`', 'runs')
+    .option('-o, --out <file>', 'write one HTML file that works offline instead')
+    .option('--port <n>', 'port of the page (default: a free one)', parsePort)
+    .action(async (folder: string, settings: { out?: string; port?: number }) => {
+      process.exitCode = await runRuns(folder, settings);
+    });
+}

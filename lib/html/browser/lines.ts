@@ -1,0 +1,122 @@
+/** Changes the lines of a chart: which stand out, how smooth they are, steps or time. */
+
+type Value = Readonly<Record<string, unknown>>;
+interface Channel {
+  field?: string;
+  scale?: { domain: string[]; range: unknown[] };
+  legend?: object | null;
+}
+interface Layer {
+  transform?: object[];
+  mark?: { type?: string };
+  encoding?: { x?: Channel; y?: Channel; color?: Channel; strokeDash?: Channel; detail?: Channel };
+}
+/** The parts of a Vega-Lite specification that lines are made of. */
+export interface LinesSpec extends Layer {
+  data?: { values?: Value[] };
+  layer?: Layer[];
+  spec?: LinesSpec;
+}
+
+/** The palest grey with a contrast of 3 on white. */
+const PALE = '#929292';
+
+/** Changes the encodings of a chart, in layers and panels too. */
+function withEncoding<T extends LinesSpec>(
+  chart: T,
+  change: (encoding: NonNullable<Layer['encoding']>) => Layer['encoding'],
+): T {
+  const { encoding, layer, spec } = chart;
+  return {
+    ...chart,
+    ...(encoding && { encoding: change(encoding) }),
+    ...(layer && { layer: layer.map((one) => withEncoding(one, change)) }),
+    ...(spec && { spec: withEncoding(spec, change) }),
+  };
+}
+
+/** The field that colours tell apart. */
+function seriesField(chart: LinesSpec): string {
+  let field = '';
+  withEncoding(chart, (encoding) => {
+    field ||= encoding.color?.field ?? '';
+    return encoding;
+  });
+  return field;
+}
+
+/**
+ * Some lines in colours of their own and in the legend, the others thin and grey behind.
+ * @param names values of the field that colours tell apart
+ */
+export function highlightLines<T extends LinesSpec>(
+  { layer, spec, ...chart }: T,
+  names: string[],
+): T {
+  const highlighted = {
+    ...chart,
+    ...(layer && { layer: highlightLayers(layer, names) }),
+    ...(spec && { spec: highlightLines(spec, names) }),
+  };
+  return highlighted as unknown as T;
+}
+
+function highlightLayers(layers: readonly Layer[], names: readonly string[]): Layer[] {
+  return layers.flatMap(({ encoding = {}, ...layer }): Layer[] => {
+    const { color, strokeDash, x, y, ...rest } = encoding;
+    if (!color?.scale) return [{ ...layer, encoding }];
+    const { field } = color;
+    const { domain } = color.scale;
+    const chosen = names.filter((name) => domain.includes(name));
+    const isChosen = { field, oneOf: chosen };
+    const channel = ({ scale, ...one }: Channel): Channel => {
+      const free = [...new Set(scale!.range)];
+      return {
+        ...one,
+        scale: { domain: chosen, range: chosen.map((_, i) => free[i % free.length]) },
+      };
+    };
+    // Vega warns of a layer without data.
+    const others = layer.mark?.type === 'line' &&
+      chosen.length < domain.length && {
+        transform: [{ filter: { not: isChosen } }],
+        mark: { ...layer.mark, strokeWidth: 1, color: PALE, point: false },
+        encoding: { x, y, detail: { field } },
+      };
+    const lines = chosen.length > 0 && {
+      ...layer,
+      transform: [{ filter: isChosen }],
+      encoding: {
+        ...rest,
+        x,
+        y,
+        color: channel(color),
+        ...(strokeDash && { strokeDash: channel(strokeDash) }),
+      },
+    };
+    return [others, lines].filter((one) => one !== false);
+  });
+}
+
+/**
+ * Each line as an exponential moving average of its values, corrected for its start, as
+ * in TensorBoard. @param weight of the past, from 0 to below 1
+ */
+export function smoothLines<T extends LinesSpec>(chart: T, weight: number): T {
+  const field = seriesField(chart);
+  const past = new Map<unknown, { sum: number; count: number }>();
+  const values = (chart.data?.values ?? []).map((row) => {
+    const { sum, count } = past.get(row[field]) ?? { sum: 0, count: 0 };
+    const next = { sum: weight * sum + (1 - weight) * Number(row.value), count: count + 1 };
+    past.set(row[field], next);
+    return { ...row, value: next.sum / (1 - weight ** next.count) };
+  });
+  return { ...chart, data: { ...chart.data, values } };
+}
+
+/** Lines over the minutes of the training in place of its steps. */
+export const linesOverTime = <T extends LinesSpec>(chart: T): T =>
+  withEncoding(chart, ({ x, ...encoding }) => ({
+    ...encoding,
+    x: { ...x, field: 'minutes', title: 'Training (minutes)', axis: {} },
+  }));
