@@ -1,0 +1,204 @@
+/** A page over a folder of runs: a table to sort and choose from, curves, rollouts. */
+import { readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { sort } from 'd3-array';
+import { sha256 } from '../../io/provenance.js';
+import { markup, markupHtml, type Markup } from '../../html/markup.js';
+import { inlineJson } from '../../html/page.js';
+import { intervalText, figureText } from '../../report/text.js';
+import { metricDecimals, metricInfo } from '../../report/titles.js';
+import { METRICS, metricCharts } from '../compare/page.js';
+import { finalFigure, readTraining, type ComparedRun } from '../compare/runs.js';
+import {
+  curvesHtml,
+  liveHtml,
+  sectionHtml,
+  sectionsPage,
+  steppedRolloutsHtml,
+  type SteppedRollouts,
+} from '../parts.js';
+import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
+
+/** A run in a folder of runs, named by its path in there. */
+export interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {
+  folder: string;
+}
+
+const SECTIONS = [
+  { id: 'runs', text: 'Runs' },
+  { id: 'curves', text: 'Curves' },
+  { id: 'settings', text: 'Settings that differ' },
+  { id: 'rollouts', text: 'Rollouts' },
+] as const;
+
+/** Points per chart and per curve; longer curves are averaged. */
+const [CHART_POINTS, MIN_POINTS, MAX_POINTS] = [1200, 15, 60];
+/** Runs that are chosen at first: all, or the newest of many. */
+const [MAX_CHOSEN, NUM_NEWEST] = [6, 3];
+/** Most settings with a column, if they differ. */
+const MAX_SETTINGS = 4;
+/** Steps and runs whose rollouts a page that stands alone carries. */
+const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];
+
+/**
+ * The folders of runs below a folder, newest first, by name.
+ * @throws Error if there is none
+ */
+export function findRuns(root: string): Map<string, string> {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((file) => basename(file) === 'metrics.jsonl')
+    .map((file) => join(root, file));
+  if (files.length === 0)
+    throw new Error(
+      `Expected folders of \`train\` in ${root}, but none has a metrics.jsonl. Train one: parallelsearch train --out ${join(root, 'first')}`,
+    );
+  const newest = sort(files, (file) => -statSync(file).mtimeMs);
+  const name = (folder: string): string =>
+    relative(root, folder).split(sep).join('/') || basename(resolve(folder));
+  return new Map(newest.map(dirname).map((folder) => [name(folder), folder]));
+}
+
+/** Changes with every step of any run. */
+export const runsVersion = async (folders: ReadonlyMap<string, string>): Promise<string> =>
+  sha256(JSON.stringify(await Promise.all([...folders.values()].map(runVersion)))).slice(0, 12);
+
+const readRuns = (folders: ReadonlyMap<string, string>): Promise<ListedRun[]> =>
+  Promise.all(
+    [...folders].map(async ([name, folder]) => ({ name, folder, ...(await readTraining(folder)) })),
+  );
+
+/** The page; a live one asks its server for updates. */
+export async function runsPageHtml(root: string, { isLive = false } = {}): Promise<string> {
+  const title = `Runs in ${basename(resolve(root))}`;
+  return sectionsPage({
+    title,
+    description: 'Final figures, settings, curves and rollouts of training runs.',
+    headings: SECTIONS,
+    main: await runsContentHtml(root, { isLive }),
+    isLive,
+  });
+}
+
+/** The part of the page that changes. */
+export async function runsContentHtml(root: string, { isLive = false } = {}): Promise<string> {
+  const folders = findRuns(root);
+  const version = await runsVersion(folders);
+  const runs = await readRuns(folders);
+  const chosen = runs.slice(0, runs.length > MAX_CHOSEN ? NUM_NEWEST : runs.length);
+  const names = chosen.map(({ name }) => name);
+  const models = new Set(runs.map(({ settings }) => settings.model));
+  const data = runs.find(({ settings }) => settings.data)?.settings.data;
+  const place = { model: models.size === 1 ? [...models][0] : undefined, data };
+  const numPoints = Math.max(MIN_POINTS, Math.min(MAX_POINTS, CHART_POINTS / runs.length));
+  const contents = [
+    runsTableHtml(runs, names, isLive),
+    await curvesHtml(metricCharts(runs, { ...place, highlight: names }), numPoints),
+    `<div id="settings-table"></div><script type="application/json" id="settings-data">${inlineJson(
+      Object.fromEntries(runs.map(({ name, settings }) => [name, settings])),
+    )}</script>`,
+    steppedRolloutsHtml(await listRollouts(runs, isLive)),
+  ];
+  return liveHtml({ version }, [
+    `<p id="progress">${runs.length} runs, ${runs.reduce((sum, { steps }) => sum + steps.length, 0)} steps.</p>`,
+    ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
+  ]);
+}
+
+/** Rollouts that the page carries: a sample, or the newest if it can ask for others. */
+const listRollouts = (runs: readonly ListedRun[], isLive: boolean): Promise<SteppedRollouts[]> =>
+  Promise.all(
+    runs.slice(0, isLive ? undefined : CARRIED_RUNS).map(async ({ name, folder, steps }) => {
+      const sampled = sampleSteps(steps, isLive ? 1 : CARRIED_STEPS);
+      const source = `rollouts?run=${encodeURIComponent(name)}&`;
+      return {
+        name,
+        rollouts: await readRollouts(folder, sampled),
+        ...(isLive && { live: { steps: steps.map(({ step }) => step), source } }),
+      };
+    }),
+  );
+
+/** What a column shows of a run: its text, and for figures what it is sorted by. */
+interface Cell {
+  text: string;
+  value?: number;
+  /** An interval, shown on hover. */
+  more?: string;
+}
+type Column = readonly [title: string, cell: (run: ListedRun) => Cell];
+
+/** Settings with a column of their own, by title. */
+const COLUMNS = { method: 'Method', model: 'Model', data: 'Data', seed: 'Seed' };
+
+function runsTableHtml(
+  runs: readonly ListedRun[],
+  chosen: readonly string[],
+  isLive: boolean,
+): string {
+  const values = (name: string) => new Set(runs.map(({ settings }) => settings[name]));
+  const setting = ([name, title]: [string, string]): Column => [
+    title,
+    ({ settings: { [name]: text = '–' } }) => {
+      const isNumber = text !== '' && Number.isFinite(Number(text));
+      return { text: basename(text), ...(isNumber && { value: Number(text) }) };
+    },
+  ];
+  const differing = [...new Set(runs.flatMap(({ settings }) => Object.keys(settings)))]
+    .filter((name) => !(name in COLUMNS) && values(name).size > 1)
+    .map((name): [string, string] => [name, name]);
+  const metrics = METRICS.map((metric): Column => [
+    metricInfo(metric).title,
+    (run) => {
+      const figure = finalFigure(run, metric);
+      if (!figure) return { text: '–' };
+      const decimals = metricDecimals(metric, figure.value);
+      const { value } = figure;
+      return { text: figureText(value, decimals), value, more: intervalText(figure, decimals) };
+    },
+  ]);
+  const columns: Column[] = [
+    ...Object.entries(COLUMNS)
+      .filter(([name]) => [...values(name)].some((value) => value !== undefined))
+      .map(setting),
+    ['Steps', ({ steps }) => ({ text: String(steps.length), value: steps.length })],
+    ...metrics.filter(([, cell]) => runs.some((run) => cell(run).value !== undefined)),
+    ...(differing.length <= MAX_SETTINGS ? differing.map(setting) : []),
+  ];
+  const row = (run: ListedRun): Markup => {
+    const { name } = run;
+    const attributes = { type: 'checkbox', id: `run-${encodeURIComponent(name)}`, value: name, checked: chosen.includes(name) };
+    const href = `run?run=${encodeURIComponent(name)}`;
+    const title = isLive
+      ? [markup('input', { ...attributes, 'aria-label': `Show ${name}` }), ' ', markup('a', { href }, name)]
+      : [markup('label', markup('input', attributes), ` ${name}`)];
+    const cells = columns.map(([, cell]) => {
+      const { text, value, more } = cell(run);
+      const isFigure = value !== undefined;
+      return markup(
+        'td',
+        { class: (isFigure || text === '–') && 'figure', title: more, 'data-value': value },
+        text,
+      );
+    });
+    return markup('tr', markup('th', { scope: 'row' }, title), cells);
+  };
+  const head = ['Run', ...columns.map(([title]) => title)].map((title) =>
+    markup('th', { scope: 'col' }, markup('button', { type: 'button' }, title)),
+  );
+  const caption =
+    'Figures are means of the last tenth of the steps, at least five; intervals on hover. Chosen runs stand out below. Rewards are comparable only with the same reward settings.';
+  const table = markup(
+    'table.sortable',
+    { id: 'runs-table' },
+    markup('caption', caption),
+    markup('thead', markup('tr', head)),
+    markup('tbody', runs.map(row)),
+  );
+  const compare = isLive
+    ? markup('p', markup('a', { id: 'compare', href: 'compare' }, 'Compare the chosen runs'), ' on their questions')
+    : null;
+  const scroll = { role: 'group', 'aria-label': 'Runs', tabindex: 0 };
+  return [markup('div.scroll', scroll, table), ...(compare ? [compare] : [])]
+    .map(markupHtml)
+    .join('');
+}

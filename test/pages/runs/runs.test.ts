@@ -1,0 +1,132 @@
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findRuns, runsPageHtml } from '../../../lib/pages/runs/page.js';
+import { startRunsServer } from '../../../lib/pages/runs/server.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { accessibilityComplaints, complaintsAboutReport } from '../../browser/page-checks.js';
+import { temporaryFolder } from '../../folder.js';
+import { RUN, writeStep } from '../run/run.js';
+
+const root = temporaryFolder();
+const NAMES = ['low', 'grid/a', 'grid/b'];
+beforeAll(() => {
+  for (const [i, name] of NAMES.entries()) {
+    const folder = path.join(root, ...name.split('/'));
+    for (let step = 0; step < 6; step++) writeStep(folder, step, { reward: [10, 9, 0.5][i] });
+    const config = { ...RUN.config, seed: i + 1 };
+    writeFileSync(
+      path.join(folder, 'run.json'),
+      JSON.stringify({ ...RUN, config, data: '../my-data' }),
+    );
+    utimesSync(path.join(folder, 'metrics.jsonl'), i, i);
+  }
+});
+
+describe('findRuns', () => {
+  it('finds them in subfolders, newest first, and names the command without one', () => {
+    expect([...findRuns(root).keys()]).toEqual(NAMES.toReversed());
+    const empty = path.join(root, 'empty');
+    mkdirSync(empty);
+    expect(() => findRuns(empty)).toThrow(/metrics\.jsonl.*parallelsearch train --out/);
+  });
+});
+
+describe('the page', () => {
+  it('has a row for each run with its settings and final figures', async () => {
+    const html = await runsPageHtml(root);
+    const [, table] = /<table class="sortable"(.*?)<\/table>/s.exec(html)!;
+    const rows = [...table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/g)].map(([, row]) =>
+      [...row.matchAll(/<td[^>]*>([^<]*)</g)].map(([, cell]) => cell),
+    );
+    expect(rows.map((row) => row.slice(0, 6))).toEqual([
+      ['parallelsearch', 'instruct-1', 'my-data', '3', '6', '0.500'],
+      ['parallelsearch', 'instruct-1', 'my-data', '2', '6', '9.000'],
+      ['parallelsearch', 'instruct-1', 'my-data', '1', '6', '10.000'],
+    ]);
+    expect(table).toContain('title="9.000 [9.000, 9.000]"');
+    expect(html).not.toContain('connect-src');
+  });
+
+  it('highlights the newest of many runs', async () => {
+    const many = path.join(root, 'many');
+    for (let i = 0; i < 9; i++) writeStep(path.join(many, `run${i}`), 0);
+    const html = await runsPageHtml(many);
+    expect(html.match(/<input type="checkbox"[^>]* checked/g)).toHaveLength(3);
+    const [, json] = /data-chart="curve-reward"[^>]*>([^<]+)</.exec(html)!;
+    const { layer } = JSON.parse(json) as {
+      layer: [unknown, { encoding: { color: { scale: { domain: string[] } } } }];
+    };
+    expect(layer[1].encoding.color.scale.domain).toHaveLength(3);
+  });
+});
+
+describe('the server', () => {
+  let server: Awaited<ReturnType<typeof startRunsServer>>;
+  beforeAll(async () => (server = await startRunsServer(path.join(root, 'grid'))));
+  afterAll(() => server.close());
+  const get = async (target: string) => {
+    const response = await fetch(new URL(target, server.url));
+    return { status: response.status, body: await response.text() };
+  };
+
+  it('has the page of each run, rollouts of a step, and a comparison', async () => {
+    expect((await get('run?run=a')).body).toContain('data-source="content?run=a&amp;"');
+    expect((await get('rollouts?run=a&step=4')).body).toContain('<h3>Step 4: 0?');
+    expect((await get('compare?run=a&run=b')).body).toMatch(/<title>Compared: [ab] and [ab]</);
+    const { body } = await get('content');
+    const [, version] = /data-version="(\w+)"/.exec(body)!;
+    expect((await get(`content?version=${version}`)).status).toBe(204);
+    const asked = ['run?run=c', 'run?run=..%2Flow', 'rollouts?run=c&step=1', 'content?run=c'];
+    for (const target of [...asked, 'compare?run=c'])
+      expect((await get(target)).status, target).toBe(404);
+  });
+
+  it.skipIf(!chromiumPath)(
+    'sorts, chooses, smooths and steps, keeps all of it in view, and shows new runs (needs Chromium)',
+    async () => {
+      const { page, complaints } = await openPage(new URL(server.url));
+      const names = () => page.locator('#runs-table tbody th').allTextContents();
+      await page.locator('.vega-embed svg').first().waitFor();
+      await page.getByRole('button', { name: 'Reward', exact: true }).click();
+      expect(await names()).toEqual([' a', ' b']);
+      await page.getByRole('button', { name: 'Reward', exact: true }).click();
+      expect(await names()).toEqual([' b', ' a']);
+      expect(await page.locator('#settings-table tbody th').allTextContents()).toEqual(['seed']);
+      await page.getByRole('checkbox', { name: 'Show b' }).uncheck();
+      await expect.poll(() => page.url()).toMatch(/run=a$/);
+      await page.locator('#axis').selectOption('minutes');
+      await page.locator('#smoothing').fill('0.5');
+      const title = page.locator('#curve-reward .role-axis-title text', { hasText: 'minutes' });
+      await title.waitFor();
+      await page.locator('#rollouts-run').selectOption('a');
+      await page.locator('#rollouts-step').fill('2');
+      const question = page.locator('#rollouts-shown h3').first();
+      await expect.poll(() => question.textContent()).toContain('Step 2: 0');
+      writeStep(path.join(root, 'grid', 'c'), 0, { reward: 1 });
+      await page.getByRole('link', { name: 'c', exact: true }).waitFor();
+      expect((await names())[0]).toBe(' b');
+      expect(await page.getByRole('checkbox', { name: 'Show b' }).isChecked()).toBe(false);
+      await title.waitFor();
+      await expect.poll(() => question.textContent()).toContain('Step 2: 0');
+      await page.reload();
+      await page.locator('.vega-embed svg').first().waitFor();
+      expect((await names())[0]).toBe(' b');
+      expect(await page.getByRole('checkbox', { name: 'Show b' }).isChecked()).toBe(false);
+      expect(complaints).toEqual([]);
+      expect(await accessibilityComplaints(page)).toEqual([]);
+      await closeChromium();
+    },
+    300_000,
+  );
+
+  it.skipIf(!chromiumPath)(
+    'writes a page that works offline (needs Chromium)',
+    async () => {
+      const file = path.join(root, 'runs.html');
+      writeFileSync(file, await runsPageHtml(root));
+      expect(await complaintsAboutReport(file)).toEqual([]);
+    },
+    300_000,
+  );
+});
