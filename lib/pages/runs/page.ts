@@ -146,16 +146,18 @@ function runsTableHtml(
   const differing = [...new Set(runs.flatMap(({ settings }) => Object.keys(settings)))]
     .filter((name) => !(name in COLUMNS) && values(name).size > 1)
     .map((name): [string, string] => [name, name]);
-  const metrics = METRICS.map((metric): Column => [
-    metricInfo(metric).title,
-    (run) => {
-      const figure = finalFigure(run, metric);
-      if (!figure) return { text: '–' };
-      const decimals = metricDecimals(metric, figure.value);
-      const { value } = figure;
-      return { text: figureText(value, decimals), value, more: intervalText(figure, decimals) };
-    },
-  ]);
+  const metrics = METRICS.map(
+    (metric): Column => [
+      metricInfo(metric).title,
+      (run) => {
+        const figure = finalFigure(run, metric);
+        if (!figure) return { text: '–' };
+        const decimals = metricDecimals(metric, figure.value);
+        const { value } = figure;
+        return { text: figureText(value, decimals), value, more: intervalText(figure, decimals) };
+      },
+    ],
+  );
   const columns: Column[] = [
     ...Object.entries(COLUMNS)
       .filter(([name]) => [...values(name)].some((value) => value !== undefined))
@@ -166,10 +168,19 @@ function runsTableHtml(
   ];
   const row = (run: ListedRun): Markup => {
     const { name } = run;
-    const attributes = { type: 'checkbox', id: `run-${encodeURIComponent(name)}`, value: name, checked: chosen.includes(name) };
+    const attributes = {
+      type: 'checkbox',
+      id: `run-${encodeURIComponent(name)}`,
+      value: name,
+      checked: chosen.includes(name),
+    };
     const href = `run?run=${encodeURIComponent(name)}`;
     const title = isLive
-      ? [markup('input', { ...attributes, 'aria-label': `Show ${name}` }), ' ', markup('a', { href }, name)]
+      ? [
+          markup('input', { ...attributes, 'aria-label': `Show ${name}` }),
+          ' ',
+          markup('a', { href }, name),
+        ]
       : [markup('label', markup('input', attributes), ` ${name}`)];
     const cells = columns.map(([, cell]) => {
       const { text, value, more } = cell(run);
@@ -195,7 +206,11 @@ function runsTableHtml(
     markup('tbody', runs.map(row)),
   );
   const compare = isLive
-    ? markup('p', markup('a', { id: 'compare', href: 'compare' }, 'Compare the chosen runs'), ' on their questions')
+    ? markup(
+        'p',
+        markup('a', { id: 'compare', href: 'compare' }, 'Compare the chosen runs'),
+        ' on their questions',
+      )
     : null;
   const scroll = { role: 'group', 'aria-label': 'Runs', tabindex: 0 };
   return [markup('div.scroll', scroll, table), ...(compare ? [compare] : [])]
