@@ -224,7 +224,7 @@ export async function openChatPolicy(
         parallelToolCalls: true,
       });
       const mustCall = hasTools && !dropped.has('tool_choice');
-      return post({ body: { ...body, ...(mustCall && { tool_choice: 'required' }) } });
+      return post({ body: { ...body, ...(mustCall && { tool_choice: SEARCH_CHOICE }) } });
     },
   });
 
@@ -257,6 +257,8 @@ export async function openChatPolicy(
   };
 }
 
+/** Older than `required`, which some servers refuse. */
+const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } };
 const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
 
 /**

@@ -82,7 +82,7 @@ describe('openChatPolicy', () => {
   it('writes tags where the server takes tools but ignores them', async () => {
     await start(() => say('Paris'), { seesProbe: true });
     expect((await open()).promptForm).toBe('chat');
-    expect(server.requests[0]).toMatchObject({ tool_choice: 'required' });
+    expect(server.requests[0]).toMatchObject({ tool_choice: { function: { name: 'search' } } });
     expect((await open({ promptForm: 'tools' })).promptForm).toBe('tools');
   });
 
