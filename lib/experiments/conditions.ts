@@ -223,28 +223,32 @@ async function compareConditions(
   };
 }
 
-/** Where it answers more, where it only saves calls, where it answers fewer. */
-export function describeFinding(judged: readonly ConditionRow[]): string {
-  const find = (id: string): ConditionRow | undefined => judged.find((row) => row.id === id);
-  const parts = [
-    ['turns-2-many', 'on comparisons of two to eight with two search turns'],
-    ['turns-6-many', 'with six'],
-    ['turns-6-hybrid', 'on hybrid questions with six'],
-  ].flatMap(([id, where]) => {
-    const row = find(id);
-    return row ? [`${describeOutcome(row)} ${where}`] : [];
-  });
-  if (parts.length === 0) return '';
-  return `Parallel search answers more where turns or time are short: ${parts.join('; ')}.`;
-}
+/** Conditions that the finding names. */
+const NAMED: readonly (readonly [id: string, where: string])[] = [
+  ['turns-2-many', 'on comparisons of two to eight with two search turns'],
+  ['turns-2-hybrid', 'on hybrid questions with two'],
+  ['turns-6-many', 'on comparisons of two to eight with six, as in training'],
+  ['turns-6-hybrid', 'on hybrid questions with six'],
+];
 
-function describeOutcome({ found, value, calls }: ConditionRow): string {
-  const points = `${Math.round(100 * Math.abs(value))} points`;
-  const saved =
-    calls !== null && calls < 1 ? ` with ${shareWords(1 - calls)} fewer model calls` : '';
-  if (found === 'more') return `${points} more`;
-  if (found === 'fewer') return `${points} fewer`;
-  return `no difference shown${saved},`;
+/** Where it answers more, where it only saves calls, and where it answers fewer. */
+export function describeFinding(judged: readonly ConditionRow[]): string {
+  const named = NAMED.flatMap(([id, where]) =>
+    matching(judged, { id }).map((row) => ({ ...row, where })),
+  );
+  const list = (title: string, rows: typeof named, size: (row: ConditionRow) => string): string =>
+    rows.length > 0
+      ? `${title}: ${rows.map((row) => `${size(row)} ${row.where}`).join(', ')}.`
+      : '';
+  const points = ({ value }: ConditionRow): string => `${Math.round(100 * Math.abs(value))} points`;
+  const saved = ({ calls }: ConditionRow): string => `${shareWords(1 - (calls ?? 1))} fewer`;
+  return [
+    list('Answers more', matching(named, { found: 'more' }), points),
+    list('Only saves calls', matching(named, { found: ['same', 'undecided'] }), saved),
+    list('Answers fewer', matching(named, { found: 'fewer' }), points),
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 function drawFigures(
