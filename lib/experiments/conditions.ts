@@ -244,8 +244,13 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
   const saved = ({ calls }: ConditionRow): string => `${shareWords(1 - (calls ?? 1))} fewer`;
   return [
     list('Answers more', matching(named, { found: 'more' }), points),
-    list('Only saves calls', matching(named, { found: ['same', 'undecided'] }), saved),
+    list('Only saves calls', matching(named, { found: 'same' }), saved),
     list('Answers fewer', matching(named, { found: 'fewer' }), points),
+    list(
+      'Not decided',
+      matching(named, { found: 'undecided' }),
+      (row) => `${points(row)} ${row.value < 0 ? 'fewer' : 'more'}`,
+    ),
   ]
     .filter(Boolean)
     .join(' ');
