@@ -1,0 +1,40 @@
+/** Signals during products of libtensorflow, whose kernel may lend its stack to them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
+import { HAS_NATIVE } from './has-backend.js';
+
+const NUM_SIGNALS = 200;
+const PRODUCTS = fileURLToPath(new URL('../fixtures/products.ts', import.meta.url));
+const TSX = pathToFileURL(packagePath('node_modules', 'tsx', 'dist', 'loader.mjs')).href;
+
+describe.skipIf(!HAS_NATIVE)('products on the native backend (needs libtensorflow)', () => {
+  it.each([84, 128, 512])(
+    `survive ${NUM_SIGNALS} signals with an inner size of %i`,
+    async (inner) => {
+      const child = spawn(process.execPath, ['--import', TSX, PRODUCTS, String(inner)], {
+        env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2' },
+      });
+      const [printed, complaints] = [text(child.stdout), text(child.stderr)];
+      const closed = once(child, 'close') as Promise<[number | null, string | null]>;
+      await Promise.race([once(child.stdout, 'data'), closed]);
+      for (let i = 0; i < NUM_SIGNALS && child.exitCode === null; i++) {
+        child.kill(i % 2 ? 'SIGWINCH' : 'SIGCHLD');
+        await sleep(5);
+      }
+      child.stdin.on('error', () => undefined).end();
+      expect(await closed, await complaints).toEqual([0, null]);
+      const { numProducts, numWrong } = JSON.parse((await printed).replace('ready\n', '')) as {
+        numProducts: number;
+        numWrong: number;
+      };
+      expect(numProducts).toBeGreaterThan(NUM_SIGNALS / 2);
+      expect(numWrong).toBe(0);
+    },
+    120_000,
+  );
+});
