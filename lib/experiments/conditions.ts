@@ -217,7 +217,7 @@ async function compareConditions(
       tidy,
       frames: { conditions: judged },
       figures: drawFigures(tidy.rows, judged),
-      card: { conditions: '' },
+      card: { leads: '' },
     }),
     predictions: judged.map(describePrediction),
   };
@@ -275,10 +275,10 @@ function drawFigures(
     });
   const turns = axisTitle('Most search turns', 'turns');
   const seconds = axisTitle('Most time', 'seconds per question');
-  const types = ['single_hop', 'entities_2', 'sequential', 'hybrid'];
+  const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
-    ...(judged.length > 0 && { conditions: conditionsChart(judged) }),
+    ...(judged.length > 0 && { leads: conditionsChart(judged) }),
     entities: curve(
       { limit: 'turns', benchmark: MANY, subset: ENTITIES },
       {

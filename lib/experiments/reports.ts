@@ -288,6 +288,7 @@ const countVerdicts = (claims: readonly JudgedClaim[]): { verdict: string; count
 const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
   ['main-results', 'entities'],
   ['main-results', 'types'],
+  ['conditions', 'leads'],
   ['decomposition', 'parallelizing'],
   ['main-results', 'untrained'],
   ['main-results', 'gaps'],

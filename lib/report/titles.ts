@@ -36,6 +36,11 @@ const FIELD_TITLES: Titles = {
   delay_ms: 'Search latency (ms)',
   assumption: 'Assumption',
   factor: 'Factor (×)',
+  condition: 'Condition',
+  limit: 'Limit',
+  at_most: 'At most',
+  late: 'Late answers',
+  request_ms: 'Request (ms)',
 };
 
 const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', all: 'both, pooled' };
@@ -85,6 +90,8 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     cut: 'token limit of a turn',
     searchTime: 'search latency',
   },
+  late: { wrong: 'count as wrong', forced: 'forced', best_seen: 'best entity seen' },
+  request_ms: { 50: '50 ms a request', 200: '200 ms a request' },
   rewards: { neither: 'neither', one: 'one', both: 'both', paper: 'both, as in the paper' },
 };
 
