@@ -11,6 +11,12 @@
  * 5. Log-probs are those of the sampling distribution, temperature included; the old ones
  *    come from the sampler.
  * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
+ *
+ * A step, file by file: `run.ts` asks for it and records it; `trainer.ts` (`buildTrainer`)
+ * has its order: draw questions (`question-sampler.ts`), sample and score groups
+ * (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
+ * (`advantages.ts`) and reference log-probs (`sequences.ts`), then per mini-batch the
+ * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`).
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
@@ -19,12 +25,11 @@ import type { PassValues } from './gradients.js';
 import type { Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollout-groups.js';
 import {
+  buildTrainer,
   TrainingSession,
-  type IsUsable,
   type PolicyRow,
   type Sampled,
   type Step,
-  type StepResult,
   type Trainer,
   type TrainingTask,
 } from './trainer.js';
@@ -34,65 +39,64 @@ export interface GrpoRow extends PolicyRow {
   advantages: number[];
 }
 
+/** The ratio is clipped to [1 - clip, 1 + clip]; `beta` weighs the KL. */
+type Coefficients = { clip: number; beta: number };
+
 /** @throws RangeError if two rewards have the same name */
 export function createGrpoTrainer(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'grpo');
+  return buildTrainer(session, { isOnPolicy: true, ...grpoParts(session, task.config.grpo!) });
+}
+
+/** Names of the metrics of an update. */
+const UPDATE_METRICS = ['loss', 'kl', 'clip_ratio', 'grad_norm'];
+
+/** What a step does after sampling: advantages and log-probs, then loss and update. */
+export function grpoParts(session: TrainingSession, { clip, beta }: Coefficients) {
   return {
-    session,
-    isOnPolicy: true,
-    next: async (isUsable) => {
-      const step = session.begin();
-      return learnFromGroups(session, step, await session.sample(step), { isUsable });
-    },
-    dispose: () => session.dispose(),
+    prepare: ({ trajectories }: Sampled) => prepareGroups(session, trajectories),
+    update: (rows: readonly GrpoRow[], { learningRate }: Step) =>
+      updateGrpo(session, rows, { learningRate, clip, beta }),
+    updateMetrics: UPDATE_METRICS,
   };
 }
 
-/** A step after sampling: advantages, loss, update. */
-export async function learnFromGroups(
-  session: TrainingSession,
-  step: Step,
-  sampled: Sampled,
-  { isUsable, metrics }: { isUsable?: IsUsable; metrics?: Metrics },
-): Promise<StepResult> {
+/** Rewards relative to the group mean; groups of equal rewards are left out. */
+async function prepareGroups(session: TrainingSession, sampled: Sampled['trajectories']) {
   const { groupSize } = session.settings;
-  // Rewards relative to the group mean.
-  const trajectories = withAdvantages(sampled.trajectories, groupSize);
+  const trajectories = withAdvantages(sampled, groupSize);
   const useful = splitIntoGroups(trajectories, groupSize)
     .filter((group) => !isZeroVariance(group))
     .flat();
-  const rows = await session.policyRows(useful);
-  return session.finish(step, sampled, {
-    trajectories,
-    rows: rows.map((row, i) => ({ ...row, advantages: tokenAdvantages(useful[i]) })),
-    update: (batch) => updateGrpo(session, batch, step.learningRate),
-    updateMetrics: ['loss', 'kl', 'clip_ratio', 'grad_norm'],
-    metrics,
-    isUsable,
-  });
+  const policyRows = await session.policyRows(useful);
+  const rows = policyRows.map((row, i) => ({ ...row, advantages: tokenAdvantages(useful[i]) }));
+  return { trajectories, rows };
 }
 
 async function updateGrpo(
-  { task, settings, trained }: TrainingSession,
+  { settings, trained }: TrainingSession,
   rows: readonly GrpoRow[],
-  learningRate: number,
+  { learningRate, clip, beta }: Coefficients & { learningRate: number },
 ): Promise<Metrics> {
-  const { clip, beta } = task.config.grpo ?? task.config.zerosearch!;
   const numTokens = sum(rows, (row) => row.oldLogProbs.length);
   const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
   const { loss, gradNorm, passes } = await trained.update(rows, rates, (logProbs, batch) => {
-    const column = (name: 'oldLogProbs' | 'referenceLogProbs' | 'advantages'): tf.Tensor1D =>
-      tf.tensor1d(batch.flatMap((row) => row[name]));
     const tokens = {
-      oldLogProbs: column('oldLogProbs'), // (M), like the others
-      referenceLogProbs: column('referenceLogProbs'),
-      advantages: column('advantages'),
+      oldLogProbs: tokenColumn(batch, 'oldLogProbs'), // (M), like the others
+      referenceLogProbs: tokenColumn(batch, 'referenceLogProbs'),
+      advantages: tokenColumn(batch, 'advantages'),
       weights: tf.fill<tf.Rank.R1>([logProbs.size], 1 / numTokens),
     };
     return { loss: grpoLoss(logProbs, tokens, { clip, beta }), read: { logProbs } };
   });
   return { loss, grad_norm: gradNorm, ...clipStatistics(passes, numTokens, clip) };
 }
+
+/** A number per trained token of a batch's rows (M). The caller disposes of the result. */
+export const tokenColumn = <Name extends string>(
+  batch: readonly Readonly<Record<Name, readonly number[]>>[],
+  name: Name,
+): tf.Tensor1D => tf.tensor1d(batch.flatMap((row) => row[name]));
 
 /** Inputs of the loss per trained token, (M) each. */
 interface GrpoTokens {

@@ -15,9 +15,15 @@ import { mean, sum, variance } from 'd3-array';
 import type { Weights } from '../policy/weights.js';
 import type { With } from '../rollout/trajectory.js';
 import { scheduledRate } from './adamw.js';
-import { clipStatistics, clippedObjective, type GrpoRow } from './grpo.js';
+import { clipStatistics, clippedObjective, tokenColumn, type GrpoRow } from './grpo.js';
 import type { Metrics } from './metrics.js';
-import { TrainingSession, type Trainer, type TrainingTask } from './trainer.js';
+import {
+  buildTrainer,
+  TrainingSession,
+  type Step,
+  type Trainer,
+  type TrainingTask,
+} from './trainer.js';
 
 /** A rollout's tokens and the inputs of the loss: one value per trained token. */
 interface PpoRow extends GrpoRow {
@@ -33,13 +39,9 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
   const valueHead = { [HEAD]: tf.zeros([hiddenSize, 1]), [BIAS]: tf.zeros([1]) };
   const session = new TrainingSession(task, 'ppo', valueHead);
   const options = task.config.ppo!;
-  return {
-    session,
+  return buildTrainer<PpoRow>(session, {
     isOnPolicy: true,
-    next: async (isUsable) => {
-      const step = session.begin();
-      const stepNumber = session.step;
-      const sampled = await session.sample(step);
+    prepare: async (sampled) => {
       const policyRows = await session.policyRows(sampled.trajectories);
       const values = await session.trained.perToken(policyRows, computeValues);
       const estimates = policyRows.map(({ oldLogProbs, referenceLogProbs }, i) => {
@@ -50,7 +52,7 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
       });
       const advantages = whiten(estimates.map((estimate) => estimate.advantages));
       const returns = estimates.map((estimate) => estimate.returns);
-      return session.finish(step, sampled, {
+      return {
         trajectories: sampled.trajectories.map((trajectory, i) => ({
           ...trajectory,
           advantage: mean(advantages[i]) ?? 0,
@@ -61,25 +63,22 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
           oldValues: values[i],
           returns: returns[i],
         })),
-        update: (rows) =>
-          updatePpo(session, rows, { step: stepNumber, learningRate: step.learningRate }),
-        updateMetrics: ['loss', 'value_loss', 'kl', 'clip_ratio', 'grad_norm'],
         metrics: { explained_variance: explainedVariance(returns.flat(), values.flat()) },
-        isUsable,
-      });
+      };
     },
-    dispose: () => session.dispose(),
-  };
+    update: (rows, step) => updatePpo(session, rows, step),
+    updateMetrics: ['loss', 'value_loss', 'kl', 'clip_ratio', 'grad_norm'],
+  });
 }
 
 async function updatePpo(
   { task, trained }: TrainingSession,
   rows: readonly PpoRow[],
-  { step, learningRate }: { step: number; learningRate: number },
+  { index, learningRate }: Step,
 ): Promise<Metrics> {
   const options = task.config.ppo!;
   const { valueLearningRate: peak, valueWarmupSteps: warmupSteps, steps } = options;
-  const valueRate = scheduledRate(step, { peak, final: peak, warmupSteps, totalSteps: steps });
+  const valueRate = scheduledRate(index, { peak, final: peak, warmupSteps, totalSteps: steps });
   const rateFor = (key: string): number =>
     key === HEAD || key === BIAS ? valueRate : learningRate;
   const numTokens = sum(rows, (row) => row.oldLogProbs.length);
@@ -87,13 +86,11 @@ async function updatePpo(
     rows,
     { learningRate: rateFor, maxGradNorm: options.maxGradNorm },
     (logProbs, batch, { hidden, newest }) => {
-      const column = (name: 'oldLogProbs' | 'advantages' | 'oldValues' | 'returns'): tf.Tensor1D =>
-        tf.tensor1d(batch.flatMap((row) => row[name]));
       const tokens = {
-        oldLogProbs: column('oldLogProbs'), // (M), like the others
-        advantages: column('advantages'),
-        oldValues: column('oldValues'),
-        returns: column('returns'),
+        oldLogProbs: tokenColumn(batch, 'oldLogProbs'), // (M), like the others
+        advantages: tokenColumn(batch, 'advantages'),
+        oldValues: tokenColumn(batch, 'oldValues'),
+        returns: tokenColumn(batch, 'returns'),
         weights: tf.fill<tf.Rank.R1>([logProbs.size], 1 / numTokens),
       };
       const values = computeValues(hidden, newest);

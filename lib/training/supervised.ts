@@ -24,13 +24,23 @@ import { encodePieces, totalWeight } from './cross-entropy.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 import type { Metrics } from './metrics.js';
 import type { Sequence } from './sequences.js';
-import { TrainingSession, type Trainer, type TrainingTask } from './trainer.js';
+import {
+  buildTrainer,
+  TrainingSession,
+  type Step,
+  type Trainer,
+  type TrainingTask,
+} from './trainer.js';
 
-/** Names of the metrics of {@link imitate}. */
-export const IMITATION_METRICS = ['loss', 'grad_norm'];
+/** The update of all trainers here. */
+export const imitation = (session: TrainingSession) => ({
+  update: (rows: readonly Sequence[], { learningRate }: Step) =>
+    imitate(session, rows, learningRate),
+  updateMetrics: ['loss', 'grad_norm'],
+});
 
 /** One optimizer step on the mean cross-entropy of the rows' trained tokens. */
-export async function imitate(
+async function imitate(
   { settings, trained }: TrainingSession,
   rows: readonly Sequence[],
   learningRate: number,
@@ -62,46 +72,31 @@ export function createSupervisedFineTuning(task: TrainingTask): Trainer {
       ],
       model.tokenizer,
     );
-  return {
-    session,
+  return buildTrainer(session, {
     isOnPolicy: true,
-    next: async (isUsable) => {
-      const step = session.begin();
-      const sampled = await session.sample(step);
-      return session.finish(step, sampled, {
-        trajectories: sampled.trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
-        rows: step.questions.map(demonstrate),
-        update: (rows) => imitate(session, rows, step.learningRate),
-        updateMetrics: IMITATION_METRICS,
-        isUsable,
-      });
-    },
-    dispose: () => session.dispose(),
-  };
+    prepare: ({ trajectories }, { questions }) => ({
+      trajectories: trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
+      rows: questions.map(demonstrate),
+    }),
+    ...imitation(session),
+  });
 }
 
 export function createRejectionSampling(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'rejection-sampling');
-  return {
-    session,
+  return buildTrainer(session, {
     isOnPolicy: false,
-    next: async (isUsable) => {
-      const step = session.begin();
-      const sampled = await session.sample(step, { policy: session.trained.initialPolicy });
-      return session.finish(step, sampled, {
-        // Imitated rollouts weigh 1, others 0.
-        trajectories: sampled.trajectories.map((trajectory) => ({
-          ...trajectory,
-          advantage: Number(isCorrect(trajectory)),
-        })),
-        rows: sampled.trajectories.filter(isCorrect).map(toSequence),
-        update: (rows) => imitate(session, rows, step.learningRate),
-        updateMetrics: IMITATION_METRICS,
-        isUsable,
-      });
-    },
-    dispose: () => session.dispose(),
-  };
+    sampling: () => ({ policy: session.trained.initialPolicy }),
+    prepare: ({ trajectories }) => ({
+      // Imitated rollouts weigh 1, others 0.
+      trajectories: trajectories.map((trajectory) => ({
+        ...trajectory,
+        advantage: Number(isCorrect(trajectory)),
+      })),
+      rows: trajectories.filter(isCorrect).map(toSequence),
+    }),
+    ...imitation(session),
+  });
 }
 
 /**
@@ -141,35 +136,29 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
     rollout: { prompt: 'r1', splitQueries: false, maxSearchTurns: 0 },
   };
   const lessons = [parallel, sequential, parallel, sequential, closedBook];
-  return {
-    session,
+  return buildTrainer(session, {
     isOnPolicy: false,
-    next: async (isUsable) => {
-      const lesson = lessons[session.step % lessons.length];
-      const step = session.begin({ isDecaying: true });
-      const sampled = await session.sample(step, lesson);
-      const isUsed = sampled.trajectories.map(
-        (trajectory, i) =>
-          trajectory.finish === 'answer' && isGrounded(trajectory, step.questions[i]),
+    isDecaying: true,
+    sampling: ({ index }) => lessons[index % lessons.length],
+    prepare: ({ trajectories }, { questions }) => {
+      const isUsed = trajectories.map(
+        (trajectory, i) => trajectory.finish === 'answer' && isGrounded(trajectory, questions[i]),
       );
-      if (sampled.trajectories.every(({ finish }) => finish === 'length'))
+      if (trajectories.every(({ finish }) => finish === 'length'))
         throw new Error(
           `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
         );
-      return session.finish(step, sampled, {
-        trajectories: sampled.trajectories.map((trajectory, i) => ({
+      return {
+        trajectories: trajectories.map((trajectory, i) => ({
           ...trajectory,
           advantage: Number(isUsed[i]),
         })),
-        rows: sampled.trajectories.filter((_, i) => isUsed[i]).map(toSequence),
-        update: (rows) => imitate(session, rows, step.learningRate),
-        updateMetrics: IMITATION_METRICS,
+        rows: trajectories.filter((_, i) => isUsed[i]).map(toSequence),
         metrics: { demonstrations: isUsed.filter(Boolean).length },
-        isUsable,
-      });
+      };
     },
-    dispose: () => session.dispose(),
-  };
+    ...imitation(session),
+  });
 }
 
 const splitWords = (text: string): string[] => normalizeAnswer(text).split(' ');

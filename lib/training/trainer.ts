@@ -55,6 +55,8 @@ export interface Trainer {
 
 /** A step in progress. */
 export interface Step {
+  /** From 0. */
+  index: number;
   random: Random;
   learningRate: number;
   questions: Question[];
@@ -151,6 +153,7 @@ export class TrainingSession {
     const random = this.random.fork(rollbacks === 0 ? step : `${step} after rollback ${rollbacks}`);
     const schedule = { peak, final: isDecaying ? 0 : peak, warmupSteps, totalSteps: this.numSteps };
     return {
+      index: step,
       random,
       learningRate: scheduledRate(step, schedule) / 2 ** rollbacks,
       questions: this.drawQuestions(random.fork('questions'), questionsPerStep),
@@ -186,55 +189,13 @@ export class TrainingSession {
     }));
   }
 
-  /**
-   * Updates on the rows in mini-batches and reports the step.
-   * @param update one optimizer step on some rows; returns its metrics
-   * @param updateMetrics names of these metrics: 0 in a step without an update
-   */
-  async finish<Row>(
-    { random, learningRate, startMs }: Step,
-    { stats, isOwn, endMs }: Sampled,
-    {
-      trajectories,
-      rows,
-      update,
-      updateMetrics,
-      metrics = {},
-      isUsable = () => true,
-    }: {
-      trajectories: StepResult['trajectories'];
-      rows: readonly Row[];
-      update: (rows: readonly Row[]) => Promise<Metrics>;
-      updateMetrics: readonly string[];
-      metrics?: Metrics;
-      isUsable?: IsUsable;
-    },
-  ): Promise<StepResult> {
-    const { groupSize, miniBatches: numBatches } = this.settings;
+  /** Metrics of a step's rollouts. */
+  measure({ stats, isOwn }: Sampled, trajectories: StepResult['trajectories']): Metrics {
+    const { groupSize } = this.settings;
     const { maxNewTokens } = this.rollout;
-    const sampled: Metrics = {
+    return {
       ...rolloutMetrics(trajectories, { groupSize, stats, maxNewTokens }),
       ...(isOwn && { entropy: sampledEntropy(trajectories) }),
-    };
-    const used = isUsable(sampled) ? rows : [];
-    const updates: Metrics[] = [];
-    for (const batch of miniBatches(used, numBatches, random.fork('mini-batches')))
-      updates.push(await update(batch));
-    this.step++;
-    const means = updateMetrics.map((name) => [
-      name,
-      strictMean(updates.map((metrics) => metrics[name])),
-    ]);
-    return {
-      metrics: {
-        ...sampled,
-        ...(Object.fromEntries(means) as Metrics),
-        ...metrics,
-        learning_rate: learningRate,
-        rollout_seconds: (endMs - startMs) / 1000,
-        update_seconds: (performance.now() - endMs) / 1000,
-      },
-      trajectories,
     };
   }
 
@@ -243,9 +204,76 @@ export class TrainingSession {
   }
 }
 
-/** Shuffles rows and deals them into `count` mini-batches of near-equal size. */
+/** What a step learns from. */
+interface Lesson<Row> {
+  trajectories: StepResult['trajectories'];
+  rows: readonly Row[];
+  /** Metrics of its own. */
+  metrics?: Metrics;
+}
+
+/** What distinguishes one trainer from another. */
+interface TrainerParts<Row> {
+  isOnPolicy: boolean;
+  /** Whether the learning rate decays to 0 over the steps. */
+  isDecaying?: boolean;
+  /** How to sample. Default: from the policy being trained, as configured. */
+  sampling?: (step: Step) => SampleOptions;
+  /** Turns rollouts into rows for the update. */
+  prepare: (sampled: Sampled, step: Step) => Lesson<Row> | Promise<Lesson<Row>>;
+  /** One optimizer step on a mini-batch; returns its metrics. */
+  update: (rows: readonly Row[], step: Step) => Promise<Metrics>;
+  /** Names of these metrics: 0 in a step without an update. */
+  updateMetrics: readonly string[];
+  /** Frees what the session does not own. */
+  dispose?: () => void;
+}
+
+/** Builds a trainer, whose steps all run in this order. */
+export function buildTrainer<Row>(
+  session: TrainingSession,
+  { isOnPolicy, isDecaying, sampling, prepare, update, updateMetrics, dispose }: TrainerParts<Row>,
+): Trainer {
+  const next: Trainer['next'] = async (isUsable = () => true) => {
+    const step = session.begin({ isDecaying });
+    const sampled = await session.sample(step, sampling?.(step));
+    const { trajectories, rows, metrics } = await prepare(sampled, step);
+    const measured = session.measure(sampled, trajectories);
+    const updates: Metrics[] = [];
+    if (isUsable(measured))
+      for (const batch of miniBatches(rows, session.settings.miniBatches, step.random))
+        updates.push(await update(batch, step));
+    session.step++;
+    const means = updateMetrics.map((name) => [
+      name,
+      strictMean(updates.map((values) => values[name])),
+    ]);
+    return {
+      metrics: {
+        ...measured,
+        ...(Object.fromEntries(means) as Metrics),
+        ...metrics,
+        learning_rate: step.learningRate,
+        rollout_seconds: (sampled.endMs - step.startMs) / 1000,
+        update_seconds: (performance.now() - sampled.endMs) / 1000,
+      },
+      trajectories,
+    };
+  };
+  return {
+    session,
+    isOnPolicy,
+    next,
+    dispose: () => {
+      dispose?.();
+      session.dispose();
+    },
+  };
+}
+
+/** Shuffles rows and deals them into at most `count` mini-batches of near-equal size. */
 function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): Row[][] {
-  const shuffled = random.shuffle(rows);
+  const shuffled = random.fork('mini-batches').shuffle(rows);
   const batches = Array.from({ length: count }, (_, b) =>
     shuffled.filter((_, i) => i % count === b),
   );

@@ -33,12 +33,18 @@ import type { PromptForm } from '../text/prompts.js';
 import { parseInformation, formatInformation } from '../text/tags.js';
 import type { TrainConfig } from './config.js';
 import { encodePieces } from './cross-entropy.js';
-import { learnFromGroups } from './grpo.js';
+import { grpoParts } from './grpo.js';
 import { strictMean, type Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollout-groups.js';
 import type { Sequence } from './sequences.js';
-import { imitate, IMITATION_METRICS, isCorrect } from './supervised.js';
-import { TrainingSession, type Trainer, type TrainingTask } from './trainer.js';
+import { imitation, isCorrect } from './supervised.js';
+import {
+  buildTrainer,
+  TrainingSession,
+  type Step,
+  type Trainer,
+  type TrainingTask,
+} from './trainer.js';
 
 type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
 
@@ -51,24 +57,22 @@ export function createZeroSearch(task: TrainingTask): Trainer {
     );
   const session = new TrainingSession(task, 'grpo');
   const simulator = new SearchSimulator(task, options);
-  return {
-    session,
+  const { prepare, ...update } = grpoParts(session, options);
+  const noiseAt = ({ index }: Step): number => noiseProbability(index, options.steps, options);
+  return buildTrainer(session, {
     isOnPolicy: true,
-    next: async (isUsable) => {
-      const noise = noiseProbability(session.step, options.steps, options);
-      const step = session.begin();
+    sampling: (step) => {
+      const noise = noiseAt(step);
       const random = step.random.fork('search');
-      const search = (queries: readonly SimulatedQuery[]): Promise<SearchOutcome[]> =>
-        simulator.search(queries, { noise, random });
-      const sampled = await session.sample(step, { search });
-      const metrics = { noise, ...simulator.drainMetrics() };
-      return learnFromGroups(session, step, sampled, { isUsable, metrics });
+      return { search: (queries) => simulator.search(queries, { noise, random }) };
     },
-    dispose: () => {
-      simulator.dispose();
-      session.dispose();
-    },
-  };
+    prepare: async (sampled, step) => ({
+      ...(await prepare(sampled)),
+      metrics: { noise: noiseAt(step), ...simulator.drainMetrics() },
+    }),
+    ...update,
+    dispose: () => simulator.dispose(),
+  });
 }
 
 /**
@@ -78,25 +82,17 @@ export function createZeroSearch(task: TrainingTask): Trainer {
 export function createSimulatorTraining(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'zerosearch-simulator');
   const { groupSize } = session.settings;
-  return {
-    session,
+  return buildTrainer(session, {
     isOnPolicy: false,
-    next: async (isUsable) => {
-      const step = session.begin();
-      const sampled = await session.sample(step, { policy: session.trained.initialPolicy });
-      const rows = splitIntoGroups(sampled.trajectories, groupSize).flatMap((group, g) =>
-        group.flatMap((trajectory) => documentRows(trajectory, step.questions[g], task)),
-      );
-      return session.finish(step, sampled, {
-        trajectories: sampled.trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
-        rows,
-        update: (batch) => imitate(session, batch, step.learningRate),
-        updateMetrics: IMITATION_METRICS,
-        isUsable,
-      });
-    },
-    dispose: () => session.dispose(),
-  };
+    sampling: () => ({ policy: session.trained.initialPolicy }),
+    prepare: ({ trajectories }, { questions }) => ({
+      trajectories: trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
+      rows: splitIntoGroups(trajectories, groupSize).flatMap((group, g) =>
+        group.flatMap((trajectory) => documentRows(trajectory, questions[g], task)),
+      ),
+    }),
+    ...imitation(session),
+  });
 }
 
 /** One row per query of a rollout, with the retrieved documents. */

@@ -6,6 +6,7 @@ import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { withAdvantages } from '../../lib/training/advantages.js';
 import {
+  buildTrainer,
   TrainingSession,
   type IsUsable,
   type PolicyRow,
@@ -36,22 +37,23 @@ async function observe(
   session: TrainingSession,
   { isInitial = false, isUsable }: { isInitial?: boolean; isUsable?: IsUsable } = {},
 ): Promise<StepResult & { batches: PolicyRow[][]; learningRate: number }> {
-  const step = session.begin();
-  const policy = isInitial ? session.trained.initialPolicy : undefined;
-  const sampled = await session.sample(step, { policy });
   const batches: PolicyRow[][] = [];
-  const result = await session.finish(step, sampled, {
-    trajectories: withAdvantages(sampled.trajectories, session.settings.groupSize),
-    rows: await session.policyRows(sampled.trajectories),
+  const trainer = buildTrainer<PolicyRow>(session, {
+    isOnPolicy: !isInitial,
+    sampling: () => ({ policy: isInitial ? session.trained.initialPolicy : undefined }),
+    prepare: async ({ trajectories }) => ({
+      trajectories: withAdvantages(trajectories, session.settings.groupSize),
+      rows: await session.policyRows(trajectories),
+      metrics: { extra: 7 },
+    }),
     update: (rows) => {
       batches.push([...rows]);
       return Promise.resolve({ loss: batches.length, constant: 0 });
     },
     updateMetrics: ['loss', 'constant'],
-    metrics: { extra: 7 },
-    isUsable,
   });
-  return { ...result, batches, learningRate: step.learningRate };
+  const result = await trainer.next(isUsable);
+  return { ...result, batches, learningRate: result.metrics.learning_rate };
 }
 
 describe('TrainingSession', () => {
