@@ -12,8 +12,8 @@
  *    come from the sampler.
  * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
  *
- * A step, file by file: `run.ts` asks for it and records it; `trainer.ts` (`buildTrainer`)
- * has its order: draw questions (`question-sampler.ts`), sample and score groups
+ * A step, file by file: `run.ts` asks for it and records it; `buildTrainer` in
+ * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score groups
  * (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
  * (`advantages.ts`) and reference log-probs (`sequences.ts`), then per mini-batch the
  * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`).
@@ -92,7 +92,7 @@ async function updateGrpo(
   return { loss, grad_norm: gradNorm, ...clipStatistics(passes, numTokens, clip) };
 }
 
-/** A number per trained token of a batch's rows (M). The caller disposes of the result. */
+/** A number per trained token of a batch (M). The caller disposes of the result. */
 export const tokenColumn = <Name extends string>(
   batch: readonly Readonly<Record<Name, readonly number[]>>[],
   name: Name,
