@@ -13,8 +13,8 @@
  * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
  *
  * A step, file by file: `run.ts` asks for it and records it; `buildTrainer` in
- * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score groups
- * (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
+ * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score
+ * groups (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
  * (`advantages.ts`) and reference log-probs (`sequences.ts`), then per mini-batch the
  * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`).
  */
