@@ -209,11 +209,11 @@ function sourceHash() {
   return hash.digest('hex');
 }
 
-/** Deletes what an earlier build made of a source that is gone. */
+/** Deletes source maps, and what an earlier build made of a source that is gone. */
 function removeStaleOutputs() {
   for (const file of filesIn('dist')) {
-    const [, base] = /^dist\/(.+?)(\.d\.ts|\.js)(\.map)?$/.exec(file) ?? [];
-    if (base && !existsSync(inRoot(`lib/${base}.ts`))) rmSync(inRoot(file));
+    const [, base, map] = /^dist\/(.+?)(?:\.d\.ts|\.js)(\.map)?$/.exec(file) ?? [];
+    if (base && (map || !existsSync(inRoot(`lib/${base}.ts`)))) rmSync(inRoot(file));
   }
 }
 

@@ -22,6 +22,7 @@ import { compareHtml } from '../../lib/pages/compare/page.js';
 import { readComparedRuns } from '../../lib/pages/compare/runs.js';
 import { readRun } from '../../lib/pages/run/folder.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
+import { openChatPolicy } from '../../lib/policy/openai-chat.js';
 import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -286,6 +287,27 @@ const READERS: Record<string, Reader> = {
       });
       const sampling = { temperature: 1, topP: 1, maxNewTokens: 5, stop: STOP_STRINGS };
       return policy.generate([[2, 3]], { ...sampling, randoms: [createRandom(1)] });
+    },
+  },
+  'chat-completions': {
+    inputs: nearlyJson({
+      choices: [
+        {
+          message: {
+            content: 'A',
+            reasoning_content: 'B',
+            tool_calls: [{ id: 'c', function: { name: 'search', arguments: '{"query":"x"}' } }],
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage: { prompt_tokens: 1, completion_tokens: 1 },
+    }),
+    read: async (bytes) => {
+      answers = () => bytes;
+      const policy = await openChatPolicy(strangeUrl, { model: 'm', retries: 0 });
+      const options = { temperature: 1, topP: 1, maxNewTokens: 5, stop: STOP_STRINGS };
+      return policy.reply([], { ...options, tools: [], parallelToolCalls: true });
     },
   },
 };

@@ -54,6 +54,9 @@ describe('npm pack', () => {
         expect(paths, `${page}: ${target}`).toContain(path.posix.join(path.dirname(page), target));
     }
   });
+  it('has no source map, as it has no sources', () => {
+    expect(packed.files.filter(({ path: file }) => file.endsWith('.map'))).toEqual([]);
+  });
   it('contains the data and only the first models and runs', () => {
     const paths = packed.files.map((file) => file.path);
     for (const file of [
