@@ -18,20 +18,18 @@ export function interruptSignal(signal?: AbortSignal): AbortSignal | undefined {
   return signal ? AbortSignal.any([signal, interrupt.signal]) : interrupt.signal;
 }
 
-const BREATH_MS = 250;
-
 export type Breather = () => Promise<void> | void;
 
 /**
- * For use within long synchronous work: yields to timers, Ctrl-C and Interrupt four times
- * a second.
+ * For use within long synchronous work: yields to timers, Ctrl-C and Interrupt every
+ * `everyMs`.
  * @param signal whose reason it throws once aborted
  */
-export function createBreather(signal?: AbortSignal): Breather {
+export function createBreather(signal?: AbortSignal, everyMs = 250): Breather {
   let last = performance.now();
   return () => {
     signal?.throwIfAborted();
-    if (performance.now() - last < BREATH_MS) return;
+    if (performance.now() - last < everyMs) return;
     return new Promise<void>((resume) => void setTimeout(resume)).then(() => {
       last = performance.now();
       signal?.throwIfAborted();

@@ -88,7 +88,7 @@ export async function runAsk(question: string, settings: PolicySpec): Promise<nu
   const contents = passages.map((passage) => passage.contents);
   const outside = contents.length > 0 && unknownNamesWarning(question, contents);
   if (outside) write(`${outside}\n`, 'yellow');
-  const options = { rollout, delayMs: 0, tokensPerSecond: 0 };
+  const options = { rollout };
   return interruptible(
     'Stopping.',
     (signal) =>

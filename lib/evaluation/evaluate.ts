@@ -1,10 +1,10 @@
 /** Answers questions with a policy and measures the answers. */
-import { LRUCache } from 'lru-cache';
 import { mean } from 'd3-array';
 import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
 import type { AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
-import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import { createSearchCache } from '../retrieval/search.js';
 import type { RolloutOptions } from '../rollout/options.js';
 import { rollOut } from '../rollout/rollout.js';
 import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
@@ -102,11 +102,7 @@ export async function answerQuestions<T>(
 ): Promise<T[]> {
   const kept = new Array<T>(questions.length);
   const { batchSize, temperature = 0 } = options;
-  const rollout = {
-    ...options.rollout,
-    temperature,
-    cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
-  };
+  const rollout = { ...options.rollout, temperature, cache: createSearchCache() };
   const stopped = new AbortController();
   let done = 0;
   const answerBatch = async (batch: readonly number[]): Promise<void> => {

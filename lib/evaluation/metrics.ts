@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
-import { paddedWords } from '../rewards/sub-questions.js';
+import { paddedWords } from '../text/normalize.js';
 
 /** The share of sub-queries that repeat an earlier one. */
 export function repeatedQueries({ searches }: Measurement): number {

@@ -26,7 +26,8 @@ import { mainResults } from './main-results.js';
 import { percent, resultParts, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { OURS, findParts } from './verdicts.js';
-import { askedEntities, paddedWords, type Searches } from '../rewards/sub-questions.js';
+import { askedEntities, type Searches } from '../rewards/sub-questions.js';
+import { paddedWords } from '../text/normalize.js';
 
 /** F1 of decomposing every question; NaN if the rows lack the numbers of questions. */
 export function alwaysF1(rows: readonly object[]): number {

@@ -7,9 +7,9 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
-import { attendCached } from '../tensor/ops.js';
+import { attendCached, MASKED } from '../tensor/ops.js';
 import type { ModelConfig } from './families.js';
-import { MASKED, type KeyValue } from './kv-cache.js';
+import type { KeyValue } from './kv-cache.js';
 
 export interface Batch {
   rows: number;

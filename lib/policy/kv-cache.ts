@@ -4,11 +4,9 @@
  *
  * Shape letters: B rows, L cached tokens, K key-value heads, D head width.
  */
+import { MASKED } from '../tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
-
-/** Bias of a token that attention must not see. */
-export const MASKED = -1e9;
 
 /** Keys and values of one layer, (B*K, L, D) each. */
 export type KeyValue = { k: tf.Tensor3D; v: tf.Tensor3D };

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { createBreather, type Breather } from '../interrupt.js';
-import { groupByLength } from '../tensor/ops.js';
+import { groupByLength, MASKED } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, spareColumnsFor, type DecodeSteps } from './decode-steps.js';
 import { isLarge, type ModelConfig } from './families.js';
@@ -8,7 +8,6 @@ import {
   disposeBlock,
   extendedPrefix,
   firstEqual,
-  MASKED,
   moveRows,
   packRows,
   sharedLength,

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
-import type { NamedArray } from '../tensor/safetensors.js';
+import { requireTensor, type NamedArray } from '../tensor/safetensors.js';
 import type { ModelConfig, Part } from './families.js';
 import { adaptedSlots, moduleName, peftName, trainedSlots, type LoraOptions } from './peft.js';
 import { matchLayout, takeColumns, transposeValues, type Weights } from './weights.js';
@@ -125,12 +125,7 @@ export function mergePeftArrays(
       `Expected only LoRA weights of this model's linear layers, but found ${unexpected}.`,
     );
   const tensor = (name: string, shape: [number, number]): tf.Tensor2D => {
-    const array = arrays.get(name);
-    if (array?.shape.join() !== shape.join())
-      throw new Error(
-        `Expected the adapter's ${name} of shape [${shape.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
-      );
-    return tf.tensor2d(array.values, shape);
+    return tf.tensor2d(requireTensor(arrays, name, { shape }).values, shape);
   };
   return tf.tidy(() => {
     const merged: Weights = { ...base };

@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
-import type { NamedArray, Tensors } from '../tensor/safetensors.js';
+import { requireTensor, type NamedArray, type Tensors } from '../tensor/safetensors.js';
 import { isLarge, weightSlots, type ModelConfig, type Slot } from './families.js';
 
 /**
@@ -101,12 +101,7 @@ export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights
     const keepsLayout = kind !== 'matrix' || isStoredTransposed(slot, config);
     const [rows, total] = matrixShape(slot);
     const stored = parts.map(({ name, columns }) => {
-      const array = arrays.get(name);
-      const expected = storedShape(slot, columns);
-      if (array?.shape.join() !== expected.join())
-        throw new Error(
-          `Expected tensor ${name} of shape [${expected.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
-        );
+      const array = requireTensor(arrays, name, { shape: storedShape(slot, columns) });
       return keepsLayout ? array.values : transposeValues(array.values, columns, rows);
     });
     const isTransposed = kind === 'matrix' && keepsLayout;

@@ -14,8 +14,8 @@ import { readJson, readJsonIfThere } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
 import { configHash, contentHash } from '../io/provenance.js';
-import { groupByLength } from '../tensor/ops.js';
-import type { Tensors } from '../tensor/safetensors.js';
+import { groupByLength, MASKED } from '../tensor/ops.js';
+import { requireTensor, type Tensors } from '../tensor/safetensors.js';
 import { weightFiles, withWeights } from '../tensor/weight-files.js';
 import { createTokenizer } from '../text/tokenizer.js';
 import type { Encoder, TextKind } from './encoder.js';
@@ -124,11 +124,7 @@ export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeight
     throw new Error(`Expected only tensors of a BERT encoder, but there is ${unexpected}.`);
   const weights: BertWeights = {};
   for (const [name, shape] of shapes) {
-    const array = arrays.get(names.get(name) ?? name);
-    if (array?.shape.join() !== shape.join())
-      throw new Error(
-        `Expected tensor ${name} of shape [${shape.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
-      );
+    const array = requireTensor(arrays, names.get(name) ?? name, { shape, title: name });
     const isProduct = shape.length === 2 && !name.startsWith('embeddings.');
     weights[name] = tf.tidy(() => {
       const tensor = tf.tensor(array.values, shape);
@@ -155,8 +151,6 @@ function layerNorm(x: tf.Tensor, w: BertWeights, name: string, epsilon: number):
 /** Exact, not the tanh approximation, as transformers' `gelu`. */
 const gelu = (x: tf.Tensor): tf.Tensor =>
   tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1));
-
-const MASKED = -1e9;
 
 /**
  * Vectors (B, C) of texts: the mean of their tokens' hidden states, normalised. The

@@ -1,13 +1,10 @@
 /** Whether passages state the answers to questions, and whether retrieval finds them. */
 import { range } from 'd3-array';
 import type { Passage, Question } from '../data/question.js';
-import { normalizeAnswer } from '../text/normalize.js';
+import { normalizeAnswer, paddedWords } from '../text/normalize.js';
 import type { Retriever } from './retriever.js';
 
 type Answered = Pick<Question, 'question' | 'goldenAnswers'>;
-
-/** Normalised as for exact match, with a space on both sides. */
-const pad = (text: string): string => ` ${normalizeAnswer(text)} `;
 
 const VERDICTS = new Set(['yes', 'no', 'noanswer', '']);
 
@@ -19,7 +16,7 @@ export const hasStatableAnswer = ({ goldenAnswers }: Answered): boolean =>
   goldenAnswers.some((answer) => !VERDICTS.has(normalizeAnswer(answer)));
 
 const statableAnswers = ({ goldenAnswers }: Answered): string[] =>
-  goldenAnswers.filter((answer) => !VERDICTS.has(normalizeAnswer(answer))).map(pad);
+  goldenAnswers.filter((answer) => !VERDICTS.has(normalizeAnswer(answer))).map(paddedWords);
 
 /**
  * For each question, whether a passage contains one of its answers as whole words, both
@@ -39,7 +36,7 @@ export function findStatedAnswers(
   }
   const stated = new Set<string>();
   for (const { contents } of passages) {
-    const text = pad(contents);
+    const text = paddedWords(contents);
     for (let start = 0; start < text.length - 1; start = text.indexOf(' ', start + 1)) {
       const candidates = missing.get(text.slice(start + 1, text.indexOf(' ', start + 1)));
       for (const answer of candidates ?? [])
@@ -74,7 +71,7 @@ export async function findAnswerRanks(
     for (const [i, list] of lists.entries()) {
       const answers = statableAnswers(batch[i]);
       const index = list.findIndex(({ passage }) => {
-        const text = pad(passage.contents);
+        const text = paddedWords(passage.contents);
         return answers.some((answer) => text.includes(answer));
       });
       ranks.push(index < 0 ? Infinity : index + 1);

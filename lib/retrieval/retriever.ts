@@ -1,4 +1,5 @@
 /** The interface of retrievers, and what the local ones share. */
+import { createBreather } from '../interrupt.js';
 import { bisector } from 'd3-array';
 import type { Passage } from '../data/question.js';
 
@@ -59,8 +60,6 @@ export class TopK {
   }
 }
 
-const SLICE_MS = 25;
-
 /**
  * Answers queries one by one, but lets timers and aborts run every 25 ms. Rejects with
  * the signal's reason once it is aborted.
@@ -71,13 +70,9 @@ export async function perQuery<Q, R>(
   answer: (query: Q) => R,
 ): Promise<R[]> {
   const answers: R[] = [];
-  let sliceStart = performance.now();
+  const breathe = createBreather(signal, 25);
   for (const query of queries) {
-    if (performance.now() - sliceStart > SLICE_MS) {
-      await new Promise((resume) => setTimeout(resume, 0));
-      sliceStart = performance.now();
-    }
-    signal?.throwIfAborted();
+    await breathe();
     answers.push(answer(query));
   }
   return answers;

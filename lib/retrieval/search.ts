@@ -1,4 +1,5 @@
 import { range } from 'd3-array';
+import { LRUCache } from 'lru-cache';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { type RetrievedPassage, type Retriever, requireInteger } from './retriever.js';
 
@@ -105,6 +106,10 @@ function immediateOutcome(
     return { status: 'failed', reason: 'Expected a query, but got only white space.' };
   return passages && { status: 'ok', passages };
 }
+
+/** A cache of the most recent 20,000 queries' passages. */
+export const createSearchCache = (): NonNullable<SearchOptions['cache']> =>
+  new LRUCache<string, RetrievedPassage[]>({ max: 20_000 });
 
 function cacheKey(retriever: Retriever, topK: number, query: string): string {
   return JSON.stringify([retriever.name, topK, query]);

@@ -1,7 +1,7 @@
 /** Which independent sub-questions of a graph were asked. */
 import { mean } from 'd3-array';
 import { independentSubQuestions, type Question } from '../data/question.js';
-import { normalizeAnswer } from '../text/normalize.js';
+import { paddedWords } from '../text/normalize.js';
 
 /** The sub-queries of each search turn. */
 export type Searches = readonly (readonly string[])[];
@@ -25,6 +25,3 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
 export function subQuestionRecall(question: Question, searches: Searches): number {
   return mean(askedEntities(question, searches), ({ asked }) => Number(asked)) ?? 0;
 }
-
-/** Normalised text in spaces, so that `includes` finds whole words only. */
-export const paddedWords = (text: string): string => ` ${normalizeAnswer(text)} `;

@@ -69,8 +69,6 @@ export function createSearchAgent({
       const consumerGone = new AbortController();
       const options = {
         rollout,
-        delayMs: 0,
-        tokensPerSecond: 0,
         signal: signal ? AbortSignal.any([signal, consumerGone.signal]) : consumerGone.signal,
       };
       const events = new ReadableStream<AgentEvent>({

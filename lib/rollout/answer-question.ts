@@ -31,10 +31,10 @@ export type AnswerEvent = { elapsedMs: number } & (
 
 export interface AskOptions {
   rollout: RolloutConfig;
-  /** Extra milliseconds per retrieval request. */
-  delayMs: number;
-  /** Maximum tokens per second; 0 is unlimited. */
-  tokensPerSecond: number;
+  /** Extra milliseconds per retrieval request; default 0. */
+  delayMs?: number;
+  /** Maximum tokens per second; default 0, unlimited. */
+  tokensPerSecond?: number;
   signal?: AbortSignal;
 }
 
@@ -108,7 +108,7 @@ export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => str
 export async function answerQuestion(
   text: string,
   { policy, retriever }: { policy: AnyPolicy; retriever: Retriever },
-  { rollout, delayMs, tokensPerSecond, signal }: AskOptions,
+  { rollout, delayMs = 0, tokensPerSecond = 0, signal }: AskOptions,
   emit: (event: AnswerEvent) => void,
 ): Promise<void> {
   const question: Question = { id: 'playground', question: text, goldenAnswers: [], metadata: {} };

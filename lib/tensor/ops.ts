@@ -9,6 +9,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 
+/** Bias of a token that attention must not see. */
+export const MASKED = -1e9;
+
 type Save = (tensors: tf.Tensor[]) => void;
 
 /**

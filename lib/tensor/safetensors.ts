@@ -16,6 +16,19 @@ export interface NamedArray {
 export type Tensors = Pick<ReadonlyMap<string, NamedArray>, 'get' | 'keys'>;
 
 /** A tensor as it is stored. */
+/** @throws Error naming a tensor that is missing or has another shape */
+export function requireTensor(
+  tensors: Tensors,
+  name: string,
+  { shape, title = name }: { shape: readonly number[]; title?: string },
+): NamedArray {
+  const array = tensors.get(name);
+  if (array?.shape.join() === shape.join()) return array!;
+  throw new Error(
+    `Expected tensor ${title} of shape [${shape.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
+  );
+}
+
 export interface StoredTensor {
   dtype: string;
   shape: number[];

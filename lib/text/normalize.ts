@@ -18,6 +18,9 @@ export function normalizeAnswer(text: string): string {
     .trim();
 }
 
+/** Normalised text in spaces, so that `includes` finds whole words only. */
+export const paddedWords = (text: string): string => ` ${normalizeAnswer(text)} `;
+
 /** 1 if the normalised answer equals a normalised gold answer; null gives 0. */
 export function exactMatch(answer: string | null, goldenAnswers: readonly string[]): 0 | 1 {
   if (answer === null) return 0;

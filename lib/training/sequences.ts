@@ -14,6 +14,7 @@ import {
   type RotaryTable,
 } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
+import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops.js';
 
 export interface Sequence {
@@ -23,6 +24,12 @@ export interface Sequence {
   /** Loss weight of each trained token; default 1. */
   lossWeights?: readonly number[];
 }
+
+/** A trajectory's tokens; those that the policy wrote are trained. */
+export const toSequence = (trajectory: Trajectory): Sequence => ({
+  tokenIds: tokenIds(trajectory),
+  lossMask: lossMask(trajectory),
+});
 
 /** How a model processes sequences. */
 export interface PassOptions {

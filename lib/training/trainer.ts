@@ -1,25 +1,25 @@
 /** The interface of trainers, and what they share. */
-import { LRUCache } from 'lru-cache';
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import type { Model } from '../policy/model-folder.js';
 import type { Policy } from '../policy/policy.js';
 import type { Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';
-import type { RetrievedPassage, Retriever } from '../retrieval/retriever.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import { createSearchCache } from '../retrieval/search.js';
 import { presetRewards } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { RolloutOptions } from '../rollout/options.js';
 import type { RolloutStats } from '../rollout/rollout.js';
-import { lossMask, tokenIds, type Trajectory, type With } from '../rollout/trajectory.js';
+import type { Trajectory, With } from '../rollout/trajectory.js';
 import { TrainedAdapter } from './adapter.js';
 import { scheduledRate } from './adamw.js';
 import { trainerSettings, type TrainConfig, type TrainerSettings } from './config.js';
 import { strictMean, rolloutMetrics, sampledEntropy, type Metrics } from './metrics.js';
 import { createQuestionSampler } from './question-sampler.js';
 import { rollOutGroups } from './rollout-groups.js';
-import type { Sequence } from './sequences.js';
+import { toSequence, type Sequence } from './sequences.js';
 
 /** A training task: model, data, retriever and rewards. */
 export interface TrainingTask {
@@ -120,11 +120,7 @@ export class TrainingSession {
     checkRewards(this.rewards);
     this.settings = trainerSettings(config);
     const { temperature, maxTokensPerPass, mix } = this.settings;
-    this.rollout = {
-      ...config.rollout,
-      temperature,
-      cache: new LRUCache<string, RetrievedPassage[]>({ max: 20_000 }),
-    };
+    this.rollout = { ...config.rollout, temperature, cache: createSearchCache() };
     this.random = createRandom(config.seed).fork(randomName);
     this.drawQuestions = createQuestionSampler(questions, mix);
     this.trained = new TrainedAdapter(model, {
@@ -180,7 +176,7 @@ export class TrainingSession {
 
   /** Rows of trajectories, with log-probs under the initial model. */
   async policyRows(trajectories: readonly Trajectory[]): Promise<PolicyRow[]> {
-    const sequences = trajectories.map((t) => ({ tokenIds: tokenIds(t), lossMask: lossMask(t) }));
+    const sequences = trajectories.map(toSequence);
     const reference = await this.trained.referenceLogProbs(sequences);
     return trajectories.map(({ segments }, i) => ({
       ...sequences[i],

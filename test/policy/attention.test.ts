@@ -1,4 +1,5 @@
 /** Attention compared with a plain computation, one query at a time. */
+import { MASKED } from '../../lib/tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import { range, sum } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import {
   type CachedKeys,
   type QueryBlock,
 } from '../../lib/policy/attention.js';
-import { MASKED, type KeyValue } from '../../lib/policy/kv-cache.js';
+import type { KeyValue } from '../../lib/policy/kv-cache.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { CONFIG } from '../training/tiny.js';

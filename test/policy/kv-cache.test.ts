@@ -1,13 +1,8 @@
+import { MASKED } from '../../lib/tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import {
-  disposeBlock,
-  MASKED,
-  moveRows,
-  packRows,
-  type CacheBlock,
-} from '../../lib/policy/kv-cache.js';
+import { disposeBlock, moveRows, packRows, type CacheBlock } from '../../lib/policy/kv-cache.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
 const KV_HEADS = 2;

@@ -21,12 +21,7 @@ async function events(options: Partial<AskOptions> = {}): Promise<AnswerEvent[]>
   await answerQuestion(
     'who?',
     { policy: scriptedPolicy({ 'who?': [SEARCH, ANSWER] }), retriever: echoRetriever() },
-    {
-      rollout: resolveRollout('parallelsearch', 'small-world'),
-      delayMs: 0,
-      tokensPerSecond: 0,
-      ...options,
-    },
+    { rollout: resolveRollout('parallelsearch', 'small-world'), ...options },
     (event) => seen.push(event),
   );
   return seen;

@@ -78,7 +78,7 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel, realTraining } from './train.js';
-import { paddedWords } from '../../rewards/sub-questions.js';
+import { paddedWords } from '../../text/normalize.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 
 /** Answers to the test questions, without the benchmarks' texts. */
