@@ -23,7 +23,7 @@ export function requireTensor(
   { shape, title = name }: { shape: readonly number[]; title?: string },
 ): NamedArray {
   const array = tensors.get(name);
-  if (array?.shape.join() === shape.join()) return array!;
+  if (array?.shape.join() === shape.join()) return array;
   throw new Error(
     `Expected tensor ${title} of shape [${shape.join(', ')}], but got ${array ? `[${array.shape.join(', ')}]` : 'none'}.`,
   );
