@@ -335,7 +335,7 @@ export function conditionsChart(judged: readonly ConditionRow[]): Chart {
     // In two lines: limit, and questions.
     axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300 },
   };
-  const x = { type: 'quantitative', title: axisTitle('Lead in exact match', 'points') };
+  const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
   const legend = (name: string) => ({
     datum: name,
     type: 'nominal',
@@ -350,7 +350,7 @@ export function conditionsChart(judged: readonly ConditionRow[]): Chart {
     { field: 'found' },
   ];
   return createChart({
-    title: 'ParallelSearch’s lead over Search-R1, with 95 % intervals',
+    title: 'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
     subtitle: 'Predicted before the questions were drawn (small world)',
     alt: `${values
       .map(
