@@ -22,7 +22,17 @@ export function disposeBlock(block: CacheBlock | null): void {
   for (const { k, v } of block?.layers ?? []) tf.dispose([k, v]);
 }
 
-/** The first `length` columns of a row of one of several blocks. */
+/**
+ * The first `length` columns of a row of one of several blocks. New rows are made of
+ * pieces: the prompt of a group is stored once, and each of its rows starts with it.
+ *
+ *     block 0        block 1          packed, spareColumns = 2
+ *     row 0  PPPP    row 0  aa..      PPPPaa....
+ *                    row 1  bbbb      PPPPbbbb..
+ *
+ *     rows = [[{ block: 0, row: 0, length: 4 }, { block: 1, row: 0, length: 2 }],
+ *             [{ block: 0, row: 0, length: 4 }, { block: 1, row: 1, length: 4 }]]
+ */
 export interface Piece {
   block: number;
   row: number;

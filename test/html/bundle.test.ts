@@ -6,7 +6,7 @@ import { bundleScript } from '../../lib/html/page.js';
 const module = (name: string): URL => new URL(`../../lib/${name}`, import.meta.url);
 
 describe('bundleScript', () => {
-  it.each(['html/browser/report.js', 'pages/viewer/browser/main.js', 'pages/run/browser/live.js'])(
+  it.each(['html/browser/report.js', 'pages/viewer/browser/main.js', 'pages/browser/main.js'])(
     'bundles %s into one classic script, cached',
     async (name) => {
       const script = await bundleScript(module(name));
