@@ -159,8 +159,10 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
         '--backend',
         'wasm',
       ],
-    ])
-      expect(await runCommand(use, root)).toMatchObject({ code: 0 });
+    ]) {
+      const { code: used, stderr: said } = await runCommand(use, root);
+      expect(used, said).toBe(0);
+    }
     expect(read('compare.html')).toContain('base-1-parallelsearch-seed1');
   });
 

@@ -50,7 +50,7 @@ describe('package.json', () => {
   });
   it.skipIf(!existsSync(root('dist/index.js')))('points at built files (needs dist/)', () => {
     const entries = Object.values(manifest.exports).flatMap((entry) =>
-      typeof entry === 'string' ? [entry] : [entry.types, entry.default, `${entry.default}.map`],
+      typeof entry === 'string' ? [entry] : [entry.types, entry.default],
     );
     const files = [...entries, ...Object.values(manifest.bin)];
     expect(files.filter((file) => !existsSync(root(file)))).toEqual([]);
