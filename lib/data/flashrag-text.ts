@@ -28,9 +28,18 @@ export const questionSchema = z.object({
 /** Receives what is wrong with a row; the row is skipped. */
 type Complain = (complaint: string) => void;
 
-const refuse: Complain = (complaint) => {
+/** Throws a complaint. */
+export const refuse: Complain = (complaint) => {
   throw new Error(complaint);
 };
+
+const PASSAGE_REMEDY = 'each line must be {"id": "...", "contents": "title\\ntext"}';
+
+/** A passage in a line, which is not blank; undefined after a complaint. */
+export function parsePassage(line: string, where: string, complain = refuse): Passage | undefined {
+  const row = parseRow(line, passageSchema, { where, remedy: PASSAGE_REMEDY, complain });
+  return row && { ...row, ...splitContents(row.contents) };
+}
 
 /**
  * Parses a corpus.
@@ -38,8 +47,7 @@ const refuse: Complain = (complaint) => {
  * @param complain default: throws the first complaint
  */
 export function parsePassages(text: string, name = 'corpus.jsonl', complain = refuse): Passage[] {
-  const remedy = 'each line must be {"id": "...", "contents": "title\\ntext"}';
-  const rows = parseLines(text, passageSchema, { name, remedy, complain });
+  const rows = parseLines(text, passageSchema, { name, remedy: PASSAGE_REMEDY, complain });
   return rows.map(({ id, contents }) => ({ id, contents, ...splitContents(contents) }));
 }
 
@@ -91,24 +99,33 @@ function parseLines<T extends { id: string; metadata?: QuestionMetadata | null }
     if (line === '') continue;
     isEmpty = false;
     const where = `${name}, line ${index + 1}`;
-    let value: unknown;
-    try {
-      value = parseJson(line);
-    } catch {
-      complain(`${where}: expected JSON, but got ${JSON.stringify(line.slice(0, 60))}; ${remedy}.`);
-      continue;
-    }
-    const { success, data, error } = schema.safeParse(value);
-    const earlier = success && rows.get(data.id);
-    if (!success) {
-      const [{ path, message }] = error.issues;
-      complain(`${where}: ${path.join('.') || 'row'}: ${message}; ${remedy}.`);
-    } else if (earlier)
+    const row = parseRow(line, schema, { where, remedy, complain });
+    const earlier = row && rows.get(row.id);
+    if (earlier)
       complain(
-        `${where}: expected unique ids, but ${data.id}${inBenchmark(data)} is also on line ${earlier.line}${inBenchmark(earlier)}.`,
+        `${where}: expected unique ids, but ${row.id}${inBenchmark(row)} is also on line ${earlier.line}${inBenchmark(earlier)}.`,
       );
-    else rows.set(data.id, { ...data, line: index + 1 });
+    else if (row) rows.set(row.id, { ...row, line: index + 1 });
   }
   if (isEmpty) complain(`${name}: expected at least one row, but the file is empty; ${remedy}.`);
   return [...rows.values()];
+}
+
+function parseRow<T>(
+  line: string,
+  schema: z.ZodType<T>,
+  { where, remedy, complain }: { where: string; remedy: string; complain: Complain },
+): T | undefined {
+  let value: unknown;
+  try {
+    value = parseJson(line);
+  } catch {
+    complain(`${where}: expected JSON, but got ${JSON.stringify(line.slice(0, 60))}; ${remedy}.`);
+    return undefined;
+  }
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const [{ path, message }] = error.issues;
+  complain(`${where}: ${path.join('.') || 'row'}: ${message}; ${remedy}.`);
+  return undefined;
 }

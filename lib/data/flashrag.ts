@@ -1,10 +1,11 @@
 /** Reads files in the FlashRAG layout, plain or compressed. */
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { decodeText } from '../io/files.js';
+import { decodeText, MAX_LINE_LENGTH, notUtf8, openFile, readLines } from '../io/files.js';
 import { shortPath, SMALL_WORLD } from '../io/paths.js';
-import { parsePassages, parseQuestions } from './flashrag-text.js';
+import { parsePassage, parsePassages, parseQuestions, refuse } from './flashrag-text.js';
 import type { Passage, Question } from './question.js';
 
 export type { Passage, Question } from './question.js';
@@ -12,6 +13,68 @@ export * from './flashrag-text.js';
 
 export async function readPassages(path: string): Promise<Passage[]> {
   return parsePassages(await readText(path), path);
+}
+
+/** A passage and its line's place in the (unpacked) file, in bytes. */
+export interface PassageLine {
+  passage: Passage;
+  start: number;
+  length: number;
+}
+
+/**
+ * Reads passages of a file of any size, one by one.
+ * @param complain default: throws the first complaint. Repeated ids are found at the end,
+ * by a second pass that looks for them.
+ */
+export async function* streamPassages(
+  path: string,
+  complain = refuse,
+): AsyncGenerator<PassageLine> {
+  const hashes: number[] = [];
+  const hashId = (id: string): number => hash('sha1', id, 'buffer').readUIntBE(0, 6);
+  for await (const line of streamRows(path, complain)) {
+    hashes.push(hashId(line.passage.id));
+    yield line;
+  }
+  if (hashes.length === 0) complain(`${path}: expected at least one passage, but found none.`);
+  const repeated = new Set(
+    Float64Array.from(hashes)
+      .sort()
+      .filter((value, i, all) => value === all[i - 1]),
+  );
+  if (repeated.size === 0) return;
+  const lines = new Map<string, number>();
+  for await (const { passage, number } of streamRows(path, () => {})) {
+    if (!repeated.has(hashId(passage.id))) continue;
+    const earlier = lines.get(passage.id);
+    if (earlier === undefined) lines.set(passage.id, number);
+    else
+      complain(
+        `${path}, line ${number}: expected unique ids, but ${passage.id} is also on line ${earlier}.`,
+      );
+  }
+}
+
+async function* streamRows(
+  path: string,
+  complain: typeof refuse,
+): AsyncGenerator<PassageLine & { number: number }> {
+  let [number, end] = [0, 0];
+  for await (const { text, length, isUtf8 } of readLines(await openFile(path))) {
+    number++;
+    const start = end;
+    end += length + 1;
+    const where = `${path}, line ${number}`;
+    const line = text.trim(); // Also drops a byte order mark.
+    if (length > MAX_LINE_LENGTH)
+      complain(`${where}: expected at most ${MAX_LINE_LENGTH} bytes, but got ${length}.`);
+    else if (!isUtf8) complain(notUtf8(where));
+    else if (line !== '') {
+      const passage = parsePassage(line, where, complain);
+      if (passage) yield { passage, start, length, number };
+    }
+  }
 }
 
 /** Reads questions; in `train.jsonl` the default split is `train`, and so on. */
@@ -60,12 +123,16 @@ const missing = (folder: string, expected: string): Error =>
     `Expected ${expected} (also with .gz) in ${shortPath(folder)}, but found none. Check the path.`,
   );
 
-/** Default: the small world's. @throws Error naming a missing or invalid file */
-export async function loadPassages(folder = SMALL_WORLD): Promise<Passage[]> {
+/** The passage file of a folder. @throws Error if there is none */
+export function passageFile(folder = SMALL_WORLD): string {
   const { passages } = dataSetFiles(folder);
   if (passages === undefined) throw missing(folder, 'corpus.jsonl or passages.jsonl');
-  return readPassages(passages);
+  return passages;
 }
+
+/** Default: the small world's. @throws Error naming a missing or invalid file */
+export const loadPassages = async (folder?: string): Promise<Passage[]> =>
+  readPassages(passageFile(folder));
 
 /** Default: the small world's. @throws Error naming a missing or invalid file */
 export async function loadQuestions(folder = SMALL_WORLD): Promise<Question[]> {
@@ -94,7 +161,7 @@ export async function readText(path: string): Promise<string> {
     if (error instanceof Error && !('code' in error)) throw error;
     const reason = (error as NodeJS.ErrnoException).code ?? String(error);
     const remedy = TOO_LARGE.includes(reason)
-      ? 'The limit is half a gigabyte: serve a larger corpus (--retriever http://...).'
+      ? 'Here the limit is half a gigabyte: search a larger corpus by BM25 or on a server (--retriever http://...).'
       : 'Check the path, or build the file first.';
     throw new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
   }

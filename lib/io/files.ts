@@ -180,16 +180,23 @@ export function decodeText(bytes: Uint8Array, path: string): string {
   throw new Error(notUtf8(`${shortPath(path)}, line ${line}`));
 }
 
-const notUtf8 = (where: string): string =>
+/** A complaint about bytes that are not UTF-8. */
+export const notUtf8 = (where: string): string =>
   `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, such as by iconv -f LATIN1 -t UTF-8.`;
 
-/** Streams a file, unpacked if it is gzip. */
-export async function openFile(path: string): Promise<Readable> {
+/** Whether a file is gzip, whatever its name. */
+export async function isGzipFile(path: string): Promise<boolean> {
   const handle = await open(path);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
   await handle.close();
-  const stream = createReadStream(path);
-  if (bytesRead < 2 || !isGzip(buffer)) return stream;
+  return isGzip(buffer.subarray(0, bytesRead));
+}
+
+/** Streams a file, unpacked if it is gzip. */
+export async function openFile(path: string): Promise<Readable> {
+  const isPacked = await isGzipFile(path);
+  const stream = createReadStream(path, { highWaterMark: 1 << 18 });
+  if (!isPacked) return stream;
   const unpacked = createGunzip();
   stream.on('error', (error) => unpacked.destroy(error));
   unpacked.on('close', () => stream.destroy());

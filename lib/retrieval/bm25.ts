@@ -198,7 +198,7 @@ export class Bm25Indexer {
   }
 
   /** Of all passages. */
-  weights(): Weights {
+  weights() {
     const { k1, b } = this.settings;
     const meanLength = sum(this.lengths) / Math.max(1, this.lengths.length);
     return {

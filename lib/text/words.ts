@@ -7,8 +7,8 @@
 const OPTIONAL_MARKS =
   /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
 /** What {@link OPTIONAL_MARKS} has to see: its lookbehind is slow over a whole text. */
-const BEYOND_ASCII = /[^]?\P{ASCII}+/gu;
-const IS_ASCII = /^\p{ASCII}*$/u;
+const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
+const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
 /** Soft hyphens, joiners: they divide no word. */
 const INVISIBLE = /[\u00ad\u200c\u2060]|\u200d/g;
 // A pattern that starts with a lookbehind would be tried at every character.
@@ -34,7 +34,7 @@ const HAS_LETTER = /[\p{L}\p{N}]/u;
  * accents and points ("Amélie" = "amelie").
  */
 export function foldText(text: string): string {
-  if (IS_ASCII.test(text)) return text.toLowerCase();
+  if (!HAS_BEYOND_ASCII.test(text)) return text.toLowerCase();
   return text
     .normalize('NFKD')
     .replace(BEYOND_ASCII, (run) => run.replace(OPTIONAL_MARKS, ''))

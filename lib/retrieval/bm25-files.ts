@@ -1,0 +1,479 @@
+/**
+ * BM25 over a passage file of any size. The index is a folder: passages stay in their file
+ * and are read by offset; postings are read when a query needs them.
+ */
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
+import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { crc32, createGunzip } from 'node:zlib';
+import { sum } from 'd3-array';
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
+import { parsePassage } from '../data/flashrag-text.js';
+import { streamPassages, type Passage } from '../data/flashrag.js';
+import { createBreather, type Breather } from '../interrupt.js';
+import { isGzipFile, partialPath, replaceFolder, writeFileSafely } from '../io/files.js';
+import { withFolderLock } from '../io/folder-lock.js';
+import { shortPath } from '../io/paths.js';
+import { startProgress } from '../io/progress.js';
+import { configHash, sha256 } from '../io/provenance.js';
+import { ANALYZERS } from './analyzers.js';
+import {
+  Bm25Indexer,
+  createBm25Search,
+  largestGain,
+  type Bm25Search,
+  type Postings,
+  type Shard,
+  type Weights,
+} from './bm25.js';
+import { readManifest, requireSame } from './dense.js';
+import { perQuery, type Retriever } from './retriever.js';
+
+/** A passage file and how its texts become words. */
+export interface Bm25Corpus {
+  file: string;
+  titleWeight: number;
+  /** A name in {@link ANALYZERS}. */
+  analyzer: string;
+}
+
+/** A searched file. */
+export interface Bm25Files extends Retriever, Bm25Search {
+  readonly numPassages: number;
+  fullScore(query: string): number;
+}
+
+/** Arrays that are read whole when an index is opened. */
+const ARRAYS = {
+  /** Where each passage's line starts in the file, and its length, in bytes. */
+  starts: Float64Array,
+  lengths: Uint32Array,
+  norms: Float64Array,
+  frequencies: Float64Array,
+  /** By word: in how many passages it is, its largest gain, and its postings' CRC-32. */
+  counts: Uint32Array,
+  gains: Float64Array,
+  checks: Uint32Array,
+  /** The words in UTF-8, and where each ends. */
+  words: Uint8Array,
+  wordEnds: Uint32Array,
+  /** A hash table of word numbers, plus one; 0 is empty. */
+  slots: Uint32Array,
+} as const;
+type Arrays = { [Name in keyof typeof ARRAYS]: InstanceType<(typeof ARRAYS)[Name]> };
+const NAMES = Object.keys(ARRAYS) as (keyof Arrays)[];
+
+const FORMAT = 1;
+const MANIFEST = 'index.json';
+/** By word its passages and their codes, each record a multiple of four bytes. */
+const POSTINGS = 'postings.bin';
+/** The unpacked corpus, if its file is compressed. */
+const UNPACKED = 'passages.jsonl';
+/** Postings that are held while indexing, of 6 bytes each. */
+const SHARD_SIZE = 1 << 24;
+/** Postings that are merged at a time. */
+const MERGE_SIZE = 1 << 22;
+/** Bytes of postings that a search keeps in memory. */
+const CACHE_SIZE = 256e6;
+
+const stateSchema = z.strictObject({
+  size: z.int(),
+  mtimeMs: z.number(),
+  /** Hash of 64 blocks from the first to the last. */
+  sample: z.string(),
+  /** Hash of the words of a text with all that analyzers treat in a special way. */
+  analysis: z.string(),
+});
+
+const manifestSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  corpus: z.strictObject({ file: z.string(), titleWeight: z.number(), analyzer: z.string() }),
+  /** What may change later. */
+  state: stateSchema,
+  /** CRC-32 of each array's file. */
+  checks: z.record(z.enum(NAMES), z.int()),
+  sizes: z.record(z.string(), z.int()),
+});
+type Manifest = z.infer<typeof manifestSchema>;
+
+const indexFolder = (folder: string): string => join(folder, 'bm25');
+
+/** Whether a folder holds an index. */
+export const hasBm25Index = (folder: string): boolean =>
+  existsSync(join(indexFolder(folder), MANIFEST));
+
+/** Where a corpus is indexed by default. */
+export const defaultBm25Folder = (corpus: Bm25Corpus): string =>
+  join('runs', 'indexes', `bm25-${configHash(identity(corpus))}`);
+
+const identity = ({ file, titleWeight, analyzer }: Bm25Corpus): Bm25Corpus => ({
+  file: resolve(file),
+  titleWeight,
+  analyzer,
+});
+
+/**
+ * Opens a corpus's index; makes it first if there is none, or if the corpus has changed.
+ * @param folder default {@link defaultBm25Folder}
+ * @throws Error naming a damaged file, or if the folder has another corpus's index
+ */
+export async function openBm25Files(
+  corpus: Bm25Corpus,
+  { folder = defaultBm25Folder(corpus), signal }: { folder?: string; signal?: AbortSignal } = {},
+): Promise<Bm25Files> {
+  const state = await describeState(corpus);
+  const why = await findReason(corpus, { folder, state });
+  if (why !== undefined) {
+    console.error(`Indexing ${shortPath(corpus.file)} in ${shortPath(folder)}${why}.`);
+    await withFolderLock(folder, async (lost) => {
+      const aside = partialPath(indexFolder(folder));
+      const signals = [lost, ...(signal ? [signal] : [])];
+      try {
+        await mkdir(aside);
+        const written = await writeIndex(corpus, { aside, signal: AbortSignal.any(signals) });
+        if (difference(state, await describeState(corpus)))
+          throw new Error(`${shortPath(corpus.file)} changed while it was indexed. Run again.`);
+        const manifest: Manifest = { format: FORMAT, corpus: identity(corpus), state, ...written };
+        await writeFileSafely(join(aside, MANIFEST), JSON.stringify(manifest));
+        await replaceFolder(aside, indexFolder(folder));
+      } finally {
+        await rm(aside, { recursive: true, force: true });
+      }
+    });
+  }
+  return readIndex(indexFolder(folder), corpus);
+}
+
+/** Why an index has to be made, for a message; undefined if it is current. */
+async function findReason(
+  corpus: Bm25Corpus,
+  { folder, state }: { folder: string; state: Manifest['state'] },
+): Promise<string | undefined> {
+  if (!hasBm25Index(folder)) return '';
+  const manifest = await readManifest(join(indexFolder(folder), MANIFEST), manifestSchema);
+  requireSame(folder, manifest.corpus, identity(corpus));
+  const changed = difference(manifest.state, state);
+  return changed && ` again: its ${changed} changed`;
+}
+
+const difference = (a: Manifest['state'], b: Manifest['state']): string | undefined =>
+  stateSchema.keyof().options.find((key) => a[key] !== b[key]);
+
+const [NUM_BLOCKS, BLOCK_SIZE] = [64, 4096];
+const PROBE =
+  'The Amélie’s O’Brien d’Arc, running; ＡＢＣ ﬁne 1,972 Straße ΣΊΣΥΦΟΣ 青石镇 東京タワー เมืองหลวง दिन كِتَاب';
+
+async function describeState({ file, analyzer }: Bm25Corpus): Promise<Manifest['state']> {
+  const handle = await open(file).catch((cause: NodeJS.ErrnoException) => {
+    throw new Error(`Could not read ${shortPath(file)} (${cause.code}). Check the path.`, {
+      cause,
+    });
+  });
+  const { size, mtimeMs } = await handle.stat();
+  const blocks = Buffer.alloc(NUM_BLOCKS * BLOCK_SIZE);
+  for (let i = 0; i < NUM_BLOCKS; i++) {
+    const position = Math.floor((Math.max(0, size - BLOCK_SIZE) * i) / (NUM_BLOCKS - 1));
+    await handle.read(blocks, i * BLOCK_SIZE, BLOCK_SIZE, position);
+  }
+  await handle.close();
+  const words = ANALYZERS.get(analyzer).analyze(PROBE);
+  const analysis = configHash([words, process.versions.unicode]);
+  return { size, mtimeMs, sample: sha256(blocks), analysis };
+}
+
+// Writing
+
+async function writeIndex(
+  { file, titleWeight, analyzer }: Bm25Corpus,
+  { aside, signal }: { aside: string; signal: AbortSignal },
+): Promise<Pick<Manifest, 'checks' | 'sizes'>> {
+  const sizes: Manifest['sizes'] = {};
+  let plain = file;
+  if (await isGzipFile(file)) {
+    plain = join(aside, UNPACKED);
+    await pipeline(createReadStream(file), createGunzip(), createWriteStream(plain), { signal });
+    sizes[UNPACKED] = statSync(plain).size;
+  }
+  const indexer = new Bm25Indexer({ titleWeight, analyze: ANALYZERS.get(analyzer).analyze });
+  const [starts, lengths]: number[][] = [[], []];
+  const shards: ShardFile[] = [];
+  const megabytes = (bytes: number): number => Math.ceil(bytes / 1e6);
+  const progress = startProgress(`MB of ${basename(file)}`, megabytes(statSync(plain).size));
+  const breathe = createBreather(signal);
+  try {
+    for await (const { passage, start, length } of streamPassages(plain)) {
+      indexer.add(passage.contents);
+      starts.push(start);
+      lengths.push(length);
+      if (indexer.numPostings >= SHARD_SIZE)
+        shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
+      if (starts.length % 256 > 0) continue;
+      progress.update(megabytes(start));
+      await breathe();
+    }
+    shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
+    const texts = [...indexer.words.keys()];
+    indexer.words.clear();
+    const weights = indexer.weights();
+    const postings = join(aside, POSTINGS);
+    const merged = await mergeShards(shards, { weights, postings, breathe });
+    sizes[POSTINGS] = statSync(postings).size;
+    const arrays: Arrays = {
+      starts: Float64Array.from(starts),
+      lengths: Uint32Array.from(lengths),
+      ...weights,
+      ...merged,
+      ...tabulateWords(texts),
+    };
+    const checks = {} as Manifest['checks'];
+    for (const name of NAMES) {
+      const bytes = viewBytes(arrays[name]);
+      checks[name] = crc32(bytes);
+      sizes[`${name}.bin`] = bytes.length;
+      await writeFile(join(aside, `${name}.bin`), bytes);
+    }
+    return { checks, sizes };
+  } finally {
+    progress.stop();
+    for (const { handle, path } of shards) {
+      await handle.close();
+      await rm(path);
+    }
+  }
+}
+
+/** A shard on disk: its counts, its passages and its codes. */
+interface ShardFile {
+  path: string;
+  handle: FileHandle;
+  numWords: number;
+  numPostings: number;
+  /** Postings that have been merged. */
+  numMerged: number;
+}
+
+async function writeShard(path: string, { counts, passages, codes }: Shard): Promise<ShardFile> {
+  const handle = await open(path, 'w+');
+  for (const array of [counts, passages, codes]) await handle.writeFile(viewBytes(array));
+  return { path, handle, numWords: counts.length, numPostings: passages.length, numMerged: 0 };
+}
+
+/** The next postings of a shard: those of the words from `first` to before `end`. */
+function readShard(shard: ShardFile, first: number, end: number): Shard {
+  const { numWords, numPostings, numMerged } = shard;
+  const { fd } = shard.handle;
+  const counts = new Uint32Array(Math.max(0, Math.min(end, numWords) - first));
+  readFully(fd, counts, 4 * first);
+  const size = sum(counts);
+  shard.numMerged += size;
+  const passages = new Uint32Array(size);
+  readFully(fd, passages, 4 * (numWords + numMerged));
+  const codes = new Uint16Array(size);
+  readFully(fd, codes, 4 * (numWords + numPostings) + 2 * numMerged);
+  return { counts, passages, codes };
+}
+
+interface Merge {
+  weights: Weights;
+  /** The file to write. */
+  postings: string;
+  breathe: Breather;
+}
+
+/** Writes the postings of all shards word by word. */
+async function mergeShards(
+  shards: readonly ShardFile[],
+  { weights, postings, breathe }: Merge,
+): Promise<Pick<Arrays, 'counts' | 'gains' | 'checks'>> {
+  const { numWords } = shards.at(-1)!;
+  const counts = new Uint32Array(numWords);
+  for (const { handle, numWords: size } of shards) {
+    const added = new Uint32Array(size);
+    readFully(handle.fd, added, 0);
+    for (let word = 0; word < size; word++) counts[word] += added[word];
+  }
+  const [gains, checks] = [new Float64Array(numWords), new Uint32Array(numWords)];
+  const output = await open(postings, 'w');
+  try {
+    for (let first = 0, end = 0; first < numWords; first = end) {
+      for (let size = 0; end < numWords && (end === first || size < MERGE_SIZE); end++)
+        size += counts[end];
+      await breathe();
+      const merged = mergeWords(
+        shards.map((shard) => readShard(shard, first, end)),
+        counts.subarray(first, end),
+      );
+      for (const [i, record] of merged.records.entries()) {
+        gains[first + i] = largestGain(viewRecord(record, counts[first + i]), weights);
+        checks[first + i] = crc32(record);
+      }
+      await output.writeFile(merged.bytes);
+    }
+  } finally {
+    await output.close();
+  }
+  return { counts, gains, checks };
+}
+
+/** The records of consecutive words, in one buffer. */
+function mergeWords(
+  shards: readonly Shard[],
+  counts: Uint32Array,
+): { bytes: Uint8Array; records: Uint8Array[] } {
+  const starts = startRecords(counts);
+  const bytes = new Uint8Array(starts[counts.length]);
+  const records = Array.from(counts, (_, word) => bytes.subarray(starts[word], starts[word + 1]));
+  const [passages, codes] = [new Uint32Array(bytes.buffer), new Uint16Array(bytes.buffer)];
+  const filled = new Uint32Array(counts.length);
+  for (const shard of shards)
+    for (let word = 0, at = 0; word < shard.counts.length; word++) {
+      const toPassages = starts[word] / 4;
+      const toCodes = starts[word] / 2 + 2 * counts[word];
+      for (let left = shard.counts[word]; left > 0; left--, at++) {
+        const i = filled[word]++;
+        passages[toPassages + i] = shard.passages[at];
+        codes[toCodes + i] = shard.codes[at];
+      }
+    }
+  return { bytes, records };
+}
+
+/** Where each word's record starts, in bytes, and where the last one ends. */
+function startRecords(counts: Uint32Array): Float64Array {
+  const starts = new Float64Array(counts.length + 1);
+  for (let word = 0; word < counts.length; word++)
+    starts[word + 1] = starts[word] + 4 * (counts[word] + Math.ceil(counts[word] / 2));
+  return starts;
+}
+
+const viewRecord = ({ buffer, byteOffset }: Uint8Array, count: number): Postings => ({
+  passages: new Uint32Array(buffer, byteOffset, count),
+  codes: new Uint16Array(buffer, byteOffset + 4 * count, count),
+});
+
+function tabulateWords(texts: readonly string[]): Pick<Arrays, 'words' | 'wordEnds' | 'slots'> {
+  const wordEnds = new Uint32Array(texts.length);
+  const slots = new Uint32Array(2 ** Math.ceil(Math.log2(2 * texts.length + 1)));
+  let end = 0;
+  for (const [word, text] of texts.entries()) {
+    wordEnds[word] = end += Buffer.byteLength(text);
+    let slot = hashWord(text) & (slots.length - 1);
+    while (slots[slot] > 0) slot = (slot + 1) & (slots.length - 1);
+    slots[slot] = word + 1;
+  }
+  return { words: Buffer.from(texts.join('')), wordEnds, slots };
+}
+
+/** FNV-1a of UTF-16 code units. */
+function hashWord(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
+// Reading
+
+function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
+  const manifest = JSON.parse(readFileSync(join(folder, MANIFEST), 'utf8')) as Manifest;
+  const requireIntact = (name: string, isIntact: boolean): void => {
+    if (isIntact) return;
+    throw new Error(
+      `Expected ${shortPath(join(folder, name))} as it was written, but it is damaged. Remove ${shortPath(folder)} to index the corpus again.`,
+    );
+  };
+  const openPart = (name: string): number => {
+    const path = join(folder, name);
+    const size = statSync(path, { throwIfNoEntry: false })?.size;
+    requireIntact(name, size === manifest.sizes[name]);
+    return openSync(path, 'r');
+  };
+  const readArray = (name: keyof Arrays): Arrays[keyof Arrays] => {
+    const part = `${name}.bin`;
+    const fd = openPart(part);
+    const array = new ARRAYS[name](manifest.sizes[part] / ARRAYS[name].BYTES_PER_ELEMENT);
+    readFully(fd, array, 0);
+    closeSync(fd);
+    requireIntact(part, crc32(viewBytes(array)) === manifest.checks[name]);
+    return array;
+  };
+  const arrays = Object.fromEntries(NAMES.map((name) => [name, readArray(name)])) as Arrays;
+  const { starts, lengths, counts, gains, checks, words, wordEnds, slots } = arrays;
+  const text = Buffer.from(words.buffer);
+  const recordStarts = startRecords(counts);
+  const postings = openPart(POSTINGS);
+  const passages = UNPACKED in manifest.sizes ? openPart(UNPACKED) : openSync(file, 'r');
+
+  const cache = new LRUCache<number, Uint8Array>({
+    maxSize: CACHE_SIZE,
+    sizeCalculation: ({ length }) => length,
+  });
+  const readPostings = (word: number): Postings => {
+    let record = cache.get(word);
+    if (!record) {
+      record = new Uint8Array(recordStarts[word + 1] - recordStarts[word]);
+      readFully(postings, record, recordStarts[word]);
+      requireIntact(POSTINGS, crc32(record) === checks[word]);
+      cache.set(word, record);
+    }
+    return viewRecord(record, counts[word]);
+  };
+  const findWord = (wanted: string): number | undefined => {
+    for (let slot = hashWord(wanted); ; slot++) {
+      const word = slots[slot & (slots.length - 1)] - 1;
+      if (word < 0) return undefined;
+      if (text.toString('utf8', wordEnds[word - 1] ?? 0, wordEnds[word]) === wanted) return word;
+    }
+  };
+  const readPassage = (i: number): Passage => {
+    const line = Buffer.alloc(lengths[i]);
+    readFully(passages, line, starts[i]);
+    return parsePassage(line.toString().trim(), `${shortPath(file)}, passage ${i + 1}`)!;
+  };
+  const bm25 = createBm25Search(
+    {
+      norms: arrays.norms,
+      frequencies: arrays.frequencies,
+      findWord,
+      documentFrequency: (word) => counts[word],
+      largestGain: (word) => gains[word],
+      postings: readPostings,
+    },
+    ANALYZERS.get(analyzer),
+  );
+  return {
+    ...bm25,
+    name: 'bm25',
+    numPassages: starts.length,
+    retrieve: (queries, { topK, signal }) =>
+      perQuery(queries, signal, (query) =>
+        bm25
+          .search(query, topK)
+          .map(({ index, score }) => ({ passage: readPassage(index), score })),
+      ),
+  };
+}
+
+/** Fills an array from a position of a file. @throws Error if the file ends before */
+function readFully(fd: number, array: ArrayBufferView, position: number): void {
+  const bytes = viewBytes(array);
+  for (let done = 0; done < bytes.length; ) {
+    const numRead = readSync(fd, bytes, done, bytes.length - done, position + done);
+    if (numRead === 0)
+      throw new Error('A passage file became shorter while it was searched. Run again.');
+    done += numRead;
+  }
+}
+
+const viewBytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
