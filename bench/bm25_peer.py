@@ -1,39 +1,33 @@
-"""bm25s' side of `bench/bm25.ts`: reads one JSON request a line and answers with one, until the input ends.
+"""bm25s' side of `bench/bm25.ts`: indexes a passage file, answers questions, prints one JSON object.
 
-    {"do": "index", "corpus": FILE}             -> {"seconds": ...}
-    {"do": "search", "queries": [..], "k": N}   -> {"seconds": ..., "indices": [[...]], "scores": [[...]]}
-
-Seconds are of the processor, of all threads. Words are what white space parts, as on the other side.
+Seconds are of the processor, of all threads. Words are what a lower-case text has between other characters.
 """
 
 import json
+import resource
 import sys
 import time
 
 import bm25s
 
-index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+corpus, questions, k = sys.argv[1], json.load(open(sys.argv[2], encoding="utf-8")), int(sys.argv[3])
 
 
 def tokens(texts):
-    return bm25s.tokenize(texts, stopwords=None, token_pattern=r"\S+", lower=False, show_progress=False)
+    return bm25s.tokenize(texts, stopwords=None, token_pattern=r"\w+", show_progress=False)
 
 
-def search(queries, k):
-    indices, scores = index.retrieve(tokens(queries), k=k, show_progress=False, n_threads=0)
-    return {"indices": indices.tolist(), "scores": scores.tolist()}
-
-
-for line in sys.stdin:
-    request = json.loads(line)
-    kind = request.pop("do")
-    if kind == "index":
-        with open(request["corpus"], encoding="utf-8") as file:
-            texts = [row.rstrip("\n") for row in file]
+start = time.process_time()
+with open(corpus, encoding="utf-8") as file:
+    texts = [json.loads(row)["contents"] for row in file]
+index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+index.index(tokens(texts), show_progress=False)
+seconds = time.process_time() - start
+index_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+milliseconds, scores = [], []
+for question in questions:
     start = time.process_time()
-    reply = {}
-    if kind == "index":
-        index.index(tokens(texts), show_progress=False)
-    else:
-        reply = search(**request)
-    print(json.dumps({**reply, "seconds": time.process_time() - start}), flush=True)
+    _, best = index.retrieve(tokens([question]), k=k, show_progress=False, n_threads=0)
+    milliseconds.append(1e3 * (time.process_time() - start))
+    scores.append(best[0].tolist())
+print(json.dumps({"seconds": seconds, "megabytes": index_mb, "milliseconds": milliseconds, "scores": scores}))

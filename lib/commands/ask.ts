@@ -84,15 +84,16 @@ function createWriter(): (event: AnswerEvent) => void {
 
 /** Answers a question; the exit code is 130 after Ctrl-C. */
 export async function runAsk(question: string, settings: PolicySpec): Promise<number> {
-  const { policy, rollout, retriever, passages } = await setUp(settings);
-  const contents = passages.map((passage) => passage.contents);
-  const outside = contents.length > 0 && unknownNamesWarning(question, contents);
-  if (outside) write(`${outside}\n`, 'yellow');
-  const options = { rollout };
   return interruptible(
     'Stopping.',
-    (signal) =>
-      answerQuestion(question, { policy, retriever }, { ...options, signal }, createWriter()),
+    async (signal) => {
+      const { policy, rollout, retriever, passages } = await setUp(settings, signal);
+      const contents = passages.map((passage) => passage.contents);
+      const outside = contents.length > 0 && unknownNamesWarning(question, contents);
+      if (outside) write(`${outside}\n`, 'yellow');
+      const options = { rollout, signal };
+      await answerQuestion(question, { policy, retriever }, options, createWriter());
+    },
     'Stopped.',
   );
 }

@@ -146,7 +146,7 @@ async function evaluate(
   settings: EvaluateSettings,
   signal: AbortSignal,
 ): Promise<Evaluation> {
-  const setup = await setUp(settings);
+  const setup = await setUp(settings, signal);
   const hash = await evaluationHash(setup, settings);
   const file = journalFile(settings.out, hash);
   return withFileLock(file, async (lost) => {

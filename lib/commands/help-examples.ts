@@ -24,7 +24,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'data make': ['my-data notes/*.md manual.html faq.csv passages.parquet'],
   'data check': ['my-data'],
   'data convert': ['hotpot_dev_distractor_v1.json --to flashrag --out my-data'],
-  'index build': ['--to milvus://127.0.0.1:19530/my_data --data my-data'],
+  'index build': ['--data my-data', '--to milvus://127.0.0.1:19530/my_data --data my-data'],
   'serve-retriever': ['--data my-data --retriever bm25 --port 8000'],
   model: ['smollm2-135m-instruct'],
   adapters: ['', 'runs/high-lambda-d'],

@@ -1,27 +1,51 @@
-/** `parallelsearch index build --to ADDRESS`: writes a corpus into a vector database. */
-import { Command } from 'commander';
-import { loadPassages } from '../data/flashrag.js';
+/** `parallelsearch index build`: indexes a corpus, for BM25 or in a vector database. */
+import { Command, Option } from 'commander';
+import { loadPassages, passageFile } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
-import { ENCODER } from '../io/paths.js';
+import { ENCODER, shortPath } from '../io/paths.js';
+import { ANALYZERS } from '../retrieval/analyzers.js';
+import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
-import { openEncoder } from '../retrieval/retrievers.js';
+import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
 import { interruptible, parseCount, log } from './cli-utils.js';
 
 interface IndexSettings {
-  to: string;
+  to?: string;
   data?: string;
+  analyzer?: string;
+  index?: string;
   encoder: string;
   m: number;
   efConstruction: number;
 }
 
-/** Encodes all passages and writes them; the exit code is 130 after Ctrl-C. */
-export async function runIndexBuild({
+/** Indexes for BM25, or into the database `to`; the exit code is 130 after Ctrl-C. */
+export const runIndexBuild = ({ to, ...settings }: IndexSettings): Promise<number> =>
+  to === undefined ? buildBm25(settings) : buildCollection({ ...settings, to });
+
+function buildBm25({ data, analyzer, index }: IndexSettings): Promise<number> {
+  const corpus = bm25Corpus(passageFile(data), { analyzer });
+  const folder = index ?? defaultBm25Folder(corpus);
+  return interruptible(
+    'Stopping.',
+    async (signal) => {
+      const { numPassages } = await openBm25Files(corpus, { folder, signal });
+      const option = index === undefined ? '' : ` Use it with --index ${index}`;
+      log(`${numPassages} passages are indexed in ${shortPath(folder)}.${option}`);
+    },
+    'Stopped. Nothing was kept.',
+  );
+}
+
+/** Encodes all passages and writes them. */
+async function buildCollection({
   to,
   data,
   encoder,
-  ...graph
-}: IndexSettings): Promise<number> {
+  m,
+  efConstruction,
+}: IndexSettings & { to: string }): Promise<number> {
+  const graph = { m, efConstruction };
   const passages = await loadPassages(data);
   const loaded = await openEncoder(encoder);
   const progress = startProgress('Indexing', passages.length);
@@ -38,12 +62,18 @@ export async function runIndexBuild({
 /** The `index` command. */
 export const indexCommand = (): Command =>
   new Command('index')
-    .description('write a corpus into a vector database (index build)')
+    .description('index a corpus on disk or in a vector database (index build)')
     .addCommand(
       new Command('build')
-        .description('encode all passages and write them; resumes if interrupted')
-        .requiredOption('--to <address>', 'milvus://HOST:PORT/COLLECTION')
+        .description(
+          'index passages for BM25, which then opens a corpus of any size at once; or with --to encode them into a vector database, which resumes if interrupted',
+        )
+        .option('--to <address>', 'milvus://HOST:PORT/COLLECTION')
         .option('--data <folder>', 'folder in the FlashRAG layout (default: the small world)')
+        .addOption(
+          new Option('--analyzer <name>', 'how BM25 splits text').choices(ANALYZERS.names()),
+        )
+        .option('--index <folder>', 'folder of BM25’s index (default: in runs/indexes)')
         .option('--encoder <folder>', 'folder of the encoder', ENCODER)
         .option('--m <n>', 'links per node and layer of the HNSW graph', parseCount, 16)
         .option('--ef-construction <n>', 'candidates kept while building', parseCount, 200)

@@ -30,7 +30,8 @@ async function runServe(settings: ServeSettings): Promise<number> {
   return interruptible(
     'Finishing requests in flight.',
     async (signal) => {
-      const { retriever } = await openRetriever(settings, { name, options: { analyzer, encoder } });
+      const search = { name, options: { analyzer, encoder } };
+      const { retriever } = await openRetriever({ ...settings, signal }, search);
       const server = await startRetrievalServer(retriever, {
         port,
         host,

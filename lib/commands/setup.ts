@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
-import { loadPassages, type Passage } from '../data/flashrag.js';
+import { passageFile, readPassages, type Passage } from '../data/flashrag.js';
 import { sampleQuestions, type Question } from '../data/question.js';
 import { isSmallWorld } from '../data/is-small-world.js';
 import { readJson } from '../io/files.js';
@@ -31,6 +31,7 @@ import { TRAINED_MODELS } from '../policy/trained-models.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import {
   createRetriever,
+  openIndex,
   DEFAULT_RETRIEVER,
   isAddress,
   RETRIEVERS,
@@ -95,7 +96,7 @@ export interface Setup {
   folders: string[];
   search: Search;
   retriever: Retriever;
-  /** Empty if the retriever is a server. */
+  /** Empty if the retriever is a server, or reads them from disk. */
   passages: Passage[];
 }
 
@@ -104,7 +105,7 @@ export interface Setup {
  * options differ. A remote policy loads no TensorFlow.js.
  * @throws Error for an unknown model or a missing folder
  */
-export async function setUp(spec: PolicySpec): Promise<Setup> {
+export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Setup> {
   const { policy: address, method, seed, adapter, topK } = spec;
   if (address !== undefined && adapter !== undefined)
     throw new Error(
@@ -142,7 +143,7 @@ export async function setUp(spec: PolicySpec): Promise<Setup> {
     },
     folders,
     search,
-    ...(await openRetriever(spec, search)),
+    ...(await openRetriever({ ...spec, signal }, search)),
   };
 }
 
@@ -271,12 +272,19 @@ async function localFolders({
   return [await base, adapter];
 }
 
-/** Opens a retriever over the passages of `data`; a server has its own passages. */
+/**
+ * Opens a retriever over the passages of `data`; a server has its own passages.
+ * @param signal stops the making of an index
+ */
 export async function openRetriever(
-  { data, index }: Pick<RetrieverSettings, 'data' | 'index'>,
+  { data, index, signal }: Pick<RetrieverSettings, 'data' | 'index'> & { signal?: AbortSignal },
   { name, options }: Search,
 ): Promise<Pick<Setup, 'retriever' | 'passages'>> {
-  const passages = isAddress(name) ? [] : await loadPassages(data);
+  if (isAddress(name)) return { retriever: await createRetriever(name, [], options), passages: [] };
+  const file = passageFile(data);
+  const indexed = await openIndex(name, file, { ...options, index, signal });
+  if (indexed) return { retriever: indexed, passages: [] };
+  const passages = await readPassages(file);
   return { retriever: await createRetriever(name, passages, { ...options, index }), passages };
 }
 
@@ -330,7 +338,7 @@ export const withSearchOptions = (command: Command): Command =>
     )
     .option(
       '--index <folder>',
-      'where vectors and HNSW graph are stored (default: in runs/indexes)',
+      'where vectors, HNSW graph or BM25’s index of a large corpus are stored (default: in runs/indexes)',
     )
     .addOption(backendOption());
 

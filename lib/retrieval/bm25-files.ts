@@ -1,6 +1,6 @@
 /**
- * BM25 over a passage file of any size. The index is a folder: passages stay in their file
- * and are read by offset; postings are read when a query needs them.
+ * BM25 over a passage file of any size. The index is a folder. Passages stay in their
+ * file and are read by offset; postings are read when a query needs them.
  */
 import {
   closeSync,
@@ -31,10 +31,12 @@ import { ANALYZERS } from './analyzers.js';
 import {
   Bm25Indexer,
   createBm25Search,
+  hashWord,
   largestGain,
   type Bm25Search,
   type Postings,
   type Shard,
+  type Vocabulary,
   type Weights,
 } from './bm25.js';
 import { readManifest, requireSame } from './dense.js';
@@ -68,7 +70,7 @@ const ARRAYS = {
   /** The words in UTF-8, and where each ends. */
   words: Uint8Array,
   wordEnds: Uint32Array,
-  /** A hash table of word numbers, plus one; 0 is empty. */
+  /** See {@link Vocabulary.slots}. */
   slots: Uint32Array,
 } as const;
 type Arrays = { [Name in keyof typeof ARRAYS]: InstanceType<(typeof ARRAYS)[Name]> };
@@ -80,10 +82,8 @@ const MANIFEST = 'index.json';
 const POSTINGS = 'postings.bin';
 /** The unpacked corpus, if its file is compressed. */
 const UNPACKED = 'passages.jsonl';
-/** Postings that are held while indexing, of 6 bytes each. */
+/** Postings that are held while indexing, of 6 bytes each; a quarter when merging. */
 const SHARD_SIZE = 1 << 24;
-/** Postings that are merged at a time. */
-const MERGE_SIZE = 1 << 22;
 /** Bytes of postings that a search keeps in memory. */
 const CACHE_SIZE = 256e6;
 
@@ -123,14 +123,22 @@ const identity = ({ file, titleWeight, analyzer }: Bm25Corpus): Bm25Corpus => ({
   analyzer,
 });
 
+export interface OpenOptions {
+  /** Default {@link defaultBm25Folder}. */
+  folder?: string;
+  /** Stops the making of the index, of which nothing is kept. */
+  signal?: AbortSignal;
+  /** Postings that are held in memory while indexing. */
+  shardSize?: number;
+}
+
 /**
  * Opens a corpus's index; makes it first if there is none, or if the corpus has changed.
- * @param folder default {@link defaultBm25Folder}
  * @throws Error naming a damaged file, or if the folder has another corpus's index
  */
 export async function openBm25Files(
   corpus: Bm25Corpus,
-  { folder = defaultBm25Folder(corpus), signal }: { folder?: string; signal?: AbortSignal } = {},
+  { folder = defaultBm25Folder(corpus), signal, shardSize = SHARD_SIZE }: OpenOptions = {},
 ): Promise<Bm25Files> {
   const state = await describeState(corpus);
   const why = await findReason(corpus, { folder, state });
@@ -141,7 +149,11 @@ export async function openBm25Files(
       const signals = [lost, ...(signal ? [signal] : [])];
       try {
         await mkdir(aside);
-        const written = await writeIndex(corpus, { aside, signal: AbortSignal.any(signals) });
+        const written = await writeIndex(corpus, {
+          aside,
+          shardSize,
+          signal: AbortSignal.any(signals),
+        });
         if (difference(state, await describeState(corpus)))
           throw new Error(`${shortPath(corpus.file)} changed while it was indexed. Run again.`);
         const manifest: Manifest = { format: FORMAT, corpus: identity(corpus), state, ...written };
@@ -196,7 +208,7 @@ async function describeState({ file, analyzer }: Bm25Corpus): Promise<Manifest['
 
 async function writeIndex(
   { file, titleWeight, analyzer }: Bm25Corpus,
-  { aside, signal }: { aside: string; signal: AbortSignal },
+  { aside, signal, shardSize }: { aside: string; signal: AbortSignal; shardSize: number },
 ): Promise<Pick<Manifest, 'checks' | 'sizes'>> {
   const sizes: Manifest['sizes'] = {};
   let plain = file;
@@ -216,25 +228,23 @@ async function writeIndex(
       indexer.add(passage.contents);
       starts.push(start);
       lengths.push(length);
-      if (indexer.numPostings >= SHARD_SIZE)
+      if (indexer.numPostings >= shardSize)
         shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
       if (starts.length % 256 > 0) continue;
       progress.update(megabytes(start));
       await breathe();
     }
     shards.push(await writeShard(join(aside, `shard-${shards.length}`), indexer.takeShard()));
-    const texts = [...indexer.words.keys()];
-    indexer.words.clear();
     const weights = indexer.weights();
     const postings = join(aside, POSTINGS);
-    const merged = await mergeShards(shards, { weights, postings, breathe });
+    const merged = await mergeShards(shards, { weights, postings, breathe, size: shardSize / 4 });
     sizes[POSTINGS] = statSync(postings).size;
     const arrays: Arrays = {
       starts: Float64Array.from(starts),
       lengths: Uint32Array.from(lengths),
       ...weights,
       ...merged,
-      ...tabulateWords(texts),
+      ...encodeWords(indexer.vocabulary),
     };
     const checks = {} as Manifest['checks'];
     for (const name of NAMES) {
@@ -288,13 +298,15 @@ interface Merge {
   weights: Weights;
   /** The file to write. */
   postings: string;
+  /** Postings at a time. */
+  size: number;
   breathe: Breather;
 }
 
 /** Writes the postings of all shards word by word. */
 async function mergeShards(
   shards: readonly ShardFile[],
-  { weights, postings, breathe }: Merge,
+  { weights, postings, size: limit, breathe }: Merge,
 ): Promise<Pick<Arrays, 'counts' | 'gains' | 'checks'>> {
   const { numWords } = shards.at(-1)!;
   const counts = new Uint32Array(numWords);
@@ -307,7 +319,7 @@ async function mergeShards(
   const output = await open(postings, 'w');
   try {
     for (let first = 0, end = 0; first < numWords; first = end) {
-      for (let size = 0; end < numWords && (end === first || size < MERGE_SIZE); end++)
+      for (let size = 0; end < numWords && (end === first || size < limit); end++)
         size += counts[end];
       await breathe();
       const merged = mergeWords(
@@ -357,30 +369,17 @@ function startRecords(counts: Uint32Array): Float64Array {
   return starts;
 }
 
+function encodeWords({ texts, slots }: Vocabulary): Pick<Arrays, 'words' | 'wordEnds' | 'slots'> {
+  const wordEnds = new Uint32Array(texts.length);
+  for (let word = 0, end = 0; word < texts.length; word++)
+    wordEnds[word] = end += Buffer.byteLength(texts[word]);
+  return { words: Buffer.from(texts.join('')), wordEnds, slots };
+}
+
 const viewRecord = ({ buffer, byteOffset }: Uint8Array, count: number): Postings => ({
   passages: new Uint32Array(buffer, byteOffset, count),
   codes: new Uint16Array(buffer, byteOffset + 4 * count, count),
 });
-
-function tabulateWords(texts: readonly string[]): Pick<Arrays, 'words' | 'wordEnds' | 'slots'> {
-  const wordEnds = new Uint32Array(texts.length);
-  const slots = new Uint32Array(2 ** Math.ceil(Math.log2(2 * texts.length + 1)));
-  let end = 0;
-  for (const [word, text] of texts.entries()) {
-    wordEnds[word] = end += Buffer.byteLength(text);
-    let slot = hashWord(text) & (slots.length - 1);
-    while (slots[slot] > 0) slot = (slot + 1) & (slots.length - 1);
-    slots[slot] = word + 1;
-  }
-  return { words: Buffer.from(texts.join('')), wordEnds, slots };
-}
-
-/** FNV-1a of UTF-16 code units. */
-function hashWord(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0;
-}
 
 // Reading
 

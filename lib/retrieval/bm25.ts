@@ -85,7 +85,7 @@ export function createBm25Retriever(
 }
 
 function indexInMemory(indexer: Bm25Indexer): Bm25Index {
-  const { words } = indexer;
+  const { vocabulary } = indexer;
   const { counts, passages, codes } = indexer.takeShard();
   const weights = indexer.weights();
   const starts = startPositions(counts);
@@ -96,17 +96,74 @@ function indexInMemory(indexer: Bm25Indexer): Bm25Index {
   const gains = Float64Array.from(counts, (_, word) => largestGain(postings(word), weights));
   return {
     ...weights,
-    findWord: (text) => words.get(text),
+    findWord: (text) => vocabulary.find(text),
     documentFrequency: (word) => counts[word],
     largestGain: (word) => gains[word],
     postings,
   };
 }
 
+/**
+ * Numbers words from 0 by a hash table that can be written: three times as fast as a Map
+ * with hundreds of thousands of words.
+ */
+export class Vocabulary {
+  readonly texts: string[] = [];
+  /** Numbers plus one by {@link hashWord}; 0 is empty. At most half is in use. */
+  slots = new Uint32Array(1024);
+  private hashes = new Uint32Array(1024);
+
+  find(text: string): number | undefined {
+    const number = this.slots[this.findSlot(text, hashWord(text))];
+    return number === 0 ? undefined : number - 1;
+  }
+
+  /** The number of a word, which may be new. */
+  add(text: string): number {
+    const hash = hashWord(text);
+    const slot = this.findSlot(text, hash);
+    if (this.slots[slot] > 0) return this.slots[slot] - 1;
+    // A copy: a part of a passage would keep the whole passage in memory.
+    this.slots[slot] = this.texts.push(` ${text}`.slice(1));
+    this.hashes[slot] = hash;
+    if (2 * this.texts.length > this.slots.length) this.grow();
+    return this.texts.length - 1;
+  }
+
+  private findSlot(text: string, hash: number): number {
+    const { slots, hashes, texts } = this;
+    const mask = slots.length - 1;
+    let slot = hash & mask;
+    while (slots[slot] > 0 && !(hashes[slot] === hash && texts[slots[slot] - 1] === text))
+      slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  private grow(): void {
+    const { slots, hashes } = this;
+    this.slots = new Uint32Array(2 * slots.length);
+    this.hashes = new Uint32Array(2 * slots.length);
+    const mask = this.slots.length - 1;
+    for (const [old, number] of slots.entries()) {
+      if (number === 0) continue;
+      let slot = hashes[old] & mask;
+      while (this.slots[slot] > 0) slot = (slot + 1) & mask;
+      this.slots[slot] = number;
+      this.hashes[slot] = hashes[old];
+    }
+  }
+}
+
+/** FNV-1a of UTF-16 code units, as a number of 32 bits. */
+export function hashWord(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}
+
 /** Counts the words of passages; gives the postings in shards, which can be written. */
 export class Bm25Indexer {
-  /** Numbers of the words. */
-  readonly words = new Map<string, number>();
+  readonly vocabulary = new Vocabulary();
   /** Postings since the last shard. */
   numPostings = 0;
   private readonly settings: Required<Bm25Options>;
@@ -131,18 +188,14 @@ export class Bm25Indexer {
   }
 
   add(contents: string): void {
-    const { words, frequencies, settings } = this;
+    const { vocabulary, frequencies, settings } = this;
     const distinct: number[] = [];
     let length = 0;
     const count = (text: string, weight: number): void => {
       if (weight === 0) return;
       for (const word of settings.analyze(text)) {
-        let number = words.get(word);
-        if (number === undefined) {
-          number = frequencies.push(0) - 1;
-          // A copy: a part of a text would keep the whole text in memory.
-          words.set(` ${word}`.slice(1), number);
-        }
+        const number = vocabulary.add(word);
+        if (number === frequencies.length) frequencies.push(0);
         if (frequencies[number] === 0) distinct.push(number);
         frequencies[number] += weight;
         length += weight;
@@ -181,7 +234,7 @@ export class Bm25Indexer {
   /** Sorts the postings since the last shard. */
   takeShard(): Shard {
     const { numPostings, ends, wordNumbers } = this;
-    const counts = new Uint32Array(this.words.size);
+    const counts = new Uint32Array(this.vocabulary.texts.length);
     for (let at = 0; at < numPostings; at++) counts[wordNumbers[at]]++;
     const next = startPositions(counts);
     const [passages, codes] = [new Uint32Array(numPostings), new Uint16Array(numPostings)];
@@ -235,10 +288,10 @@ export function largestGain({ passages, codes }: Postings, weights: Weights): nu
 /** A word of a query. */
 interface Term extends Postings {
   idf: number;
-  /** The most that it adds to a score each time. */
-  bound: number;
   /** How often the query has it. */
   repeats: number;
+  /** The most that it adds to a score. */
+  bound: number;
 }
 
 /** Sums in another order differ by a smaller share. */
@@ -273,10 +326,11 @@ export function createBm25Search(
       const term = terms.get(word) ?? {
         ...index.postings(word),
         idf: idf(word),
-        bound: idf(word) * index.largestGain(word),
         repeats: 0,
+        bound: 0,
       };
       term.repeats++;
+      term.bound += term.idf * index.largestGain(word);
       terms.set(word, term);
     }
     const top = new TopK(topK);
@@ -314,9 +368,14 @@ class PartialScores {
       least = Math.max(least, this.leastScore(sorted.slice(i), topK) * (1 - ROUNDING));
     }
     let candidates = this.keep(touched.subarray(0, this.numTouched), least - bounds[i]);
+    candidates.sort((a, b) => a - b);
     for (; i < sorted.length; i++) {
-      for (const passage of candidates)
-        scores[passage] += sorted[i].repeats * this.gain(sorted[i], passage);
+      const term = sorted[i];
+      let at = 0;
+      for (const passage of candidates) {
+        at = seek(term.passages, passage, at);
+        scores[passage] += term.repeats * this.gainAt(term, passage, at);
+      }
       candidates = this.keep(candidates, least - bounds[i + 1]);
     }
     for (let j = 0; j < this.numTouched; j++) scores[touched[j]] = 0;
@@ -359,17 +418,28 @@ class PartialScores {
   }
 
   /** What a term adds to a passage's score each time. */
-  gain({ passages, codes, idf }: Term, passage: number): number {
-    let [low, high] = [0, passages.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (passages[middle] < passage) low = middle + 1;
-      else high = middle;
-    }
-    if (passages[low] !== passage) return 0;
-    const frequency = this.weights.frequencies[codes[low]];
+  gain(term: Term, passage: number): number {
+    return this.gainAt(term, passage, seek(term.passages, passage, 0));
+  }
+
+  private gainAt({ passages, codes, idf }: Term, passage: number, at: number): number {
+    if (passages[at] !== passage) return 0;
+    const frequency = this.weights.frequencies[codes[at]];
     return (idf * frequency) / (frequency + this.weights.norms[passage]);
   }
+}
+
+/** The first position from `from` on with this passage or a later one. */
+function seek(passages: Uint32Array, passage: number, from: number): number {
+  let step = 1;
+  for (; from + step < passages.length && passages[from + step] < passage; step *= 2) from += step;
+  let [low, high] = [from, Math.min(from + step, passages.length)];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passages[middle] < passage) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Lucene's inverse document frequency, in nats; always positive. */

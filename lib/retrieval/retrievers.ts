@@ -1,11 +1,12 @@
 /** The registry of retrievers. To add one, write its file and list it here. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Passage } from '../data/question.js';
+import { readPassages, type Passage } from '../data/flashrag.js';
 import { ENCODER } from '../io/paths.js';
 import { configHash } from '../io/provenance.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import type { FileEncoder } from './bert.js';
+import { defaultBm25Folder, hasBm25Index, openBm25Files, type Bm25Corpus } from './bm25-files.js';
 import { createBm25Retriever } from './bm25.js';
 import {
   corpusHash,
@@ -37,8 +38,8 @@ export interface RetrieverOptions {
    */
   encoder?: string;
   /**
-   * Folder for vectors of a Hugging Face encoder and their graph; default in
-   * `runs/indexes`.
+   * Folder for vectors of a Hugging Face encoder and their graph, or BM25's index of a
+   * passage file; default in `runs/indexes`.
    */
   index?: string;
 }
@@ -49,6 +50,35 @@ export interface RetrieverKind {
     passages: readonly Passage[],
     options: RetrieverOptions,
   ) => Retriever | Promise<Retriever>;
+  /**
+   * Opens an index of a passage file, whose passages stay on disk; undefined if the file
+   * is small and has no index. Optional.
+   */
+  readonly open?: (
+    file: string,
+    options: RetrieverOptions,
+    signal?: AbortSignal,
+  ) => Promise<Retriever | undefined>;
+}
+
+/** Bytes of a passage file, unpacked, from which BM25 keeps an index on disk. */
+const LARGE = 100e6;
+
+export const bm25Corpus = (
+  file: string,
+  { titleWeight = TITLE_WEIGHT, analyzer = DEFAULT_ANALYZER }: RetrieverOptions,
+): Bm25Corpus => ({ file, titleWeight, analyzer });
+
+async function openBm25(
+  file: string,
+  options: RetrieverOptions,
+  signal?: AbortSignal,
+): Promise<Retriever | undefined> {
+  const corpus = bm25Corpus(file, options);
+  const folder = options.index ?? defaultBm25Folder(corpus);
+  // Text is packed to about a third.
+  const isLarge = statSync(file).size * (file.endsWith('.gz') ? 3 : 1) >= LARGE;
+  return isLarge || hasBm25Index(folder) ? openBm25Files(corpus, { folder, signal }) : undefined;
 }
 
 /**
@@ -111,6 +141,7 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
       name: 'bm25',
       create: (passages, { titleWeight = TITLE_WEIGHT, analyzer = DEFAULT_ANALYZER }) =>
         createBm25Retriever(passages, { titleWeight, analyze: ANALYZERS.get(analyzer).analyze }),
+      open: openBm25,
     },
     dense('exact', async ({ read }) => buildExactIndex(await read())),
     dense('hnsw', openHnsw),
@@ -126,7 +157,7 @@ export const isAddress = (name: string): boolean =>
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
- * A retriever over passages.
+ * A retriever over passages, or over a passage file, which may be of any size for BM25.
  * @param name a name in the registry, or the address of a server with its own passages,
  * which gets the environment's RETRIEVAL_TOKEN: `http://...` for Search-R1's protocol,
  * `milvus://...` for a collection
@@ -134,12 +165,28 @@ export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
  */
 export async function createRetriever(
   name: string,
-  passages: readonly Passage[],
+  passages: readonly Passage[] | string,
   options: RetrieverOptions = {},
 ): Promise<Retriever> {
   const token = process.env.RETRIEVAL_TOKEN;
   if (isMilvusAddress(name))
     return createMilvusRetriever(name, await openEncoder(options.encoder ?? ENCODER), { token });
   if (isAddress(name)) return createRemoteRetriever({ url: name, token });
-  return RETRIEVERS.get(name).create(passages, options);
+  if (typeof passages !== 'string') return RETRIEVERS.get(name).create(passages, options);
+  return (
+    (await openIndex(name, passages, options)) ??
+    RETRIEVERS.get(name).create(await readPassages(passages), options)
+  );
 }
+
+/**
+ * A retriever over a passage file whose passages stay on disk; undefined if `name` has
+ * none, or the file is small and has no index.
+ * @param signal stops the making of an index
+ */
+export const openIndex = async (
+  name: string,
+  file: string,
+  { signal, ...options }: RetrieverOptions & { signal?: AbortSignal },
+): Promise<Retriever | undefined> =>
+  isAddress(name) ? undefined : RETRIEVERS.get(name).open?.(file, options, signal);

@@ -1,0 +1,169 @@
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { formatPassages } from '../../lib/data/flashrag.js';
+import { ANALYZERS } from '../../lib/retrieval/analyzers.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { hasBm25Index, openBm25Files, type OpenOptions } from '../../lib/retrieval/bm25-files.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
+import { folderForEach } from '../folder.js';
+import { FILMS, makePassages } from './passages.js';
+
+const inFolder = folderForEach();
+const log = vi.spyOn(console, 'error').mockReturnValue();
+beforeEach(() => log.mockClear());
+
+const openFilms = (options: OpenOptions = {}, analyzer = 'plain') =>
+  openBm25Files(
+    { file: inFolder('corpus.jsonl'), titleWeight: 5, analyzer },
+    { folder: inFolder('index'), ...options },
+  );
+const writeFilms = (passages = FILMS): void =>
+  writeFileSync(inFolder('corpus.jsonl'), formatPassages(passages));
+const find = async (query: string, options?: OpenOptions): Promise<string[]> => {
+  const [results] = await (await openFilms(options)).retrieve([query], { topK: 9 });
+  return results.map(({ passage }) => passage.title);
+};
+
+it('finds the same passages with the same scores as in memory', async () => {
+  const words = (maxLength: number) =>
+    fc
+      .array(
+        fc.constantFrom('ant', 'Bee', 'cats', 'the', 'élan', '青石', 'ハス', 'เมืองหลวง', '😀'),
+        { maxLength },
+      )
+      .map((list) => list.join(' '));
+  const passage = fc.tuple(words(2), words(9)).map((lines) => lines.join('\n'));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(passage, { minLength: 1, maxLength: 20 }),
+      fc.array(
+        words(6).map((query) => `${query} zebra`),
+        { minLength: 1, maxLength: 5 },
+      ),
+      fc.record({
+        titleWeight: fc.constantFrom(0, 0.3, 1, 5),
+        analyzer: fc.constantFrom(...ANALYZERS.names()),
+        shardSize: fc.constantFrom(1, 7, 1000),
+        topK: fc.constantFrom(1, 3, 30),
+      }),
+      async (contents, queries, { topK, shardSize, ...settings }) => {
+        const [file, folder] = [inFolder('corpus.jsonl'), inFolder('index')];
+        await rm(folder, { recursive: true, force: true });
+        const passages = makePassages(contents);
+        writeFilms(passages);
+        const onDisk = await openBm25Files({ file, ...settings }, { folder, shardSize });
+        const inMemory = createBm25Retriever(passages, {
+          ...settings,
+          ...ANALYZERS.get(settings.analyzer),
+        });
+        for (const query of queries)
+          expect(onDisk.fullScore(query)).toBe(inMemory.fullScore(query));
+        expect(await onDisk.retrieve(queries, { topK })).toEqual(
+          await inMemory.retrieve(queries, { topK }),
+        );
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+it('reads a compressed file, blank lines and a byte order mark', async () => {
+  const [first, ...others] = FILMS.map((film) => formatPassages([film]));
+  writeFileSync(inFolder('corpus.jsonl'), `\uFEFF${first}\n \r\n${others.join('')}\n`);
+  expect(await find('Amelie Solaris')).toEqual(['Amélie', 'Solaris']);
+  writeFileSync(inFolder('corpus.jsonl'), gzipSync(readFileSync(inFolder('corpus.jsonl'))));
+  expect(await find('Amelie Solaris')).toEqual(['Amélie', 'Solaris']);
+});
+
+describe('a changed corpus', () => {
+  it.each([
+    [
+      'size',
+      formatPassages([
+        ...FILMS,
+        ...makePassages(['Moss\nSolaris']).map((p) => ({ ...p, id: 'x' })),
+      ]),
+    ],
+    ['mtimeMs', formatPassages(FILMS)],
+    ['sample', formatPassages(FILMS).replaceAll('Solaris', 'Polaris')],
+  ])('is noticed by its %s', async (what, text) => {
+    writeFilms();
+    const file = inFolder('corpus.jsonl');
+    utimesSync(file, new Date(), new Date(1e12));
+    await openFilms();
+    await openFilms();
+    expect(log).toHaveBeenCalledTimes(1);
+    writeFileSync(file, text);
+    utimesSync(file, new Date(), new Date(what === 'mtimeMs' ? 2e12 : 1e12));
+    const changed = await openFilms();
+    expect(log.mock.lastCall![0]).toContain(what);
+    expect(changed.search('Solaris', 9)).toHaveLength({ size: 2, sample: 0 }[what] ?? 1);
+  });
+});
+
+describe('an index that is not what is wanted', () => {
+  it('is refused by name if a file is shorter, damaged or missing', async () => {
+    writeFilms();
+    await openFilms();
+    const folder = inFolder('index', 'bm25');
+    const search = async (): Promise<unknown> => find('Solaris film of Tallinn');
+    for (const name of readdirSync(folder)) {
+      const path = `${folder}/${name}`;
+      const bytes = readFileSync(path);
+      for (const damaged of [bytes.subarray(1), bytes.map((byte, i) => (i === 0 ? ~byte : byte))]) {
+        writeFileSync(path, damaged);
+        await expect(search(), name).rejects.toThrow(name);
+      }
+      await rm(path);
+      if (name !== 'index.json') await expect(search(), name).rejects.toThrow(name);
+      writeFileSync(path, bytes);
+    }
+    await search();
+  });
+
+  it('is refused if it was made by another analyzer', async () => {
+    writeFilms();
+    await openFilms();
+    await expect(openFilms({}, 'english')).rejects.toThrow(/analyzer english.*analyzer plain/);
+  });
+});
+
+it('keeps nothing of an index that was interrupted, or of one that was killed', async () => {
+  writeFilms(makePassages(Array.from({ length: 600 }, (_, i) => `Title\nText ${i}`)));
+  await expect(openFilms({ signal: AbortSignal.abort(new Error('stop')) })).rejects.toThrow('stop');
+  expect(readdirSync(inFolder('index'))).toEqual([]);
+  await mkdir(inFolder('index', 'bm25.1-0.partial'));
+  await openFilms();
+  expect(readdirSync(inFolder('index'))).toEqual(['bm25']);
+  expect(readdirSync(inFolder('index', 'bm25')).filter((name) => name.startsWith('shard'))).toEqual(
+    [],
+  );
+});
+
+it('keeps the passages of a small file in memory unless there is an index', async () => {
+  writeFilms();
+  const options = { index: inFolder('index') };
+  const search = async () =>
+    (await createRetriever('bm25', inFolder('corpus.jsonl'), options)).retrieve(['Tallinn'], {
+      topK: 5,
+    });
+  const found = await search();
+  expect(hasBm25Index(inFolder('index'))).toBe(false);
+  await openFilms();
+  writeFileSync(inFolder('corpus.jsonl'), formatPassages(FILMS.slice(1)));
+  expect(await search()).not.toEqual(found);
+  expect(log.mock.lastCall![0]).toContain('size');
+});
+
+it.each([
+  ['{"id":"a","contents":"x"}\n{oops', /corpus\.jsonl, line 2: .*JSON/],
+  ['{"id":"a","contents":"x"}\n\n{"id":"a","contents":"y"}', /line 3: .*unique.*line 1/],
+  ['\n', /corpus\.jsonl: .*none/],
+  [Buffer.from([0x22, 0xff, 0x22]), /line 1: .*UTF-8/],
+])('names a bad line %#', async (text, message) => {
+  writeFileSync(inFolder('corpus.jsonl'), text);
+  await expect(openFilms()).rejects.toThrow(message);
+});
