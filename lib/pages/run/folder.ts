@@ -9,7 +9,7 @@ import { TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { parseModelName } from '../../training/stored-policies.js';
-import { parseTrainConfig, trainingPreset, type TrainConfig } from '../../training/config.js';
+import { trainConfigSchema, trainingPreset, type TrainConfig } from '../../training/config.js';
 import { RUN_FILE, type RunDescription } from '../../training/run.js';
 
 /** The metrics of one step by name. */
@@ -80,8 +80,9 @@ export async function readDescription(folder: string): Promise<RunDescription | 
   const configs = adapters.map((adapter) => path.join(adapter, TRAIN_CONFIG_FILE));
   const configFile = configs.find((name) => existsSync(name));
   if (!configFile) return null;
-  const config = parseTrainConfig(await readJson(configFile));
-  return { config, preset: usualConfig(config), provenance: {} };
+  // A run of another library has a configuration of its own.
+  const { data: config } = trainConfigSchema.safeParse(await readJson(configFile));
+  return config ? { config, preset: usualConfig(config), provenance: {} } : null;
 }
 
 /** The preset, as far as the configuration alone tells it. */
