@@ -194,7 +194,13 @@ async function exportReports({ signal, stages }: Run): Promise<void> {
   await runConcurrently(notebooks, NUM_PROCESSES, async ({ name, notebook }) => {
     signal.throwIfAborted();
     await stages.run(basename(notebook), async () => {
-      const page = await exportReport({ notebook, name, outDir: REPORTS, log: prefixedLog(name) });
+      const page = await exportReport({
+        notebook,
+        name,
+        outDir: REPORTS,
+        store: true,
+        log: prefixedLog(name),
+      });
       log(`Report: ${page}`);
       return shortPath(page);
     });

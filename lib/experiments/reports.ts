@@ -6,6 +6,7 @@ import { matching } from '../evaluation/table.js';
 import { writeFileSafely } from '../io/files.js';
 import { tableMarkdown } from '../html/table.js';
 import { runNotebook, type RunOptions } from '../notebook/runner.js';
+import { storeOutputs } from '../notebook/stored-outputs.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { notebookFigures, reportHtml } from '../report/notebook-page.js';
 import { describeQuestions, type Prediction } from '../report/opening.js';
@@ -63,6 +64,16 @@ export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> 
   /** The report's files without ending, such as `main-results`. */
   name: string;
   outDir: string;
+  /** Puts the outputs into the notebook too, if they are not current. */
+  store?: boolean;
+}
+
+/** What a notebook shows of its experiment, without when and where it was computed. */
+export function shownResult(folder: string, name: string): object | undefined {
+  const result = readResult(path.join(folder, `${name}.json`));
+  if (!result) return undefined;
+  const { hash: _, provenance: __, ...shown } = result;
+  return shown;
 }
 
 /**
@@ -70,13 +81,14 @@ export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> 
  * Returns the file's name. If a cell fails it rejects and changes no file.
  */
 export async function exportReport(options: ExportOptions): Promise<string> {
-  const { notebook: file, name, outDir, ...runOptions } = options;
+  const { notebook: file, name, outDir, store = false, ...runOptions } = options;
   const { notebook } = await runNotebook(file, runOptions);
   const { html, title, description } = await reportHtml(notebook);
   const info: ReportInfo = { name, title, description, figures: notebookFigures(notebook) };
   const page = path.join(outDir, `${name}.html`);
   await writeFileSafely(path.join(outDir, `${name}${INFO}`), JSON.stringify(info));
   await writeFileSafely(page, html);
+  if (store) await storeOutputs(file, notebook, shownResult(outDir, name));
   return page;
 }
 

@@ -26,6 +26,8 @@ const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
 .knobs label { display: flex; gap: .5rem; align-items: center; }
 .knobs .wide input { width: min(24rem, 50vw); }
 .knobs select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; max-width: 60vw; }
+.window { max-height: 26rem; overflow-y: auto; }
+.window thead th { position: sticky; top: 0; background: var(--bg); }
 table.sortable thead button { border: 0; padding: 0; background: none; color: inherit; font-weight: inherit; text-align: inherit; }
 table.sortable [aria-sort=ascending] button::after { content: " ▲" / ""; }
 table.sortable [aria-sort=descending] button::after { content: " ▼" / ""; }

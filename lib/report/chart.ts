@@ -285,6 +285,9 @@ function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): n
   return Math.max(17, header, Math.min(68, 6 * longest(x)) / count(color));
 }
 
+/** Pixels of a panel, and between ticks whose labels must not touch. */
+const [BAND_WIDTH, TICK_DISTANCE] = [300, 50];
+
 interface BandOptions {
   interpolate?: 'linear' | 'step-after';
   /** Logarithmic horizontal axis. */
@@ -315,7 +318,9 @@ export function bandChart(
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
     ...(log && { scale: { type: 'log' } }),
-    ...(spec.x === 'step' && { axis: { tickMinStep: 1 } }),
+    ...(spec.x === 'step' && {
+      axis: { tickMinStep: 1, tickCount: Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE) },
+    }),
   };
   const stroke = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
   const at = { x, color: { ...color, legend: legend ? stroke : null } };
@@ -328,7 +333,7 @@ export function bandChart(
     encoding: { x: { ...x, field: undefined, datum: mark } },
   };
   const chart = panelChart(rows, spec, {
-    width: 300,
+    width: BAND_WIDTH,
     height: 190,
     layer: [
       ...(listColumns(frame).includes('low') ? [band] : []),

@@ -21,6 +21,9 @@ export interface LinesSpec extends Layer {
 /** The palest grey with a contrast of 3 on white. */
 const PALE = '#929292';
 
+/** Greys are for the lines that do not stand out. */
+const isGrey = (color: unknown): boolean => /^#(..)\1\1$/.test(String(color));
+
 /** Changes the encodings of a chart, in layers and panels too. */
 function withEncoding<T extends LinesSpec>(
   chart: T,
@@ -70,7 +73,7 @@ function highlightLayers(layers: readonly Layer[], names: readonly string[]): La
     const chosen = names.filter((name) => domain.includes(name));
     const isChosen = { field, oneOf: chosen };
     const channel = ({ scale, ...one }: Channel): Channel => {
-      const free = [...new Set(scale!.range)];
+      const free = [...new Set(scale!.range)].filter((one) => !isGrey(one));
       return {
         ...one,
         scale: { domain: chosen, range: chosen.map((_, i) => free[i % free.length]) },

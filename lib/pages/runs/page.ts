@@ -52,7 +52,7 @@ export function findRuns(root: string): Map<string, string> {
     throw new Error(
       `Expected folders of \`train\` in ${root}, but none has a metrics.jsonl. Train one: parallelsearch train --out ${join(root, 'first')}`,
     );
-  const newest = sort(files, (file) => -statSync(file).mtimeMs);
+  const newest = sort(files.sort(), (file) => -Math.floor(statSync(file).mtimeMs / 1000));
   const name = (folder: string): string =>
     relative(root, folder).split(sep).join('/') || basename(resolve(folder));
   return new Map(newest.map(dirname).map((folder) => [name(folder), folder]));
@@ -84,7 +84,8 @@ export async function runsContentHtml(root: string, { isLive = false } = {}): Pr
   const folders = findRuns(root);
   const version = await runsVersion(folders);
   const runs = await readRuns(folders);
-  const chosen = runs.slice(0, runs.length > MAX_CHOSEN ? NUM_NEWEST : runs.length);
+  const rated = runs.filter((run) => finalFigure(run, METRICS[0]));
+  const chosen = runs.length > MAX_CHOSEN ? rated.slice(0, NUM_NEWEST) : runs;
   const names = chosen.map(({ name }) => name);
   const models = new Set(runs.map(({ settings }) => settings.model));
   const data = runs.find(({ settings }) => settings.data)?.settings.data;
@@ -196,12 +197,12 @@ function runsTableHtml(
   const head = ['Run', ...columns.map(([title]) => title)].map((title) =>
     markup('th', { scope: 'col' }, markup('button', { type: 'button' }, title)),
   );
-  const caption =
-    'Figures are means of the last tenth of the steps, at least five; intervals on hover. Chosen runs stand out below. Rewards are comparable only with the same reward settings.';
+  const intro =
+    'Figures are means of the last tenth of the steps, at least five; intervals on hover. Chosen runs stand out in the charts. Rewards are comparable only with the same reward settings.';
   const table = markup(
     'table.sortable',
     { id: 'runs-table' },
-    markup('caption', caption),
+    markup('caption', 'Final figures and settings'),
     markup('thead', markup('tr', head)),
     markup('tbody', runs.map(row)),
   );
@@ -213,7 +214,11 @@ function runsTableHtml(
       )
     : null;
   const scroll = { role: 'group', 'aria-label': 'Runs', tabindex: 0 };
-  return [markup('div.scroll', scroll, table), ...(compare ? [compare] : [])]
+  return [
+    markup('p', intro),
+    markup('div.scroll.window', scroll, table),
+    ...(compare ? [compare] : []),
+  ]
     .map(markupHtml)
     .join('');
 }

@@ -1,0 +1,159 @@
+/**
+ * Outputs that a notebook carries in the repository, so that GitHub and JupyterLab show
+ * it unexecuted: small, and renewed only when its cells or its result have changed.
+ */
+import { sort } from 'd3-array';
+import { configHash } from '../io/provenance.js';
+import { codeCells, joinLines, readNotebook, writeNotebook } from './nbformat.js';
+import type { CellOutput, CodeCell, Notebook } from './nbformat.js';
+
+/** Largest notebook with outputs, in bytes. */
+export const MAX_STORED_BYTES = 300_000;
+
+const SVG = 'image/svg+xml';
+const HTML = 'text/html';
+const TEXT = 'text/plain';
+const VEGA_LITE = /^application\/vnd\.vegalite\./;
+const PRIVATE = /^application\/vnd\.parallelsearch\./;
+
+/** What stored outputs were made of, in the notebook's metadata. */
+export interface OutputsState {
+  cells: string;
+  /** The result that the notebook shows; absent if it shows none. */
+  result?: string;
+}
+
+const stateOf = (notebook: Notebook, result?: object): OutputsState => ({
+  cells: configHash({
+    code: codeCells(notebook).map(({ source, metadata }) => [joinLines(source), metadata.tags]),
+  }),
+  ...(result && { result: configHash(result) }),
+});
+
+const metadata = ({ metadata: { parallelsearch = {} } }: Notebook) =>
+  parallelsearch as { outputs?: OutputsState };
+
+/**
+ * Why the outputs of a notebook are out of date, in words; null if it has none or they
+ * are current. @param result left out if it is not known
+ */
+export function findStaleOutputs(notebook: Notebook, result?: object): string | null {
+  const { outputs: stored } = metadata(notebook);
+  const hasOutputs = codeCells(notebook).some(({ outputs }) => outputs.length > 0);
+  if (!stored) return hasOutputs ? 'nothing says what its outputs were made of' : null;
+  const now = stateOf(notebook, result);
+  if (stored.cells !== now.cells) return 'its cells have changed';
+  return result && stored.result !== now.result ? 'its result has changed' : null;
+}
+
+/**
+ * Puts the outputs of an executed notebook into its file, compacted. Everything else in
+ * the file stays as it is now. Leaves the file alone if the outputs it has are current,
+ * or if its cells are no longer those that were executed.
+ * @param result the result that the notebook shows, without when and where it was made
+ * @returns whether the file was written
+ */
+export async function storeOutputs(
+  file: string,
+  executed: Notebook,
+  result?: object,
+): Promise<boolean> {
+  const notebook = readNotebook(file);
+  const state = stateOf(executed, result);
+  if (stateOf(notebook).cells !== state.cells) return false; // edited in the meantime
+  const isCurrent = metadata(notebook).outputs && findStaleOutputs(notebook, result) === null;
+  if (isCurrent) return false;
+  const stored = compactCells(codeCells(executed));
+  for (const [i, cell] of codeCells(notebook).entries()) Object.assign(cell, stored[i]);
+  notebook.metadata.parallelsearch = { ...metadata(notebook), outputs: state };
+  shrink(notebook);
+  await writeNotebook(file, notebook);
+  return true;
+}
+
+const compactCells = (cells: readonly CodeCell[]) =>
+  cells.map(({ outputs, execution_count }) => ({
+    execution_count,
+    outputs: outputs.map(compactOutput),
+  }));
+
+/** Without what only this project's pages read, and text for which there is HTML. */
+function compactOutput(output: CellOutput): CellOutput {
+  if (!('data' in output)) return output;
+  const parts = Object.entries(output.data).filter(
+    ([mime]) => !PRIVATE.test(mime) && !(mime === TEXT && HTML in output.data),
+  );
+  const data = Object.fromEntries(
+    parts.map(([mime, content]) => {
+      if (mime === SVG) return [mime, compactSvg(joinLines(content as string[]))];
+      // Front ends of notebooks have no style for it.
+      const isTable = mime === HTML && joinLines(content as string[]).startsWith('<table>');
+      if (isTable) return [mime, joinLines(content as string[]).replaceAll(' class="figure"', '')];
+      return [mime, content];
+    }),
+  );
+  return { ...output, data };
+}
+
+const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value, null, 1));
+
+/** Leaves out the largest specifications of charts that are pictures too. */
+function shrink(notebook: Notebook): void {
+  const specs = codeCells(notebook)
+    .flatMap(({ outputs }) => outputs)
+    .flatMap((output) => ('data' in output && SVG in output.data ? [output.data] : []))
+    .flatMap((data) => {
+      const mime = Object.keys(data).find((name) => VEGA_LITE.test(name));
+      return mime === undefined ? [] : { data, mime };
+    });
+  for (const { data, mime } of sort(specs, ({ data, mime }) => -sizeOf(data[mime]))) {
+    if (sizeOf(notebook) <= MAX_STORED_BYTES) return;
+    delete data[mime];
+  }
+}
+
+/** Attributes of accessibility, and those without effect in a picture. */
+const IDLE =
+  / (?:aria-[a-z]+|role|class|pointer-events|stroke-miterlimit|xmlns:xlink)="[^"]*"| (?:stroke-width="1"|opacity="1"|fill="transparent"|font-weight="normal"|text-anchor="start"|[xy]2="0")/g;
+/** Attributes that elements have from their group. */
+const INHERITED = / (?:fill|stroke|stroke-[a-z]+|font-[a-z]+|text-anchor)="[^"]*"/g;
+/** Elements of one kind in a row. */
+const ROWS = /(?:<line [^>]*\/>){3,}|(?:<path [^>]*\/>){3,}|(?:<text [^>]*>[^<]*<\/text>){3,}/g;
+/** Rectangles behind and before the marks of a group. */
+const GROUNDS = /<path class="(?:background|foreground)"[^>]*\/>/g;
+const FONT = ' font-family="system-ui, sans-serif"';
+
+/**
+ * A drawing of Vega as it looks, in about a third of the bytes: without descriptions of
+ * marks and groups without effect, with coordinates of a tenth of a pixel.
+ */
+export function compactSvg(svg: string): string {
+  const bare = svg
+    .replace(GROUNDS, (path) => (/ (fill|stroke)="(?!none|transparent)/.test(path) ? path : ''))
+    .replace(IDLE, '')
+    .replace(/ transform="translate\(0,0\)"/g, '')
+    .replace(/-?\d+\.\d{2,}/g, (number) => String(Number(Number(number).toFixed(1))))
+    .replaceAll(FONT, '')
+    .replace('<svg', `<svg${FONT}`);
+  // A group without attributes ends where the matching end stands.
+  const isKept: boolean[] = [];
+  const flat = bare.replace(/<g( [^>]*)?>|<\/g>/g, (tag, attributes?: string) => {
+    if (tag !== '</g>') isKept.push(attributes !== undefined);
+    return (tag === '</g>' ? isKept.pop() : isKept.at(-1)) ? tag : '';
+  });
+  return flat
+    .replace(/<g( [^>]*)?><\/g>/g, '')
+    .replace(ROWS, groupRow)
+    .replace(/<[^>]+>/g, (tag) => tag.replace(/="([^"']*)"/g, "='$1'")); // JSON escapes the others
+}
+
+/** Puts the attributes that all elements of a row share into a group around them. */
+function groupRow(row: string): string {
+  const tags = row.match(/<(?:line|path|text) [^>]*>/g)!;
+  const [first, ...others] = tags.map((tag): string[] => tag.match(INHERITED) ?? []);
+  const shared = first.filter((attribute) => others.every((list) => list.includes(attribute)));
+  if (shared.length === 0) return row;
+  const isShared = new Set(shared);
+  const bare = row.replace(INHERITED, (attribute) => (isShared.has(attribute) ? '' : attribute));
+  return `<g${shared.join('')}>${bare}</g>`;
+}

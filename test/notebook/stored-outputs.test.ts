@@ -1,0 +1,160 @@
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { codeCells, readNotebook, type Notebook } from '../../lib/notebook/nbformat.js';
+import {
+  compactSvg,
+  findStaleOutputs,
+  MAX_STORED_BYTES,
+  storeOutputs,
+} from '../../lib/notebook/stored-outputs.js';
+import { bandChart } from '../../lib/report/chart.js';
+import { mimeBundle } from '../../lib/report/display.js';
+import { plainTable } from '../../lib/report/table.js';
+import { temporaryFolder } from '../folder.js';
+
+const root = temporaryFolder();
+const file = path.join(root, 'notebook.ipynb');
+const RESULT = { finding: 'one' };
+
+const write = (sources: readonly string[]): void =>
+  writeFileSync(
+    file,
+    JSON.stringify({
+      nbformat: 4,
+      nbformat_minor: 5,
+      metadata: { kernelspec: { name: 'tslab', display_name: 'TypeScript' }, mine: 1 },
+      cells: sources.map((source, i) => ({
+        cell_type: 'code',
+        id: `cell-${i}`,
+        metadata: {},
+        source,
+        execution_count: null,
+        outputs: [],
+      })),
+    }),
+  );
+
+const rows = (count: number) =>
+  Array.from({ length: count }, (_, step) => ({
+    metric: 'reward',
+    curve: `line ${step % 5}`,
+    step,
+    value: Math.sin(step),
+  }));
+const chart = (count: number) =>
+  mimeBundle(bandChart(rows(count), { title: 'Reward', x: 'step', color: 'curve' }));
+
+/** The notebook as if it had shown these bundles in its first cell. */
+async function execute(...bundles: (object | Promise<object>)[]): Promise<Notebook> {
+  const executed = readNotebook(file);
+  const [cell] = codeCells(executed);
+  cell.execution_count = 1;
+  for (const data of await Promise.all(bundles))
+    cell.outputs.push({ output_type: 'display_data', data: { ...data }, metadata: {} });
+  return executed;
+}
+const storedData = (): Record<string, unknown>[] =>
+  codeCells(readNotebook(file)).flatMap(({ outputs }) =>
+    outputs.flatMap((output) => ('data' in output ? [output.data] : [])),
+  );
+
+beforeEach(() => write(['1 + 1', '2']));
+
+describe('storeOutputs', () => {
+  it('puts outputs of charts and tables into the file, small, with the state they are of', async () => {
+    const table = mimeBundle(plainTable([{ a: 1 }]));
+    expect(await storeOutputs(file, await execute(chart(20), table), RESULT)).toBe(true);
+    const [picture, shown] = storedData();
+    expect(Object.keys(picture).sort()).toEqual([
+      'application/vnd.vegalite.v5+json',
+      'image/svg+xml',
+      'text/plain',
+    ]);
+    expect(Object.keys(shown)).toEqual(['text/html']);
+    const { metadata } = readNotebook(file);
+    expect(metadata.mine).toBe(1);
+    expect(metadata.parallelsearch).toEqual({
+      outputs: {
+        cells: expect.stringMatching(/^\w{12}$/) as string,
+        result: expect.stringMatching(/^\w{12}$/) as string,
+      },
+    });
+  });
+
+  it('leaves current outputs alone and renews others', async () => {
+    await storeOutputs(file, await execute({ 'text/plain': 'first' }), RESULT);
+    expect(await storeOutputs(file, await execute({ 'text/plain': 'timing' }), RESULT)).toBe(false);
+    expect(storedData()).toEqual([{ 'text/plain': 'first' }]);
+    const renewed = await execute();
+    codeCells(renewed)[0].outputs = [
+      { output_type: 'stream', name: 'stdout', text: 'other figures' },
+    ];
+    expect(await storeOutputs(file, renewed, { finding: 'two' })).toBe(true);
+    expect(readFileSync(file, 'utf8')).toContain('other figures');
+  });
+
+  it('gives the same bytes for the same outputs', async () => {
+    const executed = await execute(chart(20));
+    const again = path.join(root, 'again.ipynb');
+    copyFileSync(file, again);
+    await storeOutputs(file, executed, RESULT);
+    await storeOutputs(again, executed, RESULT);
+    expect(readFileSync(again)).toEqual(readFileSync(file));
+  });
+
+  it('does not touch a notebook that was edited during the run, but keeps edits of texts', async () => {
+    const executed = await execute({ 'text/plain': 'old' });
+    write(['1 + 2', '2']);
+    expect(await storeOutputs(file, executed)).toBe(false);
+    expect(storedData()).toEqual([]);
+    write(['1 + 1', '2']);
+    const notebook = readNotebook(file);
+    notebook.cells.unshift({ cell_type: 'markdown', id: 'new', metadata: {}, source: '# Mine' });
+    writeFileSync(file, JSON.stringify(notebook));
+    expect(await storeOutputs(file, executed)).toBe(true);
+    expect(readNotebook(file).cells[0].source).toBe('# Mine');
+    expect(storedData()).toEqual([{ 'text/plain': 'old' }]);
+  });
+
+  it('leaves out the largest specifications beyond the limit', async () => {
+    await storeOutputs(file, await execute(chart(30), chart(4500)), RESULT);
+    expect(statSync(file).size).toBeLessThanOrEqual(MAX_STORED_BYTES);
+    const [small, large] = storedData();
+    expect(small).toHaveProperty(['application/vnd.vegalite.v5+json']);
+    expect(Object.keys(large).sort()).toEqual(['image/svg+xml', 'text/plain']);
+  });
+});
+
+describe('findStaleOutputs', () => {
+  it('tells changed cells, changed results, and outputs of unknown origin', async () => {
+    expect(findStaleOutputs(readNotebook(file), RESULT)).toBeNull();
+    expect(findStaleOutputs(await execute({ 'text/plain': 'x' }))).toMatch(/nothing says/);
+    await storeOutputs(file, await execute({ 'text/plain': 'x' }), RESULT);
+    const notebook = readNotebook(file);
+    expect(findStaleOutputs(notebook, RESULT)).toBeNull();
+    expect(findStaleOutputs(notebook)).toBeNull();
+    expect(findStaleOutputs(notebook, { finding: 'two' })).toMatch(/result/);
+    codeCells(notebook)[1].source = '3';
+    expect(findStaleOutputs(notebook, RESULT)).toMatch(/cells/);
+  });
+});
+
+describe('compactSvg', () => {
+  it('is less than half as large, with every mark and text', async () => {
+    const svg = String((await chart(60))['image/svg+xml']);
+    const small = compactSvg(svg);
+    expect(small.length).toBeLessThan(svg.length / 2);
+    const texts = (drawing: string) => [...drawing.matchAll(/>([^<]+)</g)].map(([, text]) => text);
+    expect(texts(small)).toEqual(texts(svg));
+    const strokes = (drawing: string) => [...drawing.matchAll(/ d=["']M[^"']+,/g)].length;
+    const marks = [...svg.matchAll(/aria-roledescription="line mark"/g)].length;
+    expect(marks).toBe(5);
+    expect(strokes(small)).toBeGreaterThanOrEqual(marks);
+    const depth = [...small.matchAll(/<(\/?)g[ >]/g)].reduce(
+      (sum, [, end]) => sum + (end ? -1 : 1),
+      0,
+    );
+    expect(depth).toBe(0);
+  });
+});
