@@ -1,4 +1,4 @@
-/** The notebooks of the repository are valid, formatted and short; outputs are current. */
+/** The notebooks of the repository are valid and short; outputs are current. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -50,8 +50,10 @@ async function execute(...bundles: (object | Promise<object>)[]): Promise<Notebo
   const executed = readNotebook(file);
   const [cell] = codeCells(executed);
   cell.execution_count = 1;
-  for (const data of await Promise.all(bundles))
+  for (const bundle of bundles) {
+    const data = await bundle;
     cell.outputs.push({ output_type: 'display_data', data: { ...data }, metadata: {} });
+  }
   return executed;
 }
 const storedData = (): Record<string, unknown>[] =>
