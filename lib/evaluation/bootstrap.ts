@@ -20,7 +20,7 @@
  * seeds, by a third. A share that is 0 or 1 on every question gets an interval of zero
  * width.
  */
-import { group, quantileSorted } from 'd3-array';
+import { cumsum, group, mean, mode, quantile, sum } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Measure } from './metrics.js';
 import { questionKey, type QuestionResult } from './result.js';
@@ -134,18 +134,27 @@ export interface Interval {
 /** Runs that differ only in their seeds. */
 type Group = Pick<Run, 'method' | 'model'>;
 
+/**
+ * The mean over seeds of a column's weighted mean over questions. `weights` must be
+ * constant within each stratum.
+ */
+export type Estimator = (weights: Float64Array) => Estimate;
+
 export interface Bootstrap {
   resamples: number;
   /**
-   * The mean over seeds of a column's weighted mean over questions. `weights` must be
-   * constant within each stratum.
+   * Resamples a column of a group's runs, for any selection of questions. It holds
+   * (strata, resamples) numbers.
    */
-  estimate(group: Group, column: string, weights: Float64Array): Estimate;
+  estimator(group: Group, column: string): Estimator;
 }
+
+/** With fewer, ends of intervals are off by some tenths of a point. */
+export const RESAMPLES = 10_000;
 
 export interface BootstrapOptions {
   random: Random;
-  /** Default 1,000. */
+  /** Default {@link RESAMPLES}. */
   resamples?: number;
   /** Methods with the same name here share their drawn seeds. Default: none do. */
   weightsId?: (method: string) => string;
@@ -173,49 +182,45 @@ export function createBootstrap(
   strata: Strata,
   options: BootstrapOptions,
 ): Bootstrap {
-  const { resamples = 1000, weightsId = (method) => method } = options;
-  const sums = resampledSums(table, strata, {
-    resamples,
-    random: options.random.fork('questions'),
-  });
-  const numColumns = table.runs.length * table.columns.length;
-  const seedCounts = new Map<string, Uint16Array[]>();
-  const drawRuns = ({ method, model }: Group, initSeeds: readonly number[]): Uint16Array[] => {
+  const { resamples = RESAMPLES, weightsId = (method) => method } = options;
+  const drawn = drawQuestions(strata, resamples, options.random.fork('questions'));
+  const mixtures = new Map<string, Mixture[]>();
+  const drawMixtures = ({ method, model }: Group, initSeeds: readonly number[]): Mixture[] => {
     const name = `${weightsId(method)}/${model}`;
     const randoms = {
       initSeeds: options.random.fork(`warm-ups/${model}`),
       seeds: options.random.fork(`seeds/${name}`),
     };
-    if (!seedCounts.has(name)) seedCounts.set(name, drawCounts(initSeeds, resamples, randoms));
-    return seedCounts.get(name)!;
+    if (!mixtures.has(name)) mixtures.set(name, drawRuns(initSeeds, resamples, randoms));
+    return mixtures.get(name)!;
   };
   return {
     resamples,
-    estimate(runGroup, name, weights) {
+    estimator(runGroup, name) {
       const runs = findRuns(table, runGroup);
-      const counts = drawRuns(
-        runGroup,
-        runs.map((run) => table.runs[run].initSeed),
+      const numColumns = table.runs.length * table.columns.length;
+      const column = columnIndex(table, name);
+      const values = runs.map((run) =>
+        Float64Array.from(
+          strata.ids,
+          (_, q) => table.values[q * numColumns + run * table.columns.length + column],
+        ),
       );
-      const stratumWeights = commonWeights(weights, strata);
-      const columnOffset = columnIndex(table, name);
-      let value = 0;
-      const samples = new Float64Array(resamples);
-      runs.forEach((run, i) => {
-        const column = run * table.columns.length + columnOffset;
-        let mean = 0;
-        weights.forEach((weight, q) => (mean += weight * table.values[q * numColumns + column]));
-        value += mean / runs.length;
-        stratumWeights.forEach((stratumWeight, s) => {
-          const weight = stratumWeight / runs.length;
-          const offset = (s * numColumns + column) * resamples;
-          // A run counts as often as its seed was drawn.
-          if (weight !== 0)
-            for (let b = 0; b < resamples; b++)
-              samples[b] += weight * counts[i][b] * sums[offset + b];
-        });
-      });
-      return { value, samples };
+      const initSeeds = runs.map((run) => table.runs[run].initSeed);
+      const sums = resampledSums(drawn, values, drawMixtures(runGroup, initSeeds));
+      const totals = drawn.members.map((questions) =>
+        mean(values, (run) => sum(questions, (q) => run[q])),
+      );
+      return (weights) => {
+        const samples = new Float64Array(resamples);
+        const stratumWeights = commonWeights(weights, strata);
+        for (let s = 0; s < strata.count; s++) {
+          const [weight, offset] = [stratumWeights[s], s * resamples];
+          if (weight === 0) continue;
+          for (let b = 0; b < resamples; b++) samples[b] += weight * sums[offset + b];
+        }
+        return { value: sum(totals, (total, s) => total! * stratumWeights[s]), samples };
+      };
     },
   };
 }
@@ -239,64 +244,106 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
  */
 function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
-  strata.ids.forEach((stratum, q) => {
+  for (let q = 0; q < weights.length; q++) {
+    const stratum = strata.ids[q];
     if (Number.isNaN(common[stratum])) common[stratum] = weights[q];
     else if (common[stratum] !== weights[q])
       throw new Error('Expected one weight for all questions of a stratum.');
-  });
+  }
   return common;
 }
 
+/** Questions by stratum, and how often each is drawn: (resamples, questions). */
+interface DrawnQuestions {
+  members: number[][];
+  counts: Uint16Array;
+}
+
+/** Draws the questions of each stratum, for all runs and columns. */
+function drawQuestions(strata: Strata, resamples: number, random: Random): DrawnQuestions {
+  const byStratum = group(strata.ids.keys(), (q) => strata.ids[q]);
+  const members = Array.from({ length: strata.count }, (_, s) => byStratum.get(s)!);
+  const counts = new Uint16Array(resamples * strata.ids.length);
+  for (const questions of members)
+    for (let b = 0; b < resamples; b++)
+      for (let draw = 0; draw < questions.length; draw++)
+        counts[b * strata.ids.length + random.choice(questions)]++;
+  return { members, counts };
+}
+
+/** How often each run is drawn, over the number of runs, and in which resamples. */
+interface Mixture {
+  shares: number[];
+  drawnIn: number[];
+}
+
+/** Draws runs. @param initSeeds the initial model of each run */
+function drawRuns(
+  initSeeds: readonly number[],
+  resamples: number,
+  randoms: { initSeeds: Random; seeds: Random },
+): Mixture[] {
+  const mixtures = new Map<string, Mixture>();
+  const groups = [...group(initSeeds.keys(), (run) => initSeeds[run]).values()];
+  for (let b = 0; b < resamples; b++) {
+    const counts = initSeeds.map(() => 0);
+    for (let draw = 0; draw < groups.length; draw++) {
+      const runs = randoms.initSeeds.choice(groups);
+      for (let seed = 0; seed < runs.length; seed++) counts[randoms.seeds.choice(runs)]++;
+    }
+    const name = counts.join();
+    const mixture = mixtures.get(name);
+    if (mixture) mixture.drawnIn.push(b);
+    else mixtures.set(name, { shares: counts.map((count) => count / counts.length), drawnIn: [b] });
+  }
+  return [...mixtures.values()];
+}
+
 /**
- * The sum of every column over the drawn questions: (strata, columns, resamples),
- * row-major. Each draw adds a row of all runs and metrics, so that they share questions.
+ * The sum over the drawn questions of each stratum, as a mean over the drawn runs:
+ * (strata, resamples). There are far fewer mixtures of runs than resamples.
+ * @param values (runs)(questions)
  */
 function resampledSums(
-  table: ScoreTable,
-  strata: Strata,
-  { resamples, random }: Required<Pick<BootstrapOptions, 'resamples' | 'random'>>,
+  { members, counts }: DrawnQuestions,
+  values: readonly Float64Array[],
+  mixtures: readonly Mixture[],
 ): Float32Array {
-  const columns = table.runs.length * table.columns.length;
-  const sums = new Float32Array(strata.count * columns * resamples);
-  const row = new Float64Array(columns);
-  for (let s = 0; s < strata.count; s++) {
-    const members = [...strata.ids.keys()].filter((q) => strata.ids[q] === s);
-    for (let b = 0; b < resamples; b++) {
-      row.fill(0);
-      for (let draw = 0; draw < members.length; draw++) {
-        const offset = members[random.integer(members.length)] * columns;
-        for (let c = 0; c < columns; c++) row[c] += table.values[offset + c];
+  const numQuestions = values[0].length;
+  const resamples = counts.length / numQuestions;
+  const sums = new Float32Array(members.length * resamples);
+  // Most values of a stratum are equal: only the others need the counts.
+  const bases = members.map((questions) => mode(questions, (q) => values[0][q]));
+  const others = members.map((questions, s) =>
+    questions.filter((q) => values.some((run) => run[q] !== bases[s])),
+  );
+  const asked = Int32Array.from(others.flat());
+  const ends = Array.from(cumsum(others, ({ length }) => length));
+  const baseOf = Float64Array.from(others.flatMap((questions, s) => questions.map(() => bases[s])));
+  const excess = new Float64Array(asked.length);
+  for (const { shares, drawnIn } of mixtures) {
+    excess.fill(0);
+    for (let run = 0; run < shares.length; run++)
+      if (shares[run] > 0)
+        for (let i = 0; i < asked.length; i++)
+          excess[i] += shares[run] * (values[run][asked[i]] - baseOf[i]);
+    const numRuns = sum(shares);
+    for (const b of drawnIn)
+      for (let s = 0, i = 0; s < ends.length; s++) {
+        let total = bases[s] * members[s].length * numRuns;
+        for (; i < ends[s]; i++) total += excess[i] * counts[b * numQuestions + asked[i]];
+        sums[s * resamples + b] = total;
       }
-      for (let c = 0; c < columns; c++) sums[(s * columns + c) * resamples + b] = row[c];
-    }
   }
   return sums;
 }
 
-/**
- * How often each run is drawn in each resample: (runs)(resamples).
- * @param initSeeds the initial model of each run
- */
-function drawCounts(
-  initSeeds: readonly number[],
-  resamples: number,
-  randoms: { initSeeds: Random; seeds: Random },
-): Uint16Array[] {
-  const counts = initSeeds.map(() => new Uint16Array(resamples));
-  const groups = [...group(initSeeds.keys(), (run) => initSeeds[run]).values()];
-  for (let b = 0; b < resamples; b++)
-    for (let draw = 0; draw < groups.length; draw++) {
-      const runs = randoms.initSeeds.choice(groups);
-      for (let seed = 0; seed < runs.length; seed++) counts[randoms.seeds.choice(runs)][b]++;
-    }
-  return counts;
-}
-
 /** The plain mean of several estimates, resample by resample. */
 export function meanEstimate(estimates: readonly Estimate[]): Estimate {
+  if (estimates.length === 1) return estimates[0];
   const samples = new Float64Array(estimates[0].samples.length);
   for (const estimate of estimates)
-    estimate.samples.forEach((x, b) => (samples[b] += x / estimates.length));
+    for (let b = 0; b < samples.length; b++) samples[b] += estimate.samples[b] / estimates.length;
   return {
     value: estimates.reduce((sum, { value }) => sum + value, 0) / estimates.length,
     samples,
@@ -309,16 +356,37 @@ export function contrastEstimate(
   b: Estimate,
   kind: 'difference' | 'ratio',
 ): Estimate | null {
+  const samples = new Float64Array(a.samples.length);
   if (kind === 'difference') {
-    return { value: a.value - b.value, samples: a.samples.map((x, i) => x - b.samples[i]) };
+    for (let i = 0; i < samples.length; i++) samples[i] = a.samples[i] - b.samples[i];
+    return { value: a.value - b.value, samples };
   }
-  if (b.value === 0 || b.samples.some((x) => x === 0)) return null;
-  return { value: a.value / b.value, samples: a.samples.map((x, i) => x / b.samples[i]) };
+  if (b.value === 0 || b.samples.includes(0)) return null;
+  for (let i = 0; i < samples.length; i++) samples[i] = a.samples[i] / b.samples[i];
+  return { value: a.value / b.value, samples };
 }
 
 /** The central interval of the resamples, with linearly interpolated percentiles. */
 export function percentileInterval({ value, samples }: Estimate, level = 0.95): Interval {
-  const sorted = Array.from(samples.toSorted());
-  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => quantileSorted(sorted, p)!);
+  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => tailQuantile(samples, p));
   return { value, low, high };
+}
+
+/** d3's `quantile`, faster: sorts only the tail that contains it. */
+function tailQuantile(samples: Float64Array, p: number): number {
+  const rank = (samples.length - 1) * p;
+  const isLow = p < 0.5;
+  const few: number[] = [];
+  for (let b = 0; b < samples.length; b += 32) few.push(samples[b]);
+  const bound = quantile(few, isLow ? 2 * p : 2 * p - 1)!;
+  const beyond: number[] = [];
+  for (const x of samples) if (isLow ? x <= bound : x >= bound) beyond.push(x);
+  let tail = Float64Array.from(beyond).sort();
+  let first = isLow ? 0 : samples.length - tail.length;
+  if (Math.floor(rank) < first || Math.ceil(rank) >= first + tail.length) {
+    tail = samples.toSorted();
+    first = 0;
+  }
+  const [below, above] = [tail[Math.floor(rank) - first], tail[Math.ceil(rank) - first]];
+  return below + (above - below) * (rank - Math.floor(rank));
 }

@@ -1,4 +1,5 @@
 /** The tidy table: a row per figure, a contrast per comparison of two methods. */
+import { sort } from 'd3-array';
 import type { Provenance } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import {
@@ -66,7 +67,7 @@ export interface SummaryOptions {
   provenance?: Provenance;
   /** Seed of the bootstrap; default 0. */
   seed?: number;
-  /** Default 1,000. */
+  /** Default 10,000. */
   resamples?: number;
   /** The paper's figure for a cell. Default: none. */
   paper?: (cell: PaperCell) => number | null;
@@ -95,6 +96,8 @@ const PAIRS: readonly MethodPair[] = [
 /** A measure over a selection. */
 interface Cell {
   selection: Selection;
+  /** The selection's place in the table. */
+  place: number;
   measure: Measure;
   /** The mean over models; null if a denominator is 0 in a resample. */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
@@ -128,50 +131,86 @@ export function summariseResults(
   const random = createRandom(`bootstrap/${options.seed ?? 0}`);
   const bootstrap = createBootstrap(table, strata, { random, resamples, weightsId });
 
-  const createCells = (selection: Selection): Cell[] => {
-    const weights = selectionWeights(questions, selection);
-    const applicable = measures.filter(
-      ({ subsets }) => subsets?.includes(selection.subset) ?? true,
+  const selections = listSelections(questions)
+    .filter(filter)
+    .map((selection) => ({ selection, weights: selectionWeights(questions, selection) }));
+  const groups = [...new Map(runs.map((run) => [`${run.method} ${run.model}`, run])).values()];
+  const comparisons = (options.pairs ?? PAIRS).flatMap((pair) => methodComparisons(groups, pair));
+  if (options.comparesModels) comparisons.push(...modelComparisons(groups));
+
+  const createCells = (measure: Measure): Cell[] => {
+    const columns = [measure.metric, denominatorColumn(measure.metric)].filter((name) =>
+      table.columns.includes(name),
     );
-    return applicable.map((measure) => {
+    const estimators = memoised((method: string, model: string) =>
+      columns.map((column) => bootstrap.estimator({ method, model }, column)),
+    );
+    return selections.flatMap(({ selection, weights }, place) => {
+      if (measure.subsets && !measure.subsets.includes(selection.subset)) return [];
       const estimateGroup = memoised((method: string, model: string): Estimate | null => {
-        const [of, per] = [measure.metric, denominatorColumn(measure.metric)];
-        const figure = bootstrap.estimate({ method, model }, of, weights);
-        if (!table.columns.includes(per)) return figure;
-        return contrastEstimate(
-          figure,
-          bootstrap.estimate({ method, model }, per, weights),
-          'ratio',
-        );
+        const [of, per] = estimators(method, model).map((estimate) => estimate(weights));
+        return per ? contrastEstimate(of, per, 'ratio') : of;
       });
       const estimate: Cell['estimate'] = (method, models) => {
         const estimates = models.flatMap((model) => estimateGroup(method, model) ?? []);
         return estimates.length === models.length ? meanEstimate(estimates) : null;
       };
-      return { selection, measure, estimate };
+      return [{ selection, place, measure, estimate }];
     });
   };
-  const cells = listSelections(questions).filter(filter).flatMap(createCells);
-  const groups = [...new Map(runs.map((run) => [`${run.method} ${run.model}`, run])).values()];
-
-  const rows = groups.flatMap(({ method, model }) => {
+  const createRow = (
+    { method, model }: Run,
+    { selection, measure: { metric, includes = () => true }, estimate }: Cell,
+  ): TidyRow[] => {
+    const figure = estimate(method, [model]);
+    if (!figure) return [];
     const seeds = runs.filter((run) => run.method === method && run.model === model).length;
-    return cells.flatMap(({ selection, measure, estimate }): TidyRow[] => {
-      const figure = estimate(method, [model]);
-      if (!figure) return [];
-      const { includes = () => true, metric } = measure;
-      const n = questions.filter((q) => isSelected(q, selection) && includes(q)).length;
-      const name = { method, model, ...selection, metric };
-      return [{ ...name, ...rounded(percentileInterval(figure)), n, seeds, paper: paper(name) }];
-    });
+    const n = questions.filter((q) => isSelected(q, selection) && includes(q)).length;
+    const name = { method, model, ...selection, metric };
+    return [{ ...name, ...rounded(percentileInterval(figure)), n, seeds, paper: paper(name) }];
+  };
+
+  // By measure: the resamples of all measures at once would not fit into memory.
+  const tables = measures.map((measure) => {
+    const cells = createCells(measure);
+    return {
+      rows: crossed(groups, cells, createRow),
+      contrasts: crossed(comparisons, cells, createContrasts),
+    };
   });
-  const comparisons = (options.pairs ?? PAIRS).flatMap((pair) => methodComparisons(groups, pair));
-  if (options.comparesModels) comparisons.push(...modelComparisons(groups));
-  const contrasts = comparisons.flatMap((comparison) =>
-    cells.flatMap((cell) => createContrasts(comparison, cell)),
-  );
-  return { rows, contrasts, provenance: options.provenance ?? {} };
+  return {
+    rows: inOrder(tables.flatMap((table) => table.rows)),
+    contrasts: inOrder(tables.flatMap((table) => table.contrasts)),
+    provenance: options.provenance ?? {},
+  };
 }
+
+/** A row, with the places of its methods and of its selection in the table. */
+interface Placed<Row> {
+  row: Row;
+  group: number;
+  selection: number;
+}
+
+/** Rows of each item and cell. */
+const crossed = <Item, Row>(
+  items: readonly Item[],
+  cells: readonly Cell[],
+  create: (item: Item, cell: Cell) => Row[],
+): Placed<Row>[] =>
+  cells.flatMap((cell) =>
+    items.flatMap((item, group) =>
+      create(item, cell).map((row) => ({ row, group, selection: cell.place })),
+    ),
+  );
+
+/** Rows by group and selection; measures stay in order. */
+const inOrder = <Row>(placed: readonly Placed<Row>[]): Row[] =>
+  sort(
+    placed,
+    ({ group }) => group,
+    ({ selection }) => selection,
+  ).map(({ row }) => row);
 
 function memoised<T>(
   compute: (method: string, model: string) => T,

@@ -1,6 +1,8 @@
 /**
- * All of Table 2: every method of the paper's comparison and other ways to train them,
- * from the same initial models with one seed.
+ * All of Table 2: every method of the paper's comparison and other ways to train them.
+ * Methods of the main comparison have all of its trainings; the others have one from an
+ * initial model of each kind, so their intervals are about that adapter only and there is
+ * no verdict on these methods.
  */
 import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
@@ -15,7 +17,7 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/stored-policies.js';
+import { INITIAL_MODELS, isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
 import { BASELINES, METHODS, methodTitle } from '../training/methods.js';
 import {
   axisTitle,
@@ -30,8 +32,8 @@ import { valueTitle } from '../report/titles.js';
 import { formatList } from '../text/format-list.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
-import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
-import { mainResults } from './main-results.js';
+import type { Experiment, Numbers, PaperClaim, ResultParts } from './experiment.js';
+import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './paper.js';
 import { resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
@@ -48,6 +50,14 @@ const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
 const REPEATED = ['search-r1', OURS];
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 const WHOLE = { subset: 'all', metric: 'em' };
+/** Fewer initial models show nothing about a method. */
+const LEAST_INITIAL_MODELS = 3;
+/** How many initial models of a kind, at least, a method was trained from. */
+const countInitialModels = (method: string, trainings: readonly Trainings[]): number =>
+  min(matching(trainings, { method }), ({ initial_models }) => initial_models) ?? 0;
+const isRepeated = (method: string, trainings: readonly Trainings[]): boolean =>
+  countInitialModels(method, trainings) >= LEAST_INITIAL_MODELS;
+const readTrainings = ({ frames }: Numbers): Trainings[] => (frames.trainings ?? []) as Trainings[];
 
 /** Baselines of Table 2, in each of its cells. */
 const CELLS = INITIAL_MODELS.flatMap((model) =>
@@ -70,6 +80,12 @@ const aheadOnAverage = (id: string, against: string, remark = ''): PaperClaim =>
     cell: 'average-table',
     rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
     parts: aheadFromEachModel({ against, benchmark: 'average', subset: 'all' }),
+    findReason: (numbers) => {
+      const trained = countInitialModels(against, readTrainings(numbers));
+      return trained === 0 || trained >= LEAST_INITIAL_MODELS
+        ? null
+        : `trained from ${trained} initial model of each kind, and a verdict on a method needs ${LEAST_INITIAL_MODELS}`;
+    },
   },
 });
 
@@ -82,15 +98,19 @@ const baselineClaims: readonly PaperClaim[] = [
     tables: () => `ahead in ${countCellsAhead(CELLS)} of Table 2 that have a figure`,
     evidence: {
       cell: 'cells-table',
-      rule: 'Difference above 0 in every cell of Table 2, to every baseline that is trained here',
-      parts: partsAhead(
-        Object.fromEntries(
-          CELLS.map((cell) => [
-            `${methodTitle(cell.against)}, ${valueTitle('benchmark', cell.benchmark)} (${cell.model})`,
-            { ...cell, subset: 'all' },
-          ]),
-        ),
-      ),
+      rule: `Difference above 0 in every cell of Table 2, to every baseline that is trained here from at least ${LEAST_INITIAL_MODELS} initial models`,
+      parts: (numbers) => {
+        const trainings = readTrainings(numbers);
+        const cells = CELLS.filter(({ against }) => isRepeated(against, trainings));
+        return partsAhead(
+          Object.fromEntries(
+            cells.map((cell) => [
+              `${methodTitle(cell.against)}, ${valueTitle('benchmark', cell.benchmark)} (${cell.model})`,
+              { ...cell, subset: 'all' },
+            ]),
+          ),
+        )(numbers);
+      },
     },
   },
   aheadOnAverage('zerosearch', 'zerosearch', '; trained there on another data set'),
@@ -116,11 +136,21 @@ export function comparedRuns(root?: string): PolicyRun[] {
   return trained.length === 0 ? [] : [...wholeRuns(COMPARED), ...trained];
 }
 
+/** The compared runs, and all others of the main comparison's methods. */
+export function answeredRuns(root?: string): PolicyRun[] {
+  const compared = comparedRuns(root);
+  const names = new Set(compared.map(runName));
+  const more = mainRuns().filter(
+    (run) => COMPARED.includes(run.method) && isTrained(run, root) && !names.has(runName(run)),
+  );
+  return compared.length === 0 ? [] : [...compared, ...more];
+}
+
 export const baselines: Experiment = {
   name: 'baselines',
   title: 'every baseline of Table 2, and PPO',
   computation: answerComputation(
-    () => comparedRuns(),
+    () => answeredRuns(),
     planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
   ),
   result: compareBaselines,
@@ -223,6 +253,62 @@ interface Spread {
   deviation: number;
 }
 
+/** How often a method was trained. */
+interface Trainings {
+  method: string;
+  model: string;
+  initial_models: number;
+  trainings: number;
+}
+
+/** The trainings behind the answers of each method, from each kind of model. */
+export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
+  flatRollup(
+    answers,
+    (group) => {
+      const initSeeds = new Set(group.map(({ initSeed }) => initSeed));
+      const runs = new Set(group.map(({ initSeed, seed }) => `${initSeed}/${seed}`));
+      return { initial_models: initSeeds.size, trainings: runs.size };
+    },
+    ({ method }) => method,
+    ({ model }) => model,
+  ).map(([method, model, counts]) => ({ method, model, ...counts }));
+
+/**
+ * A/A: trainings of one method from one initial model, which differ in the seed alone.
+ * Intervals resample questions, as those of any two single trainings do.
+ */
+export function compareSeeds(answers: readonly QuestionResult[], options: SummaryOptions = {}) {
+  const trainings = [
+    ...group(
+      answers,
+      ({ method, model, initSeed }) => `${method}, ${model}-${initSeed}`,
+      ({ seed }) => seed,
+    ),
+  ].filter(([, seeds]) => seeds.size > 1);
+  const seedName = (name: string, seed: number): string => `${name}, seed ${seed}`;
+  const named = trainings.flatMap(([name, seeds]) =>
+    [...seeds].flatMap(([seed, group]) =>
+      group.map((answer) => ({ ...answer, method: seedName(name, seed), initSeed: 1, seed: 1 })),
+    ),
+  );
+  if (named.length === 0) return [];
+  const pairs = trainings.flatMap(([name, seeds]) => {
+    const [first, ...others] = sort(seeds.keys());
+    return others.map((seed): MethodPair => [seedName(name, first), seedName(name, seed)]);
+  });
+  const { contrasts } = summarise(
+    { answers: named, provenance: {} },
+    { measures: [mainMeasure('em')], pairs, filter: isInTable },
+    options,
+  );
+  return contrasts.map(({ method, against, benchmark, metric, kind, value, low, high }) => {
+    const [trained, initial_model, seed] = method.split(', ');
+    const pair = { method: trained, initial_model, seed, against_seed: against.split(', ')[2] };
+    return { ...pair, benchmark, metric, kind, value, low, high, excludes_0: low > 0 || high < 0 };
+  });
+}
+
 const averageEm = (answers: readonly QuestionResult[]): number => {
   const byBenchmark = rollup(
     answers,
@@ -265,15 +351,21 @@ export function trainingNoise(spread: readonly Spread[]): number {
   return quantileNormal(0.975) * Math.sqrt(2 * variance);
 }
 
-/** The number of significant differences, and those beyond the noise of training. */
+/**
+ * How the methods with several trainings compare, what single trainings can show, and
+ * which methods are beyond that.
+ */
 function findingText(
   contrasts: readonly TidyContrast[],
-  cells: readonly { side: string }[],
-  spread: readonly Spread[],
+  cells: readonly { against: string; side: string }[],
+  { spread, seeds }: { spread: readonly Spread[]; seeds: ReturnType<typeof compareSeeds> },
 ): string {
-  const [ahead, behind] = ['ahead', 'behind'].map((side) => matching(cells, { side }).length);
-  const decided = `Ahead in ${ahead} of ${cells.length} cells of Table 2, behind in ${behind}`;
+  const ofSearchR1 = matching(cells, { against: 'search-r1' });
+  const [ahead, behind] = ['ahead', 'behind'].map((side) => matching(ofSearchR1, { side }).length);
+  const decided = `Ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2, behind in ${behind}`;
   if (spread.length === 0) return `${decided}.`;
+  const pairs = matching(seeds, { benchmark: 'average' });
+  const different = matching(pairs, { excludes_0: true }).length;
   const noise = trainingNoise(spread);
   const others = METHODS.names().filter((against) =>
     INITIAL_MODELS.every((model) =>
@@ -285,7 +377,7 @@ function findingText(
   const names = others.map((name) =>
     methodTitle(name).replace(' (no search)', '').replace(',', ''),
   );
-  return `${decided}; on average clearly ahead of ${formatList(names) || 'no method'} only.`;
+  return `${decided}. Others are trained once, which decides nothing: ${different} of ${pairs.length} pairs of trainings that differ only in the seed differ significantly on average. Further behind than two trainings of one method: ${formatList(names) || 'none'}.`;
 }
 
 /** ParallelSearch's leads over all methods, with the noise of training. */
@@ -353,18 +445,15 @@ const PAIRS: readonly MethodPair[] = [
   ...NAMES.map((method): MethodPair => [method, 'search-r1']),
   ['stepsearch:grpo', 'stepsearch'],
 ];
-const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
-  (subset === 'all' && (benchmark in BENCHMARK_TITLES || benchmark === 'average')) ||
-  (benchmark === 'all' && ['all', 'parallelizable', 'sequential', 'hops_3'].includes(subset));
-
-interface BaselinesRead extends AnsweredRuns {
-  timed?: Timing | null;
-  /** Of the main comparison's trainings. */
-  spread?: readonly Spread[];
-}
+const isInTable: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) =>
+  subset === 'all' && (benchmark in BENCHMARK_TITLES || benchmark === 'average');
+const filter: NonNullable<SummaryOptions['filter']> = (selection) =>
+  isInTable(selection) || isShown(selection);
+const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) =>
+  benchmark === 'all' && ['all', 'parallelizable', 'sequential', 'hops_3'].includes(subset);
 
 export function baselineReport(
-  { timed, spread = [], ...read }: BaselinesRead,
+  { timed, ...read }: AnsweredRuns & { timed?: Timing | null },
   options: SummaryOptions = {},
 ): ResultParts {
   const measures = METRICS.map(mainMeasure);
@@ -372,8 +461,18 @@ export function baselineReport(
   addTiming(tidy, timed, { filter, pairs: PAIRS, ...options });
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
+  const repeated = read.answers.filter(({ method }) => REPEATED.includes(method));
+  const [spread, seeds] = [trainingSpread(repeated), compareSeeds(repeated, options)];
+  const trainings = countTrainings(read.answers);
   const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };
-  const cells = decideSides(matching(tidy.contrasts, sides).filter(inTable));
+  const differences = matching(tidy.contrasts, sides).filter(inTable);
+  const [ofMethods, ofAdapters] = [true, false].map((wanted) =>
+    differences.filter(({ against }) => isRepeated(against, trainings) === wanted),
+  );
+  const cells = [
+    ...decideSides(ofMethods),
+    ...ofAdapters.map((row) => ({ ...row, p: null, side: 'no verdict' })),
+  ];
   const answered = new Set(read.answers.map(({ method }) => method));
   const missing = NAMES.filter((name) => !answered.has(name)).map(methodTitle);
   const note =
@@ -390,7 +489,7 @@ export function baselineReport(
       within,
     });
   return resultParts({
-    finding: findingText(tidy.contrasts, cells, spread),
+    finding: findingText(tidy.contrasts, cells, { spread, seeds }),
     summary: `${count(read.answers)} answers.${note}`,
     tidy,
     predicted: PREDICTED,
@@ -398,6 +497,8 @@ export function baselineReport(
       cells,
       ranks: meanRanks(matching(tidy.rows, WHOLE).filter(inTable)),
       spread,
+      seeds,
+      trainings,
       training: trainingRows(read.curves, DYNAMICS),
     },
     figures: {
@@ -414,8 +515,6 @@ async function compareBaselines(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
-  const { answers } = await loadAnswers(mainResults, folder);
-  const spread = trainingSpread(answers.filter(({ method }) => REPEATED.includes(method)));
   const timed = await loadTiming(folder, baselinesTiming);
-  return baselineReport({ ...(await loadAnswers(baselines, folder)), timed, spread }, options);
+  return baselineReport({ ...(await loadAnswers(baselines, folder)), timed }, options);
 }

@@ -29,15 +29,15 @@ import { OURS, findParts } from './verdicts.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/normalize.js';
 
+const F1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
+
 /** F1 of decomposing every question; NaN if the rows lack the numbers of questions. */
 export function alwaysF1(rows: readonly object[]): number {
   const count = (subset: string, metric: string): number =>
     (matching(rows, { benchmark: 'all', subset, metric }) as TidyRow[]).at(0)?.n ?? NaN;
-  const [all, parallel] = [count('all', 'parallelizing_f1'), count('parallelizable', 'coverage')];
+  const [all, parallel] = [count('all', F1.metric), count('parallelizable', 'coverage')];
   return (2 * parallel) / (all + parallel);
 }
-
-const F1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1' };
 
 export const decompositionClaims: readonly PaperClaim[] = [
   {
@@ -47,12 +47,12 @@ export const decompositionClaims: readonly PaperClaim[] = [
     tables: () => 'nothing: decomposition is counted on parallelizable questions only',
     evidence: {
       cell: 'parallelizing-table',
-      rule: 'F1 against the dependency graphs from both models above that of decomposing every question',
+      rule: 'F1 against the dependency graphs from both models above that of decomposing every question; a decomposed hybrid question counts as wrong',
       parts: (numbers) => {
         const threshold = alwaysF1(numbers.rows);
         if (Number.isNaN(threshold)) return [];
         return INITIAL_MODELS.flatMap((model) => {
-          const of = `F1 (${model}; always: ${figureText(threshold)})`;
+          const of = `F1 with hybrid questions (${model}; always: ${figureText(threshold)})`;
           const part = { of, unit: 'number', side: 'above', threshold } as const;
           return findParts({ ...F1, model }, part)(numbers);
         });
@@ -74,9 +74,13 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
   const holds = ({ value }: Interval): boolean => value >= 0.95;
   return [
     {
-      prediction: `F1 of at least 0.95 on wordings never seen (${model})`,
+      prediction: `F1 of at least 0.95 on wordings never seen, without hybrid questions (${model})`,
       figure: { ...ours, subset: 'wording_unseen', metric: 'parallelizing_f1' },
       holds,
+      because: {
+        where: 'with hybrid questions',
+        figure: { ...ours, subset: 'wording_unseen', metric: F1.metric },
+      },
     },
     {
       prediction: `Asks at least 95 % of the sub-questions of parallelizable questions (${model})`,
@@ -219,12 +223,15 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
   });
   const subsetsAtOnce = [...PARALLEL_SUBSETS, 'hybrid'];
   return [
-    // Hybrid questions have independent and dependent parts: neither answer is right.
-    ...parallelizing.map((measure) => ({
-      ...measure,
-      includes: ({ subset }: { subset: string }) => subset !== 'hybrid',
-      subsets: ['all', 'wording_seen', 'wording_unseen'],
-    })),
+    // Hybrid questions have independent and dependent parts: neither answer is right, so
+    // they are left out, or counted as not parallelizable.
+    ...parallelizing.flatMap((measure): Measure[] => {
+      const measured = { ...measure, subsets: ['all', 'wording_seen', 'wording_unseen'] };
+      return [
+        { ...measured, includes: ({ subset }) => subset !== 'hybrid' },
+        { ...measured, metric: `${measure.metric}_with_hybrid` },
+      ];
+    }),
     ...matched.map((measure) => ({ ...measure, subsets: PARALLEL_SUBSETS })),
     {
       metric: 'asked_at_once',
@@ -312,8 +319,14 @@ async function compareWithGraphs(
   const decomposed = (subset: string): number =>
     mean(matching(byType, { method: 'parallelsearch', subset }), ({ value }) => value)!;
   const others = max(['single_hop', 'sequential'], decomposed)!;
+  const [f1, f1WithHybrid] = ['parallelizing_f1', F1.metric].map((metric) =>
+    figureText(
+      mean(matching(tidy.rows, { ...F1, metric }), ({ value }) => value),
+      2,
+    ),
+  );
   return resultParts({
-    finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions, ${percent(decomposed('hybrid'))} of hybrid ones and ${percent(others)} of the others.`,
+    finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions, ${percent(decomposed('hybrid'))} of hybrid ones and ${percent(others)} of the others: F1 ${f1}, or ${f1WithHybrid} with hybrid questions.`,
     card: { parallelizing: 'instruct' },
     summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
     tidy,

@@ -111,10 +111,11 @@ export interface Part {
 }
 
 export type Figures = readonly (Interval & Readonly<Record<string, unknown>>)[];
-/** The rows and contrasts of a result; rows include those of training. */
+/** The numbers of a result; rows include those of training. */
 export interface Numbers {
   rows: Figures;
   contrasts: Figures;
+  frames: ExperimentResult['frames'];
 }
 
 /** The evidence for a claim. */
@@ -125,6 +126,8 @@ export interface Evidence {
   rule: string;
   /** Empty if the result lacks the figures. */
   parts: (numbers: Numbers) => Part[];
+  /** Why the figures decide nothing, by the result; null if they do. */
+  findReason?: (numbers: Numbers) => string | null;
 }
 
 /** A claim of the paper about its method. */

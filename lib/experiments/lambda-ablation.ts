@@ -6,7 +6,7 @@
 import { greatest, group, max, mean, min, rollup } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import { INITIAL_MODELS, type PolicyRun } from '../training/stored-policies.js';
 import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';
@@ -16,7 +16,7 @@ import { formatList } from '../text/format-list.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
-import { findFigure, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { dropIncompleteSeeds, SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
@@ -130,6 +130,27 @@ const table4Mean = (setting: Lambdas, metric: string): number =>
   paperMean({ method: lambdaName(setting), metric });
 
 const lambdaClaims: readonly PaperClaim[] = [
+  {
+    id: 'learns-to-decompose',
+    claim: 'The rewards teach to decompose, more reliably than the prompt alone',
+    paper: 'Table 3',
+    tables: () => {
+      const shares = (method: string): string =>
+        INITIAL_MODELS.map((model) => {
+          const cell = { method, model, subset: 'parallelizable', metric: 'decomposition_ratio' };
+          return `${model} ${percent(paperMean(cell), 1)}`;
+        }).join(', ');
+      return `decomposed: ${shares('parallelsearch')}; Search-R1 with the prompt: ${shares('search-r1-parallel-prompt')}`;
+    },
+    evidence: {
+      cell: 'claims',
+      rule: 'Difference in decomposition ratio on parallelizable questions to training under the same prompt with neither reward above 0',
+      parts: (numbers) => {
+        const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'decomposition_ratio' };
+        return partsAhead({ [`over ${lambdaTitle(CONTROL)}`]: gap })(numbers);
+      },
+    },
+  },
   {
     id: 'lambda-best',
     claim: 'Weights of 0.15 (decomposition) and 0.35 (search count) answer most questions',
@@ -303,7 +324,10 @@ async function compareLambdas(folder?: string, options: SummaryOptions = {}): Pr
     const figure = { method: lambdaName(setting), metric: 'steps_to_decompose' };
     return figureText(matching(learning, figure)[0]?.value, 0);
   };
-  const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'em', kind: 'difference' };
+  const [everywhere, onParallel] = ['all', 'parallelizable'].map((subset) => {
+    const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, subset };
+    return gapWords(findFigure(figures, { ...gap, metric: 'em', kind: 'difference' })!);
+  });
   const titled = withTitles(rows);
   const lines = onLines(rows);
   const byType = matching(lines, { benchmark: 'all', metric: 'em' }).filter(
@@ -315,7 +339,7 @@ async function compareLambdas(folder?: string, options: SummaryOptions = {}): Pr
     .filter(({ method }) => isShown.has(method))
     .map(({ setting, metric, step, value }) => ({ setting, metric, step, value }));
   return resultParts({
-    finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}; in the end the answers are ${gapWords(findFigure(figures, gap)!)}.`,
+    finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}; in the end the answers are ${everywhere} over all questions, ${onParallel} on parallelizable ones.`,
     summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
     tidy: { ...figures, rows, contrasts },
     predicted: PREDICTED,

@@ -2,15 +2,15 @@
  * The main comparison (Table 2): every method from every initial model, on all questions.
  */
 import { mean } from 'd3-array';
-import type { Interval } from '../evaluation/bootstrap.js';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import {
   matching,
-  type Fields,
   type MethodPair,
   type SummaryOptions,
+  where,
   type TidyContrast,
+  type TidyResults,
   type TidyRow,
 } from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/stored-policies.js';
@@ -20,7 +20,7 @@ import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
-import { answerComputation, count, loadAnswers } from './answers.js';
+import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
 import { findFigure, resultParts, summarise, type Predicted } from './report.js';
@@ -161,6 +161,9 @@ const OVER_SEARCH_R1 = { method: 'parallelsearch', against: 'search-r1', model: 
 const EM_GAP = { ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' };
 const AVERAGE_GAP = { ...EM_GAP, benchmark: 'average', subset: 'all' };
 const HYBRID_GAP = { ...EM_GAP, benchmark: 'all', subset: 'hybrid' };
+const EVERYWHERE_GAP = { ...EM_GAP, benchmark: 'all', subset: 'all' };
+/** Of the questions whose kind training has. */
+const WITHOUT_HYBRID = 'without_hybrid';
 const CALLS_OF_TWO = {
   ...OVER_SEARCH_R1,
   benchmark: 'all',
@@ -272,13 +275,11 @@ async function compareMethods(folder?: string, options: SummaryOptions = {}): Pr
   const tidy = summarise(read, { filter, pairs: TRAINED_PAIRS }, options);
   const inEm = { filter, pairs: UNTRAINED_PAIRS, measures: [mainMeasure('em')] };
   tidy.contrasts.push(...summarise(read, inEm, options).contrasts);
-  const find = (figure: Fields): Interval => findFigure(tidy, figure)!;
+  tidy.contrasts.push(...withoutHybrid(read, options));
   const contrasts = withPaper(tidy.contrasts);
   return resultParts({
     summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
-    finding: sentence(
-      `${ratioWords(find(CALLS_OF_TWO))} model calls than Search-R1 on comparisons of two, the answers ${gapWords(find({ ...EM_GAP, ...PARALLEL }), 'as good')}; ${gapWords(find(HYBRID_GAP))} on hybrid questions, which training lacks`,
-    ),
+    finding: sentence(`${costText(tidy)}; ${answersText(tidy)}`),
     tidy,
     predicted: PREDICTED,
     contrasts,
@@ -286,6 +287,43 @@ async function compareMethods(folder?: string, options: SummaryOptions = {}): Pr
     figures: drawFigures(tidy.rows, contrasts),
     card: { entities: 'instruct', types: 'instruct' },
   });
+}
+
+/** ParallelSearch minus Search-R1 over all questions but hybrid ones. */
+function withoutHybrid(read: AnsweredRuns, options: SummaryOptions): TidyContrast[] {
+  const answers = read.answers.filter(({ subset }) => subset !== 'hybrid');
+  const settings: SummaryOptions = {
+    measures: [mainMeasure('em')],
+    pairs: TRAINED_PAIRS.slice(0, 1),
+    filter: where({ benchmark: ['all', 'average'], subset: 'all' }),
+  };
+  const { contrasts } = summarise({ ...read, answers }, settings, options);
+  return contrasts.map((contrast) => ({ ...contrast, subset: WITHOUT_HYBRID }));
+}
+
+/** `A third fewer model calls than Search-R1 on comparisons of two (ratio 0.65), ...` */
+function costText(tidy: TidyResults): string {
+  const calls = findFigure(tidy, CALLS_OF_TWO)!;
+  const answers = gapWords(findFigure(tidy, { ...EM_GAP, ...PARALLEL })!, 'as good');
+  return `${ratioWords(calls)} model calls than Search-R1 on comparisons of two (ratio ${figureText(calls.value, 2)}), the answers ${answers}`;
+}
+
+/** Exact match over all questions, and whether hybrid questions explain it. */
+function answersText(tidy: TidyResults): string {
+  const [everywhere, rest] = ['all', WITHOUT_HYBRID].map(
+    (subset) => findFigure(tidy, { ...EVERYWHERE_GAP, subset })!,
+  );
+  const [before, after] = ['search-r1', 'parallelsearch'].map((method) => {
+    const hybrid = { ...PARALLEL, subset: 'hybrid', metric: 'em', method };
+    return figureText(
+      mean(matching(tidy.rows, hybrid), ({ value }) => value),
+      2,
+    );
+  });
+  const isDifferent = everywhere.low > 0 || everywhere.high < 0;
+  const isExplained = isDifferent && rest.low <= 0 && rest.high >= 0;
+  const source = isExplained ? 'all of it from' : `${gapWords(rest)} without`;
+  return `${gapWords(everywhere)} over all questions, ${source} hybrid questions (exact match ${before} to ${after}), which training lacks`;
 }
 
 function drawFigures(
@@ -320,7 +358,22 @@ function drawFigures(
     subset: ['single_hop', 'parallelizable', 'sequential', 'hybrid'],
     metric: 'em',
   });
+  const overall = ['all', 'average'].flatMap((benchmark) =>
+    matching(contrasts, {
+      ...EM_GAP,
+      benchmark,
+      subset: ['all', WITHOUT_HYBRID],
+      model: [...INITIAL_MODELS, 'all'],
+    }).map((row) => {
+      return { ...row, counts_once: benchmark === 'all' ? 'each question' : 'each benchmark' };
+    }),
+  );
   return {
+    overall: table(overall, {
+      rows: ['counts_once', 'subset'],
+      columns: ['model'],
+      caption: 'Small world. ParallelSearch minus Search-R1 in exact match, in points [95 %].',
+    }),
     entities: byEntities('model_calls'),
     types: intervalChart(byType, {
       title: 'Exact match by question type, with 95 % intervals',

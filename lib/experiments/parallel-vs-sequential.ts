@@ -182,28 +182,6 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     },
   },
   {
-    id: 'learns-to-decompose',
-    claim: 'The rewards teach to decompose, more reliably than the prompt alone',
-    paper: 'Table 3',
-    tables: () => {
-      const shares = (method: string): string =>
-        byModel((model) => {
-          const cell = { method, model, subset: 'parallelizable', metric: 'decomposition_ratio' };
-          return percent(paperMean(cell), 1);
-        });
-      return `decomposed: ${shares('parallelsearch')}; prompt alone: ${shares(PROMPT)}`;
-    },
-    evidence: {
-      cell: 'contrast-prompt',
-      rule: 'Difference in decomposition ratio on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
-      parts: aheadFromEachModel({
-        against: PROMPT,
-        subset: 'parallelizable',
-        metric: 'decomposition_ratio',
-      }),
-    },
-  },
-  {
     id: 'prompt-not-enough',
     claim: 'Training gains right answers that the parallel prompt alone does not',
     paper: 'Table 3',

@@ -15,6 +15,7 @@ import { thumbnailSvg } from '../report/render.js';
 import { pageHtml, withNavigation } from '../html/page.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
+import { mainResults } from './main-results.js';
 import { readResult } from './result.js';
 import {
   decidedFirst,
@@ -298,6 +299,7 @@ const countVerdicts = (claims: readonly JudgedClaim[]): { verdict: string; count
 
 /** Figures in the README of the reports. */
 const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
+  ['main-results', 'overall'],
   ['main-results', 'entities'],
   ['main-results', 'types'],
   ['conditions', 'leads'],
@@ -382,6 +384,8 @@ export async function writeReadme(folder: string): Promise<void> {
   const chief = matching(claims, { id: CHIEF_CLAIMS });
   const readme = readFileSync(above, 'utf8');
   const caption = `ParallelSearch compared with Search-R1. ${questions}`;
-  const marked = replaceMarked(readme, claimsMarkdown(chief, caption));
+  const finding = results.get(mainResults.name)?.finding;
+  const headline = finding ? `**The finding: ${finding}**\n\n` : '';
+  const marked = replaceMarked(readme, `${headline}${claimsMarkdown(chief, caption)}`);
   if (marked !== readme) await writeFileSafely(above, marked);
 }

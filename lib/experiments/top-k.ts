@@ -23,7 +23,7 @@ import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
 import { isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { gapWords } from '../report/text.js';
+import { figureText, gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
@@ -48,7 +48,7 @@ import {
   type ResultParts,
   type WorkContext,
 } from './experiment.js';
-import { findFigure, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
@@ -195,6 +195,8 @@ async function listJobs(): Promise<Job<TopKInput>[]> {
   return [recall, ...(await Promise.all(runs.map(runJobs))).flat()];
 }
 
+/** In recall, from one passage to ten, for more passages to show what they are worth. */
+const LEAST_ROOM = 0.05;
 const tenOverOne: PaperClaim = {
   id: 'top-k',
   claim: 'More passages per query help: k = 10 answers more questions than k = 1',
@@ -206,6 +208,13 @@ const tenOverOne: PaperClaim = {
     parts: partsAhead({
       BM25: { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
     }),
+    findReason: ({ frames }) => {
+      const recall = (frames.recall ?? []) as (TopKRecall & { value: number })[];
+      const [one, ten] = [1, 10].map((k) => matching(recall, { retriever: 'bm25', k })[0]?.value);
+      return one === undefined || ten - one >= LEAST_ROOM
+        ? null
+        : `the best query finds its fact at rank 1 in ${figureText(one)} of cases, so more passages can only distract`;
+    },
   },
 };
 
@@ -343,8 +352,9 @@ async function comparePassages(
   const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
   const tidy = { rows, contrasts, provenance };
   const [ten, five] = [10, 5].map((k) => gapWords(findFigure(tidy, againstOne(k))!));
+  const [{ hitRate: atRankOne }] = matching(recall, { retriever: 'bm25', k: 1 });
   return resultParts({
-    finding: `Ten passages per query instead of one make ParallelSearch’s answers ${ten} with BM25, five ${five}.`,
+    finding: `Ten passages per query instead of one make ParallelSearch’s answers ${ten} with BM25, five ${five}; the best query finds its fact first in ${percent(atRankOne, 1)} of cases.`,
     card: { answers: valueTitle('retriever', 'bm25') },
     summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
     tidy,

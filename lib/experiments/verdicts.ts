@@ -1,5 +1,5 @@
 /** Verdicts on the paper's claims from the results of experiments, by one rule. */
-import { greatest, least, sort } from 'd3-array';
+import { greatest, least, max, min, sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching, type Fields } from '../evaluation/table.js';
 import { intervalText, pointsIntervalText } from '../report/text.js';
@@ -18,6 +18,7 @@ import type {
 const resultNumbers = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
   rows: [...rows, ...(frames.training ?? [])] as Figures,
   contrasts: contrasts as Figures,
+  frames,
 });
 
 type FindParts = Evidence['parts'];
@@ -68,7 +69,10 @@ export interface JudgedClaim
   /** The same in short: one figure if there are more than {@link MAX_SHOWN}. */
   figure: string;
   parts: Part[];
-  /** Two-sided p of the deciding figure, Holm-corrected over all claims; null without. */
+  /**
+   * Two-sided p of the deciding figure, corrected within the claim and over all claims;
+   * null without.
+   */
   p: number | null;
   verdict: Verdict;
   /** Link to the cell that computes it, relative to the reports; or null. */
@@ -80,7 +84,7 @@ const MAX_SHOWN = 3;
 
 /** The rule, for pages. */
 export const VERDICT_RULE =
-  'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. Because many claims are tested, a verdict of shown or contradicted also needs p < 0.05 after Holm’s correction over all claims. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, or about something that was not trained here.';
+  'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. One of many figures may be on the other side by chance, so a contradiction also needs p < 0.05 after Holm’s correction over the claim’s figures; all figures of a claim at once cannot be on the claimed side by chance more often than the least certain of them, whose p counts. These p, one per claim, are corrected by Holm’s method again, over all claims, and must stay below 0.05. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, about something that was not trained here or from fewer than three initial models, or about an effect for which this world leaves no room.';
 
 const isBeyond = ({ found, side, threshold }: Part): boolean =>
   side === 'above' ? found.low > threshold : found.high < threshold;
@@ -90,7 +94,8 @@ const isOpposite = ({ side, ...part }: Part): boolean =>
 /** The verdict on a claim's figures. */
 export function judgeParts(parts: readonly Part[]): Verdict {
   if (parts.length === 0) return 'not computed yet';
-  if (parts.some(isOpposite)) return 'contradicted';
+  const ps = correctedPs(parts);
+  if (parts.some((part, i) => isOpposite(part) && ps[i] <= LEVEL)) return 'contradicted';
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
 
@@ -116,6 +121,20 @@ export function holm(ps: readonly number[]): number[] {
   return adjusted;
 }
 
+/** The p of a claim's figures, corrected by their number. */
+const correctedPs = (parts: readonly Part[]): number[] => holm(parts.map(pValue));
+
+/**
+ * The p of a claim. One figure is enough to contradict it, so these are corrected by
+ * their number. All of them must show it (an intersection-union test), so the largest
+ * counts.
+ */
+function claimP({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): number {
+  if (verdict !== 'contradicted') return max(parts, pValue)!;
+  const ps = correctedPs(parts);
+  return min(ps.filter((_, i) => isOpposite(parts[i])))!;
+}
+
 /** Claims with figures first. */
 export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
   sort(claims, ({ parts }) => Number(parts.length === 0));
@@ -130,7 +149,7 @@ export function judgeClaims(
     return claims.map((claim) => judge(claim, name, result ? resultNumbers(result) : null));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
-  const ps = holm(decided.map((claim) => pValue(decidingPart(claim))));
+  const ps = holm(decided.map(claimP));
   decided.forEach((claim, i) => {
     claim.p = ps[i];
     if (ps[i] > LEVEL) claim.verdict = 'not shown';
@@ -149,18 +168,24 @@ function judge(
 ): JudgedClaim {
   const fields = { id, claim, paper, tables: tables(), p: null };
   if ('untestable' in evidence) {
-    const nothing = { found: '–', figure: '–', parts: [], link: null };
-    return { ...fields, rule: evidence.untestable, ...nothing, verdict: 'not testable' };
+    const reason = evidence.untestable;
+    const nothing = { found: '–', figure: reason, parts: [], link: null };
+    return { ...fields, rule: reason, ...nothing, verdict: 'not testable' };
   }
   const parts = numbers ? evidence.parts(numbers) : [];
   const found = parts.map(partText).join('; ') || '–';
+  const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
+  const reason = numbers && evidence.findReason?.(numbers);
+  if (reason) {
+    const figure = parts.length > 0 ? `${found}, but: ${reason}` : reason;
+    return { ...fields, rule: reason, found, figure, parts: [], link, verdict: 'not testable' };
+  }
   const verdict = judgeParts(parts);
   const which = verdict === 'contradicted' ? 'most against it' : 'least certain';
   const figure =
     parts.length > MAX_SHOWN
       ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
       : found;
-  const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
   return { ...fields, rule: evidence.rule, found, figure, parts, verdict, link };
 }
 

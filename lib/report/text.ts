@@ -44,11 +44,15 @@ export function ratioWords({ value, low, high }: Interval): string {
   return `${shareWords(Math.abs(1 - value))} ${value < 1 ? 'fewer' : 'more'}`;
 }
 
-/** A difference of shares in words: `37 points worse`, or `same` if it is not clear. */
+/**
+ * A difference of shares in words: `37 points worse`, `2.2 points worse`, or `same` if it
+ * is not clear.
+ */
 export function gapWords({ value, low, high }: Interval, same = 'no different'): string {
   if (low <= 0 && high >= 0) return same;
-  const points = Math.round(100 * Math.abs(value));
-  const size = points === 0 ? 'less than a point' : points === 1 ? 'a point' : `${points} points`;
+  const points = 100 * Math.abs(value);
+  const size =
+    points < 0.5 ? 'less than a point' : `${points.toFixed(points < 9.95 ? 1 : 0)} points`;
   return `${size} ${value < 0 ? 'worse' : 'better'}`;
 }
 

@@ -44,7 +44,7 @@ function bootstrapOf(
     weightsId,
   });
   const weights = selectionWeights(table.questions, everything);
-  return (method: string) => bootstrap.estimate({ method, model: 'base' }, 'em', weights);
+  return (method: string) => bootstrap.estimator({ method, model: 'base' }, 'em')(weights);
 }
 
 /** The first `share` of `n` questions is right. */
@@ -67,7 +67,7 @@ it("estimates the mean of a column over a method's runs", () => {
     const strata = groupStrata(table.questions.map(() => 'all'));
     const bootstrap = createBootstrap(table, strata, { random: createRandom(0), resamples: 10 });
     const weights = selectionWeights(table.questions, everything);
-    return bootstrap.estimate({ method, model: 'base' }, column, weights).value;
+    return bootstrap.estimator({ method, model: 'base' }, column)(weights).value;
   };
   expect([estimateOf('a', 'em'), estimateOf('b', 'em')]).toEqual([3 / 8, 7 / 8]);
   expect([estimateOf('a', 'f1'), estimateOf('b', 'f1')]).toEqual([3 / 16, 7 / 16]);
@@ -207,17 +207,17 @@ describe('contrasts and intervals', () => {
   it('rejects unknown methods and columns, and weights that split a stratum', () => {
     const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
     const bootstrap = createBootstrap(table, groupStrata(['x', 'x']), { random: createRandom(1) });
-    expect(bootstrap.resamples).toBe(1000);
+    expect(bootstrap.resamples).toBe(10_000);
     const [of, alike] = [{ method: 'a', model: 'base' }, Float64Array.of(0.5, 0.5)];
-    expect(bootstrap.estimate(of, 'em', alike).samples).toHaveLength(1000);
-    expect(() => bootstrap.estimate({ ...of, method: 'b' }, 'em', alike)).toThrow('b from base');
-    expect(() => bootstrap.estimate({ ...of, model: 'instruct' }, 'em', alike)).toThrow(
+    expect(bootstrap.estimator(of, 'em')(alike).samples).toHaveLength(10_000);
+    expect(() => bootstrap.estimator({ ...of, method: 'b' }, 'em')(alike)).toThrow('b from base');
+    expect(() => bootstrap.estimator({ ...of, model: 'instruct' }, 'em')(alike)).toThrow(
       ' from instruct, but',
     );
-    expect(() => bootstrap.estimate(of, 'other', alike)).toThrow(
+    expect(() => bootstrap.estimator(of, 'other')(alike)).toThrow(
       /^Expected a column of .*em, .* but got other\.$/,
     );
-    expect(() => bootstrap.estimate(of, 'em', Float64Array.of(0.4, 0.6))).toThrow('stratum');
+    expect(() => bootstrap.estimator(of, 'em')(Float64Array.of(0.4, 0.6))).toThrow('stratum');
   });
 
   it('ignores strata of weight 0', () => {
@@ -226,11 +226,10 @@ describe('contrasts and intervals', () => {
       random: createRandom(1),
       resamples: 20,
     });
-    const { value, samples } = bootstrap.estimate(
+    const { value, samples } = bootstrap.estimator(
       { method: 'a', model: 'base' },
       'em',
-      Float64Array.of(0, 0, 0.5, 0.5),
-    );
+    )(Float64Array.of(0, 0, 0.5, 0.5));
     expect([value, ...samples]).toEqual(Array(21).fill(1));
   });
 

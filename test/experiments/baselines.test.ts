@@ -1,22 +1,26 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import {
   trainingNoise,
   baselineReport,
+  baselines,
   baselineRuns,
   comparedRuns,
   decideSides,
   meanRanks,
   trainingSpread,
 } from '../../lib/experiments/baselines.js';
+import { judgeClaims } from '../../lib/experiments/verdicts.js';
 import { planTraining } from '../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/stored-policies.js';
 import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
+import { emptyResult } from './made-up-results.js';
 import { syntheticResults } from './synthetic.js';
 
 const root = temporaryFolder();
@@ -158,32 +162,67 @@ describe('spread of trainings', () => {
 });
 
 describe('the report', () => {
-  const answers = syntheticResults({ perTemplate: 4 }).filter(
-    ({ initSeed, seed }) => initSeed === 1 && seed === 1,
-  );
-  // OTC answers as Search-R1 does, with a call less.
-  const otc = matching(answers, { method: 'search-r1' }).map((answer) => ({
+  const answers = syntheticResults({ perTemplate: 4, warmUps: 3 });
+  // One training answers everything, with a call less than Search-R1.
+  const otc = matching(answers, { method: 'search-r1', initSeed: 1, seed: 1 }).map((answer) => ({
     ...answer,
     method: 'otc',
+    em: 1 as const,
     modelCalls: answer.modelCalls - 1,
   }));
-  const spread = [
-    { method: 'search-r1', model: 'base', trainings: 3, lowest: 0, highest: 1, deviation: 0.0001 },
-  ];
   const report = baselineReport(
-    { answers: [...answers, ...otc], curves: [], provenance: {}, spread },
+    { answers: [...answers, ...otc], curves: [], provenance: {} },
     { resamples: 20 },
   );
+  const cells = toRows(report.frames!.cells);
 
-  it('compares ParallelSearch in every cell of Table 2, with p and side', () => {
-    const cells = toRows(report.frames!.cells);
-    const besideOtc = matching(cells, { against: 'otc' });
-    expect(besideOtc.length).toBe(14);
-    for (const { p, side, method } of besideOtc) {
+  it('decides cells of Table 2, with p, where a method has three initial models', () => {
+    const overSearchR1 = matching(cells, { against: 'search-r1' });
+    expect(overSearchR1.length).toBe(14);
+    for (const { p, side, method } of overSearchR1) {
       expect(method).toBe('parallelsearch');
       expect(Number(p)).toBeLessThanOrEqual(1);
       expect(['ahead', 'behind', 'undecided']).toContain(side);
     }
+  });
+
+  it('gives no verdict on a method with one training', () => {
+    const overOtc = matching(cells, { against: 'otc' });
+    expect(overOtc.map(({ p, side }) => [p, side])).toEqual(Array(14).fill([null, 'no verdict']));
+    const results = new Map([['baselines', { ...emptyResult('baselines'), ...report }]]);
+    const claims = judgeClaims([baselines], results);
+    const [overOtcOnAverage] = matching(claims, { id: 'other-baselines' });
+    expect(overOtcOnAverage).toMatchObject({ verdict: 'not testable', parts: [] });
+    expect(overOtcOnAverage.rule).toMatch(/1 initial model .* 3/);
+    const [everywhere] = matching(claims, { id: 'every-cell' });
+    expect(new Set(everywhere.parts.map(({ of }) => of.split(',')[0]))).toEqual(
+      new Set(['Search-R1']),
+    );
+  });
+
+  it('compares trainings of one method that differ in the seed', () => {
+    const seeds = toRows(report.frames!.seeds);
+    // Two methods, two models, three initial models; seven benchmarks and the average.
+    expect(seeds).toHaveLength(2 * 2 * 3 * 8);
+    expect(seeds[0]).toMatchObject({ seed: 'seed 1', against_seed: 'seed 2' });
+    const [ours] = matching(seeds, {
+      method: 'parallelsearch',
+      initial_model: 'base-2',
+      benchmark: 'nq',
+    });
+    const ofSeed = (seed: number) =>
+      mean(
+        matching(answers, {
+          method: 'parallelsearch',
+          model: 'base',
+          initSeed: 2,
+          benchmark: 'nq',
+          seed,
+        }),
+        ({ em }) => em,
+      )!;
+    expect(ours.value).toBeCloseTo(ofSeed(1) - ofSeed(2), 6);
+    expect(ours.excludes_0).toBe(Number(ours.low) > 0 || Number(ours.high) < 0);
   });
 
   it('checks what the baselines’ papers say, and ranks', () => {

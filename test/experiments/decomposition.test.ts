@@ -66,6 +66,8 @@ describe('measures against the graphs', () => {
     const precision = measures.find(({ metric }) => metric === 'parallelizing_precision')!;
     expect(ratioOf(precision)).toBe(0.5);
     expect(find('parallelizing_f1', 'parallelizable')).toBeUndefined();
+    // The hybrid question is decomposed: one more of 3, and of 5 questions.
+    expect(find('parallelizing_f1_with_hybrid', 'all')).toMatchObject({ value: 0.4, n: 5 });
   });
 
   it('pool sub-queries and sub-questions: 4 pairs of 5 sub-queries and 6 sub-questions', () => {
@@ -215,7 +217,7 @@ describe('countOmissions', () => {
 
 const interval = { value: 0.9, low: 0.8, high: 1 };
 const sizes = [
-  { ...interval, benchmark: 'all', subset: 'all', metric: 'parallelizing_f1', n: 72 },
+  { ...interval, benchmark: 'all', subset: 'all', metric: 'parallelizing_f1_with_hybrid', n: 72 },
   { ...interval, benchmark: 'all', subset: 'parallelizable', metric: 'coverage', n: 16 },
 ];
 
@@ -232,10 +234,10 @@ it('claims that F1 from each model is above that', () => {
   }));
   const [{ evidence }] = decompositionClaims;
   if ('untestable' in evidence) throw new Error('Expected evidence.');
-  const parts = evidence.parts({ rows: [...rows, sizes[1]], contrasts: [] });
+  const parts = evidence.parts({ rows: [...rows, sizes[1]], contrasts: [], frames: {} });
   expect(parts).toMatchObject([
     { threshold: 32 / 88, side: 'above' },
     { threshold: 32 / 88, side: 'above' },
   ]);
-  expect(evidence.parts({ rows, contrasts: [] })).toEqual([]);
+  expect(evidence.parts({ rows, contrasts: [], frames: {} })).toEqual([]);
 });

@@ -1,8 +1,13 @@
+import { mean } from 'd3-array';
 import { expect, it } from 'vitest';
+import type { Interval } from '../../lib/evaluation/bootstrap.js';
+import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
+import { loadAnswers } from '../../lib/experiments/answers.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { toRows } from '../../lib/report/frame.js';
+import type { Table } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticAnswers } from './synthetic.js';
 
@@ -26,4 +31,37 @@ it('checks predictions by figures, and shows subsets of all questions and of man
   expect(matching(rows, { benchmark: 'average', subset: 'wording_unseen' })).not.toEqual([]);
   const subsets = matching(rows, { benchmark: 'hotpotqa' }).map(({ subset }) => subset);
   expect(new Set(subsets)).toEqual(new Set(['all']));
+});
+
+it('states the difference over all questions, without hybrid ones, and by benchmark', async () => {
+  const folder = temporaryFolder();
+  await writeSyntheticAnswers(folder, { perTemplate: 4 });
+  const { contrasts, figures, finding } = await mainResults.result!(folder, { resamples: 5 });
+  const gap = { method: 'parallelsearch', against: 'search-r1', model: 'all', metric: 'em' };
+  const value = (benchmark: string, subset: string): number =>
+    (matching(contrasts, { ...gap, benchmark, subset, kind: 'difference' }) as Interval[])[0].value;
+  const { answers } = await loadAnswers(mainResults, folder);
+  const inAll = answers.filter(({ benchmark }) => benchmark !== MANY);
+  const rights = (method: string, isCounted: (answer: QuestionResult) => boolean): number =>
+    mean(['base', 'instruct'], (model) =>
+      mean(matching(inAll, { method, model }).filter(isCounted), ({ em }) => em),
+    )!;
+  const difference = (isCounted: (answer: QuestionResult) => boolean): number =>
+    rights('parallelsearch', isCounted) - rights('search-r1', isCounted);
+  expect(value('all', 'all')).toBeCloseTo(
+    difference(() => true),
+    5,
+  );
+  expect(value('all', 'without_hybrid')).toBeCloseTo(
+    difference(({ subset }) => subset !== 'hybrid'),
+    5,
+  );
+  const { cells } = figures!.overall as Table;
+  expect(cells.rows.map(([benchmark, questions]) => [benchmark, questions])).toEqual([
+    ['each question', 'all questions'],
+    ['each question', 'without hybrid'],
+    ['each benchmark', 'all questions'],
+    ['each benchmark', 'without hybrid'],
+  ]);
+  expect(finding).toMatch(/ratio 0\.\d\d.* over all questions, .* hybrid questions \(exact match/);
 });

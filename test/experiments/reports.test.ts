@@ -44,7 +44,13 @@ describe('writeReadme', () => {
     writeReport(folder, 'Main', {
       ...emptyResult('main-results'),
       finding: 'It is ahead by 0.5.',
-      figures: { entities: chart, types: chart, untrained: chart, gaps: { kind: 'table', cells } },
+      figures: {
+        overall: { kind: 'table', cells },
+        entities: chart,
+        types: chart,
+        untrained: chart,
+        gaps: { kind: 'table', cells },
+      },
       provenance: { questions: 'dev: no test has been drawn' },
     });
     await writeReadme(folder);
@@ -81,7 +87,7 @@ describe('writeReadme', () => {
 
   it('names a missing figure', async () => {
     writeReport(folder, 'Main', emptyResult('main-results'));
-    await expect(writeReadme(folder)).rejects.toThrow(/main-results.*entities/);
+    await expect(writeReadme(folder)).rejects.toThrow(/main-results.*overall/);
   });
 });
 

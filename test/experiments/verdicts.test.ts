@@ -29,6 +29,16 @@ describe('judgeParts', () => {
     expect(judgeParts([part(0.01, 0.02, 'below')])).toBe('contradicted');
   });
 
+  it('corrects the figures that may contradict a claim by their number', () => {
+    // p = 0.03 alone, 0.06 as the smallest of two: 2.17 standard errors from 0.
+    const opposite = part(-2.17 - 1.96, -2.17 + 1.96);
+    const unclear = part(-1, 2);
+    expect(judgeParts([opposite])).toBe('contradicted');
+    expect(judgeParts([opposite, unclear])).toBe('not shown');
+    // R: p.adjust(2 * pnorm(-c(2.17, 5)), "holm") is 0.0300 for the first.
+    expect(judgeParts([opposite, part(5 - 1.96, 5 + 1.96)])).toBe('contradicted');
+  });
+
   it('needs every figure of a claim, and is contradicted by one', () => {
     expect(judgeParts([part(0.01, 0.02), part(-0.01, 0.02)])).toBe('not shown');
     expect(judgeParts([part(0.01, 0.02), part(-0.02, -0.01)])).toBe('contradicted');
@@ -63,6 +73,18 @@ describe('many claims at once', () => {
     const corrected = holm([0.02, 0.01, 0.03, 0.9]).map((p) => Number(p.toFixed(12)));
     expect(corrected).toEqual([0.06, 0.04, 0.06, 0.9]);
     expect(holm([0.6, 0.7])).toEqual([1, 1]);
+  });
+
+  it('are corrected within a claim first, then over claims', () => {
+    // Two figures of three: p = 0.0027 (3 errors) times 3 is 0.0081, then times 2 claims.
+    const against = part(-3 - 1.96, -3 + 1.96);
+    const unclear = part(-2, 2.1);
+    expect(judged([against, unclear, unclear], [part(-1, 1.1)])[0]).toEqual([
+      'contradicted',
+      0.016,
+    ]);
+    // All figures must show a claim: the least certain counts, uncorrected.
+    expect(judged([BARELY, SURE, SURE])).toEqual([['shown', 0.04]]);
   });
 
   it('make each less certain', () => {
@@ -156,6 +178,22 @@ describe('the claims', () => {
     const every = judgeGains(onNq, ...others).find(({ id }) => id === 'every-benchmark')!;
     expect(every.figure).toMatch(/^NQ \(base\): −5\.0 \[−6\.0, −4\.0\] points.* of 4$/);
   });
+});
+
+it('decides nothing where the result says why, and leaves that claim out of the correction', () => {
+  const claim = (id: string, findReason?: () => string | null): PaperClaim => ({
+    id,
+    claim: '',
+    paper: '',
+    tables: () => '',
+    evidence: { cell: '', rule: 'a rule', parts: () => [part(-1.1, -1)], findReason },
+  });
+  const claims = [claim('a', () => 'no room'), claim('b', () => null), claim('c')];
+  const results = new Map([['many', emptyResult('many')]]);
+  const [a, b, c] = judgeClaims([{ name: 'many', claims }], results);
+  expect(a).toMatchObject({ verdict: 'not testable', rule: 'no room', parts: [], p: null });
+  expect(a.figure).toMatch(/^−105.*but: no room$/);
+  expect([b.verdict, c.verdict]).toEqual(['contradicted', 'contradicted']);
 });
 
 it('claims name cells that the notebooks have', () => {

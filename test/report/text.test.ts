@@ -25,7 +25,9 @@ it('says how a ratio differs from 1, if it does', () => {
 
 it('says a difference in whole points, if it is one', () => {
   expect(gapWords(around(-0.373))).toBe('37 points worse');
-  expect(gapWords(around(0.012))).toBe('a point better');
+  expect(gapWords(around(0.012))).toBe('1.2 points better');
+  expect(gapWords(around(-0.0224))).toBe('2.2 points worse');
+  expect(gapWords(around(-0.0996))).toBe('10 points worse');
   expect(gapWords(around(0.002, 0.001))).toBe('less than a point better');
   expect(gapWords(around(0.005))).toBe('no different');
   expect(gapWords(around(-0.005), 'as good')).toBe('as good');

@@ -79,9 +79,9 @@ years and numbers too.
 ${(100 * namesakes(world.things)).toFixed(0)} % of the things share their name with a thing of another kind, so a query must say which fact it wants. How often BM25 finds the fact:
 
 ${recallTable(world)}
-Training, dev and test questions are about disjoint sets of things without links between them. A third of the wordings is only used in
-training, a third only in dev and a third only in test; half of the dev and test questions are worded as in training (\`wording: seen\`), half in
-new ways (\`unseen\`). Benchmarks have the real ones' proportions of question types; \`many\`, comparisons of two to eight, is in no average.
+Training, dev and test questions are about disjoint sets of things without links between them. A wording combines
+phrases: a third of the combinations is only used in training, a third only in dev and a third only in test, and every phrase is used in
+training. Half of the dev and test questions have combinations of training (\`wording: seen\`), half new ones (\`unseen\`). Benchmarks have the real ones' proportions of question types; \`many\`, comparisons of two to eight, is in no average.
 
 Test questions are drawn by the hash of the commit that freezes the weights (\`npm run tools -- draw-test\`); before that there are none.
 

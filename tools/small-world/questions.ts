@@ -1,8 +1,9 @@
 /**
  * Questions about a world, with their dependency graphs: about one fact, a chain of
  * facts, a comparison, or a comparison of the ends of two chains. A wording is a choice
- * from lists of three; a third of the choices is only in training questions, a third only
- * in dev questions and a third only in test questions.
+ * from lists of three phrases: a third of the combinations is only in training
+ * questions, a third only in dev questions and a third only in test questions. Every
+ * phrase is in all of them.
  */
 import { group, range } from 'd3-array';
 import type { Operation, Question, SubQuestion } from '../../lib/data/question.js';
