@@ -41,7 +41,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   reproduce: ['', '--full', '--retrain --max-steps 1'],
   experiment: ['main-results', 'all'],
   'notebook run': ['my-notebook.ipynb'],
-  'notebook render': ['my-notebook.ipynb'],
+  'notebook render': ['my-notebook.ipynb', 'my-notebook.ipynb --to observable'],
   'notebook new': ['my-notebook.ipynb'],
   lab: ['', 'my-notebook.ipynb'],
   init: ['my-project'],

@@ -5,10 +5,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { codeCells, readNotebook } from '../notebook/nbformat.js';
+import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/kernel-outputs.js';
 import { collect, parseSeconds, shellWord, log } from './cli-utils.js';
@@ -111,21 +111,30 @@ async function attempt(
   }
 }
 
+const FORMATS: Readonly<Record<string, (notebook: Notebook) => Promise<string>>> = {
+  page: async (notebook) =>
+    (await (await import('../report/notebook-page.js')).reportHtml(notebook)).html,
+  observable: async (notebook) =>
+    (await import('../report/observable.js')).observableHtml(notebook),
+};
+
 interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> {
   out?: string;
+  /** Name of the format; default `page`. */
+  to?: string;
   /** Executes it first, without changing the file. */
   run?: boolean;
 }
 
 /**
- * Renders a notebook with its outputs as one page.
+ * Renders a notebook with its outputs as one page, or in another format.
  * @param out the page or an existing folder; default next to the notebook
  * @returns the page's file
  * @throws NotebookError if a cell fails
  */
 export async function renderNotebook(
   file: string,
-  { run, param, timeout, out = path.dirname(file) }: RenderSettings,
+  { run, param, timeout, to = 'page', out = path.dirname(file) }: RenderSettings,
   log: Log = toTerminal,
 ): Promise<string> {
   const isFolder = statSync(out, { throwIfNoEntry: false })?.isDirectory();
@@ -135,8 +144,7 @@ export async function renderNotebook(
     run || param
       ? await runNotebook(file, { parameters: param, cellTimeoutMs, log })
       : { notebook: readNotebook(file) };
-  const { reportHtml } = await import('../report/notebook-page.js');
-  await writeFileSafely(page, (await reportHtml(notebook)).html);
+  await writeFileSafely(page, await FORMATS[to](notebook));
   const cells = codeCells(notebook);
   if (cells.length > 0 && cells.every(({ outputs }) => outputs.length === 0))
     log(`${file} has no outputs, so the page has none either. Execute it with --run.\n`, 'stderr');
@@ -212,9 +220,17 @@ run, cells tagged "raises-exception" may fail.`,
     });
   notebook
     .command('render')
-    .description('render a notebook with its outputs as one offline HTML page')
+    .description('render a notebook with its outputs as one HTML file')
     .argument('<file>', 'notebook (.ipynb)')
     .option('-o, --out <path>', 'page or folder (default: next to the notebook)')
+    .addOption(
+      new Option(
+        '--to <format>',
+        'an offline page, or the HTML of Observable Notebook Kit, where charts draw again',
+      )
+        .choices(Object.keys(FORMATS))
+        .default('page'),
+    )
     .option('--run', 'execute it first, without changing the file')
     .option('-p, --param <name=value>', 'as in `notebook run`; implies --run; repeatable', collect)
     .option('--timeout <seconds>', 'time limit per cell, with --run (default: 600)', parseSeconds)
