@@ -8,9 +8,9 @@ import { Command } from 'commander';
 import {
   dataSetFiles,
   formatQuestions,
-  parsePassages,
   parseQuestions,
   readText,
+  streamPassages,
   withSplit,
   type Passage,
   type Question,
@@ -22,7 +22,12 @@ import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
 import { findAnswerRanks, findStatedAnswers, hasStatableAnswer } from '../retrieval/coverage.js';
-import { createRetriever, DEFAULT_RETRIEVER, isAddress } from '../retrieval/retrievers.js';
+import {
+  createRetriever,
+  DEFAULT_RETRIEVER,
+  isAddress,
+  isLargeFile,
+} from '../retrieval/retrievers.js';
 import { formatList } from '../text/format-list.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { convertCommand } from './convert.js';
@@ -58,22 +63,35 @@ function countBy<T>(items: readonly T[], name: (item: T) => string): string {
   return formatList(groups.map(([key, number]) => `${count(number)} ${key}`));
 }
 
-/** Complaints about evidence that is not in the corpus. */
-function evidenceComplaints(
-  questions: readonly Question[],
-  passages: readonly Passage[],
-): string[] {
-  const ids = new Set(passages.map(({ id }) => id));
-  return questions.flatMap(({ id, metadata: { graph = [] } }) =>
-    graph
-      .flatMap(({ evidence }) => evidence)
-      .filter((passage) => !ids.has(passage))
-      .map(
-        (passage) =>
-          `question ${id}: evidence ${passage} is not among the ${count(ids.size)} passages.`,
-      ),
-  );
+/** Passages of a file. */
+interface PassageCount {
+  numPassages: number;
+  /** Empty if the file is large. */
+  passages: Passage[];
+  /** Evidence of the questions that is not among them. */
+  missing: ReadonlySet<string>;
 }
+
+/** Reads a passage file once; a large one is not kept. */
+async function countPassages(
+  file: string,
+  questions: readonly Question[],
+  complain: (complaint: string) => void,
+): Promise<PassageCount> {
+  const missing = new Set(questions.flatMap(allEvidence));
+  const passages: Passage[] = [];
+  const isLarge = isLargeFile(file);
+  let numPassages = 0;
+  for await (const { passage } of streamPassages(file, complain)) {
+    numPassages++;
+    missing.delete(passage.id);
+    if (!isLarge) passages.push(passage);
+  }
+  return { numPassages, passages, missing };
+}
+
+const allEvidence = ({ metadata: { graph = [] } }: Question): string[] =>
+  graph.flatMap(({ evidence }) => evidence);
 
 /** Questions with the same text, and the same id in several files. */
 function repeatWarnings(questions: readonly Question[]): string[] {
@@ -113,17 +131,22 @@ interface Coverage {
 /** Looks for answers in all passages, and in those that BM25 and `--retriever` find. */
 async function measureCoverage(
   questions: readonly Question[],
-  passages: readonly Passage[],
+  { file, passages }: { file: string | undefined; passages: readonly Passage[] },
   { retriever = DEFAULT_RETRIEVER, analyzer, encoder, index, backend }: CheckSettings,
 ): Promise<Coverage> {
   const statable = questions.filter(hasStatableAnswer);
   const names = [...new Set([DEFAULT_RETRIEVER, retriever])].filter(
-    (name) => passages.length > 0 || isAddress(name),
+    (name) => file !== undefined || isAddress(name),
   );
   if (encoder !== undefined) await announceBackend(backend);
   const ranks: Coverage['ranks'] = new Map();
   for (const name of names) {
-    const opened = await createRetriever(name, passages, { analyzer, encoder, index });
+    const isLarge = file !== undefined && isLargeFile(file);
+    const opened = await createRetriever(name, isLarge ? file : passages, {
+      analyzer,
+      encoder,
+      index,
+    });
     const progress = startProgress(`Searching with ${opened.name}`, statable.length);
     const onBatch = (done: number): void => progress.update(done);
     const found = await findAnswerRanks(opened, statable, {
@@ -132,8 +155,15 @@ async function measureCoverage(
     }).finally(() => progress.stop());
     ranks.set(isAddress(name) ? opened.name : name, found);
   }
-  const stated = passages.length > 0 ? findStatedAnswers(statable, passages) : undefined;
+  const stated =
+    file === undefined
+      ? undefined
+      : await findStatedAnswers(statable, passages.length > 0 ? passages : onlyPassages(file));
   return { questions: statable, stated, ranks };
+}
+
+async function* onlyPassages(file: string): AsyncGenerator<Passage> {
+  for await (const { passage } of streamPassages(file)) yield passage;
 }
 
 /** Shares of questions by benchmark and type. */
@@ -199,23 +229,28 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
   const files = dataSetFiles(folder);
 
   print(`${folder}:`);
-  const passages = files.passages
-    ? parsePassages(await readText(files.passages), files.passages, complain)
-    : [];
-  if (files.passages) row(basename(files.passages), `${count(passages.length)} passages`);
+  const questionFiles: [file: string, questions: Question[]][] = [];
+  for (const file of files.questions) {
+    const parsed = parseQuestions(await readText(file), file, complain);
+    questionFiles.push([file, withSplit(parsed, file)]);
+  }
+  const questions = questionFiles.flatMap(([, fileQuestions]) => fileQuestions);
+  const file = files.passages;
+  const { numPassages, passages, missing } = file
+    ? await countPassages(file, questions, complain)
+    : { numPassages: 0, passages: [], missing: new Set(questions.flatMap(allEvidence)) };
+  // A large file is read again, which stops at the first problem.
+  const isSearched = numPassages > 0 && (passages.length > 0 || complaints.length === 0);
+  if (file) row(basename(file), `${count(numPassages)} passages`);
   else
     complain(
       `${folder}: expected corpus.jsonl or passages.jsonl; without it only a server can be searched.`,
     );
-  const questions: Question[] = [];
-  for (const file of files.questions) {
-    const fileQuestions = withSplit(parseQuestions(await readText(file), file, complain), file);
+  for (const [file, fileQuestions] of questionFiles)
     row(
       basename(file),
       `${count(fileQuestions.length)} questions: ${countBy(fileQuestions, ({ split }) => split ?? 'in every split')}`,
     );
-    for (const question of fileQuestions) questions.push(question);
-  }
   if (files.questions.length === 0)
     complain(
       `${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl; without it only ask works.`,
@@ -232,11 +267,15 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
     `${type} (${questionType({ metadata: { type } }) ?? 'unknown, so not parallelizable'})`;
   row('type', typed.length > 0 ? countBy(typed, typeName) : 'none');
   row('dependency graph', `${count(graphs.length)} of ${count(questions.length)} questions`);
-  evidenceComplaints(questions, passages).forEach(complain);
+  for (const question of questions)
+    for (const id of allEvidence(question).filter((id) => missing.has(id)))
+      complain(
+        `question ${question.id}: evidence ${id} is not among the ${count(numPassages)} passages.`,
+      );
 
   print('\nUsable for');
-  if (passages.length > 0) row('ask, playground', `searching ${count(passages.length)} passages`);
-  if (passages.length + questions.length > 0 && !(await isSmallWorld(folder)))
+  if (numPassages > 0) row('ask, playground', `searching ${count(numPassages)} passages`);
+  if (numPassages + questions.length > 0 && !(await isSmallWorld(folder)))
     row(
       'models',
       `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-* and instruct-* only know the small world`,
@@ -246,8 +285,9 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
 
   const { limit, out, retriever = '' } = settings;
   const sample = limit === undefined ? questions : sampleAndLog(questions, limit);
-  if (sample.length > 0 && (passages.length > 0 || isAddress(retriever))) {
-    const coverage = await measureCoverage(sample, passages, settings);
+  const searched = isSearched ? file : undefined;
+  if (sample.length > 0 && (searched !== undefined || isAddress(retriever))) {
+    const coverage = await measureCoverage(sample, { file: searched, passages }, settings);
     const { questions: statable, stated } = coverage;
     print('\nAnswers in the passages, normalised as for exact match');
     if (statable.length > 0) print(coverageTable(coverage));

@@ -61,19 +61,23 @@ async function* streamRows(
   complain: typeof refuse,
 ): AsyncGenerator<PassageLine & { number: number }> {
   let [number, end] = [0, 0];
-  for await (const { text, length, isUtf8 } of readLines(await openFile(path))) {
-    number++;
-    const start = end;
-    end += length + 1;
-    const where = `${path}, line ${number}`;
-    const line = text.trim(); // Also drops a byte order mark.
-    if (length > MAX_LINE_LENGTH)
-      complain(`${where}: expected at most ${MAX_LINE_LENGTH} bytes, but got ${length}.`);
-    else if (!isUtf8) complain(notUtf8(where));
-    else if (line !== '') {
-      const passage = parsePassage(line, where, complain);
-      if (passage) yield { passage, start, length, number };
+  try {
+    for await (const { text, length, isUtf8 } of readLines(await openFile(path))) {
+      number++;
+      const start = end;
+      end += length + 1;
+      const where = `${path}, line ${number}`;
+      const line = text.trim(); // Also drops a byte order mark.
+      if (length > MAX_LINE_LENGTH)
+        complain(`${where}: expected at most ${MAX_LINE_LENGTH} bytes, but got ${length}.`);
+      else if (!isUtf8) complain(notUtf8(where));
+      else if (line !== '') {
+        const passage = parsePassage(line, where, complain);
+        if (passage) yield { passage, start, length, number };
+      }
     }
+  } catch (error) {
+    throw nameFile(path, error);
   }
 }
 
@@ -158,11 +162,16 @@ export async function readText(path: string): Promise<string> {
   try {
     return decodeText(await readFile(path), path);
   } catch (error) {
-    if (error instanceof Error && !('code' in error)) throw error;
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    const remedy = TOO_LARGE.includes(reason)
-      ? 'Here the limit is half a gigabyte: search a larger corpus by BM25 or on a server (--retriever http://...).'
-      : 'Check the path, or build the file first.';
-    throw new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
+    throw nameFile(path, error);
   }
+}
+
+/** Names the file in an error of the system. */
+function nameFile(path: string, error: unknown): unknown {
+  if (error instanceof Error && !('code' in error)) return error;
+  const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+  const remedy = TOO_LARGE.includes(reason)
+    ? 'Here the limit is half a gigabyte: search a larger corpus by BM25 or on a server (--retriever http://...).'
+    : 'Check the path, or build the file first.';
+  return new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
 }

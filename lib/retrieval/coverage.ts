@@ -22,10 +22,10 @@ const statableAnswers = ({ goldenAnswers }: Answered): string[] =>
  * For each question, whether a passage contains one of its answers as whole words, both
  * normalised as for exact match.
  */
-export function findStatedAnswers(
+export async function findStatedAnswers(
   questions: readonly Answered[],
-  passages: readonly Pick<Passage, 'contents'>[],
-): boolean[] {
+  passages: Iterable<Pick<Passage, 'contents'>> | AsyncIterable<Pick<Passage, 'contents'>>,
+): Promise<boolean[]> {
   const answers = questions.map(statableAnswers);
   // Answers by their first word, so that each passage is read once for all of them.
   const missing = new Map<string, Set<string>>();
@@ -35,7 +35,7 @@ export function findStatedAnswers(
     missing.set(word, (missing.get(word) ?? new Set()).add(answer));
   }
   const stated = new Set<string>();
-  for (const { contents } of passages) {
+  for await (const { contents } of passages) {
     const text = paddedWords(contents);
     for (let start = 0; start < text.length - 1; start = text.indexOf(' ', start + 1)) {
       const candidates = missing.get(text.slice(start + 1, text.indexOf(' ', start + 1)));

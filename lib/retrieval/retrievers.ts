@@ -61,8 +61,15 @@ export interface RetrieverKind {
   ) => Promise<Retriever | undefined>;
 }
 
-/** Bytes of a passage file, unpacked, from which BM25 keeps an index on disk. */
+/** In bytes. */
 const LARGE = 100e6;
+
+/**
+ * Whether a passage file is too large to index it at every start. Text is packed to about
+ * a third.
+ */
+export const isLargeFile = (file: string): boolean =>
+  (statSync(file, { throwIfNoEntry: false })?.size ?? 0) * (file.endsWith('.gz') ? 3 : 1) >= LARGE;
 
 export const bm25Corpus = (
   file: string,
@@ -76,9 +83,8 @@ async function openBm25(
 ): Promise<Retriever | undefined> {
   const corpus = bm25Corpus(file, options);
   const folder = options.index ?? defaultBm25Folder(corpus);
-  // Text is packed to about a third.
-  const isLarge = statSync(file).size * (file.endsWith('.gz') ? 3 : 1) >= LARGE;
-  return isLarge || hasBm25Index(folder) ? openBm25Files(corpus, { folder, signal }) : undefined;
+  const isIndexed = isLargeFile(file) || hasBm25Index(folder);
+  return isIndexed ? openBm25Files(corpus, { folder, signal }) : undefined;
 }
 
 /**
