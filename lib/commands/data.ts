@@ -230,8 +230,11 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
 
   print(`${folder}:`);
   const questionFiles: [file: string, questions: Question[]][] = [];
+  const questionComplaints: string[] = [];
   for (const file of files.questions) {
-    const parsed = parseQuestions(await readText(file), file, complain);
+    const parsed = parseQuestions(await readText(file), file, (complaint) => {
+      questionComplaints.push(complaint);
+    });
     questionFiles.push([file, withSplit(parsed, file)]);
   }
   const questions = questionFiles.flatMap(([, fileQuestions]) => fileQuestions);
@@ -241,6 +244,7 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
     : { numPassages: 0, passages: [], missing: new Set(questions.flatMap(allEvidence)) };
   // A large file is read again, which stops at the first problem.
   const isSearched = numPassages > 0 && (passages.length > 0 || complaints.length === 0);
+  complaints.push(...questionComplaints);
   if (file) row(basename(file), `${count(numPassages)} passages`);
   else
     complain(
