@@ -110,7 +110,7 @@ export async function runAdapters(
 /** The `adapters` command. */
 export const adaptersCommand = (): Command =>
   new Command('adapters')
-    .description('list adapters: base, method, what they were trained on, recorded figures')
-    .argument('[folders...]', 'where to look (default: the committed ones, and runs)')
+    .description('list adapters: base, method, training data, recorded figures')
+    .argument('[folders...]', 'folders to search (default: the committed adapters, and runs)')
     .option('--json', 'JSON lines instead of the table')
     .action(runAdapters);

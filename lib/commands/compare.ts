@@ -26,7 +26,7 @@ export function compareCommand(): Command {
     )
     .argument(
       '<runs...>',
-      'folders of `train`, files of `evaluate --out` or --trajectories, or NAME=PATH; paths of one name are one run',
+      'output folders of `train`, files of `evaluate --out` or --trajectories, or NAME=PATH; paths with the same name are one run',
     )
     .option('-o, --out <file>', 'output file', 'compare.html')
     .option(

@@ -345,7 +345,7 @@ Example:
   });
   return new Command('data')
     .description(
-      'your own data: passages out of documents (data make), check (data check), convert (data convert)',
+      'your own data: passages from documents (data make), check (data check), convert (data convert)',
     )
     .addCommand(makeCommand())
     .addCommand(check)

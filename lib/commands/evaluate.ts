@@ -298,10 +298,10 @@ export function evaluateCommand(): Command {
     .option('--trajectories <file>', 'write trajectories (JSONL)')
     .option(
       '--methods <names>',
-      'answer with the prompt of each and compare with the first, such as search-r1,parallelsearch',
+      'answer with each method’s prompt and compare the others with the first, such as search-r1,parallelsearch',
       parseMethods,
     )
-    .option('--page <file>', 'where the comparison of --methods is written', 'compare.html');
+    .option('--page <file>', 'file for the comparison of --methods', 'compare.html');
   return withPolicyOptions(command).action(async (settings: EvaluateSettings) => {
     process.exitCode = await runEvaluate(settings);
   });

@@ -132,7 +132,7 @@ export function experimentCommand(): Command {
       ]),
     )
     .option('--force', 'recompute existing results')
-    .option('--no-train', 'use only runs that are trained already')
+    .option('--no-train', 'use only runs that are already trained')
     .option('--out <folder>', 'where results are stored', RESULTS)
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)

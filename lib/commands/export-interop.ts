@@ -75,7 +75,7 @@ async function runExportTraining(
 const exportTrainingCommand = (name: string, description: string, write: Write): Command =>
   new Command(name)
     .description(description)
-    .argument('<folder>', 'gets the files; replaces those of an earlier export')
+    .argument('<folder>', 'output folder; files of an earlier export are replaced')
     .option('--data <folder>', 'questions in the FlashRAG layout (default: the small world)')
     .addOption(
       new Option('--method <name>', 'prompt, rewards and algorithm')

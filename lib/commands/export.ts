@@ -86,7 +86,7 @@ export function exportCommand(): Command {
       '<reports...>',
       'names of reports such as main-results, executed notebooks (.ipynb), or all',
     )
-    .requiredOption('-o, --out <folder>', 'gets one folder per report')
+    .requiredOption('-o, --out <folder>', 'output folder, with one folder per report')
     .addOption(
       new Option('--format <formats...>', 'file formats; pdf and png need Chromium')
         .choices(FORMATS)

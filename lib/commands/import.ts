@@ -114,7 +114,7 @@ export function importCommand(): Command {
           '<folder>',
           `exported by \`export ${trainer.name}\`, or with a checkpoint or rollouts`,
         )
-        .requiredOption('-o, --out <folder>', 'output: model, trajectories.jsonl, metrics.jsonl')
+        .requiredOption('-o, --out <folder>', 'output folder: model, trajectories.jsonl, metrics.jsonl')
         .addOption(
           new Option('--method <name>', 'the method whose rewards were used')
             .choices(exportableMethods())

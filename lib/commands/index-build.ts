@@ -66,7 +66,7 @@ export const indexCommand = (): Command =>
     .addCommand(
       new Command('build')
         .description(
-          'index passages for BM25, which then opens a corpus of any size at once; or with --to encode them into a vector database, which resumes if interrupted',
+          'index passages for BM25, so that a corpus of any size opens instantly; with --to, encode them into a vector database (resumes if interrupted)',
         )
         .option('--to <address>', 'milvus://HOST:PORT/COLLECTION')
         .option('--data <folder>', 'folder in the FlashRAG layout (default: the small world)')
@@ -76,7 +76,7 @@ export const indexCommand = (): Command =>
         .option('--index <folder>', 'folder of BM25’s index (default: in runs/indexes)')
         .option('--encoder <folder>', 'folder of the encoder', ENCODER)
         .option('--m <n>', 'links per node and layer of the HNSW graph', parseCount, 16)
-        .option('--ef-construction <n>', 'candidates kept while building', parseCount, 200)
+        .option('--ef-construction <n>', 'candidates kept while building the HNSW graph', parseCount, 200)
         .action(async (settings: IndexSettings) => {
           process.exitCode = await runIndexBuild(settings);
         }),

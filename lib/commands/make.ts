@@ -121,13 +121,13 @@ export async function runMake(
 export const makeCommand = (): Command =>
   new Command('make')
     .description(
-      'make a corpus out of documents: text, Markdown and HTML are cut at headings, paragraphs and sentences; in CSV, JSON, JSON Lines and Parquet each row is a document',
+      'make a corpus from documents: text, Markdown and HTML are cut at headings, paragraphs and sentences; in CSV, JSON, JSON Lines and Parquet each row is a document',
     )
     .argument('<folder>', 'output folder, for --data of other commands')
     .argument('<files...>', `files or folders of files that end in ${DOCUMENT_ENDINGS.join(', ')}`)
-    .option('--words <n>', 'about how many words a passage has', parseCount, 100)
-    .option('--title <column>', 'column of the title (default: title, name or question)')
-    .option('--text <column>', 'column of the text (default: text, contents, body or answer)')
+    .option('--words <n>', 'approximate number of words per passage', parseCount, 100)
+    .option('--title <column>', 'column with the title (default: title, name or question)')
+    .option('--text <column>', 'column with the text (default: text, contents, body or answer)')
     .option('--force', 'replace the folder’s passages')
     .option('--skip-unreadable', 'leave out files that cannot be read (default: write nothing)')
     .action(runMake);

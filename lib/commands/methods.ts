@@ -46,6 +46,6 @@ export function runMethods({ json = false }: { json?: boolean } = {}): void {
 /** The `methods` command. */
 export const methodsCommand = (): Command =>
   new Command('methods')
-    .description('list methods: name, title, what trains them, source')
+    .description('list methods: name, title, how each is trained, source')
     .option('--json', 'JSON lines instead of the table')
     .action(runMethods);

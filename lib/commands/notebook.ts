@@ -226,7 +226,7 @@ run, cells tagged "raises-exception" may fail.`,
     .addOption(
       new Option(
         '--to <format>',
-        'an offline page, or the HTML of Observable Notebook Kit, where charts draw again',
+        'an offline page, or a notebook for Observable Notebook Kit, whose charts stay interactive',
       )
         .choices(Object.keys(FORMATS))
         .default('page'),

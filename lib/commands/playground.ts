@@ -34,6 +34,6 @@ export function playgroundCommand(): Command {
       '--adapter <folder>',
       'your adapter (see `train`), compared with its model before training',
     )
-    .option('--force', 'accept policies that do not know the data')
+    .option('--force', 'accept policies that were not trained for the data')
     .action(runPlayground);
 }

@@ -288,7 +288,7 @@ export function reproduceCommand(): Command {
     .option('--retrain', 'retrain everything first; prints an estimate')
     .option(
       '--max-steps <n>',
-      'with --retrain: at most this many steps of each stage and run, as a trial; replaces data/checkpoints, so use a copy of the project',
+      'with --retrain: a trial run with at most this many steps per stage and run; replaces data/checkpoints, so use a copy of the project',
       parseCount,
     )
     .option('--full', 'evaluate every run and compute every experiment without a time limit')

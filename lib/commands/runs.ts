@@ -34,7 +34,7 @@ export function runsCommand(): Command {
     .description(
       'show all runs of a folder on a local page, also during training: final figures to sort, curves, settings, rollouts by step',
     )
-    .argument('[folder]', 'folder of folders of `train` and `sweep`', 'runs')
+    .argument('[folder]', 'folder that contains output folders of `train` and `sweep`', 'runs')
     .option('-o, --out <file>', 'write one HTML file that works offline instead')
     .option('--port <n>', 'port of the page (default: a free one)', parsePort)
     .action(async (folder: string, settings: { out?: string; port?: number }) => {

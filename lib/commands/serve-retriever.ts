@@ -51,7 +51,7 @@ async function runServe(settings: ServeSettings): Promise<number> {
 export function serveRetrieverCommand(): Command {
   const command = new Command('serve-retriever')
     .description(
-      'serve passages by Search-R1’s retrieval protocol, for --retriever http://..., Search-R1 or verl; other machines need the token in RETRIEVAL_TOKEN',
+      'serve passages over Search-R1’s retrieval protocol, for --retriever http://..., Search-R1 or verl; other machines need the token in RETRIEVAL_TOKEN',
     )
     .option('--port <n>', 'port to listen on', parsePort, 8000)
     .option(
@@ -62,7 +62,7 @@ export function serveRetrieverCommand(): Command {
     .option('--top-k <n>', 'passages per query for requests without topk', parseCount, 3)
     .option(
       '--max-requests <n>',
-      'most concurrent requests; further ones get status 429',
+      'maximum concurrent requests; further ones get status 429',
       parseCount,
       64,
     );

@@ -311,7 +311,7 @@ export function sampleAndLog(questions: readonly Question[], n: number): Questio
 export const limitOption = (): Option =>
   new Option(
     '--limit <n>',
-    'only a sample of n questions, always the same, with the data’s proportions of benchmarks and question types',
+    'only a fixed sample of n questions, stratified by benchmark and question type',
   ).argParser(parseCount);
 
 export const backendOption = (): Option =>
@@ -338,7 +338,7 @@ export const withSearchOptions = (command: Command): Command =>
     )
     .option(
       '--index <folder>',
-      'where vectors, HNSW graph or BM25’s index of a large corpus are stored (default: in runs/indexes)',
+      'folder for vectors, the HNSW graph or a large corpus’s BM25 index (default: in runs/indexes)',
     )
     .addOption(backendOption());
 
@@ -361,7 +361,7 @@ export const withModelOptions = (
       .option('--model <name>', modelHelp)
       .option(
         '--force',
-        'accept a model that does not know the data, and an adapter of another model',
+        'accept a model that was not trained for the data, and an adapter of another model',
       )
       .addOption(
         new Option(
@@ -380,7 +380,7 @@ export const withPolicyOptions = (command: Command): Command =>
         'remote policy: chat:https://HOST/v1 for chat completions with tool calls, http://HOST/v1 for completions; --model is its name there, POLICY_TOKEN in the environment its key',
       )
       .option('--tokenizer <folder>', 'tokenizer of the remote policy (default: in its folder)')
-      .option('--config <file>', 'training configuration to answer by (default: the adapter’s)')
+      .option('--config <file>', 'training configuration with prompt and limits (default: the adapter’s)')
       .addOption(
         new Option(
           '--method <name>',

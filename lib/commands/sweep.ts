@@ -147,7 +147,7 @@ export function sweepCommand(): Command {
     )
     .option(
       '-o, --out <folder>',
-      'folder for the trainings and compare.html (default: runs/CONFIG)',
+      'folder for the training runs and compare.html (default: runs/CONFIG)',
     )
     .option(
       '--data <folder>',
@@ -157,7 +157,7 @@ export function sweepCommand(): Command {
     .option('--evaluate <split>', 'answer the questions of a split, such as dev, with each adapter')
     .addOption(limitOption())
     .addOption(backendOption())
-    .option('--force', 'accept a model that does not know the data')
+    .option('--force', 'accept a model that was not trained for the data')
     .action(async (file: string, settings: SweepSettings) => {
       process.exitCode = await runSweep(file, settings);
     });

@@ -21,8 +21,8 @@ export function warmUpCommand(): Command {
         'Initial models of the small world are trained in a clone: npm run tools -- warm-up base',
     )
     .option('--seed <n>', 'random seed', parseCount, 1)
-    .option('--steps <n>', 'steps of eight demonstrations each (default: 60)', parseCount)
-    .option('--out <folder>', 'where metrics and checkpoints go');
+    .option('--steps <n>', 'training steps, of eight demonstrations each (default: 60)', parseCount)
+    .option('--out <folder>', 'folder for metrics and checkpoints');
   return withModelOptions(command).action(async (settings: WarmUpSettings) => {
     if (!settings.model) command.error("error: required option '--model <name>' not specified");
     process.exitCode = await runTrain({ ...settings, method: WARM_UP_METHOD });
