@@ -1,4 +1,4 @@
-/** `parallelsearch adapters`: the adapters that there are, with recorded figures. */
+/** `parallelsearch adapters`: lists adapters with their recorded figures. */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';

@@ -38,8 +38,8 @@ function warnOfUnrelated({ queries, results }: SearchTurn): void {
 }
 
 /**
- * What is left of a policy's segment: all of it, the tag that a server cut off, or the
- * search that a stream of text lacks.
+ * What remains to be printed of a policy's segment: all of it, the tag that a server cut
+ * off, or the search that a stream of text lacks.
  */
 function unwritten(text: string, written: string): string {
   if (text.startsWith(written)) return text.slice(written.length);

@@ -64,7 +64,7 @@ export async function interruptible(
   process.on('SIGINT', abort).on('SIGTERM', abort);
   try {
     await work(signal);
-    // Work that was nearly done may end normally, but what follows it must not start.
+    // Work that was nearly done may end normally, but no further work must start.
     return signal.aborted ? 130 : 0;
   } catch (error) {
     if (!signal.aborted) throw error;

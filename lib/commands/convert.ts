@@ -82,7 +82,7 @@ function withUniqueIds(questions: readonly Question[]): readonly Question[] {
     }));
     if (new Set(renamed.map(({ id }) => id)).size < questions.length) continue;
     const [from, to] = [questions[0].id, renamed[0].id];
-    if (from !== to) log(`Ids repeat, so they are written as ${to} in place of ${from}.`);
+    if (from !== to) log(`Ids are not unique, so they get a prefix: ${from} becomes ${to}.`);
     return renamed;
   }
   requireUniqueIds(questions);

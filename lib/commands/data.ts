@@ -43,13 +43,13 @@ import {
 
 export interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;
-  /** Gets the questions whose answer no passage states. */
+  /** File for the questions whose answer no passage states. */
   out?: string;
 }
 
-/** Most complaints, warnings or questions that are printed. */
+/** Maximum number of complaints, warnings or questions printed. */
 const MAX_LINES = 10;
-/** Passages among which an answer is looked for. */
+/** Passages that are searched for an answer. */
 const DEPTHS = [1, 3, 10];
 
 const count = (number: number): string => number.toLocaleString('en');

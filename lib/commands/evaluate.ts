@@ -135,7 +135,7 @@ function methodSettings(settings: EvaluateSettings, method: string): EvaluateSet
   return { ...settings, method, out: own(out), trajectories: own(trajectories) };
 }
 
-/** Where unfinished answers are kept: beside the results if these go to a file. */
+/** Where unfinished answers are kept: next to the results if these go to a file. */
 function journalFile(out: string | undefined, hash: string): string {
   const isFile = out && (statSync(out, { throwIfNoEntry: false })?.isFile() ?? true);
   return `${isFile ? out : join('runs', `evaluate-${hash}`)}.partial`;
@@ -190,7 +190,7 @@ async function answerAll(
       const isKept = trajectoryFile !== undefined || methods !== undefined;
       const { refusal } = trajectory;
       if (refusal !== undefined && refused.push(question.id) <= MAX_REFUSALS_SHOWN)
-        log(`Refused an answer to question ${question.id}: ${refusal}`);
+        log(`Rejected the answer to question ${question.id}: ${refusal}`);
       answers.set(question.id, { result, usage, seconds, ...(isKept && { trajectory }) });
     },
     onBatch: async (_, batch) => {
@@ -209,7 +209,7 @@ async function answerAll(
   policy.dispose?.();
   if (refused.length > 0 && refused.length === open.length)
     throw new Error(
-      `Expected answers that can be used from ${policy.name}, but refused all ${refused.length}; see above.`,
+      `Expected usable answers from ${policy.name}, but rejected all ${refused.length}; see above.`,
     );
   const done = questions.map(({ id }) => answers.get(id)!);
   const results = done.map(({ result }) => result);

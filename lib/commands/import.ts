@@ -84,11 +84,11 @@ async function runImport(
     );
     if (numDifferent > 0)
       log(
-        `${numDifferent} of them keep a reward that differs from ${method}'s here: the weights differed, or the text does not tell who wrote what.`,
+        `${numDifferent} of them keep a reward that differs from ${method}'s here: the weights differed, or the text does not show which parts the policy wrote.`,
       );
     if (numAmbiguous > 0)
       log(
-        `${numAmbiguous} of them do not tell who wrote what: information in doubt counts as the policy's; the viewer marks them.`,
+        `${numAmbiguous} of them do not show which parts the policy wrote: information in doubt counts as the policy's; the viewer marks them.`,
       );
     log(`To compare with another run: npx parallelsearch compare ${out} OTHER`);
   }
@@ -114,7 +114,10 @@ export function importCommand(): Command {
           '<folder>',
           `exported by \`export ${trainer.name}\`, or with a checkpoint or rollouts`,
         )
-        .requiredOption('-o, --out <folder>', 'output folder: model, trajectories.jsonl, metrics.jsonl')
+        .requiredOption(
+          '-o, --out <folder>',
+          'output folder: model, trajectories.jsonl, metrics.jsonl',
+        )
         .addOption(
           new Option('--method <name>', 'the method whose rewards were used')
             .choices(exportableMethods())

@@ -76,7 +76,12 @@ export const indexCommand = (): Command =>
         .option('--index <folder>', 'folder of BM25’s index (default: in runs/indexes)')
         .option('--encoder <folder>', 'folder of the encoder', ENCODER)
         .option('--m <n>', 'links per node and layer of the HNSW graph', parseCount, 16)
-        .option('--ef-construction <n>', 'candidates kept while building the HNSW graph', parseCount, 200)
+        .option(
+          '--ef-construction <n>',
+          'candidates kept while building the HNSW graph',
+          parseCount,
+          200,
+        )
         .action(async (settings: IndexSettings) => {
           process.exitCode = await runIndexBuild(settings);
         }),

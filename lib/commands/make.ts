@@ -1,4 +1,4 @@
-/** `parallelsearch data make FOLDER FILE...`: makes a corpus out of documents. */
+/** `parallelsearch data make FOLDER FILE...`: makes a corpus from documents. */
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { group, median, sort } from 'd3-array';
@@ -63,7 +63,7 @@ export async function runMake(
   if (existing !== undefined && !force)
     throw new Error(`Expected no passages in ${shortPath(existing)}. Replace them with --force.`);
   const corpus = path.join(out, 'corpus.jsonl');
-  // An earlier result in a folder of documents is none of them.
+  // A corpus from an earlier call in a folder of documents is not a document.
   const files = findDocuments(sources).filter(
     (file) => path.resolve(file) !== path.resolve(corpus) || sources.includes(file),
   );

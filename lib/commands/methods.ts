@@ -1,4 +1,4 @@
-/** `parallelsearch methods`: the methods that there are, and what trains them. */
+/** `parallelsearch methods`: lists the methods and how each is trained. */
 import { max } from 'd3-array';
 import { Command } from 'commander';
 import { METHODS, type Method } from '../training/methods.js';
@@ -10,7 +10,7 @@ function describeTraining({ training }: Method): string {
   return `${training.trainer}, rewards ${training.rewards}`;
 }
 
-/** A line per method: name, title, what trains it, source. */
+/** A line per method: name, title, how it is trained, source. */
 function methodLines(methods: readonly Method[]): string[] {
   const lines = methods.map((method) => [
     method.name,

@@ -19,7 +19,7 @@ async function runModel(name: string, { out }: { out?: string }): Promise<number
     );
     const isNew = await makeModel(model, folder, signal);
     log(
-      `${isNew ? 'Made' : 'Already there and whole'}: ${shortPath(folder)}, ${use} ${shortPath(folder)}.`,
+      `${isNew ? 'Made' : 'Already complete'}: ${shortPath(folder)}, ${use} ${shortPath(folder)}.`,
     );
   });
 }

@@ -226,7 +226,7 @@ run, cells tagged "raises-exception" may fail.`,
     .addOption(
       new Option(
         '--to <format>',
-        'an offline page, or a notebook for Observable Notebook Kit, whose charts stay interactive',
+        'an offline page, or a notebook for Observable Notebook Kit, which draws its charts',
       )
         .choices(Object.keys(FORMATS))
         .default('page'),

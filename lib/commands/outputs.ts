@@ -11,7 +11,7 @@ import { settingFiles } from '../policy/folder-settings.js';
 const OUTPUTS = ['out', 'page', 'trajectories'];
 /** Placeholders of options whose value may be read. */
 const INPUT = /<(file|folder|path|name)/;
-/** Commands that by default write into what they read. */
+/** Commands that by default write to files that they read. */
 const IN_PLACE = ['run', 'tensorboard'];
 
 function statIfThere(path: string): Stats | undefined {

@@ -219,7 +219,7 @@ async function exportReports({ signal, stages }: Run): Promise<void> {
   });
 }
 
-/** The results whose findings are printed at the end; the first that there are. */
+/** The results whose findings are printed at the end; the first ones that exist. */
 const CHIEF_RESULTS = [mainResults, realModel, latency];
 
 /** Three sentences of the chief results' findings. */

@@ -123,7 +123,7 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   const table = formatTable(head, body, means);
   const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
   if (numAmbiguous === 0) return table;
-  return `${table}\n?: ${numAmbiguous} of ${scores.length} transcripts do not tell who wrote what; information in doubt counts as the policy's. --json gives the reason.`;
+  return `${table}\n?: ${numAmbiguous} of ${scores.length} transcripts do not show which parts the model wrote; information in doubt counts as the policy's. --json gives the reason.`;
 }
 
 /** The `score` command. */

@@ -1,5 +1,5 @@
 /**
- * `parallelsearch serve-retriever`: serves passages by Search-R1's retrieval protocol.
+ * `parallelsearch serve-retriever`: serves passages over Search-R1's retrieval protocol.
  */
 import { once } from 'node:events';
 import { Command } from 'commander';

@@ -60,7 +60,7 @@ export interface ModelSettings extends RetrieverSettings {
   /** A committed initial model, a trained model by name, or a folder. */
   model?: string;
   promptForm?: PromptForm;
-  /** Accepts a model that does not know the data, and an adapter of another model. */
+  /** Accepts a model not trained for the data, and an adapter of another model. */
   force?: boolean;
 }
 
@@ -71,7 +71,7 @@ export interface PolicySpec extends ModelSettings {
   /** Address of a remote policy; `model` is then its name on that server. */
   policy?: string;
   tokenizer?: string;
-  /** A training configuration, which says how the policy is asked. */
+  /** A training configuration, which sets the policy's prompt and limits. */
   config?: string;
   method?: string;
   seed: number;
@@ -162,7 +162,7 @@ async function loadLocal(
   return loadLocalPolicy(model, { adapter, force });
 }
 
-/** A prompt form that is asked for; chat policies have their own. */
+/** The requested prompt form; chat policies have their own. */
 const promptForm = ({ promptForm }: PolicySpec, policy: AnyPolicy): Partial<RolloutConfig> =>
   isChatPolicy(policy) ? { promptForm: policy.promptForm } : promptForm ? { promptForm } : {};
 
@@ -182,7 +182,7 @@ async function chooseRollout(
   const limits = resolveRollout(method, isSmall ? 'small-world' : policy);
   if (isSmall || !trained) return limits;
   if (isLocal) return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
-  // The preset's limits are those of a model that is not asked here.
+  // The preset's limits belong to a model that is not used here.
   const { rollout = {} } = (await readJson(spec.config!)) as { rollout?: object };
   return isAsTrained ? rolloutSchema.parse({ ...limits, ...rollout }) : limits;
 }
@@ -192,7 +192,7 @@ const ASK_INSTEAD = `--model ${TRAINED_MODELS.names()[0]} or --policy chat:https
 
 /**
  * @param instead options that work, for the message
- * @throws Error where a model of the small world would meet other data, unless forced
+ * @throws Error if a model of the small world is used on other data, unless forced
  */
 export async function requireKnownData(
   model: string,
@@ -206,7 +206,7 @@ export async function requireKnownData(
   );
 }
 
-/** The model that is asked where none is named: on foreign data a language model. */
+/** The default model: a language model, except for the small world's data. */
 async function defaultModel({ data, method }: Pick<PolicySpec, 'data' | 'method'>) {
   if (await isSmallWorld(data)) return DEFAULT_MODEL;
   const named = TRAINED_MODELS.names();
@@ -274,7 +274,7 @@ async function localFolders({
 
 /**
  * Opens a retriever over the passages of `data`; a server has its own passages.
- * @param signal stops the making of an index
+ * @param signal stops indexing
  */
 export async function openRetriever(
   { data, index, signal }: Pick<RetrieverSettings, 'data' | 'index'> & { signal?: AbortSignal },
@@ -380,7 +380,10 @@ export const withPolicyOptions = (command: Command): Command =>
         'remote policy: chat:https://HOST/v1 for chat completions with tool calls, http://HOST/v1 for completions; --model is its name there, POLICY_TOKEN in the environment its key',
       )
       .option('--tokenizer <folder>', 'tokenizer of the remote policy (default: in its folder)')
-      .option('--config <file>', 'training configuration with prompt and limits (default: the adapter’s)')
+      .option(
+        '--config <file>',
+        'training configuration with prompt and limits (default: the adapter’s)',
+      )
       .addOption(
         new Option(
           '--method <name>',

@@ -35,10 +35,7 @@ interface SweepSettings {
 
 /** One point of the grid. */
 interface Point {
-  /**
-   * The settings that it has of the grid, as Hydra names them:
-   * `rewards.lambdaD=0.5,seed=2`.
-   */
+  /** Its settings from the grid, named as in Hydra: `rewards.lambdaD=0.5,seed=2`. */
   name: string;
   config: TrainConfig;
 }
@@ -95,15 +92,15 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
 }
 
 /**
- * Trains what is not finished, answers questions where that is asked for, and writes
- * the page. The exit code is 130 after Ctrl-C; the same command then resumes.
+ * Trains unfinished runs, answers questions if requested, and writes the page. The exit
+ * code is 130 after Ctrl-C; the same command then resumes.
  */
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit, force } = settings;
   const out = settings.out ?? join('runs', basename(file, '.json'));
   const points = await expandGrid(await readJson(file));
   const folders = points.map(({ name }) => join(out, name));
-  // Better refused now than after the first training.
+  // Fail now rather than after the first run.
   if (split !== undefined) await selectQuestions({ data, split, limit });
   const trainings = points.map(({ config }, i) => ({ config, folder: folders[i] }));
   const numDone = (await stepsLeft(trainings)).filter((left) => left === 0).length;
@@ -118,8 +115,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     log(`\n${i + 1} of ${points.length}: ${name}${rest}`);
     const config = join(folder, 'config.json');
     await writeFileSafely(config, `${JSON.stringify(point.config, null, 2)}\n`);
-    // One that is finished does nothing again, unless data or rewards are others: then it
-    // refuses.
+    // A finished run is not repeated; it is rejected if data or rewards have changed.
     const trained = await runTrain({ config, out: folder, data, reward, backend, force });
     if (trained !== 0) return trained;
     if (split === undefined) continue;

@@ -122,8 +122,8 @@ async function withOwnRewards(
 
 /**
  * The training questions.
- * @throws Error where there are none, or where the rewards ask which are parallelizable
- * and neither type nor graph tells it
+ * @throws Error where there are none, or if the rewards need question types and neither
+ * types nor graphs give them
  */
 async function trainingQuestions(
   data: string | undefined,
@@ -133,7 +133,7 @@ async function trainingQuestions(
   const questions = selectSplit(all, 'train');
   if (questions.length === 0)
     throw new Error(
-      `Expected questions of split train, but the ${all.length} there are have other splits. Put some into train.jsonl.`,
+      `Expected questions of split train, but all ${all.length} questions have other splits. Put some into train.jsonl.`,
     );
   const { preset, ...overrides } = rewards;
   const { lambdaD, lambdaS } = rewardOptions(preset, overrides);
@@ -145,7 +145,7 @@ async function trainingQuestions(
         `of ${numUnknown} has either. Add "metadata": {"type": "comparison"} and so on (${shortPath(packagePath('docs', 'data.md'))}), or train with --method search-r1.`,
     );
   log(
-    `${numUnknown} of ${questions.length} questions have no known type and no graph: not parallelizable.`,
+    `${numUnknown} of ${questions.length} questions have neither a known type nor a graph, and count as not parallelizable.`,
   );
   return questions;
 }
@@ -161,8 +161,8 @@ function describeRun(
 }
 
 /**
- * Says what a large model's training takes of memory.
- * @throws Error where there is less
+ * Logs the memory that training a large model takes.
+ * @throws Error if less is free
  */
 async function announceMemory(modelFolder: string, config: TrainConfig): Promise<void> {
   const model = parseModelConfig(await readJson(join(modelFolder, 'config.json')));
@@ -180,8 +180,8 @@ async function announceMemory(modelFolder: string, config: TrainConfig): Promise
 }
 
 /**
- * Serves the page of a run; what it returns ends that, once open pages have seen the last
- * step.
+ * Serves the page of a run. Returns a function that stops the server once open pages have
+ * seen the last step.
  */
 async function watchRun(
   folder: string,
@@ -206,7 +206,7 @@ async function watchRun(
 }
 
 /**
- * Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to go on from.
+ * Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to resume from.
  */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const { config, preset } = await readConfig(settings);

@@ -1,4 +1,4 @@
-/** How many steps trainings have left and how long they take. */
+/** How many steps training runs have left, and how long these take. */
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
@@ -73,9 +73,9 @@ export async function describeStepsLeft(
 }
 
 /**
- * A function for progress that logs once how long the rest takes by the pace so far.
+ * Returns a progress callback that logs once how long the rest takes at the current pace.
  * @param log takes the line
- * @param minFraction the share of the work that is enough to tell; default: any
+ * @param minFraction the share of the work after which it logs; default: any
  */
 export function createCorrection(
   log: (line: string) => void,
@@ -87,6 +87,6 @@ export function createCorrection(
     if (isDone || fraction <= 0 || fraction < minFraction) return;
     isDone = true;
     const seconds = ((performance.now() - start) / 1000 / fraction) * (1 - fraction);
-    if (seconds > 1) log(`By the pace so far, the rest takes about ${describeDuration(seconds)}.`);
+    if (seconds > 1) log(`At the current pace, the rest takes about ${describeDuration(seconds)}.`);
   };
 }

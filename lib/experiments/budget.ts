@@ -1,7 +1,7 @@
 /**
  * Answers of trained policies under limits of search turns, tokens and seconds. A policy
  * does not know its limit, so it does the same under every limit until the limit stops
- * it: one rollout with the most turns shows what each smaller limit leaves of it.
+ * it: one rollout with the most turns shows the outcome under every smaller limit.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ export interface BudgetRecord {
 export type BudgetResult = QuestionResult & BudgetAnswer;
 
 const QUESTIONS = join(CONDITIONS, 'questions.jsonl');
-/** Before the draw, one dev question in so many. */
+/** Before the draw, one dev question in this many is used. */
 const ONE_OF = 10;
 
 /** The fresh test; before its draw, a sample of the dev questions. */
@@ -218,7 +218,7 @@ export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
   );
 }
 
-/** A limit, and what an answer counts for that comes too late. */
+/** A limit, and what a late answer counts for. */
 export interface Limit {
   limit: 'turns' | 'tokens' | 'seconds';
   at_most: number;

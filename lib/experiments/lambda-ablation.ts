@@ -334,7 +334,7 @@ async function compareLambdas(folder?: string, options: SummaryOptions = {}): Pr
     ({ subset }) => subset !== 'all',
   );
   const isShown = new Set([PAPER, ...ALONE, CONTROL].map(lambdaName));
-  // Means only: the ranges of four settings would cover each other.
+  // Means only: the ranges of four settings would overlap.
   const learned = withTitles(matching(training, ON_TRAINING))
     .filter(({ method }) => isShown.has(method))
     .map(({ setting, metric, step, value }) => ({ setting, metric, step, value }));

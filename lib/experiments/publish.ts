@@ -112,7 +112,7 @@ async function evaluateAdapter(
 const PROGRESS_INTERVAL_MS = 5000;
 
 /**
- * Runs trainings and reports how much of the steps that were left is done.
+ * Trains several runs and reports the finished share of the steps that were left.
  * @param folders of the trainings
  * @param numSteps of all trainings
  */

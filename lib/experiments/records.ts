@@ -1,4 +1,4 @@
-/** Records of jobs: where they lie, and how experiments read them. */
+/** Records of jobs: where they are stored, and how experiments read them. */
 import { sum } from 'd3-array';
 import { packagePath } from '../io/paths.js';
 import { type Provenance, configHash } from '../io/provenance.js';
@@ -7,7 +7,7 @@ import type { Experiment, Job } from './experiment.js';
 
 /** Records of this machine. */
 export const RESULTS = packagePath('runs', 'results');
-/** Records of the repository, for machines that lack the time. */
+/** Records in the repository, for machines without the time to compute them. */
 export const RECORDED = packagePath('data', 'results');
 
 /** Key in the provenance of a record that was not, or only partly, computed here. */

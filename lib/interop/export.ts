@@ -1,6 +1,6 @@
 /**
- * Exports a training for another trainer, whichever it is: questions as rows, the rewards
- * and rollout settings, and the Python package with tests that its rewards are equal.
+ * Exports a training setup for any other trainer: questions as rows, the rewards and
+ * rollout settings, and the Python package with tests that its rewards are equal.
  */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
@@ -141,7 +141,7 @@ export async function writeExport(
 export function rewardKeywords(options: RewardOptions): Record<string, number | boolean | string> {
   if (options.rewards)
     throw new RangeError(
-      'Expected the rewards paper, authors-code or search-r1: Python has no others.',
+      'Expected the rewards paper, authors-code or search-r1, the only ones in the Python package.',
     );
   return {
     lambda_d: options.lambdaD,

@@ -35,7 +35,7 @@ export interface RecordedRollout {
   score: number;
   /** Absent if not recorded; it is then computed within the group. */
   advantage?: number;
-  /** Why the recording does not tell who wrote what. */
+  /** Why the recording does not show which parts the policy wrote. */
   ambiguous?: string | null;
 }
 
@@ -60,11 +60,11 @@ export interface Imported {
   numSteps: number;
   numRollouts: number;
   /**
-   * Rollouts with another reward here, because the weights differed or their text does
-   * not tell who wrote what.
+   * Rollouts whose reward differs here, because the weights differed or the text does not
+   * show which parts the policy wrote.
    */
   numDifferent: number;
-  /** Rollouts whose text does not tell who wrote what. */
+  /** Rollouts whose text does not show which parts the policy wrote. */
   numAmbiguous: number;
 }
 

@@ -19,7 +19,7 @@ import type { Tokenizer } from '../text/tokenizer.js';
 
 /** A response with the ground truth of its question. */
 export interface RewardCase {
-  /** Text, or segments that tell who wrote what. */
+  /** Text, or segments that show which parts the policy wrote. */
   response: string | TextSegment[];
   goldenAnswers: string[];
   questionType: QuestionType | undefined;

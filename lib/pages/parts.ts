@@ -210,7 +210,7 @@ export interface SteppedRollouts {
   name: string;
   /** All steps, and the beginning of a request for one; otherwise those of `rollouts`. */
   live?: { steps: readonly number[]; source: string };
-  /** The newest, and in a page that stands alone earlier ones. */
+  /** The newest, plus earlier ones in a standalone page. */
   rollouts: ReadonlyMap<number, readonly Trajectory[]>;
 }
 

@@ -48,7 +48,7 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
     expect(readFileSync(file('SHA256SUMS'), 'utf8')).toMatch(
       /^[0-9a-f]{64} {2}1_Pooling\/config\.json\n[0-9a-f]{64} {2}SOURCE\.md\n[0-9a-f]{64} {2}config\.json\n$/,
     );
-    expect((await model(env)).stderr).toContain('Already there and whole: models/all-minilm-l6-v2');
+    expect((await model(env)).stderr).toContain('Already complete: models/all-minilm-l6-v2');
     writeFileSync(file('config.json'), '{}');
     const damaged = await model(env);
     expect(damaged.code).toBe(1);

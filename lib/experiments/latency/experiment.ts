@@ -263,8 +263,8 @@ const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[
   rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
 /**
- * The measurements and the model of time. Without the timing experiment, the time of a
- * model call is unknown.
+ * The measurements and the time model. Without the timing experiment, the time of a model
+ * call is unknown.
  */
 async function summariseTimes(folder?: string): Promise<ResultParts> {
   const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);

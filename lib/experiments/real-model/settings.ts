@@ -1,6 +1,6 @@
 /**
- * A language model on real questions: where model and benchmarks lie, what is trained,
- * which questions are asked.
+ * A language model on real questions: where the model and benchmarks are stored, what is
+ * trained, which questions are asked.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -32,7 +32,7 @@ export const MODEL =
   process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
-/** Adapters; those of another model belong into another folder. */
+/** Adapters; those of another model belong in another folder. */
 export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? REAL_MODEL;
 
 const MODEL_NAME = `models/${basename(MODEL)}`;
@@ -125,7 +125,7 @@ export const isTrained = (run: RealRun, root = ADAPTERS): boolean =>
     (folder) => !folder || existsSync(folder),
   );
 
-/** Share of the layers that is trained: the gradient stops below them. */
+/** Share of the layers that are trained: the gradient stops below them. */
 const UPPER_SHARE = 0.3;
 /** Layers of the model; those of SmolLM2-135M if there is no model folder. */
 function numLayers(): number {

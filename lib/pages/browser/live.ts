@@ -9,7 +9,7 @@ const details = () => all<HTMLDetailsElement>('details');
 const controls = () => all<Control>(':is(input, select)[id]');
 const focusable = () => all(':is(a, button, summary, input, select, [tabindex])');
 
-/** Returns what puts another control into the state of this one. */
+/** Returns a function that puts another control into the state of this one. */
 function controlState(from: Control): (to: Control) => void {
   const { value } = from;
   if (from instanceof HTMLSelectElement) return (to) => (to.value = value);
@@ -37,7 +37,7 @@ async function update(html: string, start: () => Promise<void>): Promise<void> {
   byId('live-status')!.textContent = byId('progress')?.textContent ?? '';
 }
 
-/** @param start what must run again on new content */
+/** @param start runs again on new content */
 export function keepLive(start: () => Promise<void>): void {
   const live = byId<HTMLInputElement>('live');
   if (!live) return;

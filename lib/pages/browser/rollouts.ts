@@ -5,7 +5,7 @@ import { byId, unpackElement } from '../../html/browser/dom.js';
 interface Carried {
   name: string;
   steps: number[];
-  /** The beginning of a request for a step. */
+  /** Prefix of a request for a step. */
   source?: string;
   html: Record<number, string | undefined>;
 }
@@ -14,7 +14,7 @@ interface Carried {
 const stepHtml = async ({ source, html }: Carried, step: number): Promise<string> =>
   html[step] ?? (await fetch(`${source}step=${step}`)).text();
 
-/** Fills the slider from what the page carries, and shows the step that it stands at. */
+/** Fills the slider from the page's data and shows the selected step. */
 export function startRollouts(): void {
   const [slider, shown] = [byId<HTMLInputElement>('rollouts-step'), byId('rollouts-shown')];
   const names = byId<HTMLSelectElement>('rollouts-run');

@@ -302,7 +302,7 @@ function runSides(
   );
 }
 
-/** Questions of several runs, those that runs disagree on first. */
+/** Questions of several runs, starting with those on which runs disagree. */
 function questionsHtml(
   runs: readonly ComparedRun[],
   find: ReturnType<typeof createQuestionFinder>,

@@ -12,7 +12,7 @@ import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { readDescription, readSteps, readTail, type StepMetrics } from '../run/folder.js';
 
-/** What is recorded of a run; missing parts are empty. */
+/** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {
   name: string;
   /** Configuration by dotted names such as `grpo.steps`. */
@@ -23,7 +23,7 @@ export interface ComparedRun {
   trajectories: Trajectory[];
   /** What answers took, by title; absent if not measured. */
   costs?: Record<string, string>;
-  /** The data folder that a training has recorded. */
+  /** The data folder that a training run recorded. */
   data?: string;
 }
 

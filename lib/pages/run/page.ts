@@ -29,7 +29,7 @@ const SECTIONS = [
   { id: 'rollouts', text: 'Rollouts' },
 ] as const;
 
-/** Steps whose rollouts a page that stands alone carries. */
+/** Steps whose rollouts a standalone page carries. */
 const CARRIED_STEPS = 12;
 
 /** How a page is kept up to date. */

@@ -33,11 +33,11 @@ const SECTIONS = [
 
 /** Points per chart and per curve; longer curves are averaged. */
 const [CHART_POINTS, MIN_POINTS, MAX_POINTS] = [1200, 15, 60];
-/** Runs that are chosen at first: all, or the newest of many. */
+/** Runs selected initially: all, or the newest if there are many. */
 const [MAX_CHOSEN, NUM_NEWEST] = [6, 3];
 /** Most settings with a column, if they differ. */
 const MAX_SETTINGS = 4;
-/** Steps and runs whose rollouts a page that stands alone carries. */
+/** Steps and runs whose rollouts a standalone page carries. */
 const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];
 
 /**

@@ -129,7 +129,7 @@ export function createForm({ setup, onAsk, onStop, onCheckpoint }: FormOptions) 
   return {
     node,
     checkpoint: (): PlaygroundCheckpoint => checkpoints.find(({ id }) => id === weights.value)!,
-    /** Enables what makes sense in a state. */
+    /** Enables the controls that make sense in a state. */
     setState(state: 'loading' | 'ready' | 'running' | 'failed'): void {
       ask.disabled = state !== 'ready';
       stop.disabled = state !== 'running';
