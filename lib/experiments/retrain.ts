@@ -36,7 +36,7 @@ interface RetrainOptions {
   backend: BackendName;
   /** Folder that marks finished stages. */
   folder: string;
-  /** Most steps of each stage and run: a trial whose weights are useless. */
+  /** Maximum steps of each stage and run, for a trial whose weights are useless. */
   maxSteps?: number;
   signal: AbortSignal;
   log: (line: string) => void;

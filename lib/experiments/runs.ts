@@ -3,7 +3,7 @@ import { CHECKPOINTS } from '../io/paths.js';
 import { isTrained, type PolicyRun } from '../training/stored-policies.js';
 import { BASELINES } from '../training/methods.js';
 
-/** An initial model is published with every so many lines of its metrics. */
+/** An initial model is published with every n-th line of its metrics. */
 export const PUBLISH_EVERY = 20;
 
 /** Seeds of the initial models. */
@@ -24,7 +24,7 @@ export const dropIncompleteSeeds = (
 };
 
 /**
- * Steps whose adapters are published too, of one run per method of the main comparison:
+ * Steps whose adapters are also published, for one run per method of the main comparison:
  * the playground shows them.
  */
 const KEPT_STEPS = [25, 75];

@@ -1,6 +1,6 @@
 /**
  * Seconds per question (Tables 3 and 6), one question at a time. Both methods answer the
- * same questions in turn in one process, so that other load affects both.
+ * same questions alternately in one process, so that other load affects both.
  */
 import { sum } from 'd3-array';
 import type { Question } from '../data/question.js';

@@ -195,7 +195,10 @@ async function listJobs(): Promise<Job<TopKInput>[]> {
   return [recall, ...(await Promise.all(runs.map(runJobs))).flat()];
 }
 
-/** In recall, from one passage to ten, for more passages to show what they are worth. */
+/**
+ * Smallest gain in recall, from one passage to ten, at which more passages can show their
+ * value.
+ */
 const LEAST_ROOM = 0.05;
 const tenOverOne: PaperClaim = {
   id: 'top-k',
@@ -300,7 +303,7 @@ function contrastRow(contrast: TidyContrast) {
   };
 }
 
-/** ParallelSearch with so many passages per query against one, with BM25. */
+/** ParallelSearch with this many passages per query against one, with BM25. */
 const againstOne = (k: number) => ({
   method: 'parallelsearch',
   against: 'parallelsearch',

@@ -1,4 +1,4 @@
-/** Exact match against model calls: what right answers cost. */
+/** Exact match against model calls: the cost of right answers. */
 import {
   axisTitle,
   createChart,

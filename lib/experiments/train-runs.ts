@@ -50,7 +50,7 @@ const NUM_DEV = 320;
 
 export interface TrainRunsOptions {
   backend: BackendName | 'auto';
-  /** Most RL steps of a run, for a trial. */
+  /** Maximum RL steps of a run, for a trial. */
   maxSteps?: number;
   signal?: AbortSignal;
   /** Called with each line. */

@@ -16,7 +16,7 @@ export interface ViewerPage {
   about?: string;
 }
 
-/** Most characters of text in a page: about half of the longest string in V8. */
+/** Maximum characters of text in a page: about half of the longest string in V8. */
 const MAX_CHARACTERS = 250e6;
 /** Trajectories in the table for readers without scripts. */
 const STATIC_ROWS = 50;

@@ -49,7 +49,7 @@ export function facetValues({ trajectories }: ViewerData, facet: Facet): [string
   return [...counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
-/** Orders of the list besides the recorded one, by name. */
+/** Orders of the list other than the recorded one, by name. */
 const ORDERS: Readonly<
   Record<string, { title: string; key: (trajectory: ViewerTrajectory) => number | string }>
 > = {

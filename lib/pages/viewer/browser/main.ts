@@ -38,7 +38,7 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   const writeAddress = (): void => {
     const filled = Object.entries(controls.values()).filter(([, value]) => value !== '');
     const state = new URLSearchParams(filled);
-    // The first trajectory is what an address without one shows.
+    // An address without a trajectory shows the first one.
     if (shown !== null && shown !== listed[0]) state.set('trajectory', String(shown));
     const hash = state.size > 0 ? `#${state.toString()}` : '';
     if (hash !== location.hash) history.replaceState(null, '', hash || '#');
