@@ -42,30 +42,30 @@ export function tradeOffChart(
   const all = toRows(rows);
   const answers = all.filter(({ metric }) => metric === 'em');
   const least = Math.max(...answers.map(({ value }) => Number(value))) - within;
-  const values = answers
-    .filter(({ value }) => Number(value) >= least)
-    .map((em) => {
-      const calls = all.find((row) => row.metric === 'model_calls' && row[of] === em[of])!;
-      return {
-        [of]: valueTitle(of, em[of]),
-        [by]: valueTitle(by, em[by]),
-        name: valueTitle(of, em[of]),
-        em: Number(em.value),
-        emLow: em.low,
-        emHigh: em.high,
-        calls: Number(calls.value),
-        callsLow: calls.low,
-        callsHigh: calls.high,
-      };
-    });
+  const shown = answers.filter(({ value }) => Number(value) >= least);
+  const values = shown.map((em) => {
+    const calls = all.find((row) => row.metric === 'model_calls' && row[of] === em[of])!;
+    return {
+      [of]: valueTitle(of, em[of]),
+      [by]: valueTitle(by, em[by]),
+      name: valueTitle(of, em[of]),
+      em: Number(em.value),
+      emLow: em.low,
+      emHigh: em.high,
+      calls: Number(calls.value),
+      callsLow: calls.low,
+      callsHigh: calls.high,
+    };
+  });
   const front = values.filter(
     ({ em, calls }) =>
       !values.some(
         (other) => other.em >= em && other.calls <= calls && (other.em > em || other.calls < calls),
       ),
   );
-  const { color, shape } = seriesChannels(by, distinctValues(by, all).map(String));
-  const [x, y] = [axis('model_calls', 'calls'), axis('em', 'em')];
+  const { color, shape } = seriesChannels(by, distinctValues(by, shown).map(String));
+  const x = { ...axis('model_calls', 'calls'), axis: { tickCount: 8 } };
+  const y = axis('em', 'em');
   const line = { type: 'line', strokeDash: [4, 4] };
   const point = { type: 'point', filled: true, size: 80, opacity: 1 };
   const emRule = { x, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' }, color };

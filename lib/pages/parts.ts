@@ -2,6 +2,7 @@
 import { group } from 'd3-array';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from '../html/page.js';
+import { highlightLines } from '../html/browser/lines.js';
 import { segmentsMarkup } from '../html/segments.js';
 import { KIND_STYLE, SEGMENT_STYLE } from '../html/styles.js';
 import { parseModelName } from '../training/stored-policies.js';
@@ -162,15 +163,16 @@ export async function curvesHtml(
       height: 180,
       points: rows.length <= numCurves * MAX_POINTS,
       legend: numCurves > 1,
-      ...(numCurves > 1 && { highlight }),
     });
+    const drawn = highlight ? highlightLines(chart.spec, highlight) : chart.spec;
     const { values } = chart.spec.data as { values: object[] };
     const timed = values.map((value, i) => ({ ...value, minutes: rows[i].minutes }));
     return chartHtml({
       id: `curve-${id}`,
       name: id,
+      // Which curves stand out is the reader's choice.
       spec: { ...chart.spec, data: { values: timed } },
-      svg: await renderSvg(chart),
+      svg: await renderSvg({ title, spec: drawn }),
     });
   });
   const html = (await Promise.all(figures)).join('\n').trim();

@@ -298,7 +298,7 @@ interface BandOptions {
   points?: boolean;
   /** False hides the legend. */
   legend?: boolean;
-  /** Values of `color` whose lines stand out; the others are grey. */
+  /** Values of `color` whose lines stand out, if there are any; the others are grey. */
   highlight?: readonly string[];
 }
 
@@ -310,7 +310,7 @@ export function bandChart(
   frame: Rows,
   { interpolate = 'linear', log, mark, points, ...spec }: ChartSpec & BandOptions,
 ): Chart {
-  const { legend = true, highlight } = spec;
+  const { legend = true, highlight = [] } = spec;
   const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
   const x = {
@@ -332,25 +332,34 @@ export function bandChart(
     mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
     encoding: { x: { ...x, field: undefined, datum: mark } },
   };
-  const chart = panelChart(rows, spec, {
-    width: BAND_WIDTH,
-    height: 190,
-    layer: [
-      ...(listColumns(frame).includes('low') ? [band] : []),
-      {
-        mark: { type: 'line', strokeWidth: 2, interpolate, point: points },
-        encoding: {
-          ...at,
-          y: { ...y, field: 'value' },
-          strokeDash: { ...strokeDash, ...(!legend && { legend: null }) },
+  const values = distinctValues(spec.color, rows);
+  const names = highlight.filter((value) => values.includes(value));
+  const numOthers = names.length > 0 ? values.length - names.length : 0;
+  const grey = numOthers > 0 ? `${numOthers} other${numOthers > 1 ? 's' : ''} in grey` : '';
+  const subtitle = [spec.subtitle, grey].filter(Boolean).join('; ') || undefined;
+  const chart = panelChart(
+    rows,
+    { ...spec, subtitle },
+    {
+      width: BAND_WIDTH,
+      height: 190,
+      layer: [
+        ...(listColumns(frame).includes('low') ? [band] : []),
+        {
+          mark: { type: 'line', strokeWidth: 2, interpolate, point: points },
+          encoding: {
+            ...at,
+            y: { ...y, field: 'value' },
+            strokeDash: { ...strokeDash, ...(!legend && { legend: null }) },
+          },
         },
-      },
-      ...(mark === undefined ? [] : [rule]),
-    ],
-  });
-  if (!highlight) return chart;
-  const names = highlight.map((value) => valueTitle(spec.color, value));
-  return { ...chart, spec: highlightLines(chart.spec, names) };
+        ...(mark === undefined ? [] : [rule]),
+      ],
+    },
+  );
+  if (names.length === 0) return chart;
+  const titles = names.map((value) => valueTitle(spec.color, value));
+  return { ...chart, spec: highlightLines(chart.spec, titles) };
 }
 
 /** Lines with points over the values of a field. */

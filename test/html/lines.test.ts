@@ -26,7 +26,10 @@ describe('highlightLines', () => {
       color: 'curve',
       highlight: ['c', 'a'],
     });
-    expect(highlighted.spec).toEqual(spec);
+    expect(highlighted.spec).toMatchObject({
+      layer: drawn(spec).layer,
+      title: { subtitle: '1 other in grey' },
+    });
     const strokes = (await renderSvg(highlighted)).matchAll(
       /curve: (\w)" role="graphics-symbol" aria-roledescription="line mark"[^>]* stroke="([^"]+)"/gi,
     );

@@ -49,12 +49,12 @@ function seriesField(chart: LinesSpec): string {
 }
 
 /**
- * Some lines in colours of their own and in the legend, the others thin and grey behind.
+ * Some lines in colours that differ and in the legend, the others thin and grey behind.
  * @param names values of the field that colours tell apart
  */
 export function highlightLines<T extends LinesSpec>(
   { layer, spec, ...chart }: T,
-  names: string[],
+  names: readonly string[],
 ): T {
   const highlighted = {
     ...chart,
@@ -73,11 +73,12 @@ function highlightLayers(layers: readonly Layer[], names: readonly string[]): La
     const chosen = names.filter((name) => domain.includes(name));
     const isChosen = { field, oneOf: chosen };
     const channel = ({ scale, ...one }: Channel): Channel => {
-      const free = [...new Set(scale!.range)].filter((one) => !isGrey(one));
-      return {
-        ...one,
-        scale: { domain: chosen, range: chosen.map((_, i) => free[i % free.length]) },
-      };
+      const { range } = scale!;
+      const fixed = chosen.map((name) => range[domain.indexOf(name)]);
+      const isClear = new Set(fixed.map(String)).size === chosen.length && !fixed.some(isGrey);
+      const free = [...new Set(range)].filter((value) => !isGrey(value));
+      const values = isClear ? fixed : chosen.map((_, i) => free[i % free.length]);
+      return { ...one, scale: { domain: chosen, range: values } };
     };
     // Vega warns of a layer without data.
     const others = layer.mark?.type === 'line' &&

@@ -53,11 +53,8 @@ describe('the page', () => {
     for (let i = 0; i < 9; i++) writeStep(path.join(many, `run${i}`), 0);
     const html = await runsPageHtml(many);
     expect(html.match(/<input type="checkbox"[^>]* checked/g)).toHaveLength(3);
-    const [, json] = /data-chart="curve-reward"[^>]*>([^<]+)</.exec(html)!;
-    const { layer } = JSON.parse(json) as {
-      layer: [unknown, { encoding: { color: { scale: { domain: string[] } } } }];
-    };
-    expect(layer[1].encoding.color.scale.domain).toHaveLength(3);
+    const [, picture] = /id="curve-reward"(.*?)<\/svg>/s.exec(html)!;
+    expect(picture.match(/role="graphics-symbol"[^>]*"line mark"[^>]*#929292/g)).toHaveLength(6);
   });
 });
 
@@ -95,6 +92,11 @@ describe('the server', () => {
       expect(await page.locator('#settings-table tbody th').allTextContents()).toEqual(['seed']);
       await page.getByRole('checkbox', { name: 'Show b' }).uncheck();
       await expect.poll(() => page.url()).toMatch(/run=a$/);
+      const legend = page.locator('#curve-reward .role-legend-label text');
+      await expect.poll(() => legend.allTextContents()).toEqual(['a']);
+      await page.getByRole('checkbox', { name: 'Show b' }).check();
+      await expect.poll(() => legend.count()).toBe(2);
+      await page.getByRole('checkbox', { name: 'Show b' }).uncheck();
       await page.locator('#axis').selectOption('minutes');
       await page.locator('#smoothing').fill('0.5');
       const title = page.locator('#curve-reward .role-axis-title text', { hasText: 'minutes' });
