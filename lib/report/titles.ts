@@ -196,6 +196,7 @@ const METRIC_TITLES: Readonly<
   first_search: ['Probability of the first thought', 'mean over questions'],
   // Training, with TRL's names.
   reward: ['Reward', ROLLOUT],
+  phantom_advantages: ['Groups without a correct rollout', 'share of trained groups'],
   'rewards/outcome': ['Outcome reward', ROLLOUT],
   'rewards/decomposition': ['Decomposition reward', ROLLOUT],
   'rewards/search_count': ['Search-count reward', ROLLOUT],

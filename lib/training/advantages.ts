@@ -3,33 +3,54 @@
  */
 import { mean, sum } from 'd3-array';
 import type { With } from '../rollout/trajectory.js';
-import { splitIntoGroups } from './rollout-groups.js';
+import { isCorrect, splitIntoGroups } from './rollout-groups.js';
+import type { GrpoVariant } from './variants.js';
 
 type Scored = With<'rewards' | 'advantage'>;
 
-/**
- * (value - mean) / (standard deviation + 1e-6); zeros if all values are equal or there is
- * only one.
- */
-function normalised(values: readonly number[], unbiased = true): number[] {
-  const center = mean(values)!;
-  const squares = sum(values, (value) => (value - center) ** 2);
-  const deviation = Math.sqrt(squares / (unbiased ? values.length - 1 : values.length));
-  return values.map((value) => (deviation >= 1e-9 ? (value - center) / (deviation + 1e-6) : 0));
+interface Normalization {
+  /** Divides variances by n - 1 (torch.std, default) or by n. */
+  unbiased?: boolean;
+  /** Added to standard deviations; default 1e-6, TRL's is 1e-4. */
+  epsilon?: number;
+  /** Default `group`. */
+  scaleRewards?: GrpoVariant['scaleRewards'];
 }
 
+const standardDeviation = (values: readonly number[], unbiased: boolean): number => {
+  const center = mean(values)!;
+  const squares = sum(values, (value) => (value - center) ** 2);
+  return Math.sqrt(squares / (unbiased ? values.length - 1 : values.length));
+};
+
+/** Equal values that arithmetic has moved apart, as in .1 + .2 and .3, have less. */
+const MIN_DEVIATION = 1e-9;
+
 /**
- * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script.
- * `rewards` is one group of `groupSize` after another. Zeros if a group's rewards are
- * equal.
- * @param options.unbiased divides the variance by groupSize - 1 (torch.std, default) or
- * by groupSize
+ * (value - mean of its group) / (standard deviation + epsilon); zeros if all values of a
+ * group are equal or there is only one. Null values are left out and stay null.
  */
-export function groupAdvantages(
-  rewards: readonly number[],
-  groupSize: number,
-  { unbiased = true }: { unbiased?: boolean } = {},
-): number[] {
+function normalised(
+  groups: readonly (readonly (number | null)[])[],
+  { unbiased = true, epsilon = 1e-6, scaleRewards = 'group' }: Normalization = {},
+): (number | null)[][] {
+  const isPresent = (value: number | null): value is number => value !== null;
+  const batchDeviation =
+    scaleRewards === 'batch' ? standardDeviation(groups.flat().filter(isPresent), unbiased) : 0;
+  return groups.map((group) => {
+    const present = group.filter(isPresent);
+    const center = mean(present)!;
+    const deviation = standardDeviation(present, unbiased);
+    const scales = { group: deviation + epsilon, batch: batchDeviation + epsilon, none: 1 };
+    return group.map((value) => {
+      if (value === null) return null;
+      return deviation >= MIN_DEVIATION ? (value - center) / scales[scaleRewards] : 0;
+    });
+  });
+}
+
+/** @throws RangeError unless rewards are whole groups of at least two */
+function checkGroups(rewards: readonly unknown[], groupSize: number): void {
   if (!Number.isInteger(groupSize) || groupSize < 2) {
     throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);
   }
@@ -38,39 +59,147 @@ export function groupAdvantages(
       `Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`,
     );
   }
-  return splitIntoGroups(rewards, groupSize).flatMap((group) => normalised(group, unbiased));
 }
 
 /**
- * Advantages of the search turns of one group: the values of turn t, normalised over the
- * rollouts that have a turn t.
- * @param values per rollout, one per search turn
+ * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script.
+ * `rewards` is one group of `groupSize` after another; a null reward is a rollout that is
+ * left out (TRL: NaN), with advantage 0. Zeros if a group's rewards are equal.
+ * @param options.scaleRewards divides by the standard deviation of the `group` (default)
+ * or of the `batch`, or by nothing (`none`)
+ * @param options.unbiased divides the variance by n - 1 (torch.std, default) or by n
+ * @param options.epsilon added to the standard deviation; TRL's is 1e-4
  */
-export function turnAdvantages(values: readonly (readonly number[])[]): number[][] {
-  const advantages = values.map((turns) => turns.map(() => 0));
-  const numTurns = Math.max(0, ...values.map((turns) => turns.length));
-  for (let t = 0; t < numTurns; t++) {
-    const rows = values.flatMap((turns, row) => (t < turns.length ? [row] : []));
-    normalised(rows.map((row) => values[row][t])).forEach((a, i) => (advantages[rows[i]][t] = a));
-  }
-  return advantages;
+export function groupAdvantages(
+  rewards: readonly (number | null)[],
+  groupSize: number,
+  options: Normalization = {},
+): number[] {
+  checkGroups(rewards, groupSize);
+  return normalised(splitIntoGroups(rewards, groupSize), options)
+    .flat()
+    .map((advantage) => advantage ?? 0);
 }
 
-/** Adds advantages to trajectories ordered by group. */
+/**
+ * Advantages of rollouts with several rewards (GDPO, arXiv 2601.05242; TRL's
+ * `normalize_then_sum`): each reward is normalised within its group, the weighted sum
+ * over the whole step.
+ * @param rewards per rollout, its value of each reward; null leaves the rollout out
+ * @param options.weights one per reward. The scale of a reward has no effect: it cancels
+ */
+export function decoupledAdvantages(
+  rewards: readonly (readonly number[] | null)[],
+  groupSize: number,
+  { weights, ...options }: Normalization & { weights: readonly number[] },
+): number[] {
+  checkGroups(rewards, groupSize);
+  const columns = weights.map((_, k) =>
+    groupAdvantages(
+      rewards.map((values) => values && values[k]),
+      groupSize,
+      options,
+    ),
+  );
+  const sums = rewards.map(
+    (values, i) => values && sum(weights, (weight, k) => weight * columns[k][i]),
+  );
+  const [advantages] = normalised([sums], options);
+  // The sums of a group have mean 0, so that one without variance stays at 0 but for
+  // rounding.
+  return advantages.map((advantage, i) => (sums[i] === 0 ? 0 : (advantage ?? 0)));
+}
+
+/**
+ * Advantages of the search turns of each group: the values of turn t, normalised over the
+ * rollouts of the group that have a turn t.
+ * @param groups per group and rollout, one value per search turn
+ */
+export function turnAdvantages(
+  groups: readonly (readonly (readonly number[])[])[],
+  options: Normalization = {},
+): number[][][] {
+  const numTurns = Math.max(0, ...groups.flat().map((turns) => turns.length));
+  const byTurn = Array.from({ length: numTurns }, (_, t) =>
+    normalised(
+      groups.map((group) => group.map((turns) => turns[t] ?? null)),
+      options,
+    ),
+  );
+  return groups.map((group, g) =>
+    group.map((turns, row) => turns.map((_, t) => byTurn[t][g][row]!)),
+  );
+}
+
+interface AdvantageOptions extends Normalization {
+  /** Default `sum_then_normalize`. */
+  multiObjectiveAggregation?: GrpoVariant['multiObjectiveAggregation'];
+  /** The rewards with their weights; default: those of the trajectories, weight 1. */
+  rewards?: readonly { name: string; weight?: number }[];
+  /** Default `none`. */
+  outcomeGate?: GrpoVariant['outcomeGate'];
+  /** Rollouts that are left out, with advantage 0; default: none. */
+  isMasked?: (trajectory: With<'rewards'>) => boolean;
+}
+
+/** Adds advantages to trajectories ordered by group; rewards stay as they are. */
 export function withAdvantages(
   trajectories: readonly With<'rewards'>[],
   groupSize: number,
+  { multiObjectiveAggregation, isMasked = () => false, ...options }: AdvantageOptions = {},
 ): Scored[] {
-  const totals = trajectories.map(({ rewards }) => rewards.total);
-  const rolloutAdvantages = groupAdvantages(totals, groupSize);
-  const advantagesByTurn = splitIntoGroups(trajectories, groupSize).flatMap((group) =>
-    turnAdvantages(group.map(({ turnRewards }) => turnRewards ?? [])),
+  const { rewards = rewardNames(trajectories), outcomeGate = 'none', ...normalization } = options;
+  const masked = trajectories.map(isMasked);
+  const correct = trajectories.map((trajectory, i) => !masked[i] && isCorrect(trajectory));
+  const isOpen = openGates(correct, groupSize, outcomeGate);
+  const weights = rewards.map(({ weight = 1 }) => weight);
+  const components = trajectories.map((trajectory, i) =>
+    rewards.map(({ name }) => (isOpen[i] || name === 'outcome' ? trajectory.rewards[name] : 0)),
   );
+  const total = (i: number): number =>
+    isOpen[i] ? trajectories[i].rewards.total : sum(weights, (w, k) => w * components[i][k]);
+  const rolloutAdvantages =
+    multiObjectiveAggregation === 'normalize_then_sum'
+      ? decoupledAdvantages(
+          components.map((values, i) => (masked[i] ? null : values)),
+          groupSize,
+          { ...normalization, weights },
+        )
+      : groupAdvantages(
+          trajectories.map((_, i) => (masked[i] ? null : total(i))),
+          groupSize,
+          normalization,
+        );
+  const turnValues = trajectories.map(({ turnRewards = [] }, i) =>
+    masked[i] ? [] : turnRewards.map((value) => (isOpen[i] ? value : 0)),
+  );
+  const advantagesByTurn = turnAdvantages(
+    splitIntoGroups(turnValues, groupSize),
+    normalization,
+  ).flat();
   return trajectories.map((trajectory, i) => ({
     ...trajectory,
     advantage: rolloutAdvantages[i],
     ...(advantagesByTurn[i].length > 0 ? { turnAdvantages: advantagesByTurn[i] } : {}),
   }));
+}
+
+const rewardNames = ([first]: readonly With<'rewards'>[]): { name: string; weight?: number }[] =>
+  Object.keys(first?.rewards ?? {})
+    .filter((name) => name !== 'total')
+    .map((name) => ({ name }));
+
+/** Whether the rewards other than the outcome count, per rollout. */
+function openGates(
+  correct: readonly boolean[],
+  groupSize: number,
+  outcomeGate: GrpoVariant['outcomeGate'],
+): readonly boolean[] {
+  if (outcomeGate === 'none') return correct.map(() => true);
+  if (outcomeGate === 'rollout') return correct;
+  return splitIntoGroups(correct, groupSize).flatMap((group) =>
+    group.map(() => group.includes(true)),
+  );
 }
 
 /**
@@ -80,6 +209,15 @@ export const isZeroVariance = (group: readonly Scored[]): boolean =>
   group.every(({ advantage, turnAdvantages = [] }) =>
     [advantage, ...turnAdvantages].every((a) => a === 0),
   );
+
+/**
+ * Share of trained groups without a correct rollout: their advantages come from shaping
+ * rewards alone and teach to fail in a better form. 0 if no group is trained.
+ */
+export function phantomAdvantages(groups: readonly (readonly With<'rewards'>[])[]): number {
+  const numPhantoms = groups.filter((group) => !group.some(isCorrect)).length;
+  return numPhantoms / Math.max(1, groups.length);
+}
 
 /**
  * The advantage of each policy token: the rollout's, plus the turn's for tokens of a

@@ -21,6 +21,7 @@ import {
   type TrainerName,
 } from './methods.js';
 import { questionMixSchema } from './question-sampler.js';
+import { variantSettings } from './variants.js';
 
 const positive = z.number().positive();
 const share = z.number().min(0).max(1);
@@ -50,9 +51,16 @@ const settings = z.strictObject(sharedSettings);
 /** Policy gradients with a clipped ratio and a KL penalty. */
 const clippedSettings = { ...sharedSettings, clip: positive, beta: z.number().min(0) };
 
+/** GRPO and what is trained by it. */
+const groupRelativeSettings = {
+  ...clippedSettings,
+  groupSize: z.int().min(2).max(10_000),
+  ...variantSettings,
+};
+
 /** One section per trainer, under its name. */
 const sections = {
-  grpo: z.strictObject({ ...clippedSettings, groupSize: z.int().min(2).max(10_000) }),
+  grpo: z.strictObject(groupRelativeSettings),
   ppo: z.strictObject({
     ...clippedSettings,
     /** Learning rate of the value head. */
@@ -69,8 +77,7 @@ const sections = {
   'rejection-sampling': settings,
   demonstrations: settings,
   zerosearch: z.strictObject({
-    ...clippedSettings,
-    groupSize: z.int().min(2).max(10_000),
+    ...groupRelativeSettings,
     /**
      * The adapter that simulates the search engine: a name in `data/checkpoints`, or a
      * folder.
@@ -132,6 +139,14 @@ export const trainConfigSchema = z
         : `Expected no settings of ${trainer}, since ${config.method} is trained by ${config.trainer}.`;
       context.addIssue({ code: 'custom', path: [trainer], message });
     }
+    const { scaleRewards = 'group', multiObjectiveAggregation } =
+      config.grpo ?? config.zerosearch ?? {};
+    if (multiObjectiveAggregation === 'normalize_then_sum' && scaleRewards !== 'group')
+      context.addIssue({
+        code: 'custom',
+        path: [config.trainer, 'scaleRewards'],
+        message: `Expected "group" with normalize_then_sum, which normalises by group and then by step, but got "${scaleRewards}". Leave it out.`,
+      });
   });
 
 export type TrainConfig = z.infer<typeof trainConfigSchema>;

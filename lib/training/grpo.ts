@@ -11,6 +11,8 @@
  * 5. Log-probs are those of the sampling distribution, temperature included; the old ones
  *    come from the sampler.
  * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
+ * 7. TRL's variants are options (`variants.ts`). Token weights count the rows that are
+ *    trained: neither those of skipped groups nor masked ones.
  *
  * A step, file by file: `run.ts` asks for it and records it; `buildTrainer` in
  * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score
@@ -20,9 +22,15 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
-import { isZeroVariance, tokenAdvantages, withAdvantages } from './advantages.js';
+import type { With } from '../rollout/trajectory.js';
+import {
+  isZeroVariance,
+  phantomAdvantages,
+  tokenAdvantages,
+  withAdvantages,
+} from './advantages.js';
 import type { PassValues } from './gradients.js';
-import type { Metrics } from './metrics.js';
+import { isTruncated, type Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollout-groups.js';
 import {
   buildTrainer,
@@ -33,50 +41,120 @@ import {
   type Trainer,
   type TrainingTask,
 } from './trainer.js';
+import { grpoVariant, type GrpoVariant } from './variants.js';
 
 /** A rollout's tokens and the inputs of the loss: one value per trained token. */
 export interface GrpoRow extends PolicyRow {
   advantages: number[];
+  /** Weight of each of its tokens; default: 1 / tokens of the mini-batch. */
+  tokenWeight?: number;
 }
 
-/** The ratio is clipped to [1 - clip, 1 + clip]; `beta` weighs the KL. */
-type Coefficients = { clip: number; beta: number };
-
-/** @throws RangeError if two rewards have the same name */
+/**
+ * @throws RangeError if two rewards have the same name, or there is no outcome reward for
+ * an outcome gate
+ */
 export function createGrpoTrainer(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'grpo');
-  return buildTrainer(session, { isOnPolicy: true, ...grpoParts(session, task.config.grpo!) });
+  const variant = grpoVariant(task.config.grpo!);
+  return buildTrainer(session, { isOnPolicy: true, ...grpoParts(session, variant) });
 }
 
 /** Names of the metrics of an update. */
 const UPDATE_METRICS = ['loss', 'kl', 'clip_ratio', 'grad_norm'];
 
 /** What a step does after sampling: advantages and log-probs, then loss and update. */
-export function grpoParts(session: TrainingSession, { clip, beta }: Coefficients) {
+export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
+  const hasOutcome = session.rewards.some(({ name, weight }) => name === 'outcome' && weight !== 0);
+  if (variant.outcomeGate !== 'none' && !hasOutcome)
+    throw new RangeError(
+      `Expected a reward "outcome" with a weight for outcomeGate "${variant.outcomeGate}", but got ${session.rewards.map(({ name }) => name).join(', ')}. Add one, or leave outcomeGate out.`,
+    );
   return {
-    prepare: ({ trajectories }: Sampled) => prepareGroups(session, trajectories),
+    prepare: ({ trajectories }: Sampled) => prepareGroups(session, trajectories, variant),
     update: (rows: readonly GrpoRow[], { learningRate }: Step) =>
-      updateGrpo(session, rows, { learningRate, clip, beta }),
+      updateGrpo(session, rows, { learningRate, variant }),
     updateMetrics: UPDATE_METRICS,
   };
 }
 
-/** Rewards relative to the group mean; groups of equal rewards are left out. */
-async function prepareGroups(session: TrainingSession, sampled: Sampled['trajectories']) {
-  const { groupSize } = session.settings;
-  const trajectories = withAdvantages(sampled, groupSize);
-  const useful = splitIntoGroups(trajectories, groupSize)
+/**
+ * Rewards relative to the group mean, without groups of equal rewards and masked
+ * rollouts.
+ */
+async function prepareGroups(
+  session: TrainingSession,
+  sampled: Sampled['trajectories'],
+  variant: GrpoVariant,
+) {
+  const { groupSize, miniBatches } = session.settings;
+  const { maxNewTokens, maxSearchTurns } = session.task.config.rollout;
+  const isMasked = (trajectory: With<'rewards'>): boolean =>
+    variant.maskTruncatedCompletions && isTruncated(trajectory, maxNewTokens);
+  const { rewards } = session;
+  const trajectories = withAdvantages(sampled, groupSize, { ...variant, rewards, isMasked });
+  const trainedGroups = splitIntoGroups(trajectories, groupSize)
     .filter((group) => !isZeroVariance(group))
-    .flat();
+    .map((group) => group.filter((trajectory) => !isMasked(trajectory)));
+  const useful = trainedGroups.flat();
   const policyRows = await session.policyRows(useful);
-  const rows = policyRows.map((row, i) => ({ ...row, advantages: tokenAdvantages(useful[i]) }));
-  return { trajectories, rows };
+  const weights = tokenWeights(
+    policyRows.map(({ oldLogProbs }) => oldLogProbs.length),
+    {
+      lossType: variant.lossType,
+      miniBatches,
+      maxCompletionLength: maxNewTokens * (maxSearchTurns + 1),
+    },
+  );
+  const rows = policyRows.map(
+    (row, i): GrpoRow => ({
+      ...row,
+      advantages: tokenAdvantages(useful[i]),
+      tokenWeight: weights[i],
+    }),
+  );
+  const hasOutcome = rewards.some(({ name }) => name === 'outcome');
+  const metrics: Metrics = hasOutcome
+    ? { phantom_advantages: phantomAdvantages(trainedGroups) }
+    : {};
+  return { trajectories, rows, metrics };
+}
+
+/**
+ * The weight of each token of a row in the loss of its mini-batch, by TRL's `loss_type`.
+ * The mean of the losses over mini-batches then does not depend on their number, except
+ * for `bnpo`, whose weight (undefined) is 1 / tokens of the mini-batch.
+ * @param lengths trained tokens of each row of the step
+ * @param options.maxCompletionLength most tokens that the policy can write in a rollout
+ */
+export function tokenWeights(
+  lengths: readonly number[],
+  {
+    lossType,
+    miniBatches,
+    maxCompletionLength,
+  }: { lossType: GrpoVariant['lossType']; miniBatches: number; maxCompletionLength: number },
+): (number | undefined)[] {
+  // Mini-batches are never empty.
+  const numBatches = Math.min(miniBatches, lengths.length);
+  const rowsPerBatch = lengths.length / numBatches;
+  const tokensPerBatch = sum(lengths) / numBatches;
+  switch (lossType) {
+    case 'bnpo':
+      return lengths.map(() => undefined);
+    case 'dapo':
+      return lengths.map(() => 1 / tokensPerBatch);
+    case 'grpo':
+      return lengths.map((length) => 1 / (rowsPerBatch * length));
+    case 'dr_grpo':
+      return lengths.map(() => 1 / (rowsPerBatch * maxCompletionLength));
+  }
 }
 
 async function updateGrpo(
   { settings, trained }: TrainingSession,
   rows: readonly GrpoRow[],
-  { learningRate, clip, beta }: Coefficients & { learningRate: number },
+  { learningRate, variant }: { learningRate: number; variant: GrpoVariant },
 ): Promise<Metrics> {
   const numTokens = sum(rows, (row) => row.oldLogProbs.length);
   const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
@@ -85,11 +163,16 @@ async function updateGrpo(
       oldLogProbs: tokenColumn(batch, 'oldLogProbs'), // (M), like the others
       referenceLogProbs: tokenColumn(batch, 'referenceLogProbs'),
       advantages: tokenColumn(batch, 'advantages'),
-      weights: tf.fill<tf.Rank.R1>([logProbs.size], 1 / numTokens),
+      weights: tf.tensor1d(
+        batch.flatMap(({ oldLogProbs, tokenWeight = 1 / numTokens }) =>
+          oldLogProbs.map(() => tokenWeight),
+        ),
+      ),
+      rowLengths: batch.map(({ oldLogProbs }) => oldLogProbs.length),
     };
-    return { loss: grpoLoss(logProbs, tokens, { clip, beta }), read: { logProbs } };
+    return { loss: grpoLoss(logProbs, tokens, variant), read: { logProbs } };
   });
-  return { loss, grad_norm: gradNorm, ...clipStatistics(passes, numTokens, clip) };
+  return { loss, grad_norm: gradNorm, ...clipStatistics(passes, { numTokens, ...variant }) };
 }
 
 /** A number per trained token of a batch (M). The caller disposes of the result. */
@@ -106,19 +189,62 @@ interface GrpoTokens {
   advantages: tf.Tensor1D;
   /** Weight in the sum: 1 / number of tokens for a token mean. */
   weights: tf.Tensor1D;
+  /** Tokens of each row, M in all; only for ratios per sequence. */
+  rowLengths?: readonly number[];
+}
+
+/** How ratios are taken and clipped. */
+interface RatioOptions {
+  /** The ratio is clipped to [1 - clip, 1 + epsilonHigh]. */
+  clip: number;
+  /** Default `clip`. */
+  epsilonHigh?: number;
+  /** Default `token`. */
+  importanceSamplingLevel?: GrpoVariant['importanceSamplingLevel'];
+}
+
+/**
+ * The mean over each row, at each of its tokens (M). Two products with constants: their
+ * gradients are right on all backends.
+ */
+function rowMeans(values: tf.Tensor1D, rowLengths: readonly number[]): tf.Tensor1D {
+  const membership = tf.tensor2d(
+    rowLengths.flatMap((length, row) =>
+      Array.from({ length }, () => rowLengths.map((_, r) => Number(r === row))),
+    ),
+    [values.size, rowLengths.length],
+  ); // (M, R)
+  const shares = tf.div(
+    membership,
+    tf.expandDims(tf.tensor1d(rowLengths.map((n) => Math.max(1, n))), 0),
+  );
+  const means = tf.matMul<tf.Tensor2D>(shares, tf.expandDims(values, 1), true); // (R, 1)
+  return tf.squeeze(tf.matMul(membership, means), [1]);
 }
 
 /**
  * min(ratio A, clip(ratio) A) of each token (M), with the ratio clipped to [1 - clip, 1 +
- * clip]. Differentiable in `logProbs`. The caller disposes of the result.
+ * epsilonHigh]. Per sequence, a token's ratio is the geometric mean over its row (GSPO,
+ * arXiv 2507.18071). Differentiable in `logProbs`. The caller disposes of the result.
+ * @throws RangeError for ratios per sequence without `rowLengths`
  */
 export function clippedObjective(
   logProbs: tf.Tensor1D,
-  { oldLogProbs, advantages }: Pick<GrpoTokens, 'oldLogProbs' | 'advantages'>,
-  clip: number,
+  {
+    oldLogProbs,
+    advantages,
+    rowLengths,
+  }: Pick<GrpoTokens, 'oldLogProbs' | 'advantages' | 'rowLengths'>,
+  { clip, epsilonHigh = clip, importanceSamplingLevel = 'token' }: RatioOptions,
 ): tf.Tensor1D {
-  const ratio = tf.exp(tf.sub(logProbs, oldLogProbs));
-  const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + clip), advantages);
+  let logRatio = tf.sub<tf.Tensor1D>(logProbs, oldLogProbs);
+  if (importanceSamplingLevel === 'sequence') {
+    if (!rowLengths)
+      throw new RangeError('Expected rowLengths with importanceSamplingLevel "sequence".');
+    logRatio = rowMeans(logRatio, rowLengths);
+  }
+  const ratio = tf.exp(logRatio);
+  const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + epsilonHigh), advantages);
   // Not tf.where, whose gradient needs that of the comparison. Equal shapes, because tfjs
   // has wrong gradients for broadcast ones.
   return tf.minimum(tf.mul(ratio, advantages), clipped);
@@ -128,17 +254,19 @@ export function clippedObjective(
  * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's
  * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy.
  * Differentiable in `logProbs`. The caller disposes of the result.
- * @param options.clip the ratio is clipped to [1 - clip, 1 + clip]
+ * @param options.clip the ratio is clipped to [1 - clip, 1 + epsilonHigh]
+ * @param options.epsilonHigh default: `clip`
+ * @param options.importanceSamplingLevel a ratio per `token` (default) or `sequence`
  * @param options.beta weight of the KL term
  */
 export function grpoLoss(
   logProbs: tf.Tensor1D,
   tokens: GrpoTokens,
-  { clip, beta }: { clip: number; beta: number },
+  { beta, ...ratio }: RatioOptions & { beta: number },
 ): tf.Scalar {
   const d = tf.sub(tokens.referenceLogProbs, logProbs);
   const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
-  const surrogate = clippedObjective(logProbs, tokens, clip);
+  const surrogate = clippedObjective(logProbs, tokens, ratio);
   return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
 }
 
@@ -148,20 +276,32 @@ export function grpoLoss(
  */
 export function clipStatistics(
   passes: readonly PassValues<GrpoRow>[],
-  numTokens: number,
-  clip: number,
+  {
+    numTokens,
+    clip,
+    epsilonHigh = clip,
+    importanceSamplingLevel = 'token',
+  }: RatioOptions & { numTokens: number },
 ): { kl: number; clip_ratio: number } {
   const means = { kl: 0, clip_ratio: 0 };
   for (const { rows, values } of passes) {
     const old = rows.flatMap((row) => row.oldLogProbs);
     const reference = rows.flatMap((row) => row.referenceLogProbs);
     const advantages = rows.flatMap((row) => row.advantages);
+    let logRatios = Array.from(values.logProbs, (logProb, m) => logProb - old[m]);
+    if (importanceSamplingLevel === 'sequence') {
+      let start = 0;
+      logRatios = rows.flatMap(({ oldLogProbs: { length } }) => {
+        const own = logRatios.slice(start, (start += length));
+        return own.map(() => sum(own) / length);
+      });
+    }
     let [kl, clipped] = [0, 0];
     values.logProbs.forEach((logProb, m) => {
-      const ratio = Math.exp(logProb - old[m]);
+      const ratio = Math.exp(logRatios[m]);
       const d = reference[m] - logProb;
       kl += Math.exp(d) - d - 1;
-      if ((advantages[m] > 0 && ratio > 1 + clip) || (advantages[m] < 0 && ratio < 1 - clip))
+      if ((advantages[m] > 0 && ratio > 1 + epsilonHigh) || (advantages[m] < 0 && ratio < 1 - clip))
         clipped++;
     });
     const n = Math.max(1, old.length);

@@ -88,6 +88,12 @@ const GUARDS = {
     0.95,
     'almost all groups have equal rewards: raise TRAINER.groupSize, or use harder or easier questions',
   ),
+  phantom: guard(
+    'phantom_advantages',
+    'above',
+    0.5,
+    'most trained groups have no correct rollout, so that shaping rewards alone decide: set TRAINER.outcomeGate to group, use easier questions, or lower lambdaD, lambdaS and lambdaF',
+  ),
   decomposition: guard(
     'decomposition_ratio/sequential',
     'above',

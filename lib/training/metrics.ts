@@ -1,6 +1,6 @@
 /** Metrics of a step's rollouts, with TRL's names where it has them. */
 import type { RolloutStats } from '../rollout/rollout.js';
-import type { With } from '../rollout/trajectory.js';
+import type { Trajectory, With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
@@ -19,7 +19,7 @@ const numPolicyTokens = ({ segments }: Scored): number =>
   segments.reduce((sum, { kind, tokenIds }) => sum + (kind === 'policy' ? tokenIds.length : 0), 0);
 
 /** Whether a turn was truncated, or the context was full. */
-const isTruncated = ({ finish, segments }: Scored, maxNewTokens: number): boolean =>
+export const isTruncated = ({ finish, segments }: Trajectory, maxNewTokens: number): boolean =>
   finish === 'length' ||
   segments.some(
     ({ kind, tokenIds, text }) =>

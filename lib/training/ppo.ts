@@ -104,7 +104,7 @@ async function updatePpo(
     loss,
     grad_norm: gradNorm,
     value_loss: sum(passes, ({ values }) => values.valueLoss[0]),
-    ...clipStatistics(passes, numTokens, options.clip),
+    ...clipStatistics(passes, { numTokens, clip: options.clip }),
   };
 }
 
@@ -198,7 +198,7 @@ export function ppoLoss(
   tokens: PpoTokens,
   { clip, valueClip, valueWeight }: { clip: number; valueClip: number; valueWeight: number },
 ): tf.Scalar {
-  const objective = clippedObjective(logProbs, tokens, clip);
+  const objective = clippedObjective(logProbs, tokens, { clip });
   const policyLoss = tf.neg(tf.sum(tf.mul(objective, tokens.weights)));
   return tf.add(policyLoss, tf.mul(valueLoss(values, tokens, valueClip), valueWeight));
 }

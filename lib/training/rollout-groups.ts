@@ -24,6 +24,9 @@ export const splitIntoGroups = <T>(items: readonly T[], groupSize: number): T[][
     items.slice(g * groupSize, (g + 1) * groupSize),
   );
 
+/** Whether r_o (Eq. 3) is 1. */
+export const isCorrect = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
+
 /** Samples G rollouts per question, ordered by group, and scores them. */
 export async function rollOutGroups(
   policy: Policy,

@@ -16,13 +16,14 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import type { Trajectory, With } from '../rollout/trajectory.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { buildPrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
 import { encodePieces, totalWeight } from './cross-entropy.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 import type { Metrics } from './metrics.js';
+import { isCorrect } from './rollout-groups.js';
 import { toSequence, type Sequence } from './sequences.js';
 import {
   buildTrainer,
@@ -52,8 +53,6 @@ async function imitate(
   }));
   return { loss, grad_norm: gradNorm };
 }
-
-export const isCorrect = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
 
 export function createSupervisedFineTuning(task: TrainingTask): Trainer {
   const { model, config } = task;

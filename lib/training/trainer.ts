@@ -101,7 +101,7 @@ export class TrainingSession {
   readonly trained: TrainedAdapter;
   private readonly random: Random;
   private readonly drawQuestions: (random: Random, count: number) => Question[];
-  private readonly rewards: readonly Reward[];
+  readonly rewards: readonly Reward[];
   private readonly rollout: RolloutOptions;
 
   /**
@@ -236,7 +236,7 @@ export function buildTrainer<Row>(
     const { trajectories, rows, metrics } = await prepare(sampled, step);
     const measured = session.measure(sampled, trajectories);
     const updates: Metrics[] = [];
-    if (isUsable(measured))
+    if (isUsable({ ...measured, ...metrics }))
       for (const batch of miniBatches(rows, session.settings.miniBatches, step.random))
         updates.push(await update(batch, step));
     session.step++;

@@ -35,9 +35,9 @@ import type { TrainConfig } from './config.js';
 import { encodePieces } from './cross-entropy.js';
 import { grpoParts } from './grpo.js';
 import { strictMean, type Metrics } from './metrics.js';
-import { splitIntoGroups } from './rollout-groups.js';
+import { isCorrect, splitIntoGroups } from './rollout-groups.js';
 import type { Sequence } from './sequences.js';
-import { imitation, isCorrect } from './supervised.js';
+import { imitation } from './supervised.js';
 import {
   buildTrainer,
   TrainingSession,
@@ -45,6 +45,7 @@ import {
   type Trainer,
   type TrainingTask,
 } from './trainer.js';
+import { grpoVariant } from './variants.js';
 
 type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
 
@@ -57,7 +58,7 @@ export function createZeroSearch(task: TrainingTask): Trainer {
     );
   const session = new TrainingSession(task, 'grpo');
   const simulator = new SearchSimulator(task, options);
-  const { prepare, ...update } = grpoParts(session, options);
+  const { prepare, ...update } = grpoParts(session, grpoVariant(options));
   const noiseAt = ({ index }: Step): number => noiseProbability(index, options.steps, options);
   return buildTrainer(session, {
     isOnPolicy: true,
@@ -66,10 +67,11 @@ export function createZeroSearch(task: TrainingTask): Trainer {
       const random = step.random.fork('search');
       return { search: (queries) => simulator.search(queries, { noise, random }) };
     },
-    prepare: async (sampled, step) => ({
-      ...(await prepare(sampled)),
-      metrics: { noise: noiseAt(step), ...simulator.drainMetrics() },
-    }),
+    prepare: async (sampled, step) => {
+      const lesson = await prepare(sampled);
+      const noise = noiseAt(step);
+      return { ...lesson, metrics: { ...lesson.metrics, noise, ...simulator.drainMetrics() } };
+    },
     ...update,
     dispose: () => simulator.dispose(),
   });

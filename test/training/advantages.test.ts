@@ -57,7 +57,7 @@ describe('groupAdvantages', () => {
 
 describe('turnAdvantages', () => {
   it('compares each turn with the same turn of the rollouts that have it', () => {
-    const [a, b, none, c] = turnAdvantages([[1, 5], [3, 5, 9], [], [2]]);
+    const [[a, b, none, c]] = turnAdvantages([[[1, 5], [3, 5, 9], [], [2]]]);
     expectClose([a[0], b[0], c[0]], groupAdvantages([1, 3, 2], 3));
     // Equal values, and one without another to compare with.
     expect([a[1], b[1], b[2]]).toEqual([0, 0, 0]);

@@ -88,7 +88,7 @@ describe.each(cases)('$name, beside the reference', ({ ddof, beta, aggregation, 
     );
     const row = { oldLogProbs, referenceLogProbs, advantages: advantages() } as GrpoRow;
     const pass = { rows: [row], values: { logProbs: Float32Array.from(logProbs) } };
-    expect(clipStatistics([pass], kept.length, clip)).toEqual({
+    expect(clipStatistics([pass], { numTokens: kept.length, clip })).toEqual({
       kl: expect.closeTo(expected.mean_kl, 6) as number,
       clip_ratio: expect.closeTo(expected.clip_ratio, 6) as number,
     });
@@ -113,5 +113,5 @@ it('grpoLoss gives no gradient where the clipped side is the smaller one, and a 
 });
 
 it('clipStatistics is all zeros without passes', () => {
-  expect(clipStatistics([], 0, clip)).toEqual({ kl: 0, clip_ratio: 0 });
+  expect(clipStatistics([], { numTokens: 0, clip })).toEqual({ kl: 0, clip_ratio: 0 });
 });

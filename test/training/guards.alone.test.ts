@@ -47,6 +47,7 @@ const HEALTHY = {
   entropy: 0.4,
   kl: 0.01,
   frac_reward_zero_std: 0.5,
+  phantom_advantages: 0.2,
   frac_retrievals_failed: 0,
   'completions/clipped_ratio': 0.05,
   'completions/truncated_ratio': 0.05,
@@ -72,6 +73,7 @@ describe('checkGuards', () => {
     ['entropy', 4, 'warn', 'entropy explosion'],
     ['kl', 0.6, 'warn', 'far from the reference'],
     ['frac_reward_zero_std', 1, 'warn', 'equal rewards'],
+    ['phantom_advantages', 0.6, 'warn', 'no correct rollout'],
     ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
   ])(
     'names %s at %d, with its value, its cause and the remedy',

@@ -1,0 +1,63 @@
+/**
+ * Variants of GRPO, named after TRL's settings. All are optional, so that configurations
+ * and hashes of earlier runs stay valid.
+ */
+import { z } from 'zod';
+
+/** Settings of a variant; their defaults are in {@link grpoVariant}. */
+export const variantSettings = {
+  /** TRL's `loss_type`: how the losses of tokens add up; default `bnpo`. */
+  lossType: z.enum(['grpo', 'bnpo', 'dr_grpo', 'dapo']).optional(),
+  /** TRL's `epsilon_high`: the ratio's upper limit is 1 + this; default `clip`. */
+  epsilonHigh: z.number().positive().optional(),
+  /**
+   * TRL's `importance_sampling_level`: a ratio per token (default), or per rollout (GSPO,
+   * arXiv 2507.18071).
+   */
+  importanceSamplingLevel: z.enum(['token', 'sequence']).optional(),
+  /**
+   * TRL's `scale_rewards`: the standard deviation that divides advantages, of the group
+   * (default) or the step (arXiv 2508.08221), or none (Dr. GRPO, arXiv 2503.20783).
+   */
+  scaleRewards: z.enum(['group', 'batch', 'none']).optional(),
+  /**
+   * TRL's `multi_objective_aggregation`: rewards are summed first (default), or each is
+   * normalised first (GDPO, arXiv 2601.05242).
+   */
+  multiObjectiveAggregation: z.enum(['sum_then_normalize', 'normalize_then_sum']).optional(),
+  /**
+   * TRL's `mask_truncated_completions`: truncated rollouts change nothing; default false.
+   */
+  maskTruncatedCompletions: z.boolean().optional(),
+  /**
+   * Where rewards other than the outcome count: everywhere (`none`, default), for correct
+   * rollouts, or in groups with a correct one.
+   */
+  outcomeGate: z.enum(['none', 'rollout', 'group']).optional(),
+};
+
+type VariantSettings = z.infer<z.ZodObject<typeof variantSettings>>;
+
+/** The settings of a variant of GRPO; by default, as in the authors' code. */
+export const grpoVariant = ({
+  lossType = 'bnpo',
+  importanceSamplingLevel = 'token',
+  scaleRewards = 'group',
+  multiObjectiveAggregation = 'sum_then_normalize',
+  maskTruncatedCompletions = false,
+  outcomeGate = 'none',
+  clip,
+  epsilonHigh = clip,
+  beta,
+}: VariantSettings & { clip: number; beta: number }) => ({
+  lossType,
+  importanceSamplingLevel,
+  scaleRewards,
+  multiObjectiveAggregation,
+  maskTruncatedCompletions,
+  outcomeGate,
+  clip,
+  epsilonHigh,
+  beta,
+});
+export type GrpoVariant = ReturnType<typeof grpoVariant>;

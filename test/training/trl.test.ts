@@ -1,0 +1,336 @@
+/** The variants of GRPO against TRL's functions (`scripts/fixtures/trl_variants.py`). */
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { With } from '../../lib/rollout/trajectory.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import {
+  decoupledAdvantages,
+  groupAdvantages,
+  isZeroVariance,
+  phantomAdvantages,
+  withAdvantages,
+} from '../../lib/training/advantages.js';
+import { clipStatistics, grpoLoss, tokenWeights, type GrpoRow } from '../../lib/training/grpo.js';
+import type { GrpoVariant } from '../../lib/training/variants.js';
+import { readFixture } from '../fixtures/read.js';
+
+interface Inputs {
+  log_probs: number[][];
+  inputs: { loss_mask: number[][]; reference_log_probs: number[][] };
+  advantages_unbiased: number[];
+  settings: { G: number };
+}
+interface LossCase {
+  loss_type: GrpoVariant['lossType'];
+  importance_sampling_level: GrpoVariant['importanceSamplingLevel'];
+  epsilon: number;
+  epsilon_high: number;
+  mini_batches: number;
+  beta: number;
+  loss: number;
+  gradient: number[][];
+  clip_ratio?: number;
+}
+interface AdvantageCase {
+  left_out: number[];
+  multi_objective_aggregation: GrpoVariant['multiObjectiveAggregation'];
+  scale_rewards: GrpoVariant['scaleRewards'];
+  advantages: number[];
+}
+interface Fixture {
+  settings: { max_completion_length: number; advantage_eps: number };
+  old_log_probs: number[][];
+  rewards_per_func: number[][];
+  weights: number[];
+  advantages: AdvantageCase[];
+  losses: LossCase[];
+}
+const grpo = readFixture<Inputs>('grpo.json');
+const trl = readFixture<Fixture>('trl.json');
+const { G } = grpo.settings;
+const maxCompletionLength = trl.settings.max_completion_length;
+
+beforeAll(() => useBackend('wasm'));
+
+/** A rollout's trained tokens. */
+interface Row {
+  logProbs: number[];
+  oldLogProbs: number[];
+  referenceLogProbs: number[];
+  advantage: number;
+}
+const rows: Row[] = grpo.inputs.loss_mask.map((mask, b) => {
+  const trained = (values: number[]): number[] => values.filter((_, t) => mask[t] === 1);
+  return {
+    logProbs: trained(grpo.log_probs[b]),
+    oldLogProbs: trained(trl.old_log_probs[b]),
+    referenceLogProbs: trained(grpo.inputs.reference_log_probs[b]),
+    advantage: grpo.advantages_unbiased[b],
+  };
+});
+
+type Variant = Pick<GrpoVariant, 'lossType' | 'importanceSamplingLevel' | 'clip' | 'epsilonHigh'>;
+
+/**
+ * The mean of the losses over mini-batches of rows dealt in turn, and its gradient by row
+ * and token.
+ */
+function meanLoss(
+  dealt: readonly Row[],
+  { lossType, ...options }: Variant,
+  miniBatches: number,
+): { loss: number; gradient: number[][] } {
+  const lengths = dealt.map(({ logProbs }) => logProbs.length);
+  const weights = tokenWeights(lengths, { lossType, miniBatches, maxCompletionLength });
+  const gradient: number[][] = dealt.map(() => []);
+  let loss = 0;
+  for (let b = 0; b < miniBatches; b++) {
+    const indices = dealt.flatMap((_, i) => (i % miniBatches === b ? [i] : []));
+    const numTokens = indices.reduce((sum, i) => sum + lengths[i], 0);
+    const column = (value: (row: Row, i: number) => number[]): tf.Tensor1D =>
+      tf.tensor1d(indices.flatMap((i) => value(dealt[i], i)));
+    const tokens = {
+      oldLogProbs: column((row) => row.oldLogProbs),
+      referenceLogProbs: column((row) => row.referenceLogProbs),
+      advantages: column(({ logProbs, advantage }) => logProbs.map(() => advantage)),
+      weights: column(({ logProbs }, i) => logProbs.map(() => weights[i] ?? 1 / numTokens)),
+      rowLengths: indices.map((i) => lengths[i]),
+    };
+    const { value, grad } = tf.valueAndGrad((x) =>
+      grpoLoss(x as tf.Tensor1D, tokens, { ...options, beta: 0.01 }),
+    )(column((row) => row.logProbs));
+    loss += value.dataSync()[0] / miniBatches;
+    const parts = [...grad.dataSync()];
+    for (const i of indices)
+      gradient[i] = parts.splice(0, lengths[i]).map((part) => part / miniBatches);
+  }
+  return { loss, gradient };
+}
+
+const variantOf = (one: LossCase): Variant => ({
+  lossType: one.loss_type,
+  importanceSamplingLevel: one.importance_sampling_level,
+  clip: one.epsilon,
+  epsilonHigh: one.epsilon_high,
+});
+
+const expectClose = (actual: readonly number[], expected: readonly number[], tolerance = 1e-6) => {
+  expect(actual).toHaveLength(expected.length);
+  const worst = Math.max(...actual.map((value, i) => Math.abs(value - expected[i])));
+  expect(worst).toBeLessThan(tolerance);
+};
+
+describe('the loss', () => {
+  it.each(trl.losses)(
+    'equals TRL within 1e-6, with its gradient: $loss_type, per $importance_sampling_level, up to 1 + $epsilon_high, mini-batches: $mini_batches',
+    (one) => {
+      const { loss, gradient } = meanLoss(rows, variantOf(one), one.mini_batches);
+      expectClose([loss], [one.loss]);
+      const trained = one.gradient.map((row, b) =>
+        row.filter((_, t) => grpo.inputs.loss_mask[b][t] === 1),
+      );
+      expectClose(gradient.flat(), trained.flat());
+    },
+  );
+
+  it('counts clipped tokens as TRL does, with both limits', () => {
+    const counted = trl.losses.filter(({ clip_ratio }) => clip_ratio !== undefined);
+    expect(new Set(counted.map(({ clip_ratio }) => clip_ratio)).size).toBeGreaterThan(1);
+    for (const one of counted) {
+      const passRows = rows.map(
+        ({ advantage, ...row }) =>
+          ({ ...row, advantages: row.logProbs.map(() => advantage) }) as unknown as GrpoRow,
+      );
+      const logProbs = Float32Array.from(rows.flatMap((row) => row.logProbs));
+      const statistics = clipStatistics([{ rows: passRows, values: { logProbs } }], {
+        numTokens: logProbs.length,
+        ...variantOf(one),
+      });
+      expect(statistics.clip_ratio).toBeCloseTo(one.clip_ratio!, 6);
+    }
+  });
+
+  // Two rows of 1 and 3 tokens with ratio 1: the loss is minus the weighted advantages.
+  const short: Row = { logProbs: [0], oldLogProbs: [0], referenceLogProbs: [0], advantage: 4 };
+  const zeros = [0, 0, 0];
+  const long: Row = {
+    logProbs: zeros,
+    oldLogProbs: zeros,
+    referenceLogProbs: zeros,
+    advantage: -2,
+  };
+  const plain: Omit<Variant, 'lossType'> = {
+    importanceSamplingLevel: 'token',
+    clip: 0.2,
+    epsilonHigh: 0.2,
+  };
+  it.each([
+    ['grpo', -(4 - 2) / 2],
+    ['bnpo', -(4 - 6) / 4],
+    ['dapo', -(4 - 6) / 4],
+    ['dr_grpo', -(4 - 6) / (2 * 8)],
+  ] as const)('by hand, %s: %d', (lossType, expected) => {
+    expect(meanLoss([short, long], { ...plain, lossType }, 1).loss).toBeCloseTo(expected, 6);
+  });
+
+  it('by hand: the ratio of a sequence is the geometric mean of its tokens', () => {
+    // Ratios 4 and 1: geometric mean 2, not clipped below 1 + 1.5; each token has half of
+    // the gradient.
+    const row = { ...long, logProbs: [Math.log(4), 0], oldLogProbs: [0, 0], advantage: 1 };
+    const referenceLogProbs = row.logProbs;
+    const options = { ...plain, importanceSamplingLevel: 'sequence', lossType: 'grpo' } as const;
+    const wide = { ...options, epsilonHigh: 1.5 };
+    const { loss, gradient } = meanLoss([{ ...row, referenceLogProbs }], wide, 1);
+    expect(loss).toBeCloseTo(-2, 6);
+    expectClose(gradient[0], [-1, -1]);
+    const clipped = meanLoss([{ ...row, referenceLogProbs }], options, 1);
+    expect(clipped.loss).toBeCloseTo(-1.2, 6);
+    expectClose(clipped.gradient[0], [0, 0]);
+  });
+
+  it.each(['grpo', 'dapo', 'dr_grpo'] as const)(
+    '%s adds up to the same with 1 and 4 mini-batches',
+    (lossType) => {
+      // Six rows: mini-batches of 2, 2, 1 and 1.
+      for (const importanceSamplingLevel of ['token', 'sequence'] as const) {
+        const variant = { ...plain, importanceSamplingLevel, lossType };
+        const [one, four] = [1, 4].map((miniBatches) => meanLoss(rows, variant, miniBatches));
+        expectClose([four.loss], [one.loss]);
+        expectClose(four.gradient.flat(), one.gradient.flat());
+      }
+    },
+  );
+
+  it('refuses ratios per sequence without the lengths of rows', () => {
+    const one = tf.zeros<tf.Rank.R1>([1]);
+    const tokens = { oldLogProbs: one, referenceLogProbs: one, advantages: one, weights: one };
+    expect(() =>
+      grpoLoss(one, tokens, { clip: 0.2, beta: 0, importanceSamplingLevel: 'sequence' }),
+    ).toThrow('rowLengths');
+  });
+});
+
+describe('advantages', () => {
+  const { weights, rewards_per_func: rewards } = trl;
+  it.each(trl.advantages)(
+    'equal TRL within 1e-6: $multi_objective_aggregation, scale $scale_rewards, left out $left_out',
+    ({ left_out, multi_objective_aggregation, scale_rewards, advantages }) => {
+      const present = rewards.map((values, i) => (left_out.includes(i) ? null : values));
+      const options = { scaleRewards: scale_rewards, epsilon: trl.settings.advantage_eps };
+      const totals = present.map(
+        (values) => values && values.reduce((sum, value, k) => sum + weights[k] * value, 0),
+      );
+      const ours =
+        multi_objective_aggregation === 'normalize_then_sum'
+          ? decoupledAdvantages(present, G, { ...options, weights })
+          : groupAdvantages(totals, G, options);
+      expectClose(ours, advantages);
+    },
+  );
+
+  it('by hand: a group keeps its only success, whatever the scale', () => {
+    const only = [1, 0, 0, 0];
+    expectClose(groupAdvantages(only, 4), [1.5, -0.5, -0.5, -0.5], 1e-5);
+    const none = groupAdvantages(only, 4, { scaleRewards: 'none' });
+    expectClose(none, [0.75, -0.25, -0.25, -0.25]);
+    // With a group of failures, the variance of the step is (0.875^2 + 7 * 0.125^2) / 7.
+    const batch = groupAdvantages([...only, 0, 0, 0, 0], 4, { scaleRewards: 'batch' });
+    const deviation = Math.sqrt((0.875 ** 2 + 7 * 0.125 ** 2) / 7);
+    expectClose(batch, [...only.map((r) => (r - 0.25) / deviation), 0, 0, 0, 0], 1e-5);
+    const decoupled = decoupledAdvantages(
+      only.map((r) => [r, 0]),
+      4,
+      { weights: [1, 1] },
+    );
+    expectClose(decoupled, [1.5, -0.5, -0.5, -0.5], 1e-5);
+  });
+
+  it('by hand: normalize_then_sum makes a small reward count as much as a large one', () => {
+    // Normalised: [1, -1, 0] and [0, -1, 1]; their sums are [1, -2, 1], with mean 0 and
+    // variance 3 (n - 1).
+    const small = [
+      [1, 0],
+      [0, -0.01],
+      [0.5, 0.01],
+    ];
+    const [a, b, c] = decoupledAdvantages(small, 3, { weights: [1, 1] });
+    expectClose(
+      [a, b, c],
+      [1, -2, 1].map((x) => x / Math.sqrt(3)),
+      1e-3,
+    );
+  });
+
+  it.each(['group', 'batch', 'none'] as const)(
+    'sees no variance in .1 + .2 and .3, scale %s',
+    (scaleRewards) => {
+      const equal = [0.1 + 0.2, 0.3, 0.3, 0.3];
+      const useful = groupAdvantages([...equal, 1, 0, 0, 0], 4, { scaleRewards });
+      expect(useful.slice(0, 4)).toEqual([0, 0, 0, 0]);
+      expect(useful[4]).toBeGreaterThan(0);
+    },
+  );
+
+  it('see no variance there with normalize_then_sum', () => {
+    const rewards = [0.1 + 0.2, 0.3, 0.3, 0.3, 1, 0, 0, 0].map((r) => [r, r]);
+    const advantages = decoupledAdvantages(rewards, 4, { weights: [1, 1] });
+    expect(advantages.slice(0, 4)).toEqual([0, 0, 0, 0]);
+    expect(advantages[4]).toBeGreaterThan(0);
+  });
+});
+
+describe('withAdvantages', () => {
+  const rewarded = (outcome: number, shaping: number, turnRewards?: number[]) =>
+    ({
+      rewards: { outcome, shaping, total: outcome + shaping },
+      turnRewards,
+    }) as unknown as With<'rewards'>;
+  const advantages = (...args: Parameters<typeof withAdvantages>): number[] =>
+    withAdvantages(...args).map(({ advantage }) => advantage);
+  /** A group with a correct rollout, and one without. */
+  const sampled = [rewarded(1, -0.3), rewarded(0, 0.5), rewarded(0, 0.45), rewarded(0, 0)];
+
+  it('masked rollouts change nothing: neither tokens nor rewards of theirs count', () => {
+    const isMasked = ({ rewards }: With<'rewards'>): boolean => rewards.shaping === 7;
+    const three = [rewarded(1, 0), rewarded(0, 0.2), rewarded(0, 0)];
+    for (const multiObjectiveAggregation of ['sum_then_normalize', 'normalize_then_sum'] as const)
+      for (const outcomeGate of ['none', 'group'] as const) {
+        const options = { multiObjectiveAggregation, outcomeGate };
+        const masked = advantages([...three, rewarded(1, 7)], 4, { ...options, isMasked });
+        expect(masked).toEqual([...advantages(three, 3, options), 0]);
+      }
+    // The only correct rollout is masked: the gate stays shut.
+    const shut = [rewarded(0, 0.2), rewarded(1, 7)];
+    expect(advantages(shut, 2, { outcomeGate: 'group', isMasked })).toEqual([0, 0]);
+  });
+
+  it('outcomeGate: by rollout, shaping counts for correct rollouts only', () => {
+    const gated = advantages(sampled, 2, { outcomeGate: 'rollout' });
+    expectClose(gated, [...groupAdvantages([0.7, 0], 2), 0, 0]);
+    expect(gated[0]).toBeGreaterThan(0);
+  });
+
+  it('outcomeGate: by group, shaping counts in groups with a correct rollout only', () => {
+    const gated = advantages(sampled, 2, { outcomeGate: 'group' });
+    expectClose(gated, [...groupAdvantages([0.7, 0.5], 2), 0, 0]);
+  });
+
+  it('outcomeGate also holds back the values of turns, and weights count', () => {
+    const turns = [rewarded(0, 0, [1]), rewarded(0, 0, [3])];
+    expect(isZeroVariance(withAdvantages(turns, 2))).toBe(false);
+    expect(isZeroVariance(withAdvantages(turns, 2, { outcomeGate: 'group' }))).toBe(true);
+    const rewards = [{ name: 'outcome', weight: 2 }, { name: 'shaping' }];
+    const totals = advantages(sampled.slice(0, 2), 2, {
+      outcomeGate: 'rollout',
+      rewards,
+      scaleRewards: 'none',
+    });
+    // The correct rollout keeps its recorded total.
+    expectClose(totals, [0.35, -0.35]);
+  });
+
+  it('phantomAdvantages is the share of groups without a correct rollout', () => {
+    expect(phantomAdvantages([sampled.slice(0, 2), sampled.slice(2)])).toBe(0.5);
+    expect(phantomAdvantages([])).toBe(0);
+  });
+});
