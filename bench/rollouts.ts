@@ -59,7 +59,7 @@ const asked = createRandom('rollouts')
   .slice(0, Number(values.questions));
 const rollout = resolveRollout(DEFAULT_METHOD, 'small-world');
 
-/** Seconds that the questions take, tokens that were written, and what was answered. */
+/** Seconds for the questions, tokens written, and the answers. */
 async function answerAll(by: Policy, batchSize: number, delayMs: number) {
   const slow = delayRetriever(retriever, delayMs);
   const toResult = (

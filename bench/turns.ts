@@ -39,7 +39,7 @@ const { values, positionals } = parseArgs({
 const { passages, questions } = await loadWorld();
 const queries = independentQueries(questions);
 
-/** Search-R1's server in Python, which is told the vectors of passages and queries. */
+/** Search-R1's server in Python, which gets the vectors of passages and queries. */
 async function startFaiss(python: string): Promise<string> {
   const encoder = await openEncoder(ENCODER);
   const [vectors, queryVectors] = [

@@ -125,8 +125,7 @@ async function buildMilvus(): Promise<Retriever> {
   await client.connectPromise;
   await client.dropCollection({ collection_name: name });
   await buildMilvusCollection(`milvus://${server}/${name}`, passages, encoder);
-  // The graph is built after the rows are there; before, all of them would be looked
-  // through.
+  // Milvus builds the graph once the rows are there; until then, a search scans them all.
   for (;;) {
     const progress = await client.getIndexBuildProgress({
       collection_name: name,

@@ -28,7 +28,7 @@ const SCROLL = `new Promise((resolve) => {
   });
 })`;
 
-/** The time that a change of a control takes until the frame after it. */
+/** Time from a change of a control to the next frame. */
 const change = (name: string, value: string): string => `new Promise((resolve) => {
   const control = document.querySelector('[name="${name}"]');
   const count = document.querySelector('.count');

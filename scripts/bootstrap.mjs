@@ -42,7 +42,7 @@ const HELP = `Installs and builds what is missing or out of date, then runs.
   node scripts/bootstrap.mjs build          only install and build
 `;
 
-/** What is lost without an optional dependency, and how to get it. */
+/** What does not work without an optional dependency, and how to install it. */
 const OPTIONAL_PARTS = {
   '@tensorflow/tfjs-node-gpu': {
     effect: 'no native backend; everything runs on wasm, training several times slower',

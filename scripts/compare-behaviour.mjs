@@ -1,6 +1,6 @@
 /**
- * Whether two versions of the project behave alike: the JSON of every report, 300 fresh
- * answers and two GRPO steps.
+ * Checks whether two versions of the project behave alike: the JSON of every report, 300
+ * fresh answers and two GRPO steps.
  *
  *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER # after `npm start` there
  *   node scripts/compare-behaviour.mjs compare BEFORE AFTER # two such folders

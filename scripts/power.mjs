@@ -31,8 +31,8 @@ export function rowsOf({ questions, runs }, model, chosen) {
 }
 
 /**
- * Variance components of paired differences: of warm-ups, of RL runs within one, of
- * questions, and what is left.
+ * Variance components of paired differences: warm-ups, RL runs within one, questions, and
+ * the residual.
  */
 export function varianceComponents(rows) {
   const [first, second] = [...new Set(rows.map(({ method }) => method))];

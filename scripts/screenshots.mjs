@@ -14,7 +14,7 @@ const [reports = join(root, 'reports'), pictures = join(root, 'docs')] = process
 /** Pixels. */
 const WIDTH = 1200;
 /**
- * For a machine that is busy with other things; a free one needs a quarter of a minute.
+ * Allows for a busy machine; an idle one needs 15 seconds.
  */
 const PATIENCE_MS = 200_000;
 const DELAY_MS = 1000;

@@ -168,7 +168,7 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
       differences,
     ),
     runsTable(
-      { id: 'costs', label: 'Cost', caption: 'What an answer took, on average.' },
+      { id: 'costs', label: 'Cost', caption: 'Average cost of an answer.' },
       answered,
       Object.keys(answered[0]?.costs ?? {}).map(
         (title): Field => [title, ({ costs }) => costs?.[title]],

@@ -28,7 +28,7 @@ export const PLAYGROUND = {
 const COMMITTED = {
   ...PLAYGROUND,
   introduction: `Two small policies answer the same question. <strong>ParallelSearch</strong> may send several sub-queries per turn, <strong>Search-R1</strong> sends one. ${WAITING}`,
-  usage: `Pick a question, or type one about the small world: the policies know no other kinds of questions. ${TOKENS} Select another checkpoint to see what training changed, and when.`,
+  usage: `Pick a question, or type one about the small world: the policies know no other kind of question. ${TOKENS} Select another checkpoint to see what training changed, and when.`,
   models:
     'The policies are transformers with about a million parameters; the retriever is BM25 over the small world. The questions are those of the reports, and none was used in training.',
 };
