@@ -25,7 +25,7 @@ export const questionSchema = z.object({
   split: z.string().optional(),
 });
 
-/** Receives what is wrong with a row; the row is skipped. */
+/** Receives the fault of a row, which is skipped. */
 type Complain = (complaint: string) => void;
 
 /** Throws a complaint. */

@@ -13,7 +13,7 @@ export interface Page {
   description: string;
   /** HTML of the page's `body`. */
   body: string;
-  /** Id of the main content, for a link that skips what stands before it. */
+  /** Id of the main content, for a skip link. */
   contentId?: string;
   /** Additional styles. */
   styles?: string;
@@ -83,7 +83,7 @@ export function pageHtml({
   ].join('\n');
 }
 
-/** The place of the navigation bar, empty in a page that stands alone. */
+/** The place of the navigation bar, empty in a standalone page. */
 const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
 
 /** A page of a folder of pages, by its file without ending. */

@@ -16,7 +16,7 @@ export function parseJson(text: string): unknown {
   return JSON.parse(exact);
 }
 
-/** Most faults that a message names: foreign JSON may have a million. */
+/** Maximum number of faults in a message: third-party JSON may have a million. */
 const MAX_FAULTS = 3;
 
 /** What a schema found wrong, the first few faults. */

@@ -1,4 +1,7 @@
-/** An end for work that foreign files decide, such as their regular expressions. */
+/**
+ * A time limit for work that third-party files determine, such as their regular
+ * expressions.
+ */
 import { createContext, Script } from 'node:vm';
 
 /** How long it may take, and how much more for each character of a text. */

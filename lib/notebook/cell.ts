@@ -1,6 +1,6 @@
 /**
- * What a cell of a notebook needs of the tslab kernel that runs it: besides `tslab.ts`,
- * the only module that knows tslab's internals.
+ * What a notebook cell needs from the tslab kernel that runs it: besides `tslab.ts`, the
+ * only module that knows tslab's internals.
  */
 import { createRequire } from 'node:module';
 

@@ -5,8 +5,8 @@ import type { KernelOutput } from './tslab.js';
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 
 /**
- * A function that adds what a kernel sends to the outputs of a cell. It joins streams; an
- * update of a display changes all cells that show it.
+ * Returns a function that adds a kernel's messages to the outputs of a cell. It joins
+ * streams; an update of a display changes all cells that show it.
  */
 export function outputCollector(): (outputs: CellOutput[], output: KernelOutput) => void {
   const displays = new Map<unknown, Display[]>();

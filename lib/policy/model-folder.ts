@@ -67,7 +67,7 @@ export async function loadMerged(
   if (adapter === undefined) return base;
   const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
   const weights = mergePeftArrays(base.weights, arrays, base.config, await readPeftConfig(adapter));
-  // The base is not needed any more: what stays are the merged weights.
+  // The base is no longer needed: only the merged weights stay.
   disposeMerged(base.weights, weights);
   return { ...base, weights };
 }

@@ -191,7 +191,7 @@ const sourceText = ({ name, licence, origin, use, requirement }: ModelPackage): 
 `;
 
 /**
- * Makes the folder of a model; keeps it if it is there and whole.
+ * Makes the folder of a model, unless a complete one exists.
  * @returns whether it was made now
  * @throws the signal's reason; Error for a damaged folder, or naming what is missing
  */

@@ -126,8 +126,8 @@ export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
 }
 
 /**
- * A policy on a server with OpenAI's chat completions API. One request at the start finds
- * out whether the server takes tools and which parameters it refuses.
+ * A policy on a server with OpenAI's chat completions API. A request at startup checks
+ * whether the server supports tools and which parameters it rejects.
  * @param url such as `https://HOST/v1`
  * @param options.model the model's name; needed if the server lists several or none
  * @throws Error if there is no such server or model

@@ -17,8 +17,8 @@ export async function makeWarmedUp(model: string, warmUp: string): Promise<strin
 }
 
 /**
- * The folders of a trained model: its base, which is made if it is missing, and its
- * adapter. Needs a tensor backend to make the base.
+ * The folders of a trained model: its base, built if it is missing, and its adapter.
+ * Needs a tensor backend to make the base.
  * @throws the signal's reason; Error naming what is missing
  */
 export async function prepareTrainedModel(

@@ -1,5 +1,5 @@
 /**
- * Trained language models by name: a model out of a Python package, a warm-up merged into
+ * Trained language models by name: a model from a Python package, a warm-up merged into
  * it, and a method's adapter. The repository has the adapters; the base is made on first
  * use and kept.
  */

@@ -41,7 +41,7 @@ const CONFIG = {
 export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the paper’s';
 
 /**
- * Makes a chart out of a specification. The title goes into the drawing, the text
+ * Makes a chart from a specification. The title goes into the drawing, the text
  * alternative into its description.
  * @throws Error if a title, the text alternative, an axis title or a unit is missing
  */

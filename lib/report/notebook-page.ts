@@ -165,7 +165,7 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
   return MIME.about in output.data ? '' : bundleHtml(output.data, name, rendering);
 }
 
-/** The richest representation that a page supports, or a sentence where it is invalid. */
+/** The richest representation that a page supports, or a message if it is invalid. */
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   try {
     return richestHtml(data, name, rendering);

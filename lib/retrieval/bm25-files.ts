@@ -126,7 +126,7 @@ const identity = ({ file, titleWeight, analyzer }: Bm25Corpus): Bm25Corpus => ({
 export interface OpenOptions {
   /** Default {@link defaultBm25Folder}. */
   folder?: string;
-  /** Stops the making of the index, of which nothing is kept. */
+  /** Stops indexing; nothing is kept. */
   signal?: AbortSignal;
   /** Postings that are held in memory while indexing. */
   shardSize?: number;

@@ -50,7 +50,7 @@ export interface Dialogue {
   startPrompt(question: string): Segment;
   /**
    * The policy's next segment for each row; null where the context is full, the reason
-   * where its server's answer could not be used.
+   * where its server's answer is unusable.
    */
   generate(rows: readonly Row[]): Promise<(Segment | Refused | null)[]>;
   /** The results of a search, in the order of its queries. */

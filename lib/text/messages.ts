@@ -118,8 +118,8 @@ export function formatToolMessage(
 }
 
 /**
- * A message of a model that writes the tags itself, up to the end of its action. A stop
- * text that the server cut off is restored by whoever asked for it.
+ * A message of a model that writes the tags itself, up to the end of its action. The
+ * caller restores a stop text that the server cut off.
  */
 export function formatTagMessage({
   content,
