@@ -304,8 +304,8 @@ function withoutHybrid(read: AnsweredRuns, options: SummaryOptions): TidyContras
 /** `A third fewer model calls than Search-R1 on comparisons of two (ratio 0.65), ...` */
 function costText(tidy: TidyResults): string {
   const calls = findFigure(tidy, CALLS_OF_TWO)!;
-  const answers = gapWords(findFigure(tidy, { ...EM_GAP, ...PARALLEL })!, 'as good');
-  return `${ratioWords(calls)} model calls than Search-R1 on comparisons of two (ratio ${figureText(calls.value, 2)}), the answers ${answers}`;
+  const answers = gapWords(findFigure(tidy, { ...EM_GAP, ...PARALLEL })!, 'equally good');
+  return `${ratioWords(calls)} model calls than Search-R1 on comparisons of two (ratio ${figureText(calls.value, 2)}), answers ${answers}`;
 }
 
 /** Exact match over all questions, and whether hybrid questions explain it. */
@@ -322,8 +322,8 @@ function answersText(tidy: TidyResults): string {
   });
   const isDifferent = everywhere.low > 0 || everywhere.high < 0;
   const isExplained = isDifferent && rest.low <= 0 && rest.high >= 0;
-  const source = isExplained ? 'all of it from' : `${gapWords(rest)} without`;
-  return `${gapWords(everywhere)} over all questions, ${source} hybrid questions (exact match ${before} to ${after}), which training lacks`;
+  const source = isExplained ? 'entirely because of' : `${gapWords(rest)} without`;
+  return `${gapWords(everywhere)} over all questions, ${source} hybrid questions (several chains in one; exact match ${before} to ${after}), a kind absent from training`;
 }
 
 function drawFigures(

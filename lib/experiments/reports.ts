@@ -385,7 +385,7 @@ export async function writeReadme(folder: string): Promise<void> {
   const readme = readFileSync(above, 'utf8');
   const caption = `ParallelSearch compared with Search-R1. ${questions}`;
   const finding = results.get(mainResults.name)?.finding;
-  const headline = finding ? `**The finding: ${finding}**\n\n` : '';
+  const headline = finding ? `**Main finding.** ${finding}\n\n` : '';
   const marked = replaceMarked(readme, `${headline}${claimsMarkdown(chief, caption)}`);
   if (marked !== readme) await writeFileSafely(above, marked);
 }
