@@ -12,6 +12,7 @@ const FIELD_TITLES: Titles = {
   model: 'Initial model',
   benchmark: 'Benchmark',
   subset: 'Questions',
+  counts_once: 'Counted once',
   metric: 'Metric',
   retriever: 'Retriever',
   k: 'k',
