@@ -8,6 +8,7 @@ import type { With } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { isZeroVariance, tokenAdvantages } from '../../lib/training/advantages.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
+import { isTruncated } from '../../lib/training/metrics.js';
 import { splitIntoGroups } from '../../lib/training/rollout-groups.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from './tiny.js';
@@ -141,6 +142,87 @@ describe('GRPO', () => {
     for (const [key, tensor] of Object.entries(trainer.session.trained.weights))
       if (key.endsWith('.B')) expect(Math.max(...tensor.dataSync().map(Math.abs)), key).toBe(0);
     trainer.dispose();
+  });
+
+  it.each(['grpo', 'dr_grpo', 'dapo'] as const)(
+    'begins with the loss of TRL, %s, per token and per sequence',
+    async (lossType) => {
+      for (const importanceSamplingLevel of ['token', 'sequence']) {
+        const settings = { miniBatches: 1, lossType, importanceSamplingLevel };
+        const { metrics, trajectories } = await firstStep(settings);
+        const rows = splitIntoGroups(trajectories, GROUP_SIZE)
+          .filter((group) => !isZeroVariance(group))
+          .flat()
+          .map(tokenAdvantages);
+        const add = (values: number[]): number => values.reduce((a, b) => a + b, 0);
+        const numTokens = rows.flat().length;
+        // Two search turns and the answer, ten tokens each.
+        const expected = {
+          grpo: add(rows.map((row) => add(row) / row.length)) / rows.length,
+          dapo: add(rows.flat()) / numTokens,
+          dr_grpo: add(rows.flat()) / (rows.length * 30),
+        };
+        // Rollouts of equal weight add up to the mean advantage of groups: 0.
+        if (lossType !== 'grpo') expect(Math.abs(metrics.loss)).toBeGreaterThan(1e-4);
+        expect(metrics.loss).toBeCloseTo(-expected[lossType], 5);
+        expect(metrics.grad_norm).toBeGreaterThan(0);
+      }
+    },
+  );
+
+  it('trains no truncated rollout with maskTruncatedCompletions, and compares the others with each other', async () => {
+    const settings = { miniBatches: 1, maskTruncatedCompletions: true, questionsPerStep: 24 };
+    const config = tinyTraining({
+      settings: { ...settings, groupSize: GROUP_SIZE },
+      rollout: { maxNewTokens: 30 },
+    });
+    const length: Reward = {
+      name: 'length',
+      score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
+    };
+    const { metrics, trajectories } = await firstStep({}, { config, rewards: [length] });
+    const isKept = (t: (typeof trajectories)[number]): boolean => !isTruncated(t, 30);
+    const kept = trajectories.filter(isKept);
+    expect(kept.length).toBeGreaterThan(1);
+    expect(kept.length).toBeLessThan(trajectories.length);
+    for (const trajectory of trajectories)
+      if (!isKept(trajectory)) expect(trajectory.advantage).toBe(0);
+    const useful = splitIntoGroups(trajectories, GROUP_SIZE)
+      .filter((group) => !isZeroVariance(group))
+      .map((group) => group.filter(isKept));
+    for (const group of useful)
+      expect(group.reduce((sum, { advantage }) => sum + advantage, 0)).toBeCloseTo(0, 8);
+    const advantages = useful.flat().flatMap(tokenAdvantages);
+    expect(Math.abs(metrics.loss)).toBeGreaterThan(1e-4);
+    expect(metrics.loss).toBeCloseTo(-advantages.reduce((a, b) => a + b, 0) / advantages.length, 5);
+  });
+
+  it.each(['rollout', 'group'])(
+    'trains no group without a correct rollout with outcomeGate %s',
+    async (outcomeGate) => {
+      const never = { ...SINGLE, goldenAnswers: ['never written'] };
+      const [open, gated] = [
+        await firstStep({}, { questions: [never] }),
+        await firstStep({ outcomeGate }, { questions: [never] }),
+      ];
+      expect(open.metrics.phantom_advantages).toBe(1);
+      expect(open.metrics.grad_norm).toBeGreaterThan(0);
+      expect(gated.metrics).toMatchObject({
+        phantom_advantages: 0,
+        frac_reward_zero_std: 1,
+        grad_norm: 0,
+        // Recorded as before.
+        reward: open.metrics.reward,
+      });
+    },
+  );
+
+  it('refuses an outcome gate without an outcome reward', () => {
+    const rewards: Reward[] = [{ name: 'length', score: () => 1 }];
+    expect(() => trainerOf({ outcomeGate: 'group' }, { rewards })).toThrow(/"outcome".*length/);
+    expect(() =>
+      trainerOf({ scaleRewards: 'none', multiObjectiveAggregation: 'normalize_then_sum' }),
+    ).toThrow(/grpo.scaleRewards/);
   });
 
   it('rejects rewards of the same name', () => {

@@ -201,6 +201,16 @@ describe('a run made to fail', () => {
     await expect(stopped).rejects.toThrow('entropy collapse: all samples are the same');
   });
 
+  it('learns from groups without a correct rollout, and the guard "phantom" stops it', async () => {
+    const questions = QUESTIONS.map((one) => ({ ...one, goldenAnswers: ['never written'] }));
+    const stopped = train('phantom', { phantom: { action: 'stop' } }, { questions });
+    await expect(stopped).rejects.toThrow(/phantom_advantages 1.000: .*set grpo.outcomeGate/);
+    // `skip` is decided before the update.
+    const more = { settings: { steps: 1 } };
+    await train('no phantom', { phantom: { action: 'skip' } }, { questions, more });
+    expect((await linesOf('no phantom'))[0]).toMatchObject({ grad_norm: 0, phantom_advantages: 1 });
+  });
+
   const back: GuardSettings = { kl: { action: 'rollback' } };
   const more = { checkpointEvery: 1, settings: { steps: 3, warmupSteps: 0 } };
   afterEach(() => void (diverging.times = 0));
