@@ -44,6 +44,9 @@ export const configHash = (config: object): string =>
 export async function contentHash(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths)
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
+    for await (const chunk of createReadStream(path, {
+      highWaterMark: 1 << 20,
+    }) as AsyncIterable<Buffer>)
+      hash.update(chunk);
   return hash.digest('hex').slice(0, 12);
 }
