@@ -30,7 +30,7 @@ import { createCorrection } from './training-time.js';
 
 /**
  * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
- * stays within five minutes on two cores. A language model answers about twenty
+ * stays within three minutes on two cores. A language model answers about ten
  * questions.
  */
 const LIVE_BUDGETS: readonly {
@@ -38,8 +38,8 @@ const LIVE_BUDGETS: readonly {
   budgetSeconds: number;
   isOptional?: boolean;
 }[] = [
-  { experiment: mainResults, budgetSeconds: 60 },
-  { experiment: realModel, budgetSeconds: 40, isOptional: true },
+  { experiment: mainResults, budgetSeconds: 30 },
+  { experiment: realModel, budgetSeconds: 20, isOptional: true },
 ];
 /** Results and notebooks computed at a time; each keeps about one core busy. */
 const NUM_PROCESSES = 2;
