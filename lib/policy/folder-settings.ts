@@ -29,6 +29,9 @@ export function requireFolders(folders: readonly string[]): void {
 /** The file with the configuration of a training, in the folder of what it trained. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
+/** The file with the description of a run, in its folder. */
+export const RUN_FILE = 'run.json';
+
 /**
  * `adapter_config.json` of an adapter in PEFT's format. @throws Error when it is missing
  */

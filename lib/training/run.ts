@@ -8,7 +8,7 @@ import { join, relative, resolve } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
 import { identifyModel, writeBaseModel, type BaseModel } from '../policy/adapter-base.js';
 import { arraysFromAdapter } from '../policy/lora.js';
-import { TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
+import { RUN_FILE, TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
 import { peftConfig } from '../policy/peft.js';
 import { partialPath, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
@@ -27,8 +27,6 @@ const METRICS = 'metrics.jsonl';
 const TRAJECTORIES = 'trajectories.jsonl';
 /** Files with one line per step. */
 const RECORDS = [METRICS, TRAJECTORIES];
-/** The file in a run's folder with its {@link RunDescription}. */
-export const RUN_FILE = 'run.json';
 /** Folder, in a run's folder, of the checkpoint with the highest recent mean reward. */
 export const BEST_ADAPTER = 'adapter-best';
 

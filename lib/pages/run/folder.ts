@@ -5,12 +5,12 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { range } from 'd3-array';
 import { readJson, readLines } from '../../io/files.js';
-import { TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
+import { RUN_FILE, TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { parseModelName } from '../../training/stored-policies.js';
 import { trainConfigSchema, trainingPreset, type TrainConfig } from '../../training/config.js';
-import { RUN_FILE, type RunDescription } from '../../training/run.js';
+import type { RunDescription } from '../../training/run.js';
 
 /** The metrics of one step by name. */
 export interface StepMetrics {
