@@ -269,7 +269,8 @@ async function runVitest(args, env) {
   const reporters = ['--reporter=./test/reporter.ts', '--reporter=json'];
   reporters.push(`--outputFile.json=${output}`);
   try {
-    const about = args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about three minutes)';
+    const about =
+      args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about six minutes on two cores)';
     const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
       runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
     );
