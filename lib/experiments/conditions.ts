@@ -231,7 +231,10 @@ const NAMED: readonly (readonly [id: string, where: string])[] = [
   ['turns-6-hybrid', 'on hybrid questions with six'],
 ];
 
-/** Where it answers more, where it only saves calls, and where it answers fewer. */
+/**
+ * Where it answers more, where it only saves calls, where it answers fewer, and what the
+ * lead rests on.
+ */
 export function describeFinding(judged: readonly ConditionRow[]): string {
   const named = NAMED.flatMap(([id, where]) =>
     matching(judged, { id }).map((row) => ({ ...row, where })),
@@ -242,6 +245,10 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
       : '';
   const points = ({ value }: ConditionRow): string => `${Math.round(100 * Math.abs(value))} points`;
   const saved = ({ calls }: ConditionRow): string => `${shareWords(1 - (calls ?? 1))} fewer`;
+  const bounds = matching(judged, { id: 'best-seen-2-many' }).map(
+    (row) =>
+      `Late answers count as wrong: if Search-R1 could name the best entity seen by then, its gap on comparisons with two turns would be ${points(row)}.`,
+  );
   return [
     list('Answers more', matching(named, { found: 'more' }), points),
     list('Only saves calls', matching(named, { found: 'same' }), saved),
@@ -251,6 +258,7 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
       matching(named, { found: 'undecided' }),
       (row) => `${points(row)} ${row.value < 0 ? 'fewer' : 'more'}`,
     ),
+    ...bounds,
   ]
     .filter(Boolean)
     .join(' ');

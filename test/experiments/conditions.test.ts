@@ -278,7 +278,7 @@ describe('figures', () => {
     expect(find('forced-2-many').value).toBe(find('turns-2-many').value);
     expect(find('best-seen-2-many').value).toBeLessThan(find('turns-2-many').value);
     expect(describeFinding(judged)).toMatch(
-      /^Answers more: 86 points .* Only saves calls: \d+ % fewer/,
+      /^Answers more: 86 points .* Only saves calls: \d+ % fewer.* Late answers count as wrong: .* \d+ points\.$/,
     );
   });
 });
