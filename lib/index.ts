@@ -81,6 +81,11 @@ export {
 } from './training/config.js';
 export { groupAdvantages } from './training/advantages.js';
 export { grpoLoss } from './training/grpo.js';
+export {
+  importanceSampling,
+  importanceWeights,
+  samplingMetrics,
+} from './training/importance-sampling.js';
 export { createTrainer } from './training/trainers.js';
 export type { Trainer, TrainingTask } from './training/trainer.js';
 export { runTraining, type TrainingRun } from './training/run.js';

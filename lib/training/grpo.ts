@@ -13,6 +13,8 @@
  * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
  * 7. TRL's variants are options (`variants.ts`). Token weights count the rows that are
  *    trained: neither those of skipped groups nor masked ones.
+ * 8. Rollouts of another sampler are corrected (`importance-sampling.ts`): the old
+ *    log-probs are then the learner's.
  *
  * A step, file by file: `run.ts` asks for it and records it; `buildTrainer` in
  * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score
@@ -30,6 +32,7 @@ import {
   withAdvantages,
 } from './advantages.js';
 import type { PassValues } from './gradients.js';
+import { correctSampling } from './importance-sampling.js';
 import { isTruncated, type Metrics } from './metrics.js';
 import { splitIntoGroups } from './rollout-groups.js';
 import {
@@ -48,6 +51,8 @@ export interface GrpoRow extends PolicyRow {
   advantages: number[];
   /** Weight of each of its tokens; default: 1 / tokens of the mini-batch. */
   tokenWeight?: number;
+  /** Of rollouts of another sampler; default: all 1. */
+  importanceWeights?: number[];
 }
 
 /**
@@ -57,7 +62,11 @@ export interface GrpoRow extends PolicyRow {
 export function createGrpoTrainer(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'grpo');
   const variant = grpoVariant(task.config.grpo!);
-  return buildTrainer(session, { isOnPolicy: true, ...grpoParts(session, variant) });
+  return buildTrainer(session, {
+    isOnPolicy: true,
+    sampling: async () => ({ policy: await task.sampler?.(session) }),
+    ...grpoParts(session, variant),
+  });
 }
 
 /** Names of the metrics of an update. */
@@ -71,7 +80,7 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
       `Expected a reward "outcome" with a weight for outcomeGate "${variant.outcomeGate}", but got ${session.rewards.map(({ name }) => name).join(', ')}. Add one, or leave outcomeGate out.`,
     );
   return {
-    prepare: ({ trajectories }: Sampled) => prepareGroups(session, trajectories, variant),
+    prepare: (sampled: Sampled) => prepareGroups(session, sampled, variant),
     update: (rows: readonly GrpoRow[], { learningRate }: Step) =>
       updateGrpo(session, rows, { learningRate, variant }),
     updateMetrics: UPDATE_METRICS,
@@ -82,22 +91,23 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
  * Rewards relative to the group mean, without groups of equal rewards and masked
  * rollouts.
  */
-async function prepareGroups(
-  session: TrainingSession,
-  sampled: Sampled['trajectories'],
-  variant: GrpoVariant,
-) {
+async function prepareGroups(session: TrainingSession, sampled: Sampled, variant: GrpoVariant) {
   const { groupSize, miniBatches } = session.settings;
   const { maxNewTokens, maxSearchTurns } = session.task.config.rollout;
   const isMasked = (trajectory: With<'rewards'>): boolean =>
     variant.maskTruncatedCompletions && isTruncated(trajectory, maxNewTokens);
   const { rewards } = session;
-  const trajectories = withAdvantages(sampled, groupSize, { ...variant, rewards, isMasked });
+  const options = { ...variant, rewards, isMasked };
+  const trajectories = withAdvantages(sampled.trajectories, groupSize, options);
   const trainedGroups = splitIntoGroups(trajectories, groupSize)
     .filter((group) => !isZeroVariance(group))
     .map((group) => group.filter((trajectory) => !isMasked(trajectory)));
   const useful = trainedGroups.flat();
-  const policyRows = await session.policyRows(useful);
+  const recorded = await session.policyRows(useful);
+  const corrected = sampled.isOwn
+    ? null
+    : correctSampling(recorded, await session.trained.logProbs(recorded), variant);
+  const policyRows = corrected?.rows ?? recorded;
   const weights = tokenWeights(
     policyRows.map(({ oldLogProbs }) => oldLogProbs.length),
     {
@@ -114,9 +124,10 @@ async function prepareGroups(
     }),
   );
   const hasOutcome = rewards.some(({ name }) => name === 'outcome');
-  const metrics: Metrics = hasOutcome
-    ? { phantom_advantages: phantomAdvantages(trainedGroups) }
-    : {};
+  const metrics: Metrics = {
+    ...corrected?.metrics,
+    ...(hasOutcome && { phantom_advantages: phantomAdvantages(trainedGroups) }),
+  };
   return { trajectories, rows, metrics };
 }
 
@@ -169,6 +180,9 @@ async function updateGrpo(
         ),
       ),
       rowLengths: batch.map(({ oldLogProbs }) => oldLogProbs.length),
+      ...(batch[0].importanceWeights && {
+        importanceWeights: tokenColumn(batch as Required<GrpoRow>[], 'importanceWeights'),
+      }),
     };
     return { loss: grpoLoss(logProbs, tokens, variant), read: { logProbs } };
   });
@@ -191,6 +205,10 @@ interface GrpoTokens {
   weights: tf.Tensor1D;
   /** Tokens of each row, M in all; only for ratios per sequence. */
   rowLengths?: readonly number[];
+  /**
+   * Of another sampler's tokens; default: all 1. They weight the ratio term, not the KL.
+   */
+  importanceWeights?: tf.Tensor1D;
 }
 
 /** How ratios are taken and clipped. */
@@ -251,8 +269,9 @@ export function clippedObjective(
 }
 
 /**
- * Sum over tokens of weight * (-min(ratio A, clip(ratio) A) + beta * KL), with Schulman's
- * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy.
+ * Sum over tokens of weight * (-w min(ratio A, clip(ratio) A) + beta * KL), with the
+ * importance weight w and Schulman's low-variance estimator KL = exp(d) - d - 1, d = log
+ * reference - log policy.
  * Differentiable in `logProbs`. The caller disposes of the result.
  * @param options.clip the ratio is clipped to [1 - clip, 1 + epsilonHigh]
  * @param options.epsilonHigh default: `clip`
@@ -266,7 +285,9 @@ export function grpoLoss(
 ): tf.Scalar {
   const d = tf.sub(tokens.referenceLogProbs, logProbs);
   const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
-  const surrogate = clippedObjective(logProbs, tokens, ratio);
+  const objective = clippedObjective(logProbs, tokens, ratio);
+  const { importanceWeights } = tokens;
+  const surrogate = importanceWeights ? tf.mul(objective, importanceWeights) : objective;
   return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
 }
 

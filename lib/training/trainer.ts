@@ -30,6 +30,12 @@ export interface TrainingTask {
   retriever: Retriever;
   /** Rewards whose weighted sum is maximised; default: the configuration's. */
   rewards?: readonly Reward[];
+  /**
+   * GRPO only: samples the rollouts in place of the policy being trained, such as a vLLM
+   * server that has loaded the session's newest adapter. Called once per step. Its
+   * log-probs are corrected (`importance-sampling.ts`).
+   */
+  sampler?: (session: TrainingSession) => Policy | Promise<Policy>;
 }
 
 /** Decides from the rollouts' metrics whether to update. */
@@ -214,7 +220,7 @@ interface TrainerParts<Row> {
   /** Whether the learning rate decays to 0 over the steps. */
   isDecaying?: boolean;
   /** How to sample. Default: from the policy being trained, as configured. */
-  sampling?: (step: Step) => SampleOptions;
+  sampling?: (step: Step) => SampleOptions | Promise<SampleOptions>;
   /** Turns rollouts into rows for the update. */
   prepare: (sampled: Sampled, step: Step) => Lesson<Row> | Promise<Lesson<Row>>;
   /** One optimizer step on a mini-batch; returns its metrics. */
@@ -232,7 +238,7 @@ export function buildTrainer<Row>(
 ): Trainer {
   const next: Trainer['next'] = async (isUsable = () => true) => {
     const step = session.begin({ isDecaying });
-    const sampled = await session.sample(step, sampling?.(step));
+    const sampled = await session.sample(step, await sampling?.(step));
     const { trajectories, rows, metrics } = await prepare(sampled, step);
     const measured = session.measure(sampled, trajectories);
     const updates: Metrics[] = [];

@@ -3,6 +3,7 @@
  * and hashes of earlier runs stay valid.
  */
 import { z } from 'zod';
+import { importanceSampling, importanceSamplingSettings } from './importance-sampling.js';
 
 /** Settings of a variant; their defaults are in {@link grpoVariant}. */
 export const variantSettings = {
@@ -34,6 +35,7 @@ export const variantSettings = {
    * rollouts, or in groups with a correct one.
    */
   outcomeGate: z.enum(['none', 'rollout', 'group']).optional(),
+  ...importanceSamplingSettings,
 };
 
 type VariantSettings = z.infer<z.ZodObject<typeof variantSettings>>;
@@ -49,7 +51,9 @@ export const grpoVariant = ({
   clip,
   epsilonHigh = clip,
   beta,
+  ...settings
 }: VariantSettings & { clip: number; beta: number }) => ({
+  ...importanceSampling(settings),
   lossType,
   importanceSamplingLevel,
   scaleRewards,
