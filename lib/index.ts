@@ -1,4 +1,3 @@
-/// <reference types="long" preserve="true" />
 /**
  * `parallelsearch`: what it takes to run, train and evaluate a policy that searches, on
  * one page.

@@ -200,6 +200,7 @@ function sourceHash() {
     'package-lock.json',
     'tsconfig.json',
     'tsconfig.build.json',
+    'scripts/bootstrap.mjs',
   ]) {
     hash
       .update(`${file}\0`)
@@ -217,6 +218,20 @@ function removeStaleOutputs() {
   }
 }
 
+/** The package's declarations do without TensorFlow.js's (lib/tensor/declared.ts says why). */
+function detachDeclarations() {
+  for (const file of filesIn('dist')) {
+    if (!file.endsWith('.d.ts') || file.startsWith('dist/tensor/')) continue;
+    const declared = `${relative(dirname(file), 'dist/tensor').replaceAll(sep, '/')}/declared.js`;
+    const text = readText(file);
+    const detached = text.replace(
+      "import * as tf from '@tensorflow/tfjs-core';",
+      `import type * as tf from '${declared}';`,
+    );
+    if (detached !== text) writeFileSync(inRoot(file), detached);
+  }
+}
+
 async function build() {
   const hash = sourceHash();
   if (existsSync(inRoot(BUILD_STAMP)) && readText(BUILD_STAMP) === hash) return;
@@ -224,6 +239,7 @@ async function build() {
     runNode([TOOLS.tsc, '-p', 'tsconfig.build.json']),
   );
   removeStaleOutputs();
+  detachDeclarations();
   // tfjs-core has its gradients only in files that Node cannot load; the package in which
   // it can, @tensorflow/tfjs, has 141 MB.
   const gradients = 'node_modules/@tensorflow/tfjs-core/dist/register_all_gradients.js';

@@ -1,4 +1,3 @@
-/// <reference types="long" preserve="true" />
 /**
  * `parallelsearch/experiments`: results for notebooks, and the parts of an experiment.
  */

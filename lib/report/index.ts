@@ -1,4 +1,3 @@
-/// <reference types="long" preserve="true" />
 /**
  * `parallelsearch/report`: data frames, tables, charts and their display in notebooks.
  */

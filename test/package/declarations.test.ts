@@ -1,4 +1,5 @@
 /** Compiling against the entries needs only this package's dependencies. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -32,4 +33,23 @@ it.skipIf(!isBuilt)('import types of dependencies only (needs dist/)', () => {
   const packages = importedPackages(ENTRIES.map((entry) => packagePath('dist', entry)));
   expect(packages).toContain('zod');
   expect(packages.filter((name) => !(name in dependencies))).toEqual([]);
+  expect(packages.filter((name) => name.startsWith('@tensorflow/'))).toEqual([]);
 });
+
+// The report's entry reaches danfojs-node where that is installed, as it is here.
+it.skipIf(!isBuilt).each(['typescript', 'typescript7'])(
+  'pass %s with the DOM library, without skipLibCheck (needs dist/)',
+  (compiler) => {
+    const { status, stdout } = spawnSync(
+      process.execPath,
+      [
+        packagePath('node_modules', compiler, 'bin', 'tsc'),
+        ...['--strict', '--noEmit', '--ignoreConfig', '--skipLibCheck', 'false'],
+        ...['--target', 'es2022', '--module', 'nodenext', '--types', 'node'],
+        packagePath('dist', 'index.d.ts'),
+      ].filter((option) => compiler === 'typescript7' || option !== '--ignoreConfig'),
+      { encoding: 'utf8' },
+    );
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+  },
+);

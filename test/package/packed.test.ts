@@ -236,13 +236,17 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
     expect(told('notebook', 'run', notebook)).toContain('npm install tslab@');
   }, 300_000);
 
-  it('compiles strictly with another tsc and runs the program of the docs', () => {
-    npm(['install', '--no-audit', '--no-fund', '--save-dev', 'typescript@5.8'], project);
-    expect(run('npx', 'tsc', '--version').output).toContain('Version 5.8');
-    const [, program] = /```ts\n(.+?)```/s.exec(
-      readFileSync(packagePath('docs', 'library.md'), 'utf8'),
-    )!;
-    const also = `
+  it.each(['5.8', '7.0'])(
+    'compiles strictly with tsc %s and runs the docs’ program',
+    (version) => {
+      const compilers = [`typescript@${version}`, '@types/node@20'];
+      npm(['install', '--no-audit', '--no-fund', '--save-dev', ...compilers], project);
+      expect(run('npx', 'tsc', '--version').output).toContain(`Version ${version}`);
+      const program = readFileSync(packagePath('docs', 'library.md'), 'utf8')
+        .split('```ts\n')
+        .map((block) => block.split('```')[0])
+        .find((block) => block.includes('rollOut('))!;
+      const also = `
 import { createFrame, table, type Table } from 'parallelsearch/report';
 import { EXPERIMENTS } from 'parallelsearch/experiments';
 const rows = [{ method: 'parallelsearch', benchmark: 'nq', metric: 'em', value: 1, low: 0, high: 1 }];
@@ -250,19 +254,21 @@ const shown: Table = table(rows, { caption: 'One row.', rows: ['method'], column
 console.log(shown.cells.rows.length, EXPERIMENTS.length);
 try { createFrame(rows); } catch (error) { console.log((error as Error).message); }
 `;
-    writeFileSync(inProject('program.ts'), program + also);
-    const strict = ['--strict', '--skipLibCheck', 'false', '--target', 'es2022', 'program.ts'];
-    for (const [kind, resolution, out] of [
-      ['esnext', 'bundler', ['--noEmit']],
-      ['nodenext', 'nodenext', []],
-    ] as const) {
-      const modules = ['--module', kind, '--moduleResolution', resolution];
-      const { code, output } = run('npx', 'tsc', ...strict, ...modules, ...out);
+      writeFileSync(inProject('program.ts'), program + also);
+      const strict = ['--strict', '--skipLibCheck', 'false', '--target', 'es2022', 'program.ts'];
+      for (const [kind, resolution, out] of [
+        ['esnext', 'bundler', ['--noEmit']],
+        ['nodenext', 'nodenext', []],
+      ] as const) {
+        const modules = ['--module', kind, '--moduleResolution', resolution, '--types', 'node'];
+        const { code, output } = run('npx', 'tsc', ...strict, ...modules, ...out);
+        expect(code, output).toBe(0);
+      }
+      const { code, output } = run(process.execPath, 'program.js');
       expect(code, output).toBe(0);
-    }
-    const { code, output } = run(process.execPath, 'program.js');
-    expect(code, output).toBe(0);
-    expect(output).toMatch(/<search>.*→ /s);
-    expect(output).toContain('npm install danfojs-node@');
-  }, 600_000);
+      expect(output).toMatch(/<search>.*→ /s);
+      expect(output).toContain('npm install danfojs-node@');
+    },
+    600_000,
+  );
 });
