@@ -218,7 +218,7 @@ function removeStaleOutputs() {
   }
 }
 
-/** The package's declarations do without TensorFlow.js's (lib/tensor/declared.ts says why). */
+/** Replaces TensorFlow.js's types in declarations; lib/tensor/declared.ts says why. */
 function detachDeclarations() {
   for (const file of filesIn('dist')) {
     if (!file.endsWith('.d.ts') || file.startsWith('dist/tensor/')) continue;

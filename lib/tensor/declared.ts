@@ -1,8 +1,8 @@
 /**
  * Tensors as the package's declarations describe them. TensorFlow.js's own types need
- * @webgpu/types 0.1, which clashes with the DOM library of TypeScript 7, so the build puts
- * these in their place. A `tf.Tensor` is accepted wherever one of these is; the other way
- * round takes a cast.
+ * @webgpu/types 0.1, which clashes with the DOM library of TypeScript 7, so the build
+ * puts these in their place. A `tf.Tensor` is accepted wherever one of these is; the
+ * other way round takes a cast.
  */
 
 /** A tensor of TensorFlow.js. The caller disposes of what a function returns. */

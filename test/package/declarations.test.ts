@@ -1,6 +1,7 @@
 /** Compiling against the entries needs only this package's dependencies. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
 import { expect, it } from 'vitest';
@@ -40,15 +41,16 @@ it.skipIf(!isBuilt)('import types of dependencies only (needs dist/)', () => {
 it.skipIf(!isBuilt).each(['typescript', 'typescript7'])(
   'pass %s with the DOM library, without skipLibCheck (needs dist/)',
   (compiler) => {
+    const options = '--strict --noEmit --skipLibCheck false --target es2022 --module nodenext';
+    const [tsc, types, entry] = [
+      packagePath('node_modules', compiler, 'bin', 'tsc'),
+      packagePath('node_modules', '@types'),
+      packagePath('dist', 'index.d.ts'),
+    ];
     const { status, stdout } = spawnSync(
       process.execPath,
-      [
-        packagePath('node_modules', compiler, 'bin', 'tsc'),
-        ...['--strict', '--noEmit', '--ignoreConfig', '--skipLibCheck', 'false'],
-        ...['--target', 'es2022', '--module', 'nodenext', '--types', 'node'],
-        packagePath('dist', 'index.d.ts'),
-      ].filter((option) => compiler === 'typescript7' || option !== '--ignoreConfig'),
-      { encoding: 'utf8' },
+      [tsc, entry, '--types', 'node', '--typeRoots', types, ...options.split(' ')],
+      { encoding: 'utf8', cwd: tmpdir() },
     );
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
   },
