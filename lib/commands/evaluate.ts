@@ -158,7 +158,8 @@ async function evaluate(
   });
 }
 
-const MAX_REFUSALS_SHOWN = 20;
+/** Most questions named per kind of failure. */
+const MAX_NAMED = 20;
 
 interface EvaluationTask {
   setup: Setup;
@@ -180,6 +181,7 @@ async function answerAll(
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
   const refused: string[] = [];
+  const timedOut: string[] = [];
   await answerQuestions(policy, retriever, open, {
     rollout,
     batchSize,
@@ -189,14 +191,17 @@ async function answerAll(
       const usage = tokenUsage(trajectory);
       const isKept = trajectoryFile !== undefined || methods !== undefined;
       const { refusal } = trajectory;
-      if (refusal !== undefined && refused.push(question.id) <= MAX_REFUSALS_SHOWN)
+      if (refusal !== undefined && refused.push(question.id) <= MAX_NAMED)
         log(`Rejected the answer to question ${question.id}: ${refusal}`);
+      if (result.timedOutQueries && timedOut.push(question.id) <= MAX_NAMED)
+        log(`A search for question ${question.id} timed out.`);
       answers.set(question.id, { result, usage, seconds, ...(isKept && { trajectory }) });
     },
     onBatch: async (_, batch) => {
-      // A refused answer is asked for again when the same command runs again.
-      for (const { questionId, refusal } of batch)
-        if (refusal === undefined) await journal.append(answers.get(questionId)!);
+      // Resuming asks again for refused answers and those whose searches timed out.
+      const failed = new Set([...refused, ...timedOut]);
+      for (const { questionId } of batch)
+        if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
       progress.update(answers.size);
     },
   })
@@ -231,7 +236,16 @@ async function answerAll(
       : '';
   const refusals =
     refused.length > 0 ? `refused          ${refused.length} answers, counted as wrong\n` : '';
-  const summary = summaryTable(results) + usage + refusals + time;
+  const named = formatList([
+    ...timedOut.slice(0, MAX_NAMED),
+    ...(timedOut.length > MAX_NAMED ? ['others'] : []),
+  ]);
+  const timeouts =
+    timedOut.length > 0
+      ? `timed out        searches for ${timedOut.length} questions, whose answers count all the same: ${named}
+`
+      : '';
+  const summary = summaryTable(results) + usage + refusals + timeouts + time;
   const { prompt, promptForm, splitQueries, topK, maxSearchTurns } = rollout;
   const shown = { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns };
   return { name: methodTitle(run.method), settings: shown, answers: done, summary };

@@ -65,6 +65,8 @@ interface TrainSettings extends ModelSettings {
   /** The adapter that plays ZeroSearch's search engine. */
   simulator?: string;
   steps?: number;
+  /** In milliseconds. */
+  retrievalDeadline?: number;
   /** Settings such as `grpo.learningRate=5e-4`. */
   set?: string[];
   /** Prints the configuration and stops. */
@@ -84,7 +86,7 @@ async function readConfig(
   settings: TrainSettings,
 ): Promise<{ config: TrainConfig; preset: TrainConfig }> {
   const { method, model, seed, retriever, analyzer, encoder, simulator, promptForm } = settings;
-  const { lambdaD, lambdaS, steps, set = [] } = settings;
+  const { lambdaD, lambdaS, steps, retrievalDeadline, set = [] } = settings;
   const file = settings.config ? await readJson(settings.config) : {};
   const flags = {
     method,
@@ -93,6 +95,7 @@ async function readConfig(
     retriever,
     analyzer,
     encoder,
+    retrievalDeadlineMs: retrievalDeadline,
     rollout: { promptForm },
     rewards: { lambdaD, lambdaS },
     ...(simulator && { zerosearch: { simulator } }),
@@ -262,8 +265,12 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       questions,
       retriever,
       onStep: (step, metrics, alarms) => {
-        const note = `reward ${metrics.reward.toFixed(2)}, turns ${metrics.turns.toFixed(2)}, decomposed ${metrics.decomposition_ratio.toFixed(2)}`;
-        progress.update(step + 1, [note, ...alarms].join('; '));
+        const shown = { reward: 'reward', turns: 'turns', decomposed: 'decomposition_ratio' };
+        const notes = Object.entries(shown)
+          // A step whose searches all timed out measures nothing.
+          .filter(([, metric]) => metric in metrics)
+          .map(([name, metric]) => `${name} ${metrics[metric].toFixed(2)}`);
+        progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));
         correct(1 - (steps - step - 1) / numLeft);
       },
     }).finally(async () => {
@@ -302,6 +309,11 @@ export function trainCommand(): Command {
     )
     .option('--simulator <folder>', 'adapter that simulates the search engine, for zerosearch')
     .option('--steps <n>', 'training steps', parseCount)
+    .option(
+      '--retrieval-deadline <ms>',
+      'most time a step waits for searches that time out; their rollouts are left out (default: 5000)',
+      parseCount,
+    )
     .option(
       '--keep-steps <list>',
       'steps, such as 3,6,10, whose adapters are kept as adapter-step-N',

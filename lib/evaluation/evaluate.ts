@@ -4,7 +4,7 @@ import { graphDepth, type Question, type QuestionGraph } from '../data/question.
 import type { AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { createSearchCache } from '../retrieval/search.js';
+import { createSearchCache, isTimedOut } from '../retrieval/search.js';
 import type { RolloutOptions } from '../rollout/options.js';
 import { rollOut } from '../rollout/rollout.js';
 import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
@@ -40,6 +40,9 @@ function evidenceRecall(graph: QuestionGraph, { searchTurns }: Trajectory): numb
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);
+  const timedOutQueries = trajectory.searchTurns
+    .flatMap(({ results }) => results)
+    .filter(isTimedOut).length;
   const ifGraph = (value: number): number => (graph.length > 0 ? value : NaN);
   return {
     questionId: question.id,
@@ -63,6 +66,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
     criticalPathRatio: ifGraph(trajectory.modelCalls / (graphDepth(graph) + 1)),
     responseTokens: tokenUsage(trajectory).written,
     searches: searchTurns.map((queries) => [...queries]),
+    ...(timedOutQueries > 0 && { timedOutQueries }),
     answer,
   };
 }

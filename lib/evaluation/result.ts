@@ -40,6 +40,8 @@ export interface Measurement {
   responseTokens: number;
   /** The sub-queries of each search turn. */
   searches: string[][];
+  /** Queries that timed out; absent if none. The policy was told that they failed. */
+  timedOutQueries?: number;
   answer: string | null;
 }
 

@@ -75,8 +75,10 @@ const UNKNOWN_METRICS = [
   'retrievals',
   'retrievals_failed',
   'frac_retrievals_failed',
+  'retrieval_timeouts',
+  'frac_rollouts_timed_out',
 ];
-const NO_STATS = { retrievalsRequested: 0, retrievalsFailed: 0 };
+const NO_STATS = { retrievalsRequested: 0, retrievalsFailed: 0, retrievalsTimedOut: 0 };
 
 /** Finds the question of a prompt: by id if the prompt asks it, else by its text. */
 function createPromptFinder(

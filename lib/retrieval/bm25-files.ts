@@ -453,6 +453,7 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
   return {
     ...bm25,
     name: 'bm25',
+    isLocal: true,
     numPassages: starts.length,
     retrieve: (queries, { topK, signal }) =>
       perQuery(queries, signal, (query) =>

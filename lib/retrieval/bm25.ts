@@ -76,6 +76,7 @@ export function createBm25Retriever(
   return {
     ...bm25,
     name: 'bm25',
+    isLocal: true,
     passages,
     retrieve: (queries, { topK, signal }) =>
       perQuery(queries, signal, (query) =>

@@ -35,6 +35,7 @@ export function createDenseRetriever({ encoder, index, passages }: DenseParts): 
     );
   return {
     name: `${encoder.name}-${index.name}`,
+    isLocal: true,
     retrieve: async (queries, { topK, signal }) => {
       requireInteger('topK', topK);
       signal?.throwIfAborted();

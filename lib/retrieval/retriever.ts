@@ -18,6 +18,8 @@ export interface RetrieveOptions {
 
 export interface Retriever {
   readonly name: string;
+  /** Computes in this process: a call may be slow but cannot hang; else absent. */
+  readonly isLocal?: true;
   /**
    * Reference score: a passage consisting of exactly the query's words, unknown ones
    * included. Absent if the retriever cannot compute it.

@@ -5,7 +5,12 @@ import { type RetrievedPassage, type Retriever, requireInteger } from './retriev
 
 export type SearchOutcome =
   | { status: 'ok'; passages: RetrievedPassage[] }
-  | { status: 'failed'; reason: string };
+  | {
+      status: 'failed';
+      reason: string;
+      /** The retriever did not return in time; else absent. */
+      isTimeout?: true;
+    };
 
 export interface SearchStats {
   /** All queries, including duplicates. */
@@ -16,6 +21,8 @@ export interface SearchStats {
   cached: number;
   /** Queries whose outcome is `failed`, including duplicates. */
   failed: number;
+  /** Those of them that timed out. */
+  timedOut: number;
   /** Wall-clock time of the whole search, milliseconds. */
   elapsedMs: number;
 }
@@ -25,6 +32,11 @@ export interface SearchOptions {
   topK: number;
   /** Timeout of one request to the retriever, milliseconds; default 10,000. */
   timeoutMs?: number;
+  /**
+   * Timeout of the whole search, milliseconds, queueing for a request included; default:
+   * none.
+   */
+  deadlineMs?: number;
   /** Most requests in flight at a time; default 8. */
   maxConcurrency?: number;
   /** Most queries per request; default 32. */
@@ -50,7 +62,11 @@ export interface SearchResults {
   stats: SearchStats;
 }
 
-type SettledOptions = SearchOptions & Required<Pick<SearchOptions, 'timeoutMs'>>;
+type SettledOptions = SearchOptions &
+  Required<Pick<SearchOptions, 'timeoutMs'>> & {
+    /** On the clock of `performance.now`; may be infinite. */
+    endMs: number;
+  };
 
 /**
  * Retrieves for all queries in concurrent batches; duplicates (after trimming) are
@@ -64,9 +80,9 @@ export async function searchAll(
   options: SearchOptions,
 ): Promise<SearchResults> {
   const { topK, timeoutMs = 10_000, maxConcurrency = 8, batchSize = 32, signal, cache } = options;
-  Object.entries({ topK, timeoutMs, maxConcurrency, batchSize }).forEach((entry) =>
-    requireInteger(...entry),
-  );
+  const { deadlineMs } = options;
+  const counts = { topK, timeoutMs, maxConcurrency, batchSize, ...(deadlineMs && { deadlineMs }) };
+  Object.entries(counts).forEach((entry) => requireInteger(...entry));
   signal?.throwIfAborted();
   const startMs = performance.now();
   const keys = queries.map((query) => query.trim());
@@ -83,6 +99,7 @@ export async function searchAll(
       limit,
       ...options,
       timeoutMs,
+      endMs: startMs + (deadlineMs ?? Infinity),
     }),
   );
   (await Promise.all(searches)).flat().forEach((outcome, i) => {
@@ -91,12 +108,24 @@ export async function searchAll(
   });
   const inOrder = keys.map((query) => outcomes.get(query)!);
   const failed = inOrder.filter(({ status }) => status === 'failed').length;
+  const timedOut = inOrder.filter(isTimedOut).length;
   const elapsedMs = performance.now() - startMs;
   return {
     outcomes: inOrder,
-    stats: { requested: queries.length, fetched: wanted.length, cached, failed, elapsedMs },
+    stats: {
+      requested: queries.length,
+      fetched: wanted.length,
+      cached,
+      failed,
+      timedOut,
+      elapsedMs,
+    },
   };
 }
+
+/** Whether the retriever did not return in time. */
+export const isTimedOut = (result: { status: string; isTimeout?: true }): boolean =>
+  result.isTimeout === true;
 
 function immediateOutcome(
   query: string,
@@ -131,7 +160,11 @@ async function searchBatch(
       return (await Promise.all(singles)).flat();
     }
     const reason = error instanceof Error ? error.message : String(error);
-    return batch.map(() => ({ status: 'failed', reason }));
+    return batch.map(() => ({
+      status: 'failed',
+      reason,
+      ...(isTimeout(error) && { isTimeout: true }),
+    }));
   }
 }
 
@@ -141,16 +174,18 @@ async function searchBatch(
 async function request(
   retriever: Retriever,
   queries: readonly string[],
-  { topK, timeoutMs, signal }: SettledOptions,
+  { topK, timeoutMs, endMs, signal }: SettledOptions,
 ): Promise<RetrievedPassage[][]> {
   signal?.throwIfAborted();
   // Not AbortSignal.timeout, which does not keep the process alive and cannot be cleared.
   const controller = new AbortController();
+  const limitMs = Math.min(timeoutMs, Math.max(0, Math.ceil(endMs - performance.now())));
   const late = new DOMException(
-    `Expected passages within ${timeoutMs} ms, but got none.`,
+    `Expected passages within ${limitMs} ms, but got none.`,
     'TimeoutError',
   );
-  const timer = setTimeout(() => controller.abort(late), timeoutMs);
+  if (limitMs === 0) throw late;
+  const timer = setTimeout(() => controller.abort(late), limitMs);
   const forward = () => controller.abort(signal?.reason);
   signal?.addEventListener('abort', forward, { once: true });
   const ended = new Promise<never>((_, reject) => {

@@ -63,6 +63,13 @@ export interface RolloutOptions extends RolloutConfig {
   temperature: number;
   /** Retrieval results kept across calls. */
   cache?: SearchCache;
+  /**
+   * Most time that all turns together wait for searches that time out, milliseconds: each
+   * turn waits for half of what is left. A rollout whose search timed out then ends with
+   * `timeout`. Not for a retriever in this process. Default: the policy is told that the
+   * search failed.
+   */
+  retrievalDeadlineMs?: number;
   /** Replaces the retriever. A simulated search engine may see the ground truth. */
   search?: (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
   signal?: AbortSignal;

@@ -49,7 +49,12 @@ const resultSchema = z.discriminatedUnion('status', [
     numLeftOut: z.number().optional(),
     isUnlike: z.literal(true).optional(),
   }),
-  z.object({ status: z.literal('failed'), reason: z.string(), detail: z.string().optional() }),
+  z.object({
+    status: z.literal('failed'),
+    reason: z.string(),
+    detail: z.string().optional(),
+    isTimeout: z.literal(true).optional(),
+  }),
 ]);
 
 /** A line of `trajectories.jsonl`, as it is read back. */

@@ -13,7 +13,7 @@ import { interruptSignal } from '../interrupt.js';
 import type { AnyPolicy } from '../policy/chat-policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { searchAll, type SearchOutcome } from '../retrieval/search.js';
+import { isTimedOut, searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, type PrintedResult } from '../text/tags.js';
 import { cutWords } from '../text/words.js';
@@ -24,8 +24,11 @@ import type { SearchResult, Segment, Trajectory } from './trajectory.js';
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
 export interface RolloutStats {
+  /** Queries sent to the retriever. */
   retrievalsRequested: number;
+  /** Those that failed, other than by timeout. */
   retrievalsFailed: number;
+  retrievalsTimedOut: number;
 }
 
 /** `finish` is `budget` until it changes. */
@@ -97,7 +100,11 @@ const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.
 /** The record of an outcome whose `depth` best passages were shown. */
 function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): SearchResult {
   if (outcome.status === 'failed')
-    return { ...NO_ANSWER, detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200) };
+    return {
+      ...NO_ANSWER,
+      detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200),
+      ...(isTimedOut(outcome) && { isTimeout: true }),
+    };
   const passages = outcome.passages
     .slice(0, depth)
     .map(({ passage: { id, title }, score }) => ({ id, title, score }));
@@ -153,31 +160,44 @@ function appendInformation(
   append(row, segment, options);
 }
 
-async function searchFor(
-  queries: readonly SimulatedQuery[],
+type Search = (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
+
+/** The search of all turns, which counts in `stats` and keeps to the deadline. */
+function createSearch(
   retriever: Retriever,
-  { search, topK, retrievalTimeoutMs: timeoutMs, cache, signal }: RolloutOptions,
+  { search, topK, retrievalTimeoutMs: timeoutMs, cache, signal, ...options }: RolloutOptions,
   stats: RolloutStats,
-): Promise<SearchOutcome[]> {
-  stats.retrievalsRequested += queries.length;
-  if (search) {
-    const outcomes = await search(queries);
-    stats.retrievalsFailed += outcomes.filter(({ status }) => status === 'failed').length;
+): Search {
+  let leftMs = retriever.isLocal ? Infinity : (options.retrievalDeadlineMs ?? Infinity);
+  const searchRetriever: Search = async (queries) => {
+    const texts = queries.map(({ query }) => query);
+    const deadlineMs = leftMs === Infinity ? undefined : Math.max(1, Math.round(leftMs / 2));
+    const { outcomes, stats: counts } = await searchAll(retriever, texts, {
+      topK,
+      timeoutMs,
+      deadlineMs,
+      cache,
+      signal,
+    });
+    if (counts.timedOut > 0) leftMs = Math.max(0, leftMs - counts.elapsedMs);
     return outcomes;
-  }
-  const options = { topK, timeoutMs, cache, signal };
-  const texts = queries.map(({ query }) => query);
-  const { outcomes, stats: counts } = await searchAll(retriever, texts, options);
-  stats.retrievalsFailed += counts.failed;
-  return outcomes;
+  };
+  return async (queries) => {
+    const outcomes = await (search ?? searchRetriever)(queries);
+    const numTimedOut = outcomes.filter(isTimedOut).length;
+    stats.retrievalsRequested += queries.length;
+    stats.retrievalsFailed +=
+      outcomes.filter(({ status }) => status === 'failed').length - numTimedOut;
+    stats.retrievalsTimedOut += numTimedOut;
+    return outcomes;
+  };
 }
 
 /** Runs the action of every row, with all sub-queries in one concurrent search. */
 async function runActions(
   rows: readonly Row[],
-  { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
+  { dialogue, retriever, search }: { dialogue: Dialogue; retriever: Retriever; search: Search },
   { questions, ...options }: RolloutOptions & { questions: readonly Question[] },
-  stats: RolloutStats,
 ): Promise<void> {
   const searches = rows.map(({ trajectory }) =>
     parseQueries(trajectory.segments.at(-1)!.text, options),
@@ -185,7 +205,7 @@ async function runActions(
   const queries = rows.flatMap(({ index }, i) =>
     (searches[i] ?? []).map((query) => ({ query, question: questions[index] })),
   );
-  const outcomes = await searchFor(queries, retriever, options, stats);
+  const outcomes = await search(queries);
   let next = 0;
   for (const [i, row] of rows.entries()) {
     const queries = searches[i];
@@ -194,7 +214,9 @@ async function runActions(
       continue;
     }
     const found = outcomes.slice(next, (next += queries.length));
-    appendInformation(row, { queries, outcomes: found }, { dialogue, retriever }, options);
+    if (options.retrievalDeadlineMs !== undefined && found.some(isTimedOut))
+      row.trajectory.finish = 'timeout';
+    else appendInformation(row, { queries, outcomes: found }, { dialogue, retriever }, options);
   }
 }
 
@@ -216,8 +238,9 @@ export async function rollOut(
       `Expected ${questions.length} generators, one per question, but got ${options.randoms.length}.`,
     );
   }
-  const stats = { retrievalsRequested: 0, retrievalsFailed: 0 };
+  const stats = { retrievalsRequested: 0, retrievalsFailed: 0, retrievalsTimedOut: 0 };
   const dialogue = createDialogue(policy, options);
+  const search = createSearch(retriever, options, stats);
   const rows = questions.map((question, index): Row => {
     const row = { index, random: options.randoms[index], trajectory: startTrajectory(question) };
     append(row, dialogue.startPrompt(question.question), options);
@@ -228,7 +251,8 @@ export async function rollOut(
     options.signal?.throwIfAborted();
     const generated = await generateTurn(active, dialogue, options);
     active = generated.filter(({ trajectory }) => trajectory.finish !== 'answer');
-    await runActions(active, { dialogue, retriever }, { ...options, questions }, stats);
+    await runActions(active, { dialogue, retriever, search }, { ...options, questions });
+    active = active.filter(({ trajectory }) => trajectory.finish !== 'timeout');
   }
   await generateTurn(active, dialogue, options);
   for (const { trajectory } of rows) trajectory.answer = finalAnswer(trajectory.segments);

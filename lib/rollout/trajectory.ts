@@ -47,6 +47,8 @@ export type SearchResult =
       reason: string;
       /** The retriever's error, for logs; at most 200 characters. */
       detail?: string;
+      /** The retriever did not return in time; else absent. */
+      isTimeout?: true;
     };
 
 /** Shown for a result that `isUnlike` the query. */
@@ -68,8 +70,8 @@ export interface Trajectory {
   /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
   /**
-   * `answer`, `budget`, `length` or `refused`; in an imported transcript the engine's
-   * stop reason, or null.
+   * `answer`, `budget`, `length`, `refused`, or in training `timeout` (of a search); in
+   * an imported transcript the engine's stop reason, or null.
    */
   finish: string | null;
   /** Why an answer of the policy's server could not be used; else absent. */

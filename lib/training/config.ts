@@ -121,6 +121,11 @@ export const trainConfigSchema = z
     }),
     /** A retriever's name, or a server's address. */
     retriever: retrieverNameSchema,
+    /**
+     * Most time that a step waits for searches that time out, milliseconds; default
+     * 5,000. Their rollouts are left out. Not for a retriever in this process.
+     */
+    retrievalDeadlineMs: count.optional(),
     /** Weight of title words in BM25. */
     titleWeight: z.number().min(0),
     /** Analyzer of BM25; default `plain`. */

@@ -34,7 +34,7 @@ import {
 import type { PassValues } from './gradients.js';
 import { correctSampling } from './importance-sampling.js';
 import { isTruncated, type Metrics } from './metrics.js';
-import { splitIntoGroups } from './rollout-groups.js';
+import { isTimedOut, splitIntoGroups } from './rollout-groups.js';
 import {
   buildTrainer,
   TrainingSession,
@@ -95,7 +95,8 @@ async function prepareGroups(session: TrainingSession, sampled: Sampled, variant
   const { groupSize, miniBatches } = session.settings;
   const { maxNewTokens, maxSearchTurns } = session.task.config.rollout;
   const isMasked = (trajectory: With<'rewards'>): boolean =>
-    variant.maskTruncatedCompletions && isTruncated(trajectory, maxNewTokens);
+    isTimedOut(trajectory) ||
+    (variant.maskTruncatedCompletions && isTruncated(trajectory, maxNewTokens));
   const { rewards } = session;
   const options = { ...variant, rewards, isMasked };
   const trajectories = withAdvantages(sampled.trajectories, groupSize, options);

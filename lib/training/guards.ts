@@ -37,7 +37,14 @@ const GUARDS = {
     'frac_retrievals_failed',
     'above',
     0.1,
-    'searches fail, which teaches the policy not to search: check the retriever, or raise rollout.retrievalTimeoutMs',
+    'searches fail, which teaches the policy not to search: check the retriever',
+    'skip',
+  ),
+  timeouts: guard(
+    'frac_rollouts_timed_out',
+    'above',
+    0.5,
+    'most rollouts are left out because a search timed out: check the retriever, or raise retrievalDeadlineMs and rollout.retrievalTimeoutMs',
     'skip',
   ),
   search: guard(

@@ -4,7 +4,7 @@ import type { Trajectory, With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
-import { splitIntoGroups } from './rollout-groups.js';
+import { isTimedOut, splitIntoGroups } from './rollout-groups.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 
 type Scored = With<'rewards' | 'advantage'>;
@@ -26,15 +26,28 @@ export const isTruncated = ({ finish, segments }: Trajectory, maxNewTokens: numb
       kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
   );
 
-/** Metrics of a step's rollouts, ordered by group; `rewards/NAME` for each reward. */
+/**
+ * Metrics of a step's rollouts, ordered by group; `rewards/NAME` for each reward.
+ * Rollouts with a search that timed out only count as such; without any other, there is
+ * no more to measure.
+ */
 export function rolloutMetrics(
-  scored: readonly Scored[],
+  rollouts: readonly Scored[],
   {
     groupSize,
     stats,
     maxNewTokens,
   }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
 ): Metrics {
+  const scored = rollouts.filter((rollout) => !isTimedOut(rollout));
+  const searches = {
+    retrievals: stats.retrievalsRequested,
+    retrievals_failed: stats.retrievalsFailed,
+    frac_retrievals_failed: stats.retrievalsFailed / Math.max(1, stats.retrievalsRequested),
+    retrieval_timeouts: stats.retrievalsTimedOut,
+    frac_rollouts_timed_out: 1 - scored.length / rollouts.length,
+  };
+  if (scored.length === 0) return searches;
   const average = (value: (t: Scored) => number): number => strictMean(scored.map(value));
   const reward = average((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
@@ -47,7 +60,9 @@ export function rolloutMetrics(
     reward,
     reward_std: Math.sqrt(average((t) => (t.rewards.total - reward) ** 2)),
     frac_reward_zero_std: strictMean(
-      splitIntoGroups(scored, groupSize).map((group) => Number(isZeroVariance(group))),
+      splitIntoGroups(rollouts, groupSize)
+        .filter((group) => !group.every(isTimedOut))
+        .map((group) => Number(isZeroVariance(group))),
     ),
     ...Object.fromEntries(
       names.map((name) => [`rewards/${name}`, average((t) => t.rewards[name])]),
@@ -69,9 +84,7 @@ export function rolloutMetrics(
       ofType('parallelizable').flatMap((t) => t.subQuestionRecall ?? []),
     ),
     sub_queries: average((t) => queries(t).flat().length),
-    retrievals: stats.retrievalsRequested,
-    retrievals_failed: stats.retrievalsFailed,
-    frac_retrievals_failed: stats.retrievalsFailed / Math.max(1, stats.retrievalsRequested),
+    ...searches,
   };
 }
 

@@ -17,6 +17,7 @@ import type { With } from '../rollout/trajectory.js';
 import { scheduledRate } from './adamw.js';
 import { clipStatistics, clippedObjective, tokenColumn, type GrpoRow } from './grpo.js';
 import type { Metrics } from './metrics.js';
+import { isTimedOut } from './rollout-groups.js';
 import {
   buildTrainer,
   TrainingSession,
@@ -42,20 +43,22 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
   return buildTrainer<PpoRow>(session, {
     isOnPolicy: true,
     prepare: async (sampled) => {
-      const policyRows = await session.policyRows(sampled.trajectories);
+      const finished = sampled.trajectories.filter((trajectory) => !isTimedOut(trajectory));
+      const policyRows = await session.policyRows(finished);
       const values = await session.trained.perToken(policyRows, computeValues);
       const estimates = policyRows.map(({ oldLogProbs, referenceLogProbs }, i) => {
-        const rewards = tokenRewards(sampled.trajectories[i]).map(
+        const rewards = tokenRewards(finished[i]).map(
           (reward, t) => reward - options.beta * (oldLogProbs[t] - referenceLogProbs[t]),
         );
         return generalisedAdvantages(rewards, values[i], options);
       });
       const advantages = whiten(estimates.map((estimate) => estimate.advantages));
       const returns = estimates.map((estimate) => estimate.returns);
+      const means = new Map(finished.map((trajectory, i) => [trajectory, mean(advantages[i])]));
       return {
-        trajectories: sampled.trajectories.map((trajectory, i) => ({
+        trajectories: sampled.trajectories.map((trajectory) => ({
           ...trajectory,
-          advantage: mean(advantages[i]) ?? 0,
+          advantage: means.get(trajectory) ?? 0,
         })),
         rows: policyRows.map((row, i) => ({
           ...row,

@@ -7,7 +7,7 @@ import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { scoreRollout, type Reward, scoringInput } from '../rewards/reward.js';
 import type { RolloutOptions } from '../rollout/options.js';
 import { rollOut, type RolloutStats } from '../rollout/rollout.js';
-import type { With } from '../rollout/trajectory.js';
+import type { Trajectory, With } from '../rollout/trajectory.js';
 
 interface GroupOptions {
   retriever: Retriever;
@@ -27,7 +27,19 @@ export const splitIntoGroups = <T>(items: readonly T[], groupSize: number): T[][
 /** Whether r_o (Eq. 3) is 1. */
 export const isCorrect = ({ rewards }: With<'rewards'>): boolean => rewards.outcome === 1;
 
-/** Samples G rollouts per question, ordered by group, and scores them. */
+/**
+ * Whether a search of the rollout timed out. Such a rollout says nothing about the
+ * policy: no reward, no gradient, and no part in statistics.
+ */
+export const isTimedOut = ({ finish }: Pick<Trajectory, 'finish'>): boolean => finish === 'timeout';
+
+/** NaN, so that a use by mistake does not pass unnoticed; null in a record. */
+const NO_REWARD = NaN;
+
+/**
+ * Samples G rollouts per question, ordered by group, and scores those whose searches
+ * returned.
+ */
 export async function rollOutGroups(
   policy: Policy,
   questions: readonly Question[],
@@ -43,9 +55,16 @@ export async function rollOutGroups(
   });
   policy.release?.();
   const inputs = trajectories.map((trajectory, i) => scoringInput(trajectory, repeated[i]));
-  const scores = splitIntoGroups(inputs, groupSize).flatMap((group) =>
-    group.map((input) => scoreRollout(rewards, input, group)),
-  );
+  const unscored = Object.fromEntries(rewards.map(({ name }) => [name, NO_REWARD]));
+  const scores = splitIntoGroups([...inputs.entries()], groupSize).flatMap((members) => {
+    const isScored = ([i]: [number, unknown]): boolean => !isTimedOut(trajectories[i]);
+    const group = members.filter(isScored).map(([, input]) => input);
+    return members.map((member) =>
+      isScored(member)
+        ? scoreRollout(rewards, member[1], group)
+        : { components: { ...unscored, total: NO_REWARD }, turns: null },
+    );
+  });
   const rewarded = trajectories.map((trajectory, i) => ({
     ...trajectory,
     questionType: inputs[i].questionType,

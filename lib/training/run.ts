@@ -197,7 +197,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     }
     // Before the checkpoint: a resumed run does not repeat this step.
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
-    if (trainer.isOnPolicy) rewards.push(reward);
+    if (trainer.isOnPolicy && reward !== undefined) rewards.push(reward);
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
     if (rewards.length > 0 && strictMean(rewards) > (best?.reward ?? -Infinity)) {
       best = { step, reward: strictMean(rewards) };
@@ -227,12 +227,15 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
   );
 };
 
-/** Runs a step and writes its results. Returns the most severe alarm and the reward. */
+/**
+ * Runs a step and writes its results. Returns the most severe alarm and the reward, which
+ * is undefined if all searches timed out.
+ */
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,
   rollbacks: Rollbacks,
-): Promise<{ alarm: Alarm | null; reward: number }> {
+): Promise<{ alarm: Alarm | null; reward: number | undefined }> {
   const { step } = trainer.session;
   const isUsable = (sampled: Metrics): boolean =>
     !checkGuards(sampled, config).some(({ action }) => action === 'skip');

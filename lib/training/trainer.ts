@@ -38,6 +38,9 @@ export interface TrainingTask {
   sampler?: (session: TrainingSession) => Policy | Promise<Policy>;
 }
 
+/** Default of `retrievalDeadlineMs`. */
+const RETRIEVAL_DEADLINE_MS = 5000;
+
 /** Decides from the rollouts' metrics whether to update. */
 export type IsUsable = (metrics: Metrics) => boolean;
 
@@ -126,7 +129,9 @@ export class TrainingSession {
     checkRewards(this.rewards);
     this.settings = trainerSettings(config);
     const { temperature, maxTokensPerPass, mix } = this.settings;
-    this.rollout = { ...config.rollout, temperature, cache: createSearchCache() };
+    const { retrievalDeadlineMs = RETRIEVAL_DEADLINE_MS } = config;
+    const cache = createSearchCache();
+    this.rollout = { ...config.rollout, retrievalDeadlineMs, temperature, cache };
     this.random = createRandom(config.seed).fork(randomName);
     this.drawQuestions = createQuestionSampler(questions, mix);
     this.trained = new TrainedAdapter(model, {

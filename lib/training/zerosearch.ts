@@ -35,7 +35,7 @@ import type { TrainConfig } from './config.js';
 import { encodePieces } from './cross-entropy.js';
 import { grpoParts } from './grpo.js';
 import { strictMean, type Metrics } from './metrics.js';
-import { isCorrect, splitIntoGroups } from './rollout-groups.js';
+import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
 import type { Sequence } from './sequences.js';
 import { imitation } from './supervised.js';
 import {
@@ -90,7 +90,9 @@ export function createSimulatorTraining(task: TrainingTask): Trainer {
     prepare: ({ trajectories }, { questions }) => ({
       trajectories: trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
       rows: splitIntoGroups(trajectories, groupSize).flatMap((group, g) =>
-        group.flatMap((trajectory) => documentRows(trajectory, questions[g], task)),
+        group
+          .filter((trajectory) => !isTimedOut(trajectory))
+          .flatMap((trajectory) => documentRows(trajectory, questions[g], task)),
       ),
     }),
     ...imitation(session),

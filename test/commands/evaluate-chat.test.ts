@@ -2,16 +2,22 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runAsk } from '../../lib/commands/ask.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { withFileLock } from '../../lib/io/folder-lock.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
+import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import type { TextMessage } from '../../lib/text/messages.js';
 import { temporaryFolder } from '../folder.js';
 import { call, refuse, say, startChatStandIn, type ChatRequest } from '../policy/chat-stand-in.js';
 import { captured, linesOf } from './tiny-world.js';
+
+vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
+  const actual = await original();
+  return { ...actual, createRetriever: vi.fn(actual.createRetriever) };
+});
 
 const NUM_QUESTIONS = 100;
 const root = temporaryFolder();
@@ -117,6 +123,33 @@ describe('evaluate --policy chat:', () => {
     const ids = linesOf<QuestionResult>(out).map(({ questionId }) => questionId);
     expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
     expect(existsSync(`${out}.partial`)).toBe(false);
+  });
+
+  it('counts and names questions whose searches time out, and asks them again when it resumes', async () => {
+    const late = new DOMException('late', 'TimeoutError');
+    vi.mocked(createRetriever).mockResolvedValue({
+      name: 'late',
+      retrieve: (queries) =>
+        queries.some((query) => query.endsWith('7'))
+          ? Promise.reject(late)
+          : Promise.resolve(queries.map(() => [])),
+    });
+    const ids = Array.from({ length: 10 }, (_, i) => `q${10 * i + 7}`);
+    working = 90;
+    await expect(runEvaluate(settings())).rejects.toThrow('out of credit');
+    const saved = linesOf<{ item: { result: QuestionResult } }>(`${out}.partial`);
+    expect(saved.length).toBeGreaterThan(20);
+    for (const { item } of saved) expect(ids).not.toContain(item.result.questionId);
+    working = Infinity;
+    await runEvaluate(settings());
+    vi.mocked(createRetriever).mockReset();
+    for (const { questionId, timedOutQueries } of linesOf<QuestionResult>(out))
+      expect(timedOutQueries).toBe(ids.includes(questionId) ? 2 : undefined);
+    expect(printed()).toContain('timed out        searches for 10 questions');
+    for (const id of ids) {
+      expect(printed()).toMatch(new RegExp(`timed out.*\\b${id}\\b`));
+      expect(told()).toContain(`question ${id} timed out`);
+    }
   });
 
   it('keeps answers from other settings and other processes, and resumes at another address', async () => {

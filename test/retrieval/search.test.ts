@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
-import { searchAll, type SearchOutcome } from '../../lib/retrieval/search.js';
+import { isTimedOut, searchAll, type SearchOutcome } from '../../lib/retrieval/search.js';
 import { echoRetriever } from './passages.js';
 
 const ids = (outcomes: SearchOutcome[]) =>
@@ -78,9 +78,10 @@ describe('searchAll', () => {
     expect(outcomes[0]).toEqual({
       status: 'failed',
       reason: 'Expected passages within 20 ms, but got none.',
+      isTimeout: true,
     });
     expect(ids(outcomes)).toEqual(['failed', 'a']);
-    expect(stats.failed).toBe(1);
+    expect(stats).toMatchObject({ failed: 1, timedOut: 1 });
     expect(stats.elapsedMs).toBeLessThan(150);
     expect(retriever.calls).toHaveLength(2);
   });
@@ -98,6 +99,25 @@ describe('searchAll', () => {
     const { outcomes } = await searchAll(retriever, ['a', 'b'], { topK: 1, timeoutMs: 10 });
     expect(ids(outcomes)).toEqual(['failed', 'failed']);
     expect(reasons).toEqual(['TimeoutError']);
+  });
+  it('gives up all requests at the deadline of the search, and sends no more', async () => {
+    const aborted: string[] = [];
+    const retriever = echoRetriever(([query], signal) => {
+      if (query === 'a') return;
+      signal!.addEventListener('abort', () => aborted.push(query));
+      return new Promise(() => {}); // ignores its signal
+    });
+    const { outcomes, stats } = await searchAll(retriever, ['a', 'b', 'c', 'd', 'b '], {
+      topK: 1,
+      batchSize: 1,
+      maxConcurrency: 2,
+      deadlineMs: 20,
+    });
+    expect(outcomes.map(isTimedOut)).toEqual([false, true, true, true, true]);
+    expect(ids(outcomes)).toEqual(['a', ...Array.from({ length: 4 }, () => 'failed')]);
+    expect(stats).toMatchObject({ requested: 5, failed: 4, timedOut: 4 });
+    expect(aborted).toEqual(['b', 'c']);
+    expect(retriever.calls).toEqual([['a'], ['b'], ['c']]);
   });
   it('rejects with the reason when aborted before or during the search', async () => {
     const retriever = echoRetriever(() => delay(100));
@@ -141,6 +161,9 @@ describe('searchAll', () => {
   });
   it('rejects options out of range', async () => {
     await expect(searchAll(echoRetriever(), ['a'], { topK: 0 })).rejects.toThrow('topK');
+    await expect(searchAll(echoRetriever(), ['a'], { topK: 1, deadlineMs: 0.5 })).rejects.toThrow(
+      'deadlineMs',
+    );
     await expect(searchAll(echoRetriever(), ['a'], { topK: 1, batchSize: 0 })).rejects.toThrow(
       'batchSize',
     );

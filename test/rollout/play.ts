@@ -4,7 +4,7 @@ import { resolveRollout } from '../../lib/training/methods.js';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
-import { rollOut } from '../../lib/rollout/rollout.js';
+import { rollOut, type RolloutStats } from '../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { formatInformation } from '../../lib/text/tags.js';
 import { makePassage } from '../retrieval/passages.js';
@@ -47,7 +47,7 @@ export const found = (...titles: string[]): string =>
 
 export interface Played {
   trajectories: Trajectory[];
-  stats: { retrievalsRequested: number; retrievalsFailed: number };
+  stats: RolloutStats;
   policy: ScriptedPolicy;
 }
 export async function play(

@@ -218,7 +218,81 @@ describe('a retriever that fails', () => {
     };
     expect(searchTurns[0].results).toEqual([failed, expect.objectContaining({ status: 'ok' })]);
     expect(JSON.stringify(segments)).not.toContain('is gone');
-    expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFailed: 1 });
+    expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFailed: 1, retrievalsTimedOut: 0 });
+    expect(finish).toBe('answer');
+  });
+});
+
+/** Never answers a query that it `hangs` on; `limits` are the milliseconds it had. */
+function hangingRetriever(hangs: (queries: readonly string[]) => boolean) {
+  const limits: number[] = [];
+  const retriever = echoRetriever((queries, signal) => {
+    if (!hangs(queries)) return;
+    signal!.addEventListener('abort', () =>
+      limits.push(Number(/within (\d+) ms/.exec((signal!.reason as Error).message)?.[1])),
+    );
+    return new Promise(() => {});
+  });
+  return { ...retriever, limits };
+}
+
+describe('a retriever that hangs', () => {
+  it('is told to the policy as a failure, and named in the result', async () => {
+    const retriever = hangingRetriever((queries) => queries.includes('X'));
+    const script = { 'who?': [SEARCH, ANSWER] };
+    const { trajectories, stats } = await play(script, { retriever, retrievalTimeoutMs: 10 });
+    const [{ segments, searchTurns, finish }] = trajectories;
+    expect(segments[2].text).toContain('Retrieval failed: the search engine gave no answer.');
+    for (const result of searchTurns[0].results)
+      expect(result).toMatchObject({ status: 'failed', isTimeout: true });
+    expect(stats).toEqual({ retrievalsRequested: 2, retrievalsFailed: 0, retrievalsTimedOut: 2 });
+    expect(finish).toBe('answer');
+  });
+
+  it('ends the rollout with `timeout` where there is a deadline, and aborts the request', async () => {
+    // A batch fails as a whole, so that each search here has a turn of its own.
+    const retriever = hangingRetriever((queries) => queries.includes('X'));
+    const scripts = {
+      'who?': ['<search> A </search>', SEARCH, ANSWER],
+      'why?': [ANSWER],
+      'when?': ['<search> B </search>', '<think> no action </think>', ANSWER],
+    };
+    const { trajectories, stats, policy } = await play(scripts, {
+      retriever,
+      retrievalDeadlineMs: 20,
+    });
+    expect(trajectories.map(({ finish }) => finish)).toEqual(['timeout', 'answer', 'answer']);
+    const [late] = trajectories;
+    expect(kinds(late)).toEqual(['prompt', 'policy', 'information', 'policy']);
+    expect(late).toMatchObject({ answer: null, modelCalls: 2 });
+    expect(late.searchTurns).toHaveLength(1);
+    expect(stats).toEqual({ retrievalsRequested: 4, retrievalsFailed: 0, retrievalsTimedOut: 2 });
+    expect(policy.calls.map(({ length }) => length)).toEqual([3, 2, 1]);
+    expect(retriever.limits).toEqual([10]);
+  });
+
+  it('waits for all turns together no longer than the deadline: each for half of what is left', async () => {
+    const retriever = hangingRetriever(([query]) => query.startsWith('slow'));
+    const search = (query: string): string => `<search> ${query} </search>`;
+    const scripts = {
+      'who?': [search('slow'), ANSWER],
+      'why?': [ANSWER.replace('answer', 'nothing'), search('slow, too'), ANSWER],
+      'when?': [ANSWER.replace('answer', 'nothing'), 'nothing', search('quick'), ANSWER],
+    };
+    const { trajectories } = await play(scripts, { retriever, retrievalDeadlineMs: 64 });
+    expect(trajectories.map(({ finish }) => finish)).toEqual(['timeout', 'timeout', 'answer']);
+    const [first, second] = retriever.limits;
+    expect(first).toBe(32);
+    expect(second).toBeGreaterThan(0);
+    expect(second).toBeLessThanOrEqual(16);
+  });
+
+  it('waits for a retriever in this process', async () => {
+    const slow: Retriever = {
+      ...echoRetriever(() => new Promise((resolve) => setTimeout(resolve, 30))),
+      isLocal: true,
+    };
+    const { finish } = await playOne([SEARCH, ANSWER], { retriever: slow, retrievalDeadlineMs: 1 });
     expect(finish).toBe('answer');
   });
 });

@@ -2,6 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import type { With } from '../../lib/rollout/trajectory.js';
@@ -9,7 +10,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { isZeroVariance, tokenAdvantages } from '../../lib/training/advantages.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
 import { isTruncated } from '../../lib/training/metrics.js';
-import { splitIntoGroups } from '../../lib/training/rollout-groups.js';
+import { isTimedOut, splitIntoGroups } from '../../lib/training/rollout-groups.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from './tiny.js';
 
@@ -195,6 +196,48 @@ describe('GRPO', () => {
     const advantages = useful.flat().flatMap(tokenAdvantages);
     expect(Math.abs(metrics.loss)).toBeGreaterThan(1e-4);
     expect(metrics.loss).toBeCloseTo(-advantages.reduce((a, b) => a + b, 0) / advantages.length, 5);
+  });
+
+  it('leaves out rollouts whose searches time out: of the statistics of their group, the loss and all metrics', async () => {
+    const bm25 = createBm25Retriever(PASSAGES);
+    const aborted: unknown[] = [];
+    // In the second turn, so that the first is in the rollouts that are left out.
+    let calls = 0;
+    const retriever: Retriever = {
+      name: 'hangs',
+      retrieve: (queries, options) => {
+        if (++calls !== 2) return bm25.retrieve(queries, options);
+        options.signal!.addEventListener('abort', () => aborted.push(options.signal!.reason));
+        return new Promise(() => {});
+      },
+    };
+    const config = {
+      ...tinyTraining({ settings: { miniBatches: 1, questionsPerStep: 8, groupSize: 8 } }),
+      retrievalDeadlineMs: 10,
+    };
+    const length: Reward = {
+      name: 'length',
+      score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
+    };
+    const { metrics, trajectories } = await firstStep({}, { config, retriever, rewards: [length] });
+    expect(aborted).toEqual([expect.objectContaining({ name: 'TimeoutError' })]);
+    const kept = trajectories.filter((t) => !isTimedOut(t));
+    const numLate = trajectories.length - kept.length;
+    expect(numLate).toBeGreaterThan(0);
+    expect(metrics.retrieval_timeouts).toBeGreaterThanOrEqual(numLate);
+    expect(metrics.frac_rollouts_timed_out).toBeCloseTo(numLate / trajectories.length);
+    const add = (values: number[]): number => values.reduce((a, b) => a + b, 0);
+    expect(metrics.reward).toBeCloseTo(add(kept.map((t) => t.rewards.total)) / kept.length, 6);
+    for (const t of trajectories) if (isTimedOut(t)) expect(t.advantage).toBe(0);
+    const groups = splitIntoGroups(trajectories, 8);
+    expect(groups.some((group) => group.some(isTimedOut) && !isZeroVariance(group))).toBe(true);
+    const useful = groups
+      .filter((group) => !isZeroVariance(group))
+      .map((group) => group.filter((t) => !isTimedOut(t)));
+    for (const group of useful) expect(add(group.map((t) => t.advantage))).toBeCloseTo(0, 8);
+    const advantages = useful.flat().flatMap(tokenAdvantages);
+    expect(Math.abs(metrics.loss)).toBeGreaterThan(1e-4);
+    expect(metrics.loss).toBeCloseTo(-add(advantages) / advantages.length, 5);
   });
 
   it.each(['rollout', 'group'])(

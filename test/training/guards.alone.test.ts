@@ -49,6 +49,7 @@ const HEALTHY = {
   frac_reward_zero_std: 0.5,
   phantom_advantages: 0.2,
   frac_retrievals_failed: 0,
+  frac_rollouts_timed_out: 0.01,
   'completions/clipped_ratio': 0.05,
   'completions/truncated_ratio': 0.05,
   well_formed_ratio: 0.9,
@@ -65,6 +66,7 @@ describe('checkGuards', () => {
 
   it.each([
     ['frac_retrievals_failed', 0.2, 'skip', 'check the retriever'],
+    ['frac_rollouts_timed_out', 0.6, 'skip', 'raise retrievalDeadlineMs'],
     ['turns', 0.2, 'warn', 'stopped searching: lower lambdaS'],
     ['completions/clipped_ratio', 0.6, 'warn', 'do not end in an answer: raise'],
     ['well_formed_ratio', 0.1, 'warn', 'the action format is lost: raise lambdaF'],
@@ -179,6 +181,41 @@ describe('a run made to fail', () => {
     const endless = train('endless', { search: { limit: 99, action: 'skip' } }, few);
     await expect(endless).rejects.toThrow(/at step 9 \(skip did not help\): turns/);
     expect(await linesOf('endless')).toHaveLength(10);
+  });
+
+  it('learns nothing from rollouts whose searches hang, and stops after ten such steps', async () => {
+    const onAbort = vi.fn();
+    const hanging: Retriever = {
+      name: 'hanging',
+      retrieve: (_, { signal }) => {
+        signal!.addEventListener('abort', onAbort);
+        return new Promise(() => {});
+      },
+    };
+    const run = (settings: object): Parameters<typeof train>[2] => ({
+      retriever: hanging,
+      more: { retrievalDeadlineMs: 2, settings, checkpointEvery: 3 },
+    });
+    // Some rollouts answer without a search.
+    const stopped = train(
+      'hanging',
+      { timeouts: { limit: 0.01 } },
+      run({ steps: 11, groupSize: 8 }),
+    );
+    await expect(stopped).rejects.toThrow(/at step 9 \(skip did not help\): frac_rollouts_timed/);
+    const lines = await linesOf('hanging');
+    expect(lines).toHaveLength(10);
+    expect(onAbort.mock.calls.length).toBeGreaterThanOrEqual(lines.length);
+    for (const { retrievals, retrieval_timeouts, retrievals_failed, grad_norm } of lines) {
+      expect(retrievals).toBeGreaterThan(0);
+      expect(retrieval_timeouts).toBe(retrievals);
+      expect([retrievals_failed, grad_norm]).toEqual([0, 0]);
+    }
+    // A step without any other rollout has no reward.
+    const few = run({ steps: 12, questionsPerStep: 1, groupSize: 2 });
+    await train('few', { timeouts: { action: 'warn' } }, few);
+    const rewards = (await linesOf('few')).map((line) => 'reward' in line);
+    expect(new Set(rewards)).toEqual(new Set([true, false]));
   });
 
   it.each<[string, keyof NonNullable<GuardSettings>, RegExp]>([

@@ -5,9 +5,10 @@ import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { splitIntoGroups, rollOutGroups } from '../../lib/training/rollout-groups.js';
+import { isTimedOut, splitIntoGroups, rollOutGroups } from '../../lib/training/rollout-groups.js';
 import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
 
 let model: Model;
@@ -30,6 +31,7 @@ const EMPTY_GRAPH = { ...SINGLE, id: 'empty graph', metadata: { graph: [] } };
 const roll = async (
   rewards: readonly Reward[],
   questions = [COMPARISON, SEQUENTIAL, WITHOUT_GRAPH, EMPTY_GRAPH],
+  retriever: Retriever = createBm25Retriever(PASSAGES),
 ) => {
   const policy = new LocalPolicy('chatty', model.weights, model.config, model.tokenizer);
   const before = tf.memory().numTensors;
@@ -38,9 +40,10 @@ const roll = async (
     maxSearchTurns: 3,
     maxNewTokens: 30,
     temperature: 1,
+    retrievalDeadlineMs: 5,
   };
   const result = await rollOutGroups(policy, questions, {
-    retriever: createBm25Retriever(PASSAGES),
+    retriever,
     rollout,
     rewards,
     groupSize: 3,
@@ -91,6 +94,39 @@ it('rewards each answer beside those to the same question, and keeps values of t
   expect(trajectories.some(({ searchTurns }) => searchTurns.length > 0)).toBe(true);
   for (const { searchTurns, turnRewards } of trajectories)
     expect(turnRewards ?? []).toEqual(searchTurns.map((_, t) => t + 1));
+});
+
+it('gives no reward to rollouts whose searches time out, and does not show them to the others', async () => {
+  // Rollouts that search in their first turn hang, later searches return.
+  let calls = 0;
+  const retriever: Retriever = {
+    name: 'hangs at first',
+    retrieve: (queries) =>
+      calls++ === 0 ? new Promise(() => {}) : Promise.resolve(queries.map(() => [])),
+  };
+  const seen: number[] = [];
+  const reward: Reward = {
+    name: 'shared',
+    score: ({ searchTurns }, group) => {
+      seen.push(group.length);
+      return { value: 1, turns: searchTurns.map(() => 1) };
+    },
+  };
+  const questions = [COMPARISON, SEQUENTIAL, WITHOUT_GRAPH, EMPTY_GRAPH];
+  const { trajectories, stats } = await roll([reward], questions, retriever);
+  const late = trajectories.filter(isTimedOut);
+  expect(late.length).toBeGreaterThan(0);
+  expect(late.length).toBeLessThan(trajectories.length);
+  expect(stats.retrievalsTimedOut).toBeGreaterThanOrEqual(late.length);
+  for (const trajectory of trajectories) {
+    const value = isTimedOut(trajectory) ? NaN : 1;
+    expect(trajectory.rewards).toEqual({ shared: value, total: value });
+    if (isTimedOut(trajectory)) expect(trajectory).not.toHaveProperty('turnRewards');
+  }
+  const sizes = splitIntoGroups(trajectories, 3).map(
+    (group) => group.filter((trajectory) => !isTimedOut(trajectory)).length,
+  );
+  expect(seen).toEqual(sizes.flatMap((size) => Array.from({ length: size }, () => size)));
 });
 
 it('says how much was asked of what a graph asks for, and nothing without one', async () => {
