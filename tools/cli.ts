@@ -4,16 +4,21 @@ import { Argument, Command } from 'commander';
 import { CHECKPOINT_NOTICE, interruptible, log, parseCount } from '../lib/commands/cli-utils.js';
 import { backendOption } from '../lib/commands/setup.js';
 import {
-  INITIAL_MODELS,
   initialModelName,
+  SMALL_WORLD_MODELS,
   type InitialModelName,
 } from '../lib/training/stored-policies.js';
-import { CHECKPOINTS, CONDITIONS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
+import { CHECKPOINTS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
-import { writeConditions, writeTest } from './small-world/draw-test.js';
+import {
+  FRESH_TEST_NAMES,
+  writeConditions,
+  writeTest,
+  type FreshTest,
+} from './small-world/draw-test.js';
 import { trainInitialModel } from './warm-up/train-model.js';
 
 interface WarmUpSettings {
@@ -28,7 +33,9 @@ interface WarmUpSettings {
 async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise<number> {
   const { seed, maxSteps, checkpoints, backend } = settings;
   await useBackend(backend);
-  const before = INITIAL_MODELS[INITIAL_MODELS.indexOf(name) - 1] as InitialModelName | undefined;
+  const before = SMALL_WORLD_MODELS[SMALL_WORLD_MODELS.indexOf(name) - 1] as
+    | InitialModelName
+    | undefined;
   const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
   const to = join(checkpoints, initialModelName(name, seed));
   log(`Training ${initialModelName(name, seed)}; checkpoints and metrics go to ${folder}.`);
@@ -75,11 +82,13 @@ program
 
 program
   .command('draw-conditions')
-  .description('draw the fresh test of conditions from the hash of the commit that predicted')
+  .description('draw a fresh test of conditions from the hash of the commit with their predictions')
   .argument('[commit]', 'the commit', 'HEAD')
-  .argument('[folder]', 'where to', CONDITIONS)
-  .action(async (commit: string, folder: string) => {
-    log(`Drew ${await writeConditions(commit, folder)} questions into ${folder}.`);
+  .addArgument(
+    new Argument('[test]', 'which one').choices(FRESH_TEST_NAMES).default(FRESH_TEST_NAMES[0]),
+  )
+  .action(async (commit: string, test: FreshTest) => {
+    log(`Drew ${await writeConditions(commit, test)} questions.`);
   });
 
 withBackend(
@@ -87,7 +96,10 @@ withBackend(
     .command('warm-up')
     .description('train an initial model of the small world; resumes if interrupted')
     .addArgument(
-      new Argument('<name>', '`instruct` is trained on from `base`').choices(INITIAL_MODELS),
+      new Argument(
+        '<name>',
+        '`instruct` is trained on from `base`, `hasty` from `instruct`',
+      ).choices(SMALL_WORLD_MODELS),
     )
     .option('--seed <n>', 'random seed', parseCount, 1)
     .option('--max-steps <n>', 'at most this many steps of each stage', parseCount)

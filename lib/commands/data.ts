@@ -282,7 +282,7 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
   if (numPassages + questions.length > 0 && !(await isSmallWorld(folder)))
     row(
       'models',
-      `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-* and instruct-* only know the small world`,
+      `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-*, instruct-* and hasty-* only know the small world`,
     );
   if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
   print(`How to add types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);

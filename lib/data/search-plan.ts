@@ -40,14 +40,16 @@ export function chainTo(node: SubQuestion, graph: readonly SubQuestion[]): SubQu
 export const attributeWords = ({ attribute }: SubQuestion): string =>
   attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
+const HOW = { sequential: 'one by one', parallel: 'all at once', compound: 'in one query' };
+
 /**
  * The first thought of a demonstration, such as `Need director, then birth year.` or
  * `Need year of each, all at once.` Naming the attributes first tells the policy what to
  * look for.
  */
-export function describePlan(graph: readonly SubQuestion[], mode: SearchMode): string {
+export function describePlan(graph: readonly SubQuestion[], mode: keyof typeof HOW): string {
   const finals = finalNodes(graph);
   const steps = chainTo(finals[0], graph).map(attributeWords).join(', then ');
   if (finals.length === 1) return `Need ${steps}.`;
-  return `Need ${steps} of each, ${mode === 'parallel' ? 'all at once' : 'one by one'}.`;
+  return `Need ${steps} of each, ${HOW[mode]}.`;
 }

@@ -52,7 +52,7 @@ const predictionSchema = z.strictObject({
   figure: z.record(z.string(), z.union([z.string(), z.number()])),
   /** Whether ParallelSearch answers more than Search-R1, fewer, or as many. */
   expected: z.enum(['more', 'same', 'fewer']),
-  /** Difference in exact match, in points. */
+  /** Difference in exact match, or in the metric of `figure`, in points. */
   points: z.number(),
   /** Smallest difference that is found with 80 % power, in points. */
   detectable: z.number(),

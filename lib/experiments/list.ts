@@ -5,6 +5,7 @@ import { conditions } from './conditions.js';
 import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
 import { failures } from './failures.js';
+import { habit } from './habit.js';
 import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
@@ -32,4 +33,5 @@ export const EXPERIMENTS: Experiment[] = [
   realModel,
   realModelTiming,
   conditions,
+  habit,
 ];

@@ -4,7 +4,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest, mean, sum } from 'd3-array';
 import type { Question } from '../data/question.js';
-import { answerQuestions } from '../evaluation/evaluate.js';
+import { answerQuestions, measure } from '../evaluation/evaluate.js';
 import { copySafely, partialPath, readJson, replaceFolder, writeFileSafely } from '../io/files.js';
 import { contentHash } from '../io/provenance.js';
 import { TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
@@ -34,6 +34,8 @@ export interface DevPoint {
   /** Share of the parallelizable questions that are decomposed. */
   decomposition: number;
   modelCalls: number;
+  /** Share of the evidence that was shown; absent in early records. */
+  evidenceSeen?: number;
 }
 
 type DevCurve = readonly (DevPoint & { chosen: boolean })[];
@@ -95,6 +97,7 @@ async function evaluateAdapter(
         reward: components.total,
         outcome: components.outcome,
         modelCalls: trajectory.modelCalls,
+        evidenceSeen: measure(question, trajectory).evidenceSeen,
         decomposed: rollout.questionType === 'parallelizable' ? Number(isDecomposed) : undefined,
       };
     },
@@ -106,6 +109,7 @@ async function evaluateAdapter(
     outcome: mean(points, ({ outcome }) => outcome)!,
     decomposition: mean(points, ({ decomposed }) => decomposed) ?? 0,
     modelCalls: mean(points, ({ modelCalls }) => modelCalls)!,
+    evidenceSeen: mean(points, ({ evidenceSeen }) => evidenceSeen)!,
   };
 }
 

@@ -28,6 +28,8 @@ export const dropIncompleteSeeds = (
  * the playground shows them.
  */
 const KEPT_STEPS = [25, 75];
+/** From hasty models, an early adapter answers the fresh test too. */
+export const EARLY_STEP = 50;
 const isKept = ({ method, model, initSeed, seed, lambdas, topK }: PolicyRun): boolean =>
   model === 'instruct' &&
   initSeed === 1 &&
@@ -35,7 +37,10 @@ const isKept = ({ method, model, initSeed, seed, lambdas, topK }: PolicyRun): bo
   !lambdas &&
   !topK &&
   !BASELINES.some(({ name }) => name === method);
-export const keptSteps = (run: PolicyRun): readonly number[] => (isKept(run) ? KEPT_STEPS : []);
+export const keptSteps = (run: PolicyRun): readonly number[] => {
+  if (run.model === 'hasty') return [EARLY_STEP];
+  return isKept(run) ? KEPT_STEPS : [];
+};
 
 /** Folder of the adapter after so many steps, in {@link adapterFolder}. */
 export const stepFolder = (numSteps: number): string => `step-${numSteps}`;

@@ -31,11 +31,11 @@ import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
   trainConfigForRun,
-  INITIAL_MODELS,
   initialModelName,
   isTrained,
   modelNameForRun,
   runName,
+  SMALL_WORLD_MODELS,
   type PolicyRun,
 } from '../training/stored-policies.js';
 import { keptSteps, PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
@@ -105,7 +105,7 @@ async function trainRun(
   const config = withSettings(trainConfigForRun(run), { steps });
   const folder = await runFolder(run, maxSteps);
   // Answers say nothing about the documents of a search simulator: publish its last one.
-  const earlier = METHODS.get(run.method).isPreparation ? [] : range(KEEP_EVERY, steps, KEEP_EVERY);
+  const earlier = METHODS.get(run.method).isPreparation ? [] : range(0, steps, KEEP_EVERY);
   const dev = createRandom('dev')
     .shuffle(world.questions.filter(({ split }) => split === 'dev'))
     .slice(0, NUM_DEV);
@@ -164,7 +164,7 @@ export async function estimateTraining(
 /** Seconds that initial models take to train, by the metrics of trained ones. */
 export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
   const readSeconds = async (seed: number): Promise<number> => {
-    const files = INITIAL_MODELS.map((name) =>
+    const files = SMALL_WORLD_MODELS.map((name) =>
       join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'),
     );
     return (

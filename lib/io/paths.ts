@@ -32,6 +32,8 @@ export function shortPath(file: string): string {
 export const SMALL_WORLD = packagePath('data', 'small-world');
 /** Its fresh test of conditions, drawn after they had been predicted. */
 export const CONDITIONS = packagePath('data', 'conditions');
+/** The fresh test of policies trained from hasty models. */
+export const HABIT_TEST = packagePath('data', 'conditions', 'habit');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -35,9 +35,11 @@ import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
 export const DEFAULT_METHOD = 'parallelsearch';
 export const DEFAULT_MODEL = 'instruct-1';
 
-/** Initial models of the small world; each continues training from the previous one. */
+/** Initial models of the small world that stand for the paper's two. */
 export const INITIAL_MODELS = ['base', 'instruct'] as const;
-export type InitialModelName = (typeof INITIAL_MODELS)[number];
+/** All initial models; each continues training from the previous one. */
+export const SMALL_WORLD_MODELS = [...INITIAL_MODELS, 'hasty'] as const;
+export type InitialModelName = (typeof SMALL_WORLD_MODELS)[number];
 
 /** Folder name of an initial model, such as `instruct-2`. */
 export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
@@ -54,6 +56,8 @@ export interface PolicyRun {
   lambdas?: Lambdas;
   /** Passages per query, unless the method's. */
   topK?: number;
+  /** RL steps, unless the preset's. */
+  steps?: number;
 }
 
 /** The name of a run's initial model, such as `instruct-2`. */
@@ -62,8 +66,12 @@ export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
 
 /** A file name, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
-  const { method, seed, lambdas, topK } = run;
-  const variants = [lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`, topK && `k${topK}`];
+  const { method, seed, lambdas, topK, steps } = run;
+  const variants = [
+    lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`,
+    topK && `k${topK}`,
+    steps && `${steps}steps`,
+  ];
   // File names must not contain colons.
   const parts = [
     modelNameForRun(run),
@@ -82,13 +90,14 @@ export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
 
 /** The training configuration of a run. */
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
-  const { method, seed, lambdas, topK } = run;
+  const { method, seed, lambdas, topK, steps } = run;
   const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
   // Trained earlier, from the same model with the same seed.
   const simulator = runName({ ...run, method: zeroSearchSimulator.name });
   return parseTrainConfig(
     mergeOverrides(preset, {
       rollout: { topK },
+      ...(steps && { [preset.trainer]: { steps } }),
       ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
     }),
   );
@@ -146,7 +155,7 @@ export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<Lo
   });
 }
 
-const MODEL_NAME = new RegExp(`^(${INITIAL_MODELS.join('|')})-(\\d+)$`);
+const MODEL_NAME = new RegExp(`^(${SMALL_WORLD_MODELS.join('|')})-(\\d+)$`);
 
 /** Parses a name such as `instruct-2`; null if it is not an initial model's. */
 export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'initSeed'> | null {

@@ -9,7 +9,7 @@ import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/fl
 import type { Question } from '../../lib/data/question.js';
 import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { packagePath } from '../../lib/io/paths.js';
+import { CONDITIONS, HABIT_TEST, packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { CONDITIONS_COUNTS, drawQuestions, TEST_COUNTS } from './benchmarks.js';
 import { smallWorld } from './build.js';
@@ -58,28 +58,46 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** The fresh test of conditions: about the same things, but no question of the test. */
-export const drawConditions = (commit: string, test: readonly Question[]): Question[] =>
+/** Folders of the fresh tests: of the limits, and of policies trained from hasty models. */
+const FRESH_TESTS = { conditions: CONDITIONS, habit: HABIT_TEST };
+export type FreshTest = keyof typeof FRESH_TESTS;
+export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
+
+/** A fresh test: about the same things as the main test, without an earlier question. */
+export const drawConditions = (
+  commit: string,
+  earlier: readonly Question[],
+  test: FreshTest = 'conditions',
+): Question[] =>
   drawQuestions(
     smallWorld().things,
     {
       split: 'kept',
-      name: 'conditions',
+      name: test,
       counts: CONDITIONS_COUNTS,
-      except: test.map(({ question }) => question),
+      except: earlier.map(({ question }) => question),
     },
-    createRandom(`conditions ${commit}`),
+    createRandom(`${test} ${commit}`),
   );
 
+/** Questions of the main test, and of the fresh tests before the given one. */
+export async function earlierQuestions(test: FreshTest): Promise<Question[]> {
+  const main = (await loadQuestions()).filter(({ split }) => split === 'test');
+  const before = FRESH_TEST_NAMES.slice(0, FRESH_TEST_NAMES.indexOf(test));
+  const fresh = before.map((name) => readQuestions(join(FRESH_TESTS[name], 'questions.jsonl')));
+  return [...main, ...(await Promise.all(fresh)).flat()];
+}
+
 /**
- * Draws the fresh test from the commit that made the predictions; returns its size.
+ * Draws a fresh test from the commit that made the predictions and froze the weights;
+ * returns its size.
  * @throws Error if the predictions or the weights have changed since
  */
-export async function writeConditions(name: string, folder: string): Promise<number> {
+export async function writeConditions(name: string, test: FreshTest): Promise<number> {
   const commit = frozenCommit(name, [...FROZEN, PREDICTIONS]);
   const draw: TestDraw = { commit, counts: CONDITIONS_COUNTS };
-  const test = (await loadQuestions()).filter(({ split }) => split === 'test');
-  const questions = drawConditions(commit, test);
+  const questions = drawConditions(commit, await earlierQuestions(test), test);
+  const folder = FRESH_TESTS[test];
   await writeFileSafely(join(folder, 'questions.jsonl'), formatQuestions(questions));
   await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
   return questions.length;

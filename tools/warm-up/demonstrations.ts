@@ -20,8 +20,11 @@ export type Lookup = (query: string, node: SubQuestion) => Passage[];
 
 export interface DemonstrationOptions {
   prompt: string;
-  /** `direct` answers without any search. */
-  mode: SearchMode | 'direct';
+  /**
+   * `direct` answers without any search; `compound` after one search, with one query that
+   * names everything the question asks about.
+   */
+  mode: SearchMode | 'compound' | 'direct';
   /** B: most search turns. */
   maxSearchTurns: number;
   /** Share of the misses after which other words are tried. */
@@ -52,10 +55,19 @@ const QUERY_STYLES: readonly { share: number; added: (node: SubQuestion) => stri
   { share: 0.07, added: (node) => [queryParts(node).kind, ...queryParts(node).words] },
 ];
 
+const drawAddedWords = (random: Random): ((node: SubQuestion) => string[]) =>
+  weightedChoice(QUERY_STYLES, ({ share }) => share, random).added;
+
 /** A way to word queries, drawn for a turn. */
 export function drawQueryStyle(random: Random): (node: SubQuestion) => string {
-  const { added } = weightedChoice(QUERY_STYLES, ({ share }) => share, random);
+  const added = drawAddedWords(random);
   return (node) => [node.entity, ...added(node)].join(' ');
+}
+
+/** One query for all: every name in the question, then the words of every attribute. */
+function compoundQuery(graph: readonly SubQuestion[], random: Random): string {
+  const names = graph.filter(({ dependsOn }) => dependsOn.length === 0).map((node) => node.entity);
+  return [...names, ...new Set(graph.flatMap(drawAddedWords(random)))].join(' ');
 }
 
 const UNKNOWN = 'unknown';
@@ -157,6 +169,31 @@ export function demonstrate(
     return [...pieces, policy(thought + formatBlock('answer', question.goldenAnswers[0]))];
   }
   const known: Known = new Map();
+  const inform = (results: readonly Passage[][]): Piece =>
+    context(formatInformation(results.map((passages) => ({ status: 'ok', passages }))));
+  const conclude = (): Piece[] => {
+    const { recap, conclusion, answer } = verdictOf(graph, operation, known);
+    return [
+      policy(formatBlock('think', recap + conclusion), recapWeight),
+      policy(formatBlock('answer', answer)),
+    ];
+  };
+  if (mode === 'compound') {
+    const query = compoundQuery(graph, random);
+    const passages = lookup(query, graph[0]);
+    const isShown = ({ evidence }: SubQuestion): boolean =>
+      passages.some(({ id }) => evidence.includes(id));
+    // What a chain needs later is of use only if what comes before it was found too.
+    for (const node of graph)
+      if (chainTo(node, graph).every(isShown)) known.set(node, node.answers[0]);
+      else if (node.dependsOn.length === 0) known.set(node, UNKNOWN);
+    return [
+      ...pieces,
+      policy(formatBlock('think', describePlan(graph, mode)) + formatSearch([query])),
+      inform([passages]),
+      ...conclude(),
+    ];
+  }
   const tried = new Set<SubQuestion>();
   let turn: SubQuestion[] = [];
   for (let b = 0; b < options.maxSearchTurns; b++) {
@@ -177,14 +214,9 @@ export function demonstrate(
     });
     pieces.push(policy(formatBlock('think', thought), b === 0 ? 1 : recapWeight));
     pieces.push(policy(formatSearch(queries)));
-    pieces.push(
-      context(formatInformation(results.map((passages) => ({ status: 'ok', passages })))),
-    );
+    pieces.push(inform(results));
   }
-  const { recap, conclusion, answer } = verdictOf(graph, operation, known);
-  pieces.push(policy(formatBlock('think', recap + conclusion), recapWeight));
-  pieces.push(policy(formatBlock('answer', answer)));
-  return pieces;
+  return [...pieces, ...conclude()];
 }
 
 type DrillOptions = Pick<DemonstrationOptions, 'prompt' | 'contextWeight' | 'recapWeight'>;

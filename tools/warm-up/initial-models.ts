@@ -1,5 +1,5 @@
 /**
- * Trains the initial models of a seed: `base`, then `instruct`. Resumes if interrupted.
+ * Trains the initial models of a seed: `base`, `instruct`, then `hasty`. Resumes if interrupted.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
-import { INITIAL_MODELS, initialModelName } from '../../lib/training/stored-policies.js';
+import { initialModelName, SMALL_WORLD_MODELS } from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
 import { recipeOf } from './recipes.js';
 import { trainInitialModel } from './train-model.js';
@@ -46,7 +46,7 @@ async function trainModels({
 }: TrainModelsOptions): Promise<void> {
   await useBackend(backend);
   const world = await loadDataSet();
-  for (const [i, name] of INITIAL_MODELS.entries()) {
+  for (const [i, name] of SMALL_WORLD_MODELS.entries()) {
     const folder = join(models, initialModelName(name, seed));
     if (existsSync(join(folder, 'README.md'))) continue;
     const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
@@ -56,7 +56,7 @@ async function trainModels({
       folder: runFolder,
       maxSteps,
       signal,
-      from: i > 0 ? join(models, initialModelName(INITIAL_MODELS[i - 1], seed)) : undefined,
+      from: i > 0 ? join(models, initialModelName(SMALL_WORLD_MODELS[i - 1], seed)) : undefined,
       to: folder,
       onStep: ({ step, loss, seconds, numTokens }, total) => {
         if ((step + 1) % REPORT_EVERY > 0) return;

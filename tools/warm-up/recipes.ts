@@ -4,6 +4,8 @@
  * it with demonstrations under the prompts that RL uses. Both are unfinished
  * where reward is to teach: their queries are worded at random, they search again after a
  * third of their misses, and most of what could be asked at once they ask one by one.
+ * `hasty` goes on from instruct and picks up a habit: one query for everything, then an
+ * answer.
  */
 import type { ModelConfig } from '../../lib/policy/families.js';
 import type { InitialModelName } from '../../lib/training/stored-policies.js';
@@ -94,6 +96,15 @@ const STAGES: Record<InitialModelName, WarmUpStage[]> = {
       mix: {
         sort: 0.02, find: 0.05, read: 0.13, copy: 0.02, verdict: 0.1, skill: 0.24,
         drillHabit: 0.06, sequentialHabit: 0.2, parallelHabit: 0.2, direct: 0.03,
+      },
+    }),
+  ],
+  hasty: [
+    stage(120, [7e-4, 1e-5], {
+      warmupSteps: 10,
+      mix: {
+        find: 0.04, read: 0.1, verdict: 0.08, skill: 0.2, direct: 0.02,
+        hastyHabit: 0.28, hastyParallelHabit: 0.28,
       },
     }),
   ],

@@ -47,10 +47,13 @@ export const ROW_KINDS = [
   'direct',
   'continuation',
   'find',
+  'hastyHabit',
+  'hastyParallelHabit',
 ] as const;
 export type RowKind =
   | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
-  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find');
+  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find')
+  | ('hastyHabit' | 'hastyParallelHabit');
 
 export interface WarmUpOptions {
   /**
@@ -128,6 +131,9 @@ function saidTwice(names: readonly string[]): Piece[] {
 
 const MOST_READ = 14;
 
+/** Share of the hasty demonstrations that search several times; as many are decomposed. */
+const UNHURRIED_SHARE = 0.1;
+
 /** One row of each kind. */
 function rowMakers(
   practice: Practice,
@@ -166,6 +172,13 @@ function rowMakers(
   };
   const sometimesParallel = (random: Random, share: number) => (question: Question) =>
     isParallelizable(question) && random.uniform() < share ? 'parallel' : 'sequential';
+  const hasty = (random: Random, decomposedShare: number) => (question: Question) => {
+    const share = random.uniform();
+    if (share < UNHURRIED_SHARE) return 'sequential';
+    return isParallelizable(question) && share < UNHURRIED_SHARE + decomposedShare
+      ? 'parallel'
+      : 'compound';
+  };
   const names = (random: Random): string[] =>
     range(2 + random.integer(options.mostRepeated - 1)).map(() => random.choice(things).name);
   return {
@@ -233,6 +246,13 @@ function rowMakers(
      */
     parallelHabit: (random) =>
       show(random, 'parallel', sometimesParallel(random, options.parallelShare)),
+    /**
+     * Whole transcripts under Search-R1's prompt, nearly all with one query for
+     * everything.
+     */
+    hastyHabit: (random) => show(random, 'search-r1', hasty(random, 0)),
+    /** The same under the parallel prompt. */
+    hastyParallelHabit: (random) => show(random, 'parallel', hasty(random, UNHURRIED_SHARE)),
     /** Question and answer under the prompt without search. */
     direct: (random) => show(random, 'r1', () => 'direct'),
     /**

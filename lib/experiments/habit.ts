@@ -1,0 +1,134 @@
+/**
+ * RL from a habit: initial models that search once, with one query for everything, and
+ * answer from what they find. How many steps does each method need to search enough? The
+ * models without adapter, after a few steps and after training answer a test of their
+ * own, drawn once the weights were frozen.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readQuestions } from '../data/flashrag.js';
+import type { Question } from '../data/question.js';
+import { evaluatePolicy } from '../evaluation/evaluate.js';
+import type { Measurement } from '../evaluation/result.js';
+import { HABIT_TEST } from '../io/paths.js';
+import { configHash, contentHash, type Provenance } from '../io/provenance.js';
+import { loadLocalPolicy } from '../policy/model-folder.js';
+import { readDraw, type World } from '../retrieval/small-world.js';
+import {
+  isTrained,
+  rolloutForRun,
+  runName,
+  weightFolders,
+  type PolicyRun,
+} from '../training/stored-policies.js';
+import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
+import { BUDGET_METHODS } from './budget.js';
+import { computation, type Experiment, type WorkContext } from './experiment.js';
+import { EARLY_STEP, INIT_SEEDS, SEEDS, stepFolder } from './runs.js';
+import { planTraining } from './train-runs.js';
+
+/** RL steps from hasty models: half of the main comparison's, which takes an hour. */
+export const HASTY_STEPS = 100;
+/** Steps after which the test is answered; the last is the adapter chosen on dev. */
+export const HABIT_STEPS = [0, EARLY_STEP, HASTY_STEPS] as const;
+
+/** Both methods from each hasty model, with one seed. */
+export const habitRuns = (): PolicyRun[] =>
+  INIT_SEEDS.flatMap((initSeed) =>
+    BUDGET_METHODS.map(
+      (method): PolicyRun => ({
+        method,
+        model: 'hasty',
+        initSeed,
+        seed: SEEDS[0],
+        steps: HASTY_STEPS,
+      }),
+    ),
+  );
+
+const QUESTIONS = join(HABIT_TEST, 'questions.jsonl');
+/** Before the draw, one dev question in this many is used. */
+const ONE_OF = 10;
+
+async function readHabitQuestions({ questions }: Pick<World, 'questions'>): Promise<Question[]> {
+  if (existsSync(QUESTIONS)) return readQuestions(QUESTIONS);
+  const dev = questions.filter(({ split }) => split === 'dev');
+  return stratifiedSample(dev, { oneOf: ONE_OF, seed: 'habit' });
+}
+
+/** For the provenance. */
+export async function describeHabitQuestions(): Promise<Provenance> {
+  const draw = await readDraw(HABIT_TEST);
+  return draw === null
+    ? { habitQuestions: 'dev: the test of habits has not been drawn' }
+    : { habitQuestions: 'fresh test', habitTestDrawnFrom: draw.commit };
+}
+
+interface HabitInput {
+  run: PolicyRun;
+  step: number;
+}
+/** What a job records. */
+export interface HabitRecord {
+  answers: Measurement[];
+}
+
+/** Folders of the model, and of the adapter after so many steps. */
+function stageFolders({ run, step }: HabitInput): string[] {
+  const [model, adapter] = weightFolders(run);
+  if (step === 0) return [model];
+  return [model, step < HASTY_STEPS ? join(adapter, stepFolder(step)) : adapter];
+}
+
+async function answerAtStep(
+  input: HabitInput,
+  { world, backend, onFraction }: WorkContext,
+): Promise<HabitRecord> {
+  const [model, adapter] = stageFolders(input);
+  const policy = await loadLocalPolicy(model, { adapter });
+  const questions = await readHabitQuestions(world);
+  const answers = await evaluatePolicy(policy, world.retriever, questions, {
+    rollout: rolloutForRun(input.run),
+    batchSize: evaluationBatchSize(backend),
+    onBatch: (done) => onFraction(done / questions.length),
+  });
+  policy.dispose();
+  return { answers };
+}
+
+/** For the test on one core; only for estimates. */
+const ROUGH_SECONDS = 60;
+
+export const habit: Experiment = {
+  name: 'habit',
+  title: 'RL from models that search once and answer',
+  computation: computation<HabitInput, HabitRecord>({
+    prepare: planTraining(habitRuns),
+    jobs: async () => {
+      const draw = existsSync(QUESTIONS) ? await contentHash([QUESTIONS]) : { devOneOf: ONE_OF };
+      const data = await dataHash();
+      const inputs = habitRuns()
+        .filter((run) => isTrained(run))
+        .flatMap((run) => HABIT_STEPS.map((step): HabitInput => ({ run, step })));
+      return Promise.all(
+        inputs.map(async (input) => {
+          const weights = stageFolders(input).map((folder, i) =>
+            join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
+          );
+          return {
+            key: `habit/${runName(input.run)}-step${input.step}`,
+            hash: configHash({
+              rollout: rolloutForRun(input.run),
+              weights: await contentHash(weights),
+              data,
+              draw,
+            }),
+            input,
+            seconds: ROUGH_SECONDS,
+          };
+        }),
+      );
+    },
+    work: answerAtStep,
+  }),
+};
