@@ -205,14 +205,15 @@ export const answerComputation = (
 
 type NameMethod = (run: PolicyRun) => string;
 
-/** Training curves of trained runs. */
-async function readCurves(
+/** Training curves of trained runs; with `dev.jsonl`, those of their dev answers. */
+export async function readCurves(
   runs: readonly PolicyRun[],
-  nameMethod: NameMethod,
+  nameMethod: NameMethod = ({ method }) => method,
+  file: 'metrics.jsonl' | 'dev.jsonl' = 'metrics.jsonl',
 ): Promise<CurvePoint[]> {
   const curves = runs.map(async (run) => {
     const { model, initSeed, seed } = run;
-    const lines = await readLines(join(adapterFolder(run), 'metrics.jsonl'));
+    const lines = await readLines(join(adapterFolder(run), file));
     return lines.map((line) => {
       const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
       return { method: nameMethod(run), model, initSeed, seed, ...metrics };

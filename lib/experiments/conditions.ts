@@ -1,27 +1,19 @@
 /**
  * When does parallel search answer more? Each condition is a difference in exact match
- * between the methods, predicted before its questions were drawn. The policies are
- * trained with six search turns; conditions that need other trainings are further rows of
- * `data/conditions/predictions.json`.
+ * between the methods, predicted before its questions were drawn. Limits are put on the
+ * main comparison's policies, trained with six search turns; conditions that need other
+ * trainings have a fresh test of their own.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { range } from 'd3-array';
 import { z } from 'zod';
 import type { Interval } from '../evaluation/bootstrap.js';
-import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import { matching, type Fields, type SummaryOptions, type TidyTable } from '../evaluation/table.js';
+import { MANY } from '../evaluation/selections.js';
+import { matching, type SummaryOptions, type TidyTable } from '../evaluation/table.js';
 import { CONDITIONS } from '../io/paths.js';
-import {
-  axisTitle,
-  bandChart,
-  createChart,
-  SMALL_WORLD_NOTE,
-  STYLES,
-  type Chart,
-} from '../report/chart.js';
 import type { Prediction } from '../report/opening.js';
-import { figureText, pointsIntervalText, pointsText, shareWords } from '../report/text.js';
+import { pointsIntervalText, pointsText, shareWords } from '../report/text.js';
 import type { PolicyRun } from '../training/stored-policies.js';
 import { count, listSeeds } from './answers.js';
 import {
@@ -37,8 +29,17 @@ import {
   type BudgetRecord,
   type Limit,
 } from './budget.js';
+import { drawFigures, drawHabit } from './conditions-charts.js';
 import { computation, type Experiment, type ResultParts } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
+import {
+  describeHabitQuestions,
+  habit,
+  HASTY_STEPS,
+  loadHabit,
+  stepsToEnough,
+  type HabitResults,
+} from './habit.js';
 import { findFigure, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
@@ -74,7 +75,7 @@ export const conditions: Experiment = {
       return { answers: await answerWithinBudgets(run, { ...context, questions }) };
     },
   }),
-  reads: ['conditions', timing.name],
+  reads: ['conditions', timing.name, habit.name],
   result: compareConditions,
 };
 
@@ -87,13 +88,14 @@ export type Outcome = 'more' | 'same' | 'fewer';
 export interface ConditionRow extends Interval {
   id: string;
   condition: string;
-  metric: 'em';
+  /** `em` or `evidence_seen`. */
+  metric: string;
   kind: 'difference';
   expected: Outcome;
   /** Predicted difference, as a share. */
   predicted: number;
   detectable: number;
-  /** Two-sided p against no difference, Holm-corrected over the conditions. */
+  /** Two-sided p against no difference, Holm-corrected over a test's conditions. */
   p: number;
   found: Outcome | 'undecided';
   holds: boolean;
@@ -115,18 +117,18 @@ export function judgeConditions(
   predictions: readonly ConditionPrediction[],
 ): ConditionRow[] {
   const found = predictions.flatMap((prediction) => {
-    const cell = { ...OVER_SEARCH_R1, ...prediction.figure };
-    const gap = findFigure(tables, { ...cell, metric: 'em', kind: 'difference' });
+    const cell = { ...OVER_SEARCH_R1, metric: 'em', ...prediction.figure };
+    const gap = findFigure(tables, { ...cell, kind: 'difference' });
     const calls = findFigure(tables, { ...cell, metric: 'model_calls', kind: 'ratio' });
     return gap ? [{ prediction, gap, calls: calls?.value ?? null }] : [];
   });
   const ps = holm(found.map(({ gap }) => pValue({ found: gap, threshold: 0 })));
   return found.map(({ prediction, gap: { value, low, high }, calls }, i): ConditionRow => {
-    const { figure: _, points, detectable, ...named } = prediction;
+    const { figure, points, detectable, ...named } = prediction;
     const outcome = judge({ value, low, high }, ps[i]);
     return {
       ...named,
-      metric: 'em',
+      metric: String(figure.metric ?? 'em'),
       kind: 'difference',
       predicted: points / 100,
       detectable: detectable / 100,
@@ -142,13 +144,14 @@ export function judgeConditions(
 }
 
 const EXPECTED_WORDS: Readonly<Record<Outcome, string>> = {
-  more: 'more right answers than Search-R1',
-  same: 'as many right answers as Search-R1',
-  fewer: 'fewer right answers than Search-R1',
+  more: 'more than Search-R1',
+  same: 'as much as Search-R1',
+  fewer: 'less than Search-R1',
 };
+const METRIC_WORDS: Readonly<Record<string, string>> = { em: 'answers', evidence_seen: 'finds' };
 
 const describePrediction = (row: ConditionRow): Prediction => ({
-  prediction: `${row.condition}: ${EXPECTED_WORDS[row.expected]} (predicted ${pointsText(row.predicted)} points)`,
+  prediction: `${row.condition}: ${METRIC_WORDS[row.metric]} ${EXPECTED_WORDS[row.expected]} (predicted ${pointsText(row.predicted)} points)`,
   found: `${pointsIntervalText(row)} points`,
   holds: row.holds,
 });
@@ -185,10 +188,12 @@ async function compareConditions(
   const timed = (await loadTiming(folder))?.answers.filter(({ model }) => model === 'instruct');
   const msPerToken = timed ? timePerToken(timed) : null;
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
-  const provenance = mergeProvenance(done, {
+  const fromHabit = await loadHabit(folder, { ...options, filter });
+  const provenance = mergeProvenance([...done, ...(fromHabit?.done ?? [])], {
     ...listSeeds(done.map(({ job }) => job.input)),
     ...(await describeBudgetQuestions()),
     numQuestions,
+    ...(fromHabit && (await describeHabitQuestions())),
     ...(timed && { msPerToken, timedAnswers: timed.length }),
   });
   const limits = listLimits(msPerToken);
@@ -209,14 +214,27 @@ async function compareConditions(
     ),
     provenance,
   };
-  const judged = judgeConditions(tidy, readPredictions());
+  // Each test has a correction of its own.
+  const judged = [tidy, ...(fromHabit ? [fromHabit] : [])].flatMap((tables) =>
+    judgeConditions(tables, readPredictions()),
+  );
   return {
     ...resultParts({
       summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
-      finding: describeFinding(judged),
+      finding: [describeFinding(judged), describeHabit(fromHabit)].filter(Boolean).join(' '),
       tidy,
-      frames: { conditions: judged },
-      figures: drawFigures(tidy.rows, judged),
+      frames: {
+        conditions: judged,
+        ...(fromHabit && {
+          habit: fromHabit.rows,
+          habit_gaps: fromHabit.contrasts,
+          habit_curves: fromHabit.curves,
+        }),
+      },
+      figures: {
+        ...drawFigures(tidy.rows, { judged, entities: ENTITIES }),
+        ...(fromHabit && drawHabit(fromHabit.curves)),
+      },
       card: { leads: '' },
     }),
     predictions: judged.map(describePrediction),
@@ -264,130 +282,12 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
     .join(' ');
 }
 
-function drawFigures(
-  rows: readonly (object & Limit)[],
-  judged: readonly ConditionRow[],
-): NonNullable<ResultParts['figures']> {
-  const own = { metric: 'em', late: 'wrong' };
-  const curve = (
-    fields: Fields,
-    spec: Pick<Parameters<typeof bandChart>[1], 'title' | 'xTitle' | 'panel'>,
-  ): Chart =>
-    bandChart(matching(rows, { ...own, ...fields }), {
-      ...spec,
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'at_most',
-      color: 'method',
-      interpolate: 'step-after',
-      points: true,
-    });
-  const turns = axisTitle('Most search turns', 'turns');
-  const seconds = axisTitle('Most time', 'seconds per question');
-  const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
-  const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
-  return {
-    ...(judged.length > 0 && { leads: conditionsChart(judged) }),
-    entities: curve(
-      { limit: 'turns', benchmark: MANY, subset: ENTITIES },
-      {
-        title: 'Exact match by search turns allowed and entities compared, with 95 % intervals',
-        xTitle: turns,
-        panel: 'subset',
-      },
-    ),
-    types: curve(
-      { limit: 'turns', benchmark: 'all', subset: types },
-      {
-        title: 'Exact match by search turns allowed and question type, with 95 % intervals',
-        xTitle: turns,
-        panel: 'subset',
-      },
-    ),
-    benchmarks: curve(
-      { limit: 'turns', benchmark: [...Object.keys(BENCHMARK_TITLES), 'average'], subset: 'all' },
-      {
-        title: 'Exact match by search turns allowed and benchmark, with 95 % intervals',
-        xTitle: turns,
-        panel: 'benchmark',
-      },
-    ),
-    ...(matching(rows, inSeconds).length > 0 && {
-      seconds: curve(inSeconds, {
-        title: 'Exact match within a time, comparisons of two to eight, with 95 % intervals',
-        xTitle: seconds,
-        panel: 'request_ms',
-      }),
-    }),
-    tokens: curve(
-      { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },
-      {
-        title: 'Exact match by tokens allowed for the whole transcript, with 95 % intervals',
-        xTitle: axisTitle('Longest transcript', 'tokens'),
-        panel: 'benchmark',
-      },
-    ),
-  };
-}
-
-/** A row for each condition: the difference with its interval, and the prediction. */
-export function conditionsChart(judged: readonly ConditionRow[]): Chart {
-  const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
-    const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
-    return { condition, difference, from, to, predicted: before, expected, found };
+/** How many steps each method needs from hasty models; empty without them. */
+export function describeHabit(habits: Pick<HabitResults, 'curves'> | null): string {
+  if (!habits) return '';
+  const [ours, theirs] = BUDGET_METHODS.map((method) => {
+    const steps = stepsToEnough(habits.curves, method);
+    return steps === null ? `not within ${HASTY_STEPS}` : `after ${steps} steps`;
   });
-  const y = {
-    field: 'condition',
-    type: 'nominal',
-    sort: null,
-    title: 'Condition',
-    // In two lines: limit, and questions.
-    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300 },
-  };
-  const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
-  const legend = (name: string) => ({
-    datum: name,
-    type: 'nominal',
-    title: null,
-    legend: { orient: 'top' },
-    scale: { domain: ['Found', 'Predicted'], range: [STYLES[0].color, STYLES[2].color] },
-  });
-  const numbers = ['difference', 'from', 'to', 'predicted'];
-  const tooltip = [
-    { field: 'condition' },
-    ...numbers.map((field) => ({ field, type: 'quantitative', format: '.1f' })),
-    { field: 'found' },
-  ];
-  return createChart({
-    title: 'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
-    subtitle: 'Predicted before the questions were drawn (small world)',
-    alt: `${values
-      .map(
-        ({ condition, difference, predicted }) =>
-          `${condition}: ${figureText(difference, 1)} (predicted ${figureText(predicted, 1)})`,
-      )
-      .join('; ')} points.`,
-    spec: {
-      data: { values },
-      width: 290,
-      height: { step: 32 },
-      layer: [
-        {
-          mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
-          encoding: { x: { ...x, datum: 0 } },
-        },
-        {
-          mark: { type: 'rule', strokeWidth: 2 },
-          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
-        },
-        {
-          mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-          encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
-        },
-        {
-          mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
-          encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
-        },
-      ],
-    },
-  });
+  return `From models that search once and answer, ParallelSearch finds 95 % of the evidence ${ours}, Search-R1 ${theirs}.`;
 }

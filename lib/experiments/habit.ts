@@ -9,7 +9,9 @@ import { join } from 'node:path';
 import { readQuestions } from '../data/flashrag.js';
 import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
-import type { Measurement } from '../evaluation/result.js';
+import { mainMeasure } from '../evaluation/metrics.js';
+import type { Measurement, QuestionResult } from '../evaluation/result.js';
+import type { SummaryOptions, TidyContrast, TidyRow } from '../evaluation/table.js';
 import { HABIT_TEST } from '../io/paths.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
@@ -21,9 +23,12 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../training/stored-policies.js';
-import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
+import { trainingRows, type TrainingRow } from '../report/curves.js';
+import { dataHash, evaluationBatchSize, readCurves, stratifiedSample } from './answers.js';
 import { BUDGET_METHODS } from './budget.js';
 import { computation, type Experiment, type WorkContext } from './experiment.js';
+import { readRecords, type Done } from './records.js';
+import { summarise } from './report.js';
 import { EARLY_STEP, INIT_SEEDS, SEEDS, stepFolder } from './runs.js';
 import { planTraining } from './train-runs.js';
 
@@ -132,3 +137,81 @@ export const habit: Experiment = {
     work: answerAtStep,
   }),
 };
+
+const MEASURES = (['em', 'evidence_seen', 'turns', 'decomposition_ratio'] as const).map((metric) =>
+  mainMeasure(metric),
+);
+
+/** Answers and curves of the runs from hasty models. */
+export interface HabitResults {
+  /** A row per figure and step, and per difference between the methods. */
+  rows: (TidyRow & { step: number })[];
+  contrasts: (TidyContrast & { step: number })[];
+  /** Searches of the rollouts in training; evidence and searches of dev answers. */
+  curves: TrainingRow[];
+  done: Done<HabitInput, HabitRecord>[];
+}
+
+/** Null before the runs are trained and have answered. */
+export async function loadHabit(
+  folder?: string,
+  { filter, ...options }: SummaryOptions = {},
+): Promise<HabitResults | null> {
+  const records = await readRecords(habit, folder);
+  if (records.length === 0 || records.some(({ done }) => done === null)) return null;
+  const done = records.map((record) => record.done as Done<HabitInput, HabitRecord>);
+  const atStep = HABIT_STEPS.map((step) => {
+    const answers = done.flatMap(({ job: { input }, record }): QuestionResult[] => {
+      const { method, model, initSeed, seed } = input.run;
+      const named = { method, model, initSeed, seed };
+      return input.step === step
+        ? record.value.answers.map((answer) => ({ ...answer, ...named }))
+        : [];
+    });
+    const settings = { measures: MEASURES, pairs: [BUDGET_METHODS], filter };
+    const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
+    return {
+      rows: rows.map((row) => ({ ...row, step })),
+      contrasts: contrasts.map((contrast) => ({ ...contrast, step })),
+    };
+  });
+  return {
+    rows: atStep.flatMap(({ rows }) => rows),
+    contrasts: atStep.flatMap(({ contrasts }) => contrasts),
+    curves: await readHabitCurves(),
+    done,
+  };
+}
+
+/** The last generation answers. */
+const searchesOf = (modelCalls: unknown): number => Number(modelCalls) - 1;
+
+async function readHabitCurves(runs = habitRuns()): Promise<TrainingRow[]> {
+  const dev = await readCurves(runs, undefined, 'dev.jsonl');
+  const points = dev.map(({ evidenceSeen, modelCalls, ...point }) => ({
+    ...point,
+    evidence_seen: evidenceSeen,
+    turns: searchesOf(modelCalls),
+  }));
+  const training = await readCurves(runs);
+  return [
+    ...trainingRows(training, ['turns', 'decomposition_ratio/parallelizable'], HASTY_STEPS / 2),
+    ...trainingRows(points, ['evidence_seen', 'turns'], Infinity).map((row) => ({
+      ...row,
+      benchmark: 'dev' as const,
+    })),
+  ];
+}
+
+/** Share of the evidence that counts as enough. */
+const ENOUGH = 0.95;
+
+/** The first evaluated step at which a method's dev answers show enough evidence. */
+export const stepsToEnough = (curves: readonly TrainingRow[], method: string): number | null =>
+  curves.find(
+    (row) =>
+      row.benchmark === 'dev' &&
+      row.metric === 'evidence_seen' &&
+      row.method === method &&
+      row.value >= ENOUGH,
+  )?.step ?? null;

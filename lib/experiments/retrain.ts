@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
+import { habitRuns } from './habit.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { runName, type PolicyRun } from '../training/stored-policies.js';
@@ -21,9 +22,9 @@ import {
   trainRuns,
 } from './train-runs.js';
 
-/** The runs that need training: the main comparison, then the ablations. */
+/** The runs that need training: the main comparison, the ablations, those from hasty models. */
 export function trainedRuns(): PolicyRun[] {
-  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns()];
+  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...habitRuns()];
   const trained = all.filter(({ method }) => trainedBy(method) === method);
   return [...new Map(trained.map((run) => [runName(run), run])).values()];
 }

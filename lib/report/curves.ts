@@ -19,7 +19,7 @@ export interface CurvePoint {
 export interface TrainingRow extends Interval {
   method: string;
   model: string;
-  benchmark: 'training';
+  benchmark: 'training' | 'dev';
   /** The question type of the metric. */
   subset: string;
   metric: string;

@@ -35,6 +35,7 @@ describe('the runs', () => {
         'instruct-2-search-r1-b4-seed1',
         'instruct-1-parallelsearch-k1-seed1',
         'instruct-1-parallelsearch-d0.5-s0.35-seed1',
+        'hasty-2-search-r1-100steps-seed1',
       ]),
     );
     for (const name of [...names, ...mainRuns().map(runName)]) expect(name).toMatch(/^[\w.-]+$/);
@@ -44,8 +45,9 @@ describe('the runs', () => {
     const names = all.map(runName);
     expect(names).toEqual(expect.arrayContaining([...lambdaRuns(), ...topKRuns()].map(runName)));
     // Two methods, six models, two seeds; one method in four turns; from three models:
-    // seven reward weights, and two methods with one passage.
-    expect(names).toHaveLength(2 * 6 * 2 + 6 + 7 * 3 + 2 * 3);
+    // seven reward weights, and two methods with one passage; two methods from three
+    // hasty models.
+    expect(names).toHaveLength(2 * 6 * 2 + 6 + 7 * 3 + 2 * 3 + 2 * 3);
   });
 
   it('compare both methods from every initial model with two seeds', () => {
@@ -66,10 +68,17 @@ describe('the runs', () => {
       const { grpo, lora, rollout } = trainConfigForRun(run);
       return { grpo, lora, tokens: [rollout.maxNewTokens, rollout.maxInformationTokens] };
     };
-    for (const run of all) expect(trainingCost(run)).toEqual(trainingCost(all[0]));
+    for (const run of all.filter(({ steps }) => !steps))
+      expect(trainingCost(run)).toEqual(trainingCost(all[0]));
     expect(trainConfigForRun(all[0])).toMatchObject({
       grpo: { steps: 200 },
       rollout: { topK: 3, maxSearchTurns: 6 },
+    });
+    const hasty: PolicyRun = { ...RUN, model: 'hasty' };
+    const { grpo } = trainConfigForRun(hasty);
+    expect(trainConfigForRun({ ...hasty, steps: 7 })).toMatchObject({
+      model: 'hasty-2',
+      grpo: { ...grpo, steps: 7 },
     });
   });
 
@@ -90,6 +99,7 @@ describe('the runs', () => {
       { ...first, topK: 1 },
     ] as const;
     for (const other of others) expect(keptSteps(other)).toEqual([]);
+    expect(keptSteps({ ...RUN, model: 'hasty' })).toEqual([50]);
   });
 });
 

@@ -114,6 +114,28 @@ describe('demonstrate', () => {
     expect(misses).toBeLessThan(questions.length);
   });
 
+  it('names everything in one query and answers from what it finds, compound', () => {
+    const right = questions.map((question) => {
+      const graph = question.metadata.graph!;
+      const segments = segmentsOf(
+        demonstrate(question, search, { ...OPTIONS, mode: 'compound' }, random),
+      );
+      expect(formatFault(segments)).toBeNull();
+      const [[query, ...others], ...later] = executedSearches(segments);
+      expect([others, later]).toEqual([[], []]);
+      for (const { entity, dependsOn } of graph)
+        if (dependsOn.length === 0) expect(query).toContain(entity);
+      const ids = new Set(search(query).map(({ id }) => id));
+      const isFound = graph.every(({ evidence }) => evidence.some((id) => ids.has(id)));
+      const em = exactMatch(finalAnswer(segments), question.goldenAnswers);
+      if (isFound) expect(em).toBe(1);
+      return em;
+    });
+    // Some need more than one search.
+    expect(right).toContain(0);
+    expect(right).toContain(1);
+  });
+
   it('searches again after a miss with other draws of words, at most once', () => {
     const single = questions.filter(({ metadata }) => metadata.graph!.length === 1);
     const never = (): Passage[] => [];

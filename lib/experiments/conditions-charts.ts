@@ -1,0 +1,175 @@
+/** Charts of the conditions: one of all predictions, and curves against each limit. */
+import type { Interval } from '../evaluation/bootstrap.js';
+import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
+import { matching, type Fields } from '../evaluation/table.js';
+import {
+  axisTitle,
+  bandChart,
+  createChart,
+  SMALL_WORLD_NOTE,
+  STYLES,
+  type Chart,
+} from '../report/chart.js';
+import type { TrainingRow } from '../report/curves.js';
+import { figureText } from '../report/text.js';
+import type { Limit } from './budget.js';
+import type { ResultParts } from './experiment.js';
+
+/** What the charts show of a condition. */
+export interface ChartedCondition extends Interval {
+  condition: string;
+  expected: string;
+  predicted: number;
+  found: string;
+}
+
+/** Curves of exact match against each limit, and {@link conditionsChart}. */
+export function drawFigures(
+  rows: readonly (object & Limit)[],
+  { judged, entities }: { judged: readonly ChartedCondition[]; entities: readonly string[] },
+): NonNullable<ResultParts['figures']> {
+  const own = { metric: 'em', late: 'wrong' };
+  const curve = (
+    fields: Fields,
+    spec: Pick<Parameters<typeof bandChart>[1], 'title' | 'xTitle' | 'panel'>,
+  ): Chart =>
+    bandChart(matching(rows, { ...own, ...fields }), {
+      ...spec,
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'at_most',
+      color: 'method',
+      interpolate: 'step-after',
+      points: true,
+    });
+  const turns = axisTitle('Most search turns', 'turns');
+  const seconds = axisTitle('Most time', 'seconds per question');
+  const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
+  const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
+  return {
+    ...(judged.length > 0 && { leads: conditionsChart(judged) }),
+    entities: curve(
+      { limit: 'turns', benchmark: MANY, subset: entities },
+      {
+        title: 'Exact match by search turns allowed and entities compared, with 95 % intervals',
+        xTitle: turns,
+        panel: 'subset',
+      },
+    ),
+    types: curve(
+      { limit: 'turns', benchmark: 'all', subset: types },
+      {
+        title: 'Exact match by search turns allowed and question type, with 95 % intervals',
+        xTitle: turns,
+        panel: 'subset',
+      },
+    ),
+    benchmarks: curve(
+      { limit: 'turns', benchmark: [...Object.keys(BENCHMARK_TITLES), 'average'], subset: 'all' },
+      {
+        title: 'Exact match by search turns allowed and benchmark, with 95 % intervals',
+        xTitle: turns,
+        panel: 'benchmark',
+      },
+    ),
+    ...(matching(rows, inSeconds).length > 0 && {
+      seconds: curve(inSeconds, {
+        title: 'Exact match within a time, comparisons of two to eight, with 95 % intervals',
+        xTitle: seconds,
+        panel: 'request_ms',
+      }),
+    }),
+    tokens: curve(
+      { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },
+      {
+        title: 'Exact match by tokens allowed for the whole transcript, with 95 % intervals',
+        xTitle: axisTitle('Longest transcript', 'tokens'),
+        panel: 'benchmark',
+      },
+    ),
+  };
+}
+
+/** A row for each condition: the difference with its interval, and the prediction. */
+export function conditionsChart(judged: readonly ChartedCondition[]): Chart {
+  const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
+    const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
+    return { condition, difference, from, to, predicted: before, expected, found };
+  });
+  const y = {
+    field: 'condition',
+    type: 'nominal',
+    sort: null,
+    title: 'Condition',
+    // In two lines: limit, and questions.
+    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300 },
+  };
+  const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
+  const legend = (name: string) => ({
+    datum: name,
+    type: 'nominal',
+    title: null,
+    legend: { orient: 'top' },
+    scale: { domain: ['Found', 'Predicted'], range: [STYLES[0].color, STYLES[2].color] },
+  });
+  const numbers = ['difference', 'from', 'to', 'predicted'];
+  const tooltip = [
+    { field: 'condition' },
+    ...numbers.map((field) => ({ field, type: 'quantitative', format: '.1f' })),
+    { field: 'found' },
+  ];
+  return createChart({
+    title: 'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
+    subtitle: 'Predicted before the questions were drawn (small world)',
+    alt: `${values
+      .map(
+        ({ condition, difference, predicted }) =>
+          `${condition}: ${figureText(difference, 1)} (predicted ${figureText(predicted, 1)})`,
+      )
+      .join('; ')} points.`,
+    spec: {
+      data: { values },
+      width: 290,
+      height: { step: 32 },
+      layer: [
+        {
+          mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
+          encoding: { x: { ...x, datum: 0 } },
+        },
+        {
+          mark: { type: 'rule', strokeWidth: 2 },
+          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
+        },
+        {
+          mark: { type: 'point', filled: true, size: 55, opacity: 1 },
+          encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
+        },
+        {
+          mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
+          encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
+        },
+      ],
+    },
+  });
+}
+
+/** Evidence and searches against RL steps from hasty models. */
+export const drawHabit = (curves: readonly TrainingRow[]): NonNullable<ResultParts['figures']> => {
+  const curve = (fields: Fields, title: string): Chart =>
+    bandChart(matching(curves, fields), {
+      title,
+      subtitle: 'Band: range of initial models (small world)',
+      x: 'step',
+      color: 'method',
+      points: fields.benchmark === 'dev',
+    });
+  return {
+    habit_evidence: curve(
+      { benchmark: 'dev', metric: 'evidence_seen' },
+      'Evidence found by RL steps from models that search once, dev questions',
+    ),
+    habit_searches: curve(
+      { benchmark: 'training', metric: 'turns' },
+      'Search turns by RL steps from models that search once, training rollouts',
+    ),
+  };
+};
