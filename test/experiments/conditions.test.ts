@@ -271,7 +271,9 @@ describe('figures', () => {
   });
 
   it('include every condition that was predicted', () => {
-    expect(judged.map(({ id }) => id)).toEqual(readPredictions().map(({ id }) => id));
+    // Those from hasty models need answers of their own.
+    const ofLimits = readPredictions().filter(({ figure }) => figure.limit);
+    expect(judged.map(({ id }) => id)).toEqual(ofLimits.map(({ id }) => id));
     const find = (id: string): ConditionRow => judged.find((row) => row.id === id)!;
     expect(find('turns-1-two')).toMatchObject({ value: 1, found: 'more', holds: true });
     expect(find('turns-6-two')).toMatchObject({ value: 0, found: 'same', holds: true });
