@@ -44,7 +44,12 @@ const FIELD_TITLES: Titles = {
   request_ms: 'Request (ms)',
 };
 
-const MODEL_TITLES: Titles = { base: 'base', instruct: 'instruct', hasty: 'hasty', all: 'both, pooled' };
+const MODEL_TITLES: Titles = {
+  base: 'base',
+  instruct: 'instruct',
+  hasty: 'hasty',
+  all: 'both, pooled',
+};
 
 /** Titles of values by field, in the order of tables and charts. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
