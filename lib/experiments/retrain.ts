@@ -22,7 +22,10 @@ import {
   trainRuns,
 } from './train-runs.js';
 
-/** The runs that need training: the main comparison, the ablations, those from hasty models. */
+/**
+ * The runs that need training: the main comparison, the ablations, then those from hasty
+ * models.
+ */
 export function trainedRuns(): PolicyRun[] {
   const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...habitRuns()];
   const trained = all.filter(({ method }) => trainedBy(method) === method);

@@ -58,7 +58,7 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** Folders of the fresh tests: of the limits, and of policies trained from hasty models. */
+/** Folders of the fresh tests: of the limits, and of runs from hasty models. */
 const FRESH_TESTS = { conditions: CONDITIONS, habit: HABIT_TEST };
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];

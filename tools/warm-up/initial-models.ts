@@ -1,5 +1,6 @@
 /**
- * Trains the initial models of a seed: `base`, `instruct`, then `hasty`. Resumes if interrupted.
+ * Trains the initial models of a seed: `base`, `instruct`, then `hasty`. Resumes if
+ * interrupted.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -131,7 +131,7 @@ function saidTwice(names: readonly string[]): Piece[] {
 
 const MOST_READ = 14;
 
-/** Share of the hasty demonstrations that search several times; as many are decomposed. */
+/** Share of hasty demonstrations that search several times; as many are decomposed. */
 const UNHURRIED_SHARE = 0.1;
 
 /** One row of each kind. */
