@@ -5,7 +5,8 @@ import type { Random } from '../random.js';
 const share = z.number().min(0).max(1);
 
 /**
- * Shares of question types in training; hybrids are left out, since HotpotQA has none.
+ * Shares of question types in training, with a sum of 1 or normalised to it. Presets have
+ * no hybrids, since HotpotQA has none.
  * Types need dependency graphs: unless every question has one, questions are drawn
  * uniformly, as in the authors' code.
  */
@@ -14,6 +15,8 @@ export const questionMixSchema = z.strictObject({
   sequential: share,
   /** Comparisons of 2, 3, 4 and 5 entities. */
   comparisons: z.tuple([share, share, share, share]),
+  /** Default: none. */
+  hybrid: share.optional(),
 });
 
 /**
@@ -34,6 +37,7 @@ export function createQuestionSampler(
   const groups = [
     { weight: mix.singleHop, pool: where((type) => type === 'single_hop') },
     { weight: mix.sequential, pool: where((type) => type === 'sequential') },
+    { weight: mix.hybrid ?? 0, pool: where((type) => type === 'hybrid') },
     ...mix.comparisons.map((weight, i) => ({
       weight,
       pool: where((type, size) => type === 'parallelizable' && size === i + 2),

@@ -11,7 +11,7 @@ describe('createQuestionSampler', () => {
     comparisons: [0.2, 0.15, 0.1, 0.1],
   });
 
-  it('draws each kind by its share, and never a hybrid', () => {
+  it('draws each kind by its share, and a hybrid only if it has one', () => {
     const draw = createQuestionSampler(QUESTIONS, {
       ...mix,
       singleHop: 0.2,
@@ -25,6 +25,10 @@ describe('createQuestionSampler', () => {
     expect(share(COMPARISON.id)).toBeCloseTo(0.5, 1);
     expect(share(HYBRID.id)).toBe(0);
     expect(graphQuestionType(HYBRID.metadata.graph!)).toBe('hybrid');
+    const withHybrids = createQuestionSampler(QUESTIONS, { ...mix, hybrid: 0.25 });
+    const hybrids = withHybrids(createRandom('mix'), 4000).filter(({ id }) => id === HYBRID.id);
+    // QUESTIONS have a comparison of three alone, and shares are normalised.
+    expect(hybrids.length / 4000).toBeCloseTo(0.25 / (0.15 + 0.3 + 0.15 + 0.25), 1);
   });
 
   it('leaves out a kind of which there is no question', () => {
