@@ -9,6 +9,7 @@ const numberParser =
     throw new InvalidArgumentError(`Expected ${expected}, but got ${text}.`);
   };
 export const parseCount = numberParser('an integer >= 1', (n) => Number.isInteger(n) && n >= 1);
+export const parseTemperature = numberParser('a number above 0', (n) => n > 0);
 export const parseWeight = numberParser('a number >= 0', (n) => n >= 0);
 export const parsePort = numberParser(
   'a port from 1 to 65535',

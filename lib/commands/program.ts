@@ -32,6 +32,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
   },
   'Results:': {
     runs: async () => (await import('./runs.js')).runsCommand(),
+    audit: async () => (await import('./audit.js')).auditCommand(),
     compare: async () => (await import('./compare.js')).compareCommand(),
     view: async () => (await import('./view.js')).viewCommand(),
     reproduce: async () => (await import('./reproduce.js')).reproduceCommand(),

@@ -62,16 +62,27 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
 export const beginToken = (tokenizerConfig: unknown): string | undefined =>
   parseConfig(tokenizerConfig).bos_token ?? undefined;
 
-/** Renders a user message up to the model's answer. */
-export type ChatTemplate = (message: string) => string;
+/** A message as templates read it; other fields, such as tool calls, are passed on. */
+export interface TemplateMessage {
+  role: string;
+  content: string | null;
+}
 
 /**
- * The chat template, or null. Renders as transformers' `apply_chat_template(...,
- * add_generation_prompt=True)`.
+ * Renders a conversation, and with `addGenerationPrompt` the start of the next answer.
+ */
+export type ConversationTemplate = (
+  messages: readonly TemplateMessage[],
+  options: { addGenerationPrompt: boolean },
+) => string;
+
+/**
+ * The chat template for whole conversations, or null. Renders as transformers'
+ * `apply_chat_template`; throws what the template raises, such as for an unknown role.
  * @param tokenizerConfig includes the content of `chat_template.jinja`, if any
  * @throws Error for an invalid config or template
  */
-export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
+export function conversationTemplate(tokenizerConfig: unknown): ConversationTemplate | null {
   const { chat_template: templates, ...config } = parseConfig(tokenizerConfig);
   const { extra_special_tokens: extra, additional_special_tokens: additional, ...rest } = config;
   const source = Array.isArray(templates)
@@ -92,12 +103,26 @@ export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
     ...(Array.isArray(extra) ? {} : extra),
     additional_special_tokens: additional ?? (Array.isArray(extra) ? extra : null),
   }).filter(([, token]) => token !== null && token !== undefined);
-  const variables = {
-    ...Object.fromEntries(tokens),
-    tools: null,
-    documents: null,
-    add_generation_prompt: true,
-  };
-  return (content) =>
-    rethrow(() => template.render({ ...variables, messages: [{ role: 'user', content }] }));
+  const variables = { ...Object.fromEntries(tokens), tools: null, documents: null };
+  return (messages, { addGenerationPrompt }) =>
+    rethrow(() =>
+      template.render({
+        ...variables,
+        add_generation_prompt: addGenerationPrompt,
+        messages: [...messages],
+      }),
+    );
+}
+
+/** Renders a user message up to the model's answer. */
+export type ChatTemplate = (message: string) => string;
+
+/**
+ * The chat template for a single user message, or null; see {@link conversationTemplate}.
+ */
+export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
+  const render = conversationTemplate(tokenizerConfig);
+  return (
+    render && ((content) => render([{ role: 'user', content }], { addGenerationPrompt: true }))
+  );
 }

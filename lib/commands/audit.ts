@@ -1,0 +1,208 @@
+/**
+ * `parallelsearch audit FILE...`: whether recorded rollouts train exactly what the policy
+ * wrote, and how far their log-probs are from this library's.
+ */
+import { Command, Option } from 'commander';
+import {
+  AUDIT_CHECKS,
+  auditRow,
+  numTrainedTokens,
+  numTurns,
+  type AuditCheck,
+  type AuditFault,
+  type AuditModel,
+} from '../interop/audit.js';
+import { readTokenRows, type TokenRow } from '../interop/token-rows.js';
+import { streamJsonLines } from '../io/files.js';
+import { readParquet } from '../io/parquet.js';
+import { readTokenizer, readTokenizerConfig } from '../policy/folder-settings.js';
+import { conversationTemplate } from '../text/chat-template.js';
+import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
+import { adapterBase, modelPath } from '../training/stored-policies.js';
+import type { BackendName } from '../tensor/backend.js';
+import { parseTemperature } from './cli-utils.js';
+import { announceBackend, backendOption } from './setup.js';
+
+interface AuditSettings {
+  model?: string;
+  adapter?: string;
+  score?: boolean;
+  temperature: number;
+  importanceSamplingMode: (typeof IMPORTANCE_SAMPLING_MODES)[number];
+  backend: BackendName | 'auto';
+  json?: boolean;
+}
+
+/** A check over all rows. */
+interface CheckResult {
+  check: AuditCheck;
+  numChecked: number;
+  numBroken: number;
+  first?: AuditFault & { file: string; row: number };
+}
+
+interface AuditReport {
+  numRows: number;
+  numTurns: number;
+  numTrainedTokens: number;
+  formats: string[];
+  checks: CheckResult[];
+  /** Of the sampler's log-probs against the model's, with `--score`. */
+  sampling?: Record<string, number>;
+}
+
+/** The rows of a JSON Lines or Parquet file, with their numbers from 1. */
+async function* readRows(file: string): AsyncGenerator<{ row: number; value: TokenRow[] }> {
+  let row = 0;
+  if (file.endsWith('.parquet')) {
+    for (const value of await readParquet(file)) {
+      row++;
+      try {
+        yield { row, value: readTokenRows(value) };
+      } catch (cause) {
+        throw new Error(`${file}, row ${row}: ${(cause as Error).message}`, { cause });
+      }
+    }
+    return;
+  }
+  for await (const line of streamJsonLines(file, readTokenRows)) {
+    if ('complaint' in line) throw new Error(line.complaint);
+    yield { row: ++row, value: line.value };
+  }
+}
+
+/** Adds a row's outcomes to the results. */
+function count(
+  results: readonly CheckResult[],
+  row: TokenRow,
+  place: { model: AuditModel | undefined; file: string; row: number },
+): boolean {
+  const { model, ...where } = place;
+  const outcomes = auditRow(row, model);
+  for (const result of results) {
+    const outcome = outcomes[result.check];
+    if (outcome === undefined) continue;
+    result.numChecked++;
+    if (!outcome) continue;
+    result.numBroken++;
+    result.first ??= { ...where, ...outcome };
+  }
+  return AUDIT_CHECKS.every((check) => !outcomes[check]);
+}
+
+async function audit(files: readonly string[], settings: AuditSettings): Promise<AuditReport> {
+  const folder = await modelFolder(settings);
+  const model = folder === undefined ? undefined : await auditModel(folder);
+  const checks = AUDIT_CHECKS.map((check): CheckResult => ({ check, numChecked: 0, numBroken: 0 }));
+  const report: AuditReport = { numRows: 0, numTurns: 0, numTrainedTokens: 0, formats: [], checks };
+  const scored: TokenRow[] = [];
+  for (const file of files)
+    for await (const { row, value } of readRows(file)) {
+      report.numRows++;
+      for (const one of value) {
+        if (!report.formats.includes(one.format)) report.formats.push(one.format);
+        report.numTurns += numTurns(one);
+        report.numTrainedTokens += numTrainedTokens(one);
+        const isClean = count(checks, one, { model, file, row });
+        if (settings.score && isClean) scored.push(one);
+      }
+    }
+  if (report.numRows === 0)
+    throw new Error(`Expected rollouts in ${files.join(', ')}, but there are none.`);
+  if (settings.score && folder !== undefined) {
+    await announceBackend(settings.backend);
+    const { scoreRows } = await import('../interop/sampling-audit.js');
+    report.sampling = await scoreRows(scored, { ...settings, model: folder });
+  }
+  return report;
+}
+
+async function modelFolder({ model, adapter, score }: AuditSettings): Promise<string | undefined> {
+  if (model !== undefined) return modelPath(model);
+  if (adapter !== undefined) return adapterBase(adapter);
+  if (score)
+    throw new Error('Expected --model or --adapter with --score: the model that is to be trained.');
+  return undefined;
+}
+
+const auditModel = async (folder: string): Promise<AuditModel> => ({
+  tokenizer: await readTokenizer(folder),
+  template: conversationTemplate(await readTokenizerConfig(folder)),
+});
+
+/** Why a check had nothing to do. */
+const NOT_CHECKED: Record<AuditCheck, string> = {
+  prefix: 'no token ids; with --model, recorded messages are rendered by its chat template',
+  mask_length: 'no token ids',
+  token_ids: 'no token ids',
+  separators: 'needs --model with a chat template, and results outside of tags',
+  information: 'no token ids',
+  log_probs: 'none recorded',
+};
+
+function formatReport({
+  numRows,
+  numTurns,
+  numTrainedTokens,
+  formats,
+  checks,
+  sampling,
+}: AuditReport): string {
+  const counts = [numRows, numTurns, numTrainedTokens].map((n) => n.toLocaleString('en-US'));
+  const width = Math.max(...AUDIT_CHECKS.map((name) => name.length));
+  const lines = checks.map(({ check, numChecked, numBroken, first }) => {
+    const name = check.padEnd(width);
+    if (!first)
+      return `${name}  ${numChecked > 0 ? `ok in ${numChecked}` : `not checked: ${NOT_CHECKED[check]}`}`;
+    const turn = first.turn === null ? 'a turn (--model tells which)' : `turn ${first.turn}`;
+    return `${name}  BROKEN in ${numBroken} of ${numChecked}. First: ${first.file}, row ${first.row}, ${turn}: ${first.message}.\n${' '.repeat(width)}  ${first.remedy}`;
+  });
+  const metrics = Object.entries(sampling ?? {}).map(
+    ([name, value]) => `${name.padEnd(44)}${value.toPrecision(4)}`,
+  );
+  return [
+    `${counts[0]} rollouts (${formats.join(', ')}), ${counts[1]} turns, ${counts[2]} trained tokens`,
+    ...lines,
+    ...(metrics.length > 0 ? ['', ...metrics] : []),
+  ].join('\n');
+}
+
+/** Prints the report. Returns the exit code: 1 if a check found a fault. */
+export async function runAudit(
+  files: readonly string[],
+  settings: AuditSettings,
+  stdout: Pick<NodeJS.WriteStream, 'write'> = process.stdout,
+): Promise<number> {
+  const report = await audit(files, settings);
+  stdout.write(`${settings.json ? JSON.stringify(report) : formatReport(report)}\n`);
+  return report.checks.some(({ numBroken }) => numBroken > 0) ? 1 : 0;
+}
+
+/** The `audit` command. */
+export function auditCommand(): Command {
+  return new Command('audit')
+    .description(
+      'check that recorded rollouts train exactly what the policy wrote: prefixes, masks, separators, log-probs',
+    )
+    .argument(
+      '<files...>',
+      'JSONL or Parquet files with token ids, of this project, verl, TRL or verifiers (see docs/verl.md)',
+    )
+    .option('--model <name>', 'its tokenizer and chat template check ids and separators')
+    .option('--adapter <folder>', 'an adapter in PEFT format, for --score')
+    .option(
+      '--score',
+      'compare the log-probs with those of the model: ratios, effective sample size',
+    )
+    .option('--temperature <t>', 'of the sampler, for --score', parseTemperature, 1)
+    .addOption(
+      new Option('--importance-sampling-mode <mode>', 'level and limit of the ratios, for --score')
+        .choices(IMPORTANCE_SAMPLING_MODES)
+        .default('sequence_mask'),
+    )
+    .addOption(backendOption())
+    .option('--json', 'the report as JSON')
+    .action(async (files: string[], settings: AuditSettings) => {
+      process.exitCode = await runAudit(files, settings);
+    });
+}

@@ -1,0 +1,434 @@
+/**
+ * Audits recorded rollouts: whether what is trained is exactly what the policy wrote.
+ * Each check is a known way in which trainers get it wrong: prefixes broken by templates
+ * that strip thinking, masks longer than ids, separators lost at tool boundaries, tokens
+ * of the environment in the loss, log-probs that are not finite.
+ */
+import type { ConversationTemplate, TemplateMessage } from '../text/chat-template.js';
+import type { Tokenizer } from '../text/tokenizer.js';
+import type { Piece, TokenRow } from './token-rows.js';
+
+export const AUDIT_CHECKS = [
+  'prefix',
+  'mask_length',
+  'token_ids',
+  'separators',
+  'information',
+  'log_probs',
+] as const;
+export type AuditCheck = (typeof AUDIT_CHECKS)[number];
+
+export interface AuditFault {
+  check: AuditCheck;
+  /** From 1; null if it cannot be told. */
+  turn: number | null;
+  message: string;
+  remedy: string;
+}
+
+/** What the model's own files add to an audit. */
+export interface AuditModel {
+  tokenizer: Pick<Tokenizer, 'decode' | 'vocabSize'>;
+  /** Null if the model has none. */
+  template: ConversationTemplate | null;
+}
+
+/** A check's fault, null if there is none, or undefined if the row does not allow it. */
+type Outcome = Omit<AuditFault, 'check'> | null | undefined;
+type Check = (row: TokenRow, model: AuditModel | undefined) => Outcome;
+
+const REMEDIES = {
+  prefix:
+    'Build each context by appending token ids to the last one instead of rendering the messages again, or use a chat template that keeps earlier turns as they were.',
+  mask_length:
+    'Build the mask together with the ids, one value for each token, and cut both at the same place.',
+  token_ids:
+    'Record the ids that the engine sampled, and pass --model the folder whose tokenizer it used; never encode a text again.',
+  separators:
+    'Append what the chat template writes between two messages (end of turn, line break, start of the next) to the ids of the environment.',
+  information: 'Set the mask of every token that the policy did not sample to 0.',
+  log_probs:
+    'Ask the engine for the log-prob of each sampled token, and record it where the id is recorded.',
+} satisfies Record<AuditCheck, string>;
+
+const fault = (check: AuditCheck, turn: number | null, message: string): Outcome => ({
+  turn,
+  message,
+  remedy: REMEDIES[check],
+});
+
+/** Pieces with the turn each belongs to: that of the last generation before, from 1. */
+function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
+  let turn = 0;
+  return pieces.map((piece) => {
+    if (piece.kind === 'policy') turn++;
+    return { piece, turn: Math.max(1, turn) };
+  });
+}
+
+/** The first fault in any piece. */
+function firstFault(
+  { sequences }: TokenRow,
+  find: (piece: Piece, turn: number) => Outcome,
+): Outcome {
+  if (sequences.length === 0) return undefined;
+  for (const pieces of sequences)
+    for (const { piece, turn } of withTurns(pieces)) {
+      const found = find(piece, turn);
+      if (found) return found;
+    }
+  return null;
+}
+
+/** Runs of equal mask in a response; the others as they are. */
+export function splitResponses(pieces: readonly Piece[]): Piece[] {
+  return pieces.flatMap((piece): Piece[] => {
+    if (piece.kind !== 'response' || piece.mask.length !== piece.ids.length) return [piece];
+    const runs: Piece[] = [];
+    const isPerToken = piece.logProbs?.length === piece.ids.length;
+    let trained = 0;
+    piece.ids.forEach((id, i) => {
+      const isTrained = piece.mask[i] !== 0;
+      const kind = isTrained ? ('policy' as const) : ('environment' as const);
+      if (runs.at(-1)?.kind !== kind)
+        runs.push({
+          kind,
+          ids: [],
+          mask: [],
+          ...(isTrained && piece.logProbs && { logProbs: [] }),
+        });
+      const run = runs.at(-1)!;
+      run.ids.push(id);
+      run.mask.push(piece.mask[i]);
+      if (isTrained) run.logProbs?.push(piece.logProbs![isPerToken ? i : trained++]);
+    });
+    return runs;
+  });
+}
+
+/** The position of the first difference, or null if `whole` begins with `start`. */
+const differsAt = <T>(whole: ArrayLike<T>, start: ArrayLike<T>): number | null => {
+  for (let i = 0; i < start.length; i++) if (whole[i] !== start[i]) return i;
+  return null;
+};
+
+/** The conversation as the template renders it before and after each answer. */
+function brokenRendering(
+  messages: readonly TemplateMessage[],
+  render: ConversationTemplate,
+): Outcome {
+  const answers = messages.flatMap(({ role }, i) => (role === 'assistant' ? [i] : []));
+  for (const [turn, i] of answers.slice(1).entries()) {
+    const before = render(messages.slice(0, answers[turn] + 1), { addGenerationPrompt: false });
+    const after = render(messages.slice(0, i), { addGenerationPrompt: true });
+    const at = differsAt(after, before.trimEnd());
+    const from = Math.max(0, (at ?? 0) - 10);
+    if (at !== null)
+      return fault(
+        'prefix',
+        turn + 2,
+        `the chat template renders turn ${turn + 1} differently once turn ${turn + 2} follows: ${JSON.stringify(before.slice(from, at + 40))} became ${JSON.stringify(after.slice(from, at + 40))}`,
+      );
+  }
+  return null;
+}
+
+const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => {
+  if (forkTurn !== undefined)
+    return fault(
+      'prefix',
+      forkTurn,
+      `the context of turn ${forkTurn} does not begin with the turns before it: the rollout forked into ${sequences.length} sequences`,
+    );
+  for (const [i, { context }] of (turns ?? []).entries()) {
+    if (i === 0) continue;
+    const previous = turns![i - 1];
+    const read = [...previous.context, ...previous.generation];
+    const at = differsAt(context, read);
+    if (at === null) continue;
+    const where =
+      at < previous.context.length
+        ? `context`
+        : `answer, at its token ${at - previous.context.length + 1} of ${previous.generation.length}`;
+    return fault(
+      'prefix',
+      i + 1,
+      `the context does not begin with turn ${i}'s context and answer: token ${at + 1} differs (in that turn's ${where})`,
+    );
+  }
+  if (sequences.length > 0) return null;
+  return messages && model?.template ? brokenRendering(messages, model.template) : undefined;
+};
+
+const checkMaskLength: Check = (row) =>
+  firstFault(row, ({ ids, mask }, turn) =>
+    mask.length === ids.length
+      ? null
+      : fault(
+          'mask_length',
+          turn,
+          `the mask has ${mask.length} values for ${ids.length} token ids`,
+        ),
+  );
+
+const checkTokenIds: Check = (row, model) =>
+  firstFault(row, ({ ids, text }, turn) => {
+    const size = model?.tokenizer.vocabSize ?? Infinity;
+    const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < size));
+    if (wrong !== undefined)
+      return fault('token_ids', turn, `${wrong} is no token id of a vocabulary of ${size}`);
+    if (!model || text === undefined || ids.length === 0) return null;
+    const decoded = model.tokenizer.decode(ids);
+    // Engines cut a text at a stop string, but never the ids; a character may be cut.
+    const isSame = decoded.trimStart().startsWith(text.trim()) || decoded.includes('\uFFFD');
+    return isSame
+      ? null
+      : fault(
+          'token_ids',
+          turn,
+          `the ids decode to ${JSON.stringify(decoded.slice(0, 60))}, but the text is ${JSON.stringify(text.slice(0, 60))}`,
+        );
+  });
+
+const SENTINELS = ['Sentinel question.', 'Sentinel answer.', 'Sentinel result.'] as const;
+
+/** What a template writes between an answer and a result, and from there to an answer. */
+function templateSeparators(render: ConversationTemplate): { before: string; after: string }[] {
+  const [question, answer, result] = SENTINELS;
+  return ['tool', 'user'].flatMap((role) => {
+    try {
+      const text = render(
+        [
+          { role: 'user', content: question },
+          { role: 'assistant', content: answer },
+          { role, content: result },
+        ],
+        { addGenerationPrompt: true },
+      );
+      const [start, end] = [text.indexOf(answer), text.indexOf(result)];
+      if (start < 0 || end < 0) return [];
+      return [
+        { before: text.slice(start + answer.length, end), after: text.slice(end + result.length) },
+      ];
+    } catch {
+      return []; // The template refuses the role.
+    }
+  });
+}
+
+/** Whether the environment's text follows an answer as one of the separators says. */
+const follows = (answer: string, text: string, before: string): boolean =>
+  Array.from({ length: before.length + 1 }, (_, cut) => cut).some(
+    (cut) => answer.endsWith(before.slice(0, cut)) && text.startsWith(before.slice(cut)),
+  );
+
+const SEARCH_IN_TAGS = /<information>/;
+
+const checkSeparators: Check = ({ sequences }, model) => {
+  if (!model?.template || sequences.length === 0) return undefined;
+  const separators = templateSeparators(model.template);
+  if (separators.length === 0) return undefined;
+  let isChecked = false;
+  for (const pieces of sequences) {
+    const parts = withTurns(splitResponses(pieces)).map((part) => ({
+      ...part,
+      text: model.tokenizer.decode(part.piece.ids),
+    }));
+    const results = parts.filter(({ piece }) => piece.kind === 'environment');
+    // Searches in tags continue one message: the template has no part in it.
+    if (results.some(({ text }) => SEARCH_IN_TAGS.test(text))) continue;
+    const merged = mergeEnvironment(parts);
+    for (const [i, { kind, text, turn }] of merged.entries()) {
+      if (kind !== 'environment') continue;
+      isChecked = true;
+      const answer = merged[i - 1]?.text ?? '';
+      const isLast = i === merged.length - 1;
+      const fits = separators.some(
+        ({ before, after }) => follows(answer, text, before) && (isLast || text.endsWith(after)),
+      );
+      if (fits) continue;
+      const { before, after } = separators[0];
+      return fault(
+        'separators',
+        turn,
+        `after the answer the template writes ${JSON.stringify(before)} and before the next one ${JSON.stringify(after)}, but the ids are ${JSON.stringify(`${answer.slice(-20)}${text.slice(0, 40)}`)} ... ${JSON.stringify(text.slice(-40))}`,
+      );
+    }
+  }
+  return isChecked ? null : undefined;
+};
+
+/** Adjacent pieces of the environment as one, such as a result and the next start. */
+function mergeEnvironment(
+  parts: readonly { piece: Piece; turn: number; text: string }[],
+): { kind: Piece['kind']; turn: number; text: string }[] {
+  const merged: { kind: Piece['kind']; turn: number; text: string }[] = [];
+  for (const { piece, turn, text } of parts) {
+    const last = merged.at(-1);
+    if (last && piece.kind === 'environment' && last.kind === 'environment') last.text += text;
+    else if (piece.ids.length > 0) merged.push({ kind: piece.kind, turn, text });
+  }
+  return merged;
+}
+
+/** An action that ends a turn, and what the environment answers, in one trained run. */
+const TRAINED_RESULT =
+  /<\/(?:search|tool_call)>\s*(?:<\|[^|>]*\|>\s*\w*\s*)*<(?:information|tool_response)>/;
+
+const checkInformation: Check = (row, model) => {
+  const trained = firstFault(row, ({ kind, mask, logProbs }, turn) => {
+    if (kind !== 'prompt' && kind !== 'environment') return null;
+    const numTrained = mask.filter((value) => value !== 0).length;
+    const origin = kind === 'prompt' ? 'the prompt' : 'the environment';
+    if (numTrained > 0)
+      return fault('information', turn, `${numTrained} tokens of ${origin} have mask 1`);
+    return logProbs?.some((value) => value !== null && value !== 0)
+      ? fault(
+          'information',
+          turn,
+          `tokens of ${origin} have log-probs, as if the policy had sampled them`,
+        )
+      : null;
+  });
+  if (trained !== null) return trained;
+  for (const pieces of row.sequences) {
+    const response = pieces.find(({ kind }) => kind === 'response');
+    if (!response || response.mask.length !== response.ids.length) continue;
+    const runs = splitResponses([response]);
+    const inText = trainedResult(runs, model);
+    if (inText) return inText;
+    const segments = response.segments && mergeSegments(response.segments);
+    // The last generation may be empty.
+    const expected = segments?.filter(({ isPolicy, text }) => isPolicy && text !== '').length;
+    const numTrained = runs.filter(({ kind }) => kind === 'policy').length;
+    if (expected !== undefined && numTrained < expected)
+      return fault(
+        'information',
+        firstDifferentRun(runs, segments!, model),
+        `the mask has ${numTrained} runs of trained tokens, but the policy wrote ${expected} times`,
+      );
+  }
+  return null;
+};
+
+function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): Outcome {
+  if (!model) return null;
+  for (const { piece, turn } of withTurns(runs)) {
+    if (piece.kind !== 'policy') continue;
+    const text = model.tokenizer.decode(piece.ids);
+    const found = TRAINED_RESULT.exec(text);
+    if (found)
+      return fault(
+        'information',
+        turn,
+        `a result of the environment has mask 1: ${JSON.stringify(text.slice(found.index, found.index + 60))}`,
+      );
+  }
+  return null;
+}
+
+const mergeSegments = (
+  segments: readonly { isPolicy: boolean; text: string }[],
+): { isPolicy: boolean; text: string }[] => {
+  const merged: { isPolicy: boolean; text: string }[] = [];
+  for (const segment of segments) {
+    const last = merged.at(-1);
+    if (last?.isPolicy === segment.isPolicy) last.text += segment.text;
+    else merged.push({ ...segment });
+  }
+  return merged;
+};
+
+/**
+ * The turn of the first run whose text is not the segment's; null without a tokenizer.
+ */
+function firstDifferentRun(
+  runs: readonly Piece[],
+  segments: readonly { isPolicy: boolean; text: string }[],
+  model: AuditModel | undefined,
+): number | null {
+  if (!model) return null;
+  const texts = segments.filter(({ isPolicy }) => isPolicy).map(({ text }) => text.trim());
+  const policyRuns = runs.filter(({ kind }) => kind === 'policy');
+  const at = policyRuns.findIndex(
+    ({ ids }, i) => model.tokenizer.decode(ids).trim().length > (texts[i]?.length ?? 0) + 20,
+  );
+  return Math.max(0, at) + 1;
+}
+
+/** Log-probs may exceed 0 by the rounding of half precision. */
+const MAX_LOG_PROB = 1e-2;
+
+const checkLogProbs: Check = (row) => {
+  const hasAny = row.sequences.some((pieces) =>
+    pieces.some(({ logProbs, weights }) => logProbs || Object.keys(weights ?? {}).length > 0),
+  );
+  if (!hasAny) return undefined;
+  return firstFault(row, ({ kind, ids, mask, logProbs, weights = {} }, turn) => {
+    const numTrained = mask.filter((value) => value !== 0).length;
+    const isWritten = kind === 'policy' || kind === 'response';
+    if (isWritten && numTrained > 0 && !logProbs && rowHasLogProbs(row))
+      return fault('log_probs', turn, `${numTrained} trained tokens have no log-probs`);
+    for (const [name, values] of Object.entries({ logprobs: logProbs, ...weights })) {
+      if (!values || !isWritten) continue;
+      const isPerToken = values.length === ids.length;
+      // One weight may hold for the whole rollout.
+      const isOne = name !== 'logprobs' && values.length === 1;
+      if (!isPerToken && !isOne && values.length !== numTrained)
+        return fault(
+          'log_probs',
+          turn,
+          `there are ${values.length} ${name} for ${ids.length} tokens, ${numTrained} of them trained`,
+        );
+      const isWrong = (value: number | null): boolean =>
+        value === null || !Number.isFinite(value) || (name === 'logprobs' && value > MAX_LOG_PROB);
+      const at = values.findIndex((value, i) => (!isPerToken || mask[i] !== 0) && isWrong(value));
+      if (at < 0) continue;
+      const inTurn = kind === 'response' && isPerToken ? turnAt(mask, at) : turn;
+      return fault('log_probs', inTurn, `${name}[${at}] is ${values[at]}`);
+    }
+    return null;
+  });
+};
+
+const rowHasLogProbs = ({ sequences }: TokenRow): boolean =>
+  sequences.some((pieces) => pieces.some(({ logProbs }) => logProbs));
+
+/** The turn of a position in a response: the number of trained runs up to it. */
+const turnAt = (mask: readonly number[], at: number): number =>
+  Math.max(1, mask.slice(0, at + 1).filter((value, i) => value !== 0 && !mask[i - 1]).length);
+
+const CHECKS: Record<AuditCheck, Check> = {
+  prefix: checkPrefix,
+  mask_length: checkMaskLength,
+  token_ids: checkTokenIds,
+  separators: checkSeparators,
+  information: checkInformation,
+  log_probs: checkLogProbs,
+};
+
+/**
+ * The fault of each check in a row, null where there is none, undefined where the row (or
+ * the lack of a model) does not allow the check.
+ */
+export function auditRow(
+  row: TokenRow,
+  model?: AuditModel,
+): Record<AuditCheck, AuditFault | null | undefined> {
+  const outcomes = AUDIT_CHECKS.map((check) => {
+    const found = CHECKS[check](row, model);
+    return [check, found && { check, ...found }] as const;
+  });
+  return Object.fromEntries(outcomes) as Record<AuditCheck, AuditFault | null | undefined>;
+}
+
+export const numTurns = ({ sequences }: TokenRow): number =>
+  Math.max(
+    0,
+    ...sequences.map(
+      (pieces) => splitResponses(pieces).filter(({ kind }) => kind === 'policy').length,
+    ),
+  );
+
+export const numTrainedTokens = ({ sequences }: TokenRow): number =>
+  sequences.flat().reduce((sum, { mask }) => sum + mask.filter((value) => value !== 0).length, 0);

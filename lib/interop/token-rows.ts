@@ -1,0 +1,374 @@
+/**
+ * Recorded rollouts with token ids, masks and log-probs, as four trainers write them.
+ * Read for an audit: lengths are as recorded, right or wrong, and nothing is padded or
+ * cut to fit.
+ */
+import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
+import type { TemplateMessage } from '../text/chat-template.js';
+
+/** Consecutive tokens of one origin. */
+export interface Piece {
+  /** `response`: what policy and environment wrote, told apart by the mask alone. */
+  kind: 'prompt' | 'policy' | 'environment' | 'response';
+  ids: number[];
+  /** 1 = contributes to the loss. */
+  mask: number[];
+  /** Nats; of each trained token, or of each token. */
+  logProbs?: (number | null)[];
+  /**
+   * By name, such as advantages and importance weights; per token or per trained token.
+   */
+  weights?: Record<string, (number | null)[]>;
+  text?: string;
+  /** Who wrote what in a response, if recorded. */
+  segments?: { isPolicy: boolean; text: string }[];
+}
+
+export interface TokenRow {
+  format: TokenFormat;
+  /** What is trained: one sequence, or several if the rollout forked. */
+  sequences: Piece[][];
+  /** What the policy read and wrote in each turn, if recorded by turn. */
+  turns?: { context: number[]; generation: number[] }[];
+  /** Turn at which the history forks into several sequences, from 1. */
+  forkTurn?: number;
+  /** The conversation, if recorded as messages. */
+  messages?: TemplateMessage[];
+}
+
+/** Layouts by the fields unique to each. */
+const FORMATS = {
+  trl: ['completion_ids'],
+  verl: ['responses', 'response_ids'],
+  verifiers: ['traces', 'nodes', 'trajectory'],
+  parallelsearch: ['segments'],
+  messages: ['messages', 'completion'],
+} as const;
+export type TokenFormat = keyof typeof FORMATS;
+
+const ids = z.array(z.coerce.number());
+const flags = z.array(z.union([z.boolean(), z.number(), z.bigint()]).transform(Number));
+/** JSON has no NaN: null, or the name that Python prints. */
+const numbers = z.array(
+  z.union([z.number(), z.null(), z.enum(['NaN', 'Infinity', '-Infinity']).transform(Number)]),
+);
+/** A list, or its JSON, as in columns of a Parquet file. */
+const listOf = <T extends z.ZodType>(schema: T) =>
+  z.union([
+    schema,
+    z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(schema),
+  ]);
+const optionalList = <T extends z.ZodType>(schema: T) =>
+  listOf(schema)
+    .nullish()
+    .transform((value) => value ?? undefined);
+
+const messagesSchema = z.array(
+  z.looseObject({
+    role: z.string(),
+    content: z
+      .string()
+      .nullish()
+      .transform((c) => c ?? null),
+  }),
+);
+
+const ones = (length: number, value: number): number[] => Array.from({ length }, () => value);
+
+const trajectorySchema = z
+  .object({
+    segments: z.array(
+      z.object({
+        kind: z.enum(['prompt', 'policy', 'information', 'notice']),
+        text: z.string(),
+        tokenIds: ids,
+        logProbs: numbers.optional(),
+      }),
+    ),
+  })
+  .transform(
+    ({ segments }): Omit<TokenRow, 'format'> => ({
+      sequences: [
+        segments.map(({ kind, text, tokenIds, logProbs }) => ({
+          kind: kind === 'information' || kind === 'notice' ? 'environment' : kind,
+          ids: tokenIds,
+          mask: ones(tokenIds.length, Number(kind === 'policy')),
+          logProbs,
+          text,
+        })),
+      ],
+    }),
+  );
+
+/** Who wrote what, as the exported trainings record it. */
+const segmentsSchema = z
+  .array(z.tuple([z.enum(['policy', 'information', 'notice']), z.string()]))
+  .transform((segments) => segments.map(([kind, text]) => ({ isPolicy: kind === 'policy', text })));
+
+/** A prompt and a response in one sequence, under a trainer's names. */
+const sequence = (
+  prompt: number[],
+  response: Omit<Piece, 'kind' | 'weights'> & { weights: Record<string, Piece['logProbs']> },
+): Omit<TokenRow, 'format'> => {
+  const weights = Object.entries(response.weights).filter(([, values]) => values);
+  return {
+    sequences: [
+      [
+        { kind: 'prompt', ids: prompt, mask: ones(prompt.length, 0) },
+        { ...response, kind: 'response', weights: Object.fromEntries(weights) as Piece['weights'] },
+      ],
+    ],
+  };
+};
+/** One for a rollout, or one per token. */
+const weight = optionalList(z.union([z.number().transform((one) => [one]), numbers]));
+
+/** Columns of TRL's rollout functions and batches. */
+const trlSchema = z
+  .object({
+    prompt_ids: listOf(ids),
+    completion_ids: listOf(ids),
+    env_mask: optionalList(flags),
+    tool_mask: optionalList(flags),
+    completion_mask: optionalList(flags),
+    logprobs: optionalList(numbers),
+    sampling_per_token_logps: optionalList(numbers),
+    importance_sampling_ratio: weight,
+    advantages: weight,
+    segments: optionalList(segmentsSchema),
+  })
+  .transform((row) =>
+    sequence(row.prompt_ids, {
+      ids: row.completion_ids,
+      // Without a mask, TRL trains every token.
+      mask:
+        row.env_mask ?? row.tool_mask ?? row.completion_mask ?? ones(row.completion_ids.length, 1),
+      logProbs: row.logprobs ?? row.sampling_per_token_logps,
+      segments: row.segments,
+      weights: {
+        importance_sampling_ratio: row.importance_sampling_ratio,
+        advantages: row.advantages,
+      },
+    }),
+  );
+
+/** Fields of verl's agent loops, or tensors of a `DataProto`. */
+const verlSchema = z
+  .object({
+    prompts: optionalList(ids),
+    prompt_ids: optionalList(ids),
+    responses: optionalList(ids),
+    response_ids: optionalList(ids),
+    response_mask: listOf(flags),
+    attention_mask: optionalList(flags),
+    response_logprobs: optionalList(numbers),
+    rollout_log_probs: optionalList(numbers),
+    rollout_is_weights: weight,
+    advantages: weight,
+    segments: optionalList(segmentsSchema),
+  })
+  .transform((row) => {
+    const [prompt, response] = [
+      row.prompts ?? row.prompt_ids ?? [],
+      row.responses ?? row.response_ids!,
+    ];
+    const { attention_mask: attention, response_mask: mask } = row;
+    // Tensors are padded on both sides; lengths that do not fit are left as they are.
+    const isPadded = attention?.length === prompt.length + response.length;
+    const attends = <T>(values: T[], start: number): T[] =>
+      isPadded
+        ? values.filter((_, i) => i + start >= attention.length || attention[i + start] !== 0)
+        : values;
+    const inResponse = <T>(values: T[]): T[] => attends(values, prompt.length);
+    const logProbs = row.rollout_log_probs ?? row.response_logprobs;
+    return sequence(attends(prompt, 0), {
+      ids: inResponse(response),
+      mask: inResponse(mask),
+      logProbs: logProbs && inResponse(logProbs),
+      segments: row.segments,
+      weights: {
+        rollout_is_weights: row.rollout_is_weights && inResponse(row.rollout_is_weights),
+        advantages: row.advantages && inResponse(row.advantages),
+      },
+    });
+  });
+
+const nodeSchema = z.object({
+  parent: z.int().nullish(),
+  semantic_parents: z.array(z.unknown()).default([]),
+  message: z.looseObject({ role: z.string(), content: z.unknown() }),
+  sampled: z.boolean().default(false),
+  token_ids: ids.default([]),
+  mask: flags.default([]),
+  logprobs: numbers.nullish(),
+  advantages: numbers.nullish(),
+  trainer_logprobs: numbers.nullish(),
+});
+type Node = z.infer<typeof nodeSchema>;
+
+/** A node's tokens: an answer begins with the template's start of a message. */
+function nodePieces({ message, sampled, token_ids, mask, logprobs, advantages }: Node): Piece[] {
+  const weights = advantages ? { advantages } : undefined;
+  const isPolicy = sampled && message.role === 'assistant';
+  if (!isPolicy)
+    return [
+      {
+        kind: 'environment',
+        ids: token_ids,
+        mask,
+        logProbs: logprobs?.length ? logprobs : undefined,
+      },
+    ];
+  const start = Math.max(0, mask.indexOf(1));
+  return [
+    { kind: 'environment', ids: token_ids.slice(0, start), mask: mask.slice(0, start) },
+    {
+      kind: 'policy',
+      ids: token_ids.slice(start),
+      mask: mask.slice(start),
+      logProbs: logprobs?.length ? logprobs : undefined,
+      weights,
+    },
+  ];
+}
+
+/** A trace of verifiers: a graph of messages; each path to a leaf is one sequence. */
+const traceSchema = z
+  .object({ nodes: z.array(nodeSchema).min(1) })
+  .transform(({ nodes }): Omit<TokenRow, 'format'> => {
+    const parents = new Set(nodes.map(({ parent }) => parent));
+    const paths = nodes.flatMap((_, leaf) => {
+      if (parents.has(leaf)) return [];
+      const path: number[] = [];
+      for (
+        let i: number | null | undefined = leaf;
+        i !== null && i !== undefined;
+        i = nodes[i]?.parent
+      ) {
+        if (path.includes(i)) break;
+        path.unshift(i);
+      }
+      return [path];
+    });
+    // A harness that starts another agent says so by a semantic link.
+    const isIntended = paths.some((path) => path.some((i) => nodes[i].semantic_parents.length > 0));
+    const [first, second] = paths;
+    const fork = second?.findIndex((node, i) => node !== first[i]) ?? -1;
+    const turnsBefore = first.slice(0, Math.max(0, fork)).filter((i) => nodes[i].sampled).length;
+    return {
+      sequences: paths.map((path) => {
+        const pieces = path.flatMap((i) => nodePieces(nodes[i]));
+        const turn = pieces.findIndex(({ kind }) => kind === 'policy');
+        return pieces.map((piece, i) => (i < turn ? { ...piece, kind: 'prompt' as const } : piece));
+      }),
+      forkTurn: paths.length > 1 && !isIntended ? turnsBefore + 1 : undefined,
+      messages: first.map((i) => nodes[i].message as unknown as TemplateMessage),
+    };
+  });
+
+/** Turns of verifiers before 0.2, each with its whole context. */
+const stepsSchema = z
+  .array(
+    z.object({
+      tokens: z.object({
+        prompt_ids: ids,
+        prompt_mask: flags.optional(),
+        completion_ids: ids,
+        completion_mask: flags,
+        completion_logprobs: numbers.optional(),
+      }),
+    }),
+  )
+  .min(1)
+  .transform((steps): Omit<TokenRow, 'format'> => {
+    let length = 0;
+    const pieces = steps.flatMap(({ tokens }, i): Piece[] => {
+      const added = tokens.prompt_ids.slice(length);
+      const mask = tokens.prompt_mask?.slice(length) ?? ones(added.length, 0);
+      length = tokens.prompt_ids.length + tokens.completion_ids.length;
+      return [
+        { kind: i === 0 ? 'prompt' : 'environment', ids: added, mask },
+        {
+          kind: 'policy',
+          ids: tokens.completion_ids,
+          mask: tokens.completion_mask,
+          logProbs: tokens.completion_logprobs,
+        },
+      ];
+    });
+    const turns = steps.map(({ tokens }) => ({
+      context: tokens.prompt_ids,
+      generation: tokens.completion_ids,
+    }));
+    return { sequences: [pieces], turns };
+  });
+
+/** A conversation without token ids, as chat servers and verifiers record it. */
+const conversationSchema = z
+  .object({
+    prompt: messagesSchema.nullish(),
+    completion: messagesSchema.optional(),
+    messages: messagesSchema.optional(),
+  })
+  .transform(
+    ({ prompt, completion, messages }): Omit<TokenRow, 'format'> => ({
+      sequences: [],
+      messages: messages ?? [...(prompt ?? []), ...(completion ?? [])],
+    }),
+  );
+
+const WITHOUT_IDS =
+  'Expected token ids, but this row has only texts, which do not show what was trained. Record prompt and response ids with their mask (docs/verl.md), or pass a file that has them.';
+
+/** Schemas by format; a line of verifiers can hold several traces. */
+function parseRows(
+  format: TokenFormat,
+  value: Record<string, unknown>,
+): Omit<TokenRow, 'format'>[] {
+  const parse = <T>(schema: z.ZodType<T>, part: unknown): T => {
+    const parsed = schema.safeParse(part);
+    if (parsed.success) return parsed.data;
+    throw new Error(`Expected a row of ${format}, but ${describeFaults(parsed.error)}`);
+  };
+  switch (format) {
+    case 'parallelsearch':
+      return [parse(trajectorySchema, value)];
+    case 'trl':
+      return [parse(trlSchema, value)];
+    case 'verl':
+      return [parse(verlSchema, value)];
+    case 'messages':
+      return [parse(conversationSchema, value)];
+    case 'verifiers': {
+      if (Array.isArray(value.traces))
+        return value.traces.map((trace: unknown) => parse(traceSchema, trace));
+      return [value.nodes ? parse(traceSchema, value) : parse(stepsSchema, value.trajectory)];
+    }
+  }
+}
+
+/**
+ * Reads a recorded row of any format, told by its fields.
+ * @throws Error naming the field that is wrong, or a row without token ids
+ */
+export function readTokenRows(value: unknown): TokenRow[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('Expected a JSON object.');
+  // The exported train.py logs them in one column.
+  const { tokens, ...row } = value as Record<string, unknown>;
+  const inner = typeof tokens === 'string' ? (JSON.parse(tokens) as object) : {};
+  const fields: Record<string, unknown> = { ...row, ...inner };
+  const isPresent = (name: string): boolean => fields[name] !== undefined && fields[name] !== null;
+  const format = (Object.keys(FORMATS) as TokenFormat[]).find((name) =>
+    FORMATS[name].some(isPresent),
+  );
+  if (!format || (format === 'messages' && !Array.isArray(fields.messages ?? fields.completion)))
+    throw new Error(WITHOUT_IDS);
+  if (format === 'parallelsearch' && !JSON.stringify(fields.segments).includes('"tokenIds"'))
+    throw new Error(WITHOUT_IDS);
+  return parseRows(format, fields).map((one) => ({ ...one, format }));
+}

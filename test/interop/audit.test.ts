@@ -1,0 +1,463 @@
+/**
+ * The audit: for each format a clean file, and for each check a file made to break it, at
+ * row 2 and a known turn.
+ */
+import { cpSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { auditRow, AUDIT_CHECKS, type AuditModel } from '../../lib/interop/audit.js';
+import { readTokenRows } from '../../lib/interop/token-rows.js';
+import { readTokenizer, readTokenizerConfig } from '../../lib/policy/folder-settings.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { createRandom } from '../../lib/random.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
+import { formatTrajectory } from '../../lib/rollout/trajectory.js';
+import { LocalPolicy } from '../../lib/policy/local-policy.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { conversationTemplate } from '../../lib/text/chat-template.js';
+import { isBuilt, runCommand } from '../commands/command-line.js';
+import { linesOf, writeTinyWorld } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
+
+const CHATML = 'test/fixtures/chat/chatml';
+const root = temporaryFolder();
+let model: AuditModel;
+beforeAll(async () => {
+  model = {
+    tokenizer: await readTokenizer(CHATML),
+    template: conversationTemplate(await readTokenizerConfig(CHATML)),
+  };
+});
+
+/** Ids of a rendered text, in which ChatML's tokens are special. */
+async function encode(text: string): Promise<number[]> {
+  const tokenizer = await readTokenizer(CHATML);
+  return text
+    .split(/(<\|im_start\|>|<\|im_end\|>)/)
+    .flatMap((part) =>
+      part.startsWith('<|im_') ? [tokenizer.tokenId(part)!] : tokenizer.encode(part),
+    );
+}
+
+/** What the policy and the tool wrote, turn by turn. */
+const PROMPT = '<|im_start|>user\nWho was born first?<|im_end|>\n<|im_start|>assistant\n';
+const GENERATIONS = [
+  '<think> both </think><tool_call>Ada</tool_call><|im_end|>',
+  '<think> now Bo </think><tool_call>Bo</tool_call><|im_end|>',
+  '<think> 1904 </think>Bo Reed<|im_end|>',
+];
+const result = (text: string): string =>
+  `\n<|im_start|>user\n<tool_response>${text}</tool_response><|im_end|>\n<|im_start|>assistant\n`;
+const RESULTS = ['Ada was born in 1922.', 'Bo was born in 1904.'].map(result);
+
+interface Tokens {
+  prompt: number[];
+  /** Alternating: generation, result, generation, ... */
+  parts: number[][];
+}
+async function tokens(results = RESULTS): Promise<Tokens> {
+  const texts = GENERATIONS.flatMap((text, i) =>
+    i < results.length ? [text, results[i]] : [text],
+  );
+  return { prompt: await encode(PROMPT), parts: await Promise.all(texts.map(encode)) };
+}
+const fill = (length: number, value: number): number[] => Array.from({ length }, () => value);
+const isGeneration = (i: number): number => Number(i % 2 === 0);
+const response = ({ prompt, parts }: Tokens) => ({
+  prompt,
+  ids: parts.flat(),
+  mask: parts.flatMap((part, i) => fill(part.length, isGeneration(i))),
+  logProbs: parts.flatMap((part, i) => fill(part.length, isGeneration(i) ? -0.5 : 0)),
+});
+const trlRow = (all: Tokens) => {
+  const { prompt, ids, mask, logProbs } = response(all);
+  return { prompt_ids: prompt, completion_ids: ids, env_mask: mask, logprobs: logProbs };
+};
+/** As tensors of a `DataProto`, padded on both sides. */
+const verlRow = (all: Tokens) => {
+  const { prompt, ids, mask, logProbs } = response(all);
+  const pad = fill(3, 0);
+  return {
+    prompts: [...pad, ...prompt],
+    responses: [...ids, ...pad],
+    response_mask: [...mask, ...pad],
+    rollout_log_probs: [...logProbs, ...pad],
+    attention_mask: [...pad, ...fill(prompt.length + ids.length, 1), ...pad],
+  };
+};
+const stepsRow = ({ prompt, parts }: Tokens) => ({
+  trajectory: parts.flatMap((part, i) => {
+    if (!isGeneration(i)) return [];
+    const context = [...prompt, ...parts.slice(0, i).flat()];
+    const tokens = {
+      prompt_ids: context,
+      prompt_mask: fill(context.length, 0),
+      completion_ids: part,
+      completion_mask: fill(part.length, 1),
+      completion_logprobs: fill(part.length, -0.5),
+    };
+    return [{ tokens }];
+  }),
+});
+const traceRow = ({ prompt, parts }: Tokens) => {
+  const start = prompt.slice(-1);
+  const node = (parent: number | null, role: string, ids: number[], numSampled = 0) => ({
+    parent,
+    message: { role, content: 'x' },
+    sampled: numSampled > 0,
+    token_ids: ids,
+    mask: ids.map((_, i) => i >= ids.length - numSampled),
+    logprobs: fill(numSampled, -0.5),
+  });
+  const nodes = [node(null, 'user', prompt.slice(0, -1))];
+  parts.forEach((part, i) => {
+    const ids = i === 0 ? [...start, ...part] : part;
+    nodes.push(node(i, i % 2 === 0 ? 'assistant' : 'user', ids, i % 2 === 0 ? part.length : 0));
+  });
+  return { id: 'episode', traces: [{ id: 'trace', nodes }] };
+};
+
+const LAYOUTS = {
+  trl: trlRow,
+  verl: verlRow,
+  'verifiers before 0.2': stepsRow,
+  verifiers: traceRow,
+};
+
+const audit = (row: unknown, auditModel: AuditModel | undefined = model) =>
+  readTokenRows(JSON.parse(JSON.stringify(row))).map((one) => auditRow(one, auditModel))[0];
+
+/** The only fault of a row. */
+const faultOf = (row: unknown, auditModel?: AuditModel) => {
+  const faults = Object.values(audit(row, auditModel)).filter((outcome) => outcome);
+  expect(faults).toHaveLength(1);
+  return faults[0]!;
+};
+
+describe('a clean row', () => {
+  it.each(Object.entries(LAYOUTS))('of %s passes every check', async (_, layout) => {
+    const outcomes = audit(layout(await tokens()));
+    for (const check of AUDIT_CHECKS) expect(outcomes[check], check).toBeNull();
+  });
+
+  it('of this library passes every check that it allows', async () => {
+    await useBackend('wasm');
+    const { weights, config, tokenizer } = chattyModel();
+    const policy = new LocalPolicy('tiny', weights, config, tokenizer);
+    const { trajectories } = await rollOut(policy, createBm25Retriever(PASSAGES), QUESTIONS, {
+      ...tinyTraining().rollout,
+      temperature: 1,
+      randoms: QUESTIONS.map((_, i) => createRandom(i)),
+    });
+    policy.dispose();
+    expect(trajectories.some(({ searchTurns }) => searchTurns.length > 0)).toBe(true);
+    for (const trajectory of trajectories) {
+      const outcomes = audit(JSON.parse(formatTrajectory(trajectory)), {
+        tokenizer,
+        template: null,
+      });
+      for (const check of AUDIT_CHECKS)
+        expect(outcomes[check], check).toBe(check === 'separators' ? undefined : null);
+    }
+  });
+
+  it('passes with answers cut before the end of the turn, and with a trained end of turn', async () => {
+    const [first, ...rest] = RESULTS;
+    const cut = await tokens([`<|im_end|>${first}`, ...rest]);
+    cut.parts[0].pop();
+    expect(audit(trlRow(cut)).separators).toBeNull();
+  });
+});
+
+describe('mask_length', () => {
+  it.each([
+    ['trl', trlRow, 'env_mask'],
+    ['verl', verlRow, 'response_mask'],
+  ] as const)('finds a mask longer than the ids: %s', async (_, layout, name) => {
+    const row: Record<string, number[]> = layout(await tokens());
+    expect(faultOf({ ...row, [name]: [...row[name], 1] })).toMatchObject({
+      check: 'mask_length',
+      turn: 1,
+    });
+  });
+
+  it('finds a short mask in the second turn of verifiers', async () => {
+    const steps = stepsRow(await tokens());
+    steps.trajectory[1].tokens.completion_mask.pop();
+    const { mask_length: found } = audit(steps);
+    expect(found).toMatchObject({ turn: 2 });
+    const { traces } = traceRow(await tokens());
+    traces[0].nodes[3].mask.pop();
+    expect(audit({ traces }).mask_length).toMatchObject({ turn: 2 });
+  });
+});
+
+describe('prefix', () => {
+  it('finds the turn whose context lacks the thoughts of the turn before', async () => {
+    const all = await tokens();
+    const steps = stepsRow(all);
+    const stripped = await encode(GENERATIONS[1].replace(/<think>.*<\/think>/, ''));
+    const context = [...all.prompt, ...all.parts.slice(0, 2).flat(), ...stripped, ...all.parts[3]];
+    steps.trajectory[2].tokens.prompt_ids = context;
+    steps.trajectory[2].tokens.prompt_mask = fill(context.length, 0);
+    expect(audit(steps).prefix).toMatchObject({ turn: 3 });
+  });
+
+  it('finds the fork that such a context leaves in a trace of verifiers', async () => {
+    const trace = traceRow(await tokens()).traces[0];
+    const nodes = [
+      ...trace.nodes,
+      { ...trace.nodes[5], parent: 2, token_ids: [5, 6], mask: [false, true], logprobs: [-1] },
+    ];
+    expect(audit({ traces: [{ nodes }] }).prefix).toMatchObject({ turn: 2 });
+    // Another agent, on purpose.
+    const linked = nodes.with(-1, {
+      ...nodes.at(-1)!,
+      semantic_parents: [{ node: 2, type: 'subagent_call' }],
+    } as never);
+    expect(audit({ traces: [{ nodes: linked }] }).prefix).toBeNull();
+  });
+
+  const messages = [
+    { role: 'user', content: 'Who?' },
+    { role: 'assistant', content: '<think> a </think><tool_call>Ada</tool_call>' },
+    { role: 'user', content: 'born 1922' },
+    { role: 'assistant', content: '<think> b </think>Ada' },
+  ];
+  const STRIPPING =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content if m.role == 'user' or loop.last else m.content.split('</think>')[-1] }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+  it('finds a template that strips thinking in messages without ids', () => {
+    const stripping = { ...model, template: conversationTemplate({ chat_template: STRIPPING }) };
+    const found = faultOf({ messages }, stripping);
+    expect(found).toMatchObject({ check: 'prefix', turn: 2 });
+    expect(found.message).toContain('<think>');
+    expect(
+      faultOf({ prompt: messages.slice(0, 1), completion: messages.slice(1) }, stripping),
+    ).toMatchObject({ turn: 2 });
+    const outcomes = audit({ messages });
+    expect(outcomes.prefix).toBeNull();
+    expect(outcomes.mask_length).toBeUndefined();
+  });
+});
+
+describe('separators', () => {
+  it.each(Object.entries(LAYOUTS))(
+    'finds the line break that is lost after the end of turn 2: %s',
+    async (_, layout) => {
+      const broken = await tokens([RESULTS[0], RESULTS[1].slice(1)]);
+      expect(faultOf(layout(broken))).toMatchObject({ check: 'separators', turn: 2 });
+    },
+  );
+
+  it('finds a lost start of the next answer, and lost separators altogether', async () => {
+    const noStart = await tokens([RESULTS[0].replace('<|im_start|>assistant\n', ''), RESULTS[1]]);
+    expect(faultOf(trlRow(noStart))).toMatchObject({ check: 'separators', turn: 1 });
+    const none = await tokens([RESULTS[0], '<tool_response>1904</tool_response>']);
+    expect(faultOf(trlRow(none))).toMatchObject({ check: 'separators', turn: 2 });
+  });
+
+  it('has nothing to say about searches in tags, or without a template', async () => {
+    const raw = await tokens(RESULTS.map(() => '\n\n<information>1904</information>\n\n'));
+    expect(audit(trlRow(raw)).separators).toBeUndefined();
+    const row = trlRow(await tokens());
+    expect(audit(row, { ...model, template: null }).separators).toBeUndefined();
+    expect(auditRow(readTokenRows(row)[0]).separators).toBeUndefined();
+  });
+});
+
+describe('information', () => {
+  it('finds a trained result, and its turn with --model', async () => {
+    const all = await tokens();
+    const row = trlRow(all);
+    const start = all.parts.slice(0, 3).flat().length;
+    const mask = row.env_mask.map((value, i) =>
+      i >= start && i < start + all.parts[3].length ? 1 : value,
+    );
+    const logprobs = row.logprobs.map((value) => value || -1);
+    expect(faultOf({ ...row, env_mask: mask, logprobs })).toMatchObject({
+      check: 'information',
+      turn: 2,
+    });
+    const segments = [...GENERATIONS.map((text) => ['policy', text])].flatMap((segment, i) =>
+      i < 2 ? [segment, ['information', RESULTS[i]]] : [segment],
+    );
+    const named = { ...row, env_mask: mask, logprobs, segments };
+    expect(auditRow(readTokenRows(named)[0]).information).toMatchObject({ turn: null });
+    expect(auditRow(readTokenRows({ ...row, segments })[0]).information).toBeNull();
+  });
+
+  it('finds a result in tags that is trained, but not one that the policy made up', async () => {
+    const raw = await tokens(RESULTS.map(() => '\n\n<information>1904</information>\n\n'));
+    raw.parts[0] = await encode('<search> a </search>');
+    const row = trlRow(raw);
+    expect(audit(row).information).toBeNull();
+    const trained = { ...row, env_mask: fill(row.env_mask.length, 1) };
+    expect(audit(trained).information).toMatchObject({ turn: 1 });
+    raw.parts[0] = await encode(
+      '<think> <information>made up</information> </think><search> a </search>',
+    );
+    expect(audit(trlRow(raw)).information).toBeNull();
+  });
+
+  it('finds trained tokens of a prompt and of a tool message', async () => {
+    const trace = traceRow(await tokens());
+    trace.traces[0].nodes[2].mask.fill(true);
+    expect(audit(trace).information).toMatchObject({ turn: 1 });
+    const steps = stepsRow(await tokens());
+    steps.trajectory[0].tokens.prompt_mask.fill(1);
+    expect(audit(steps).information).toMatchObject({ turn: 1 });
+  });
+
+  it('finds log-probs of information in a trajectory', () => {
+    const segments = [
+      { kind: 'policy', text: 'a', tokenIds: [5], logProbs: [-1] },
+      { kind: 'information', text: 'b', tokenIds: [6], logProbs: [-1] },
+    ];
+    expect(auditRow(readTokenRows({ segments })[0]).information).toMatchObject({ turn: 1 });
+  });
+});
+
+describe('log_probs', () => {
+  it.each([
+    ['NaN', 'NaN'],
+    ['none', null],
+    ['above 0', 0.5],
+    ['infinite', '-Infinity'],
+  ])('finds a log-prob that is %s, in turn 2', async (_, value) => {
+    const all = await tokens();
+    const row = trlRow(all);
+    const at = all.parts.slice(0, 2).flat().length + 1;
+    const logprobs: (number | string | null)[] = [...row.logprobs];
+    logprobs[at] = value;
+    expect(faultOf({ ...row, logprobs })).toMatchObject({ check: 'log_probs', turn: 2 });
+    const trace = traceRow(all);
+    (trace.traces[0].nodes[3].logprobs as unknown[])[0] = value;
+    expect(faultOf(trace)).toMatchObject({ check: 'log_probs', turn: 2 });
+  });
+
+  it('finds too few log-probs, none in one turn, and weights that are not finite', async () => {
+    const row = verlRow(await tokens());
+    expect(
+      faultOf({ ...row, rollout_is_weights: row.responses.map(() => 'Infinity') }),
+    ).toMatchObject({ check: 'log_probs', turn: 1 });
+    expect(audit({ ...row, rollout_is_weights: row.responses.map(() => 1) }).log_probs).toBeNull();
+    const trl = trlRow(await tokens());
+    expect(faultOf({ ...trl, logprobs: trl.logprobs.slice(1) })).toMatchObject({
+      check: 'log_probs',
+    });
+    expect(audit({ ...trl, logprobs: null, advantages: 0.5 }).log_probs).toBeNull();
+    expect(audit({ ...trl, logprobs: null, advantages: [NaN] }).log_probs).toMatchObject({
+      turn: 1,
+    });
+    const trace = traceRow(await tokens());
+    trace.traces[0].nodes[3].logprobs = [];
+    expect(faultOf(trace)).toMatchObject({ check: 'log_probs', turn: 2 });
+  });
+});
+
+describe('token_ids', () => {
+  it('finds ids outside of the vocabulary, and ids that are not those of the text', async () => {
+    const row = trlRow(await tokens());
+    const outside = [...row.completion_ids.slice(1), 1e6];
+    expect(audit({ ...row, completion_ids: outside }).token_ids).toMatchObject({ turn: 1 });
+    const segment = {
+      kind: 'policy',
+      text: 'Who was',
+      tokenIds: await encode('Who was'),
+      logProbs: undefined,
+    };
+    expect(audit({ segments: [segment] }).token_ids).toBeNull();
+    expect(faultOf({ segments: [{ ...segment, text: 'Who is' }] })).toMatchObject({
+      check: 'token_ids',
+      turn: 1,
+    });
+  });
+});
+
+describe('a row that cannot be audited', () => {
+  it.each([
+    [{ input: 'a', output: 'b', gts: {}, score: 1 }, 'texts'],
+    [{ prompt: 'a', completion: 'b' }, 'texts'],
+    [{ segments: [{ kind: 'policy', text: 'a' }] }, 'texts'],
+    [{ prompt_ids: [1], completion_ids: 'no' }, 'JSON'],
+    [{ prompts: [1], responses: [2] }, 'response_mask'],
+    [7, 'object'],
+  ])('%o is refused: %s', (row, reason) => {
+    expect(() => readTokenRows(row)).toThrow(reason);
+  });
+});
+
+describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
+  it('names the first row and turn that breaks, with the remedy, and exits with 1', async () => {
+    const folder = path.join(root, 'chatml');
+    cpSync(CHATML, folder, { recursive: true });
+    writeFileSync(path.join(folder, 'config.json'), '{}');
+    const [clean, broken] = [await tokens(), await tokens([RESULTS[0], RESULTS[1].slice(1)])];
+    const write = (name: string, ...rows: Tokens[]): void =>
+      writeFileSync(
+        path.join(root, name),
+        rows.map((row) => `${JSON.stringify(trlRow(row))}\n`).join(''),
+      );
+    write('clean.jsonl', clean, clean);
+    write('broken.jsonl', clean, broken, broken);
+
+    const passed = await runCommand(['audit', 'clean.jsonl', '--model', 'chatml'], root);
+    expect(passed.code).toBe(0);
+    expect(passed.stdout).toMatch(/2 rollouts \(trl\), 6 turns.*\n[^]*separators +ok in 2/);
+
+    const failed = await runCommand(['audit', 'broken.jsonl', '--model', 'chatml'], root);
+    expect(failed.code).toBe(1);
+    expect(failed.stdout).toMatch(
+      /separators +BROKEN in 2 of 3\. First: broken\.jsonl, row 2, turn 2: [^]*Append what the chat template/,
+    );
+
+    const json = await runCommand(['audit', 'broken.jsonl', '--model', 'chatml', '--json'], root);
+    expect(json.code).toBe(1);
+    const report = JSON.parse(json.stdout) as { numRows: number; checks: object[] };
+    expect(report).toMatchObject({ numRows: 3, formats: ['trl'] });
+    expect(report.checks).toContainEqual(
+      expect.objectContaining({
+        check: 'separators',
+        numChecked: 3,
+        numBroken: 2,
+        first: expect.objectContaining({ row: 2, turn: 2 }) as object,
+      }),
+    );
+    const without = await runCommand(['audit', 'broken.jsonl'], root);
+    expect(without).toMatchObject({ code: 0 });
+    expect(without.stdout).toMatch(/separators +not checked: needs --model/);
+  });
+
+  it('--score finds equal log-probs of the same weights, and others of another temperature', async () => {
+    const { model: folder } = await writeTinyWorld(path.join(root));
+    const { weights, config, tokenizer } = chattyModel();
+    const policy = new LocalPolicy('tiny', weights, config, tokenizer);
+    const { trajectories } = await rollOut(policy, createBm25Retriever(PASSAGES), QUESTIONS, {
+      ...tinyTraining().rollout,
+      temperature: 1,
+      randoms: QUESTIONS.map((_, i) => createRandom(i)),
+    });
+    policy.dispose();
+    const file = path.join(root, 'trajectories.jsonl');
+    writeFileSync(file, trajectories.map(formatTrajectory).join(''));
+    expect(linesOf(file)).toHaveLength(QUESTIONS.length);
+    const score = async (...args: string[]): Promise<Record<string, number>> => {
+      const { stdout, code } = await runCommand(
+        ['audit', file, '--model', folder, '--score', '--json', '--backend', 'wasm', ...args],
+        root,
+      );
+      expect(code).toBe(0);
+      return (JSON.parse(stdout) as { sampling: Record<string, number> }).sampling;
+    };
+    const same = await score();
+    // Recorded with four decimals.
+    expect(same['sampling/sampling_logp_difference/max']).toBeLessThan(2e-4);
+    expect(same['sampling/effective_sample_size']).toBeGreaterThan(0.9999);
+    const warmer = await score('--temperature', '2', '--importance-sampling-mode', 'token_mask');
+    expect(warmer['sampling/sampling_logp_difference/max']).toBeGreaterThan(0.1);
+    expect(warmer['sampling/effective_sample_size']).toBeLessThan(0.95);
+    expect(warmer['sampling/ratio_p99']).toBeGreaterThan(1.2);
+  });
+});
