@@ -2,14 +2,9 @@
 import type { Interval } from '../evaluation/bootstrap.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import { matching, type Fields } from '../evaluation/table.js';
-import {
-  axisTitle,
-  bandChart,
-  createChart,
-  SMALL_WORLD_NOTE,
-  STYLES,
-  type Chart,
-} from '../report/chart.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { createChart, type Chart } from '../report/vega-lite.js';
+import { STYLES } from '../report/series.js';
 import type { TrainingRow } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import type { Limit } from './budget.js';

@@ -23,7 +23,7 @@ import { figureText, gapWords, pointsText, ratioWords, sentence } from '../repor
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
-import { findFigure, resultParts, summarise, type Predicted } from './report.js';
+import { chartByType, findFigure, resultParts, summarise, type Predicted } from './report.js';
 import { SEEDS, INIT_SEEDS } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, partsAhead } from './verdicts.js';
@@ -352,12 +352,6 @@ function drawFigures(
       color: 'method',
     });
   const gaps = matching(contrasts, { ...EM_GAP, subset: 'all', model: [...INITIAL_MODELS, 'all'] });
-  const byType = matching(rows, {
-    method: ['search-r1', 'parallelsearch'],
-    benchmark: 'all',
-    subset: ['single_hop', 'parallelizable', 'sequential', 'hybrid'],
-    metric: 'em',
-  });
   const overall = ['all', 'average'].flatMap((benchmark) =>
     matching(contrasts, {
       ...EM_GAP,
@@ -375,15 +369,7 @@ function drawFigures(
       caption: 'Small world. ParallelSearch minus Search-R1 in exact match, in points [95 %].',
     }),
     entities: byEntities('model_calls'),
-    types: intervalChart(byType, {
-      title: 'Exact match by question type, with 95 % intervals',
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'subset',
-      xTitle: 'Question type',
-      color: 'method',
-      column: 'model',
-      height: 160,
-    }),
+    types: chartByType(rows, 'em', ['single_hop', 'parallelizable', 'sequential', 'hybrid']),
     answers: byEntities('em'),
     untrained: untrained(PARALLEL, 'parallelizable questions'),
     untrainedAverage: untrained(

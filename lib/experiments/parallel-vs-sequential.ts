@@ -14,14 +14,19 @@ import {
 } from '../evaluation/table.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { trainedBy } from '../training/methods.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { metricInfo } from '../report/titles.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
+import {
+  chartByType,
+  findFigure,
+  percent,
+  resultParts,
+  summarise,
+  type Predicted,
+} from './report.js';
 import { addTiming, loadTiming, timing } from './timing.js';
 import { aheadFromEachModel, fromEachModel, OURS, findParts } from './verdicts.js';
 
@@ -294,17 +299,6 @@ async function compareQuestionTypes(
   );
   const answersText =
     new Set(answered).size === 1 ? `${answered[0]} on either` : answered.join(' and ');
-  const drawn = { benchmark: 'all', subset: TYPES, method: ['search-r1', 'parallelsearch'] };
-  const byType = (metric: string) =>
-    intervalChart(matching(tidy.rows, { ...drawn, metric }), {
-      title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'subset',
-      xTitle: 'Question type',
-      color: 'method',
-      column: 'model',
-      height: 160,
-    });
   return resultParts({
     summary: `${count(answers)} answers, by question type.`,
     finding: sentence(
@@ -319,6 +313,9 @@ async function compareQuestionTypes(
       gains: gainRows(tidy.contrasts),
       paperCosts: paperCostRows(),
     },
-    figures: { calls: byType('model_calls'), answers: byType('em') },
+    figures: {
+      calls: chartByType(tidy.rows, 'model_calls', TYPES),
+      answers: chartByType(tidy.rows, 'em', TYPES),
+    },
   });
 }

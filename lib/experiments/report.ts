@@ -6,11 +6,14 @@ import {
   type Fields,
   type SummaryOptions,
   type TidyResults,
+  type TidyRow,
   type TidyTable,
 } from '../evaluation/table.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import type { Prediction } from '../report/opening.js';
 import { interval } from '../report/table.js';
-import { isShare } from '../report/titles.js';
+import { isShare, metricInfo } from '../report/titles.js';
+import type { Chart } from '../report/vega-lite.js';
 import type { AnsweredRuns } from './answers.js';
 import type { ResultParts } from './experiment.js';
 import { paperFigure } from './paper.js';
@@ -80,3 +83,18 @@ export const resultParts = ({
   predictions: checkPredictions(tidy, predicted),
   ...parts,
 });
+
+/** Both methods' figures by question type, a panel per kind of initial model. */
+export const chartByType = (rows: readonly TidyRow[], metric: string, subset: string[]): Chart =>
+  intervalChart(
+    matching(rows, { metric, subset, benchmark: 'all', method: ['search-r1', 'parallelsearch'] }),
+    {
+      title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'subset',
+      xTitle: 'Question type',
+      color: 'method',
+      column: 'model',
+      height: 160,
+    },
+  );

@@ -1,12 +1,7 @@
 /** Exact match against model calls: the cost of right answers. */
-import {
-  axisTitle,
-  createChart,
-  seriesChannels,
-  SMALL_WORLD_NOTE,
-  type Chart,
-  type VegaLiteSpec,
-} from '../report/chart.js';
+import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { seriesChannels } from '../report/series.js';
+import { createChart, type Chart, type VegaLiteSpec } from '../report/vega-lite.js';
 import { toRows, type Rows } from '../report/frame.js';
 import { figureText } from '../report/text.js';
 import { metricInfo, valueTitle, distinctValues } from '../report/titles.js';

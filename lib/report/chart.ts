@@ -1,7 +1,6 @@
 /** Charts of data frames, as Vega-Lite specifications. */
 import { flatGroup } from 'd3-array';
 import { highlightLines } from '../html/browser/lines.js';
-import type { TableCells } from '../html/table.js';
 import { listColumns, toRows, type Row, type Rows } from './frame.js';
 import { figureText } from './text.js';
 import {
@@ -12,200 +11,14 @@ import {
   valueTitle,
   distinctValues,
 } from './titles.js';
-
-/**
- * A Vega-Lite specification as JSON, within what versions 5 (JupyterLab 4) and 6 share.
- */
-export type VegaLiteSpec = Record<string, unknown>;
-
-export interface Chart {
-  kind: 'chart';
-  title: string;
-  /** The content in words, for readers who cannot see the chart. */
-  alt: string;
-  spec: VegaLiteSpec;
-}
-
-const SCHEMA = 'https://vega.github.io/schema/vega-lite/v5.json';
-
-const CONFIG = {
-  background: 'transparent',
-  font: 'system-ui, sans-serif',
-  view: { stroke: null },
-  axis: { labelFontSize: 11, titleFontSize: 12, gridOpacity: 0.6, titleFontWeight: 'normal' },
-  legend: { labelFontSize: 12, titleFontSize: 12, labelLimit: 260, titleLimit: 260 },
-  header: { labelFontSize: 12, labelFontWeight: 'bold', title: null },
-};
+import { type VegaLiteSpec, type Chart, createChart } from './vega-lite.js';
+import { fieldName, seriesChannels } from './series.js';
 
 /** Subtitle of charts of results in the small world. */
 export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the paper’s';
 
-/**
- * Makes a chart from a specification. The title goes into the drawing, the text
- * alternative into its description.
- * @throws Error if a title, the text alternative, an axis title or a unit is missing
- */
-export function createChart({
-  title,
-  subtitle,
-  alt,
-  spec,
-}: Omit<Chart, 'kind'> & { subtitle?: string }): Chart {
-  const missing = missingTexts({ title, alt, spec });
-  if (missing.length > 0)
-    throw new Error(`Expected the chart "${title}" to have ${missing.join(', ')}.`);
-  const heading = {
-    text: title,
-    anchor: 'start',
-    fontSize: 14,
-    offset: 12,
-    ...(subtitle && { subtitle, subtitleFontSize: 11 }),
-  };
-  const texts = { $schema: SCHEMA, title: heading, description: alt };
-  return { kind: 'chart', title, alt, spec: { ...texts, config: CONFIG, ...spec } };
-}
-
-/** The texts that a chart lacks. Layers share an axis, so one of them must name it. */
-function missingTexts({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
-  const missing: string[] = [];
-  if (title.trim() === '') missing.push('a title');
-  if (alt.trim() === '' || alt.trim() === title.trim())
-    missing.push('a text alternative that differs from the title');
-  const encodings = valuesUnder('encoding', spec) as Record<string, VegaLiteSpec | undefined>[];
-  for (const channel of ['x', 'y']) {
-    const axes = encodings.flatMap(({ [channel]: axis }) =>
-      axis && 'field' in axis ? [axis] : [],
-    );
-    const titled = axes.flatMap(({ type, title: lines }) => {
-      const name = [lines].flat().join(' ').trim();
-      return name === '' ? [] : [{ type, name }];
-    });
-    if (axes.length > 0 && titled.length === 0) missing.push(`a title of the ${channel} axis`);
-    for (const { type, name } of titled)
-      if (type === 'quantitative' && !/\(.+\)$/.test(name))
-        missing.push(`a unit at the end of the ${channel} axis title, "${name} (unit)"`);
-  }
-  return [...new Set(missing)];
-}
-
-/** All values under a key anywhere in a specification, except within its data. */
-export function valuesUnder(key: string, spec: unknown): unknown[] {
-  if (typeof spec !== 'object' || spec === null) return [];
-  return Object.entries(spec).flatMap(([name, inner]: [string, unknown]) => {
-    if (name === key) return [inner];
-    return name === 'data' ? [] : valuesUnder(key, inner);
-  });
-}
-
-/** Any Vega-Lite specification as a chart, unchecked. */
-export function wrapSpec(spec: VegaLiteSpec): Chart {
-  const { text = spec.title } = (spec.title ?? {}) as { text?: unknown };
-  const title = typeof text === 'string' ? text : 'Chart';
-  const alt = typeof spec.description === 'string' ? spec.description : title;
-  return { kind: 'chart', title, alt, spec: { $schema: SCHEMA, ...spec } };
-}
-
-/** The data of a chart as a table, in full precision. */
-export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
-  const rows = (valuesUnder('data', spec) as ({ values?: unknown[] } | null)[])
-    .flatMap((data) => data?.values ?? [])
-    // Vega-Lite calls the field of a bare value `data`.
-    .map((value) => (typeof value === 'object' && value !== null ? value : { data: value }) as Row);
-  const columns = listColumns(rows);
-  const text = (value: unknown): string =>
-    typeof value === 'string' ? value : JSON.stringify(value);
-  return { caption, columns, rows: rows.map((row) => columns.map((c) => text(row[c] ?? ''))) };
-}
-
 /** An axis title with its unit. */
 export const axisTitle = (title: string, unit: string): string => `${title} (${unit})`;
-
-interface Style {
-  color: string;
-  /** A shape of Vega, or an SVG path. */
-  shape: string;
-}
-
-const HEXAGON = 'M-.5,-.87L.5,-.87L1,0L.5,.87L-.5,.87L-1,0Z';
-
-/**
- * Methods look the same in every chart. All colours can be told apart by colour-blind
- * readers and have a contrast of at least 3 on white and on black; shapes repeat them.
- */
-const METHOD_STYLES: Readonly<Record<string, Style>> = {
-  lookup: { color: '#6c757d', shape: 'cross' },
-  r1: { color: '#8a8a8a', shape: 'square' },
-  'r1:trained': { color: '#6f6f7f', shape: 'square' },
-  'untrained:search-r1': { color: '#7d90a5', shape: 'circle' },
-  'untrained:parallel': { color: '#b08468', shape: 'diamond' },
-  'untrained:drill': { color: '#8c8c5a', shape: 'triangle-up' },
-  demonstrations: { color: '#7a7a7a', shape: 'stroke' },
-  sft: { color: '#c94a87', shape: 'wedge' },
-  'rejection-sampling': { color: '#a0623d', shape: 'arrow' },
-  otc: { color: '#8e5bb5', shape: 'triangle-left' },
-  'otc:ppo': { color: '#a679c9', shape: 'triangle-left' },
-  stepsearch: { color: '#2a8f5f', shape: 'triangle-right' },
-  'stepsearch:grpo': { color: '#5b9a3c', shape: 'triangle-right' },
-  zerosearch: { color: '#c2843a', shape: HEXAGON },
-  'zerosearch:simulator': { color: '#a98a5a', shape: HEXAGON },
-  'search-r1': { color: '#2b86c5', shape: 'circle' },
-  'search-r1:b4': { color: '#4f9bb8', shape: 'triangle-down' },
-  'search-r1:ppo': { color: '#4a78d0', shape: 'circle' },
-  'search-r1-parallel-prompt': { color: '#b98a00', shape: 'triangle-up' },
-  parallelsearch: { color: '#d95f02', shape: 'diamond' },
-  'parallelsearch:ppo': { color: '#c77f2a', shape: 'diamond' },
-  'parallelsearch:released-code': { color: '#b8452a', shape: 'diamond' },
-};
-
-/** Styles of other values, in turn. */
-export const STYLES: readonly Style[] = [
-  { color: '#d95f02', shape: 'diamond' },
-  { color: '#2b86c5', shape: 'circle' },
-  { color: '#8a8a8a', shape: 'square' },
-  { color: '#8e5bb5', shape: 'triangle-up' },
-  { color: '#1a936f', shape: 'cross' },
-  { color: '#c94a87', shape: 'triangle-down' },
-  { color: '#5b8c00', shape: 'triangle-right' },
-  { color: '#a0623d', shape: 'triangle-left' },
-];
-
-const FIELD_STYLES: Readonly<Record<string, Readonly<Record<string, Style | undefined>>>> = {
-  method: METHOD_STYLES,
-  model: { base: STYLES[3], instruct: STYLES[4], hasty: STYLES[5] },
-};
-
-/** Dashes of lines; the last line of a chart is solid. */
-const DASHES = [
-  [6, 3],
-  [2, 2],
-  [8, 3, 2, 3],
-  [1, 3],
-];
-
-/** A field for Vega-Lite, which takes dots and brackets for paths into an object. */
-const fieldName = (field: string): string => field.replace(/[\\.[\]'"]/g, '\\$&');
-
-/** Colour, shape, dashes and offset of the values of a field, in one legend. */
-export function seriesChannels(field: string, values: readonly string[]) {
-  const fixed = values.map((value) => FIELD_STYLES[field]?.[value]);
-  const free = STYLES.filter(({ color }) => !fixed.some((style) => style?.color === color));
-  const styles = fixed.map((style, i) => style ?? free[i % free.length]);
-  const domain = values.map((value) => valueTitle(field, value));
-  const name = fieldName(field);
-  const channel = { field: name, type: 'nominal', title: fieldTitle(field) };
-  return {
-    color: { ...channel, scale: { domain, range: styles.map(({ color }) => color) } },
-    shape: { ...channel, scale: { domain, range: styles.map(({ shape }) => shape) } },
-    strokeDash: {
-      ...channel,
-      scale: {
-        domain,
-        range: domain.map((_, i) => (i < domain.length - 1 ? DASHES[i % DASHES.length] : [1, 0])),
-      },
-    },
-    xOffset: { field: name, sort: domain },
-  };
-}
 
 export interface ChartSpec {
   title: string;
@@ -232,7 +45,7 @@ export interface ChartSpec {
   zoomed?: boolean;
 }
 
-const POINT = { type: 'point', filled: true, size: 55, opacity: 1 };
+export const POINT = { type: 'point', filled: true, size: 55, opacity: 1 };
 
 /**
  * Points with intervals (`value`, `low`, `high`), side by side per series. Values of the
@@ -378,80 +191,6 @@ export function lineChart(frame: Rows, spec: ChartSpec): Chart {
   });
 }
 
-interface StackedSpec extends Pick<ChartSpec, 'title' | 'subtitle' | 'yTitle'> {
-  /** Field with a bar per value, in order. */
-  y: string;
-  /** What the length of a bar means, with the unit. */
-  xTitle: string;
-  /** Field with a panel per value. */
-  panel: string;
-  /** One horizontal scale for all panels. */
-  shared?: boolean;
-  /** Field of a value that a diamond marks on each bar. */
-  mark?: string;
-}
-
-const PART_COLORS = ['#5b8fc7', '#d95f02', '#1b7a5a', '#9a7bb5', '#8a8a8a'];
-
-/** Stacked bars: each row is a `part` of a bar with its `value`, in the rows' order. */
-export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
-  const { y: bar, panel, mark } = spec;
-  const values = toRows(frame).map(
-    (row, order): Row => ({
-      ...row,
-      order,
-      [bar]: valueTitle(bar, row[bar]),
-      [panel]: valueTitle(panel, row[panel]),
-    }),
-  );
-  const parts = [...new Set(values.map(({ part }) => part))];
-  const spoken = flatGroup(values, (row) => `${String(row[panel])}, ${String(row[bar])}`).map(
-    ([name, rows]) =>
-      `${name}: ${rows.map(({ part, value }) => `${String(part)} ${figureText(value as number)}`).join(', ')}`,
-  );
-  const x = { type: 'quantitative', title: spec.xTitle };
-  const title = spec.yTitle ?? fieldTitle(bar);
-  const y = {
-    field: fieldName(bar),
-    type: 'nominal',
-    sort: null,
-    title,
-    axis: { labelLimit: 240 },
-  };
-  const scale = { domain: parts, range: PART_COLORS.slice(0, parts.length) };
-  const bars = {
-    mark: { type: 'bar', height: { band: 0.7 } },
-    encoding: {
-      y,
-      x: { ...x, field: 'value', stack: 'zero' },
-      order: { field: 'order' },
-      color: { field: 'part', type: 'nominal', title: fieldTitle('part'), scale },
-    },
-  };
-  const marks = {
-    transform: [{ filter: `datum.part === ${JSON.stringify(parts[0])}` }],
-    mark: { ...POINT, size: 60, shape: 'diamond', color: '#6b6b6b' },
-    encoding: { y, x: { ...x, field: mark && fieldName(mark) } },
-  };
-  const independent = { scale: { x: 'independent' }, axis: { x: 'independent' } };
-  return createChart({
-    title: spec.title,
-    subtitle: spec.subtitle,
-    alt: `${spoken.join('; ')}.`,
-    spec: {
-      data: { values },
-      facet: { ...facet(panel, toRows(frame)), type: 'nominal' },
-      columns: 2,
-      spec: {
-        width: 300,
-        height: { step: 24 },
-        layer: mark === undefined ? [bars] : [bars, marks],
-      },
-      ...(!spec.shared && { resolve: independent }),
-    },
-  });
-}
-
 /** The encodings that the charts of one metric share. */
 function channels(rows: readonly Row[], spec: ChartSpec) {
   const { title, unit } = rowsMetric(rows, spec);
@@ -527,12 +266,15 @@ function withLines({ encoding, ...layer }: VegaLiteSpec, height: number): VegaLi
 }
 
 /** A panel per value of a field, in order. */
-const facet = (field: string, rows: readonly Row[]): VegaLiteSpec => ({
+export const facet = (field: string, rows: readonly Row[]): VegaLiteSpec => ({
   field: fieldName(field),
   sort: distinctValues(field, rows).map((value) => valueTitle(field, value)),
 });
 
-function panels(rows: readonly Row[], { row, column, panel }: ChartSpec): VegaLiteSpec | null {
+export function panels(
+  rows: readonly Row[],
+  { row, column, panel }: ChartSpec,
+): VegaLiteSpec | null {
   if (panel) {
     const resolve = { scale: { y: 'independent' }, axis: { x: 'independent' } };
     return { facet: { ...facet(panel, rows), type: 'nominal' }, columns: 2, resolve };

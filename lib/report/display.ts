@@ -5,7 +5,7 @@ import { escapeHtml, markup, markupHtml } from '../html/markup.js';
 import { segmentsMarkup } from '../html/segments.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { wrapSpec, type Chart, type VegaLiteSpec } from './chart.js';
+import { wrapSpec, type Chart, type VegaLiteSpec } from './vega-lite.js';
 import {
   createFrame,
   isSeries,

@@ -2,7 +2,7 @@
 import { escapeHtml } from '../html/markup.js';
 import { inlineJson } from '../html/page.js';
 import { TABLE_FORMATS, tableHtml, type TableCells, type TableFormat } from '../html/table.js';
-import { chartData, wrapSpec, type VegaLiteSpec } from './chart.js';
+import { chartData, wrapSpec, type VegaLiteSpec } from './vega-lite.js';
 
 interface ChartFigure {
   /** Unique in the page. */

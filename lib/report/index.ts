@@ -2,16 +2,9 @@
  * `parallelsearch/report`: data frames, tables, charts and their display in notebooks.
  */
 export { formatList } from '../text/format-list.js';
-export {
-  bandChart,
-  createChart,
-  intervalChart,
-  lineChart,
-  stackedChart,
-  type Chart,
-  type ChartSpec,
-  type VegaLiteSpec,
-} from './chart.js';
+export { bandChart, intervalChart, lineChart, type ChartSpec } from './chart.js';
+export { stackedChart } from './stacked-chart.js';
+export { createChart, type Chart, type VegaLiteSpec } from './vega-lite.js';
 export {
   display,
   finding,

@@ -21,7 +21,7 @@ import {
   type CodeCell,
   type Notebook,
 } from '../notebook/nbformat.js';
-import type { VegaLiteSpec } from './chart.js';
+import type { VegaLiteSpec } from './vega-lite.js';
 import { CITATION, citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';

@@ -6,7 +6,7 @@
  */
 import { escapeHtml } from '../html/markup.js';
 import { joinLines, type Cell, type CellOutput, type Notebook } from '../notebook/nbformat.js';
-import type { VegaLiteSpec } from './chart.js';
+import type { VegaLiteSpec } from './vega-lite.js';
 import { MIME, type MimeBundle } from './display.js';
 
 type ObservableType = 'text/markdown' | 'text/html' | 'module';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { markup, markupHtml } from '../html/markup.js';
 import type { Provenance } from '../io/provenance.js';
-import type { Chart } from './chart.js';
+import type { Chart } from './vega-lite.js';
 import type { Table } from './table.js';
 
 /** A prediction made before anything was computed, and the figure that decides it. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { writeFileSafely } from '../io/files.js';
 import { writePicture, renderSvg } from './render.js';
 import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from '../html/table.js';
-import { chartData, wrapSpec, type Chart, type VegaLiteSpec } from './chart.js';
+import { chartData, wrapSpec, type Chart, type VegaLiteSpec } from './vega-lite.js';
 
 /** A chart or a table with the name of its files. */
 export type Artefact =

@@ -1,6 +1,6 @@
 /** Charts as static pictures: SVG without a browser, PDF and PNG by Chromium. */
 import type { TopLevelSpec } from 'vega-lite';
-import { valuesUnder, type Chart, type VegaLiteSpec } from './chart.js';
+import { valuesUnder, type Chart, type VegaLiteSpec } from './vega-lite.js';
 import { narrowed } from '../html/browser/narrow.js';
 import { withUniqueIds } from './figures.js';
 import { execFile } from 'node:child_process';

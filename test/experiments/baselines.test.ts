@@ -4,15 +4,17 @@ import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import {
-  trainingNoise,
   baselineReport,
   baselines,
   baselineRuns,
   comparedRuns,
+} from '../../lib/experiments/baselines.js';
+import {
+  trainingNoise,
   decideSides,
   meanRanks,
   trainingSpread,
-} from '../../lib/experiments/baselines.js';
+} from '../../lib/experiments/training-spread.js';
 import { judgeClaims } from '../../lib/experiments/verdicts.js';
 import { planTraining } from '../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/stored-policies.js';

@@ -5,11 +5,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { repeatedQueries } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  pickCases,
-  realModelResult,
-  withoutTexts,
-} from '../../lib/experiments/real-model/experiment.js';
+import { withoutTexts } from '../../lib/experiments/real-model/answering.js';
+import { pickCases, realModelResult } from '../../lib/experiments/real-model/result.js';
 import {
   adapterPath,
   ANSWERING,

@@ -2,11 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  realModel,
-  realModelTiming,
-  runFields,
-} from '../../lib/experiments/real-model/experiment.js';
+import { runFields } from '../../lib/experiments/real-model/answering.js';
+import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
 import {
   ADAPTERS,
   adapterPath,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chartData } from '../../lib/report/chart.js';
+import { chartData } from '../../lib/report/vega-lite.js';
 import { latexText, tableCsv, tableLatex, tableMarkdown } from '../../lib/html/table.js';
 
 const grouped = {

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { METHODS } from '../../lib/training/methods.js';
-import {
-  createChart,
-  type VegaLiteSpec,
-  bandChart,
-  intervalChart,
-  lineChart,
-  STYLES,
-  seriesChannels,
-  stackedChart,
-} from '../../lib/report/chart.js';
+import { bandChart, intervalChart, lineChart } from '../../lib/report/chart.js';
+import { stackedChart } from '../../lib/report/stacked-chart.js';
+import { STYLES, seriesChannels } from '../../lib/report/series.js';
+import { createChart, type VegaLiteSpec } from '../../lib/report/vega-lite.js';
 import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
 import { createFrame } from '../../lib/report/frame.js';
 import { renderSvg } from '../../lib/report/render.js';

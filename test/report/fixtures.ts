@@ -1,7 +1,8 @@
 /** A made-up report with everything that reports are made of. */
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
-import { type Chart, bandChart, intervalChart } from '../../lib/report/chart.js';
+import { bandChart, intervalChart } from '../../lib/report/chart.js';
+import { type Chart } from '../../lib/report/vega-lite.js';
 import { trainingRows } from '../../lib/report/curves.js';
 import {
   mimeBundle,

@@ -6,7 +6,7 @@ import { mean, sum } from 'd3-array';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
-import { stackedChart } from '../../report/chart.js';
+import { stackedChart } from '../../report/stacked-chart.js';
 import { shareWords } from '../../report/text.js';
 import { loadAnswers } from '../answers.js';
 import type { Experiment, ResultParts } from '../experiment.js';

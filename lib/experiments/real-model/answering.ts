@@ -1,0 +1,142 @@
+/** Answers and times of a language model on real questions, as jobs record them. */
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sum } from 'd3-array';
+import type { Measurement } from '../../evaluation/result.js';
+import type { LocalPolicy } from '../../policy/local-policy.js';
+import { loadLocalPolicy } from '../../policy/model-folder.js';
+import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
+import { answerInBatches } from '../answers.js';
+import { type Job, type WorkContext } from '../experiment.js';
+import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
+import {
+  adapterPath,
+  answeringAdapter,
+  askedQuestions,
+  BATCH_SIZE,
+  FOLDERS,
+  INITIAL,
+  LIVE_BATCH_SIZE,
+  loadRealWorld,
+  missingInputs,
+  MULTI_HOP,
+  numTest,
+  realRollout,
+  realRunName,
+  RETRIEVER,
+  timedQuestions,
+  TRANSCRIPTS,
+  WARM_UP,
+  type RealRun,
+  type RealWorld,
+} from './settings.js';
+import { makeInitialModel } from './train.js';
+import { paddedWords } from '../../text/normalize.js';
+import { configHash, contentHash } from '../../io/provenance.js';
+
+/** Answers to the test questions, without the benchmarks' texts. */
+export interface RecordedAnswers {
+  run: RealRun;
+  measurements: Measurement[];
+}
+export interface RecordedTimes {
+  answers: TimedAnswer[];
+}
+
+/** Per answer, in a batch with two processes and alone; only for estimates. */
+export const ROUGH_SECONDS = { batched: 5, alone: 8 };
+
+/** There is one model and one warm-up. */
+export const runFields = ({ method, seed }: RealRun) =>
+  ({ method, model: 'instruct', initSeed: 1, seed }) as const;
+
+/** Equal words have equal digests; others collide once in 65,536. */
+const digest = (text: string): string =>
+  createHash('sha256').update(paddedWords(text)).digest('hex').slice(0, 4);
+
+/**
+ * Replaces texts by digests: nothing of the benchmarks is kept, and metrics stay the
+ * same.
+ */
+export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
+  ...measurement,
+  searches: measurement.searches.map((queries) => queries.map(digest)),
+  answer: measurement.answer === null ? null : digest(measurement.answer),
+});
+
+const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
+  topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
+
+/** Changes with a run's weights, settings and number of questions. */
+export async function hashRun(run: RealRun): Promise<string> {
+  const adapters = [adapterPath(WARM_UP), answeringAdapter(run)].flatMap((folder) => folder ?? []);
+  const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
+  return configHash({
+    rollout: realRollout(run),
+    retriever: RETRIEVER,
+    numTest: askedBenchmarks(run).map((benchmark) => numTest(benchmark, run.topK)),
+    inputs: await contentHash(files),
+  });
+}
+
+let world: Promise<RealWorld> | undefined;
+/** The benchmarks, loaded once per process. @throws Error naming what is missing */
+function openWorld(): Promise<RealWorld> {
+  const missing = missingInputs();
+  if (missing) throw new Error(`Expected a model and benchmarks, but ${missing}.`);
+  return (world ??= loadRealWorld());
+}
+
+async function openPolicy(run: RealRun): Promise<LocalPolicy> {
+  await makeInitialModel();
+  return loadLocalPolicy(INITIAL, { adapter: answeringAdapter(run), name: realRunName(run) });
+}
+
+/** Answers a run's questions greedily; full transcripts stay on this machine. */
+export async function answerAll(
+  run: RealRun,
+  context: WorkContext,
+): Promise<RecordedAnswers | undefined> {
+  const start = performance.now();
+  const { retriever, ...splits } = await openWorld();
+  const file = join(TRANSCRIPTS, `${realRunName(run)}.jsonl`);
+  await mkdir(TRANSCRIPTS, { recursive: true });
+  const asking = {
+    policy: await openPolicy(run),
+    retriever,
+    questions: askedQuestions(splits, run.topK),
+    rollout: realRollout(run),
+    batchSize: Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE,
+    onBatch: (trajectories: readonly Trajectory[]) =>
+      appendFile(file, trajectories.map((one) => formatTrajectory({ ...run, ...one })).join('')),
+  };
+  // Loading does not count: on a busy machine it takes longer than the budget.
+  const until = context.until + performance.now() - start;
+  const measurements = await answerInBatches(asking, { ...context, until });
+  return measurements && { run, measurements: measurements.map(withoutTexts) };
+}
+
+export const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({
+  key: `real-model/${realRunName(run)}`,
+  hash: await hashRun(run),
+  input: run,
+  seconds: ROUGH_SECONDS.batched * sum(askedBenchmarks(run), (name) => numTest(name, run.topK)),
+});
+
+export async function timeRuns(
+  runs: readonly RealRun[],
+  { onFraction }: WorkContext,
+): Promise<RecordedTimes> {
+  const { retriever, ...splits } = await openWorld();
+  const contestants: Contestant[] = [];
+  for (const run of runs)
+    contestants.push({
+      run: runFields(run),
+      policy: await openPolicy(run),
+      rollout: realRollout(run),
+    });
+  const questions = timedQuestions(splits);
+  const answers = await timeAnswers(contestants, retriever, questions, { onFraction });
+  return { answers: answers.map(withoutTexts) };
+}
