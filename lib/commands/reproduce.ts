@@ -12,9 +12,17 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { exportReport, readResults, writeIndex, writeReadme } from '../experiments/reports.js';
+import { answersPicture, barsPicture } from '../experiments/pictures.js';
+import {
+  exportReport,
+  readResults,
+  writeIndex,
+  writeReadme,
+  type PageInfo,
+} from '../experiments/reports.js';
 import { computeResult, resultFile } from '../experiments/result.js';
 import { RESULTS, readRecords } from '../experiments/records.js';
+import { loadTrajectories } from '../experiments/trajectories.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
@@ -174,6 +182,10 @@ async function findIncomplete({ print }: Stages): Promise<Set<string>> {
   return incomplete;
 }
 
+/** Of the playground's and the viewer's pictures in the index. */
+const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
+const NUM_BARS = 8;
+
 /** Computes the results, executes the notebooks and writes all pages. */
 async function exportReports({ signal, stages }: Run): Promise<void> {
   const incomplete = await findIncomplete(stages);
@@ -207,10 +219,12 @@ async function exportReports({ signal, stages }: Run): Promise<void> {
   });
   signal.throwIfAborted();
   await stages.run('trajectories, playground', async () => {
-    const pages = [PLAYGROUND];
+    const pages: PageInfo[] = [PLAYGROUND];
     if (!incomplete.has('trajectories')) {
       log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
-      pages.push(TRAJECTORIES);
+      const { lines } = await loadTrajectories();
+      pages[0] = { ...PLAYGROUND, picture: answersPicture(lines, SHOWN_METHODS) };
+      pages.push({ ...TRAJECTORIES, picture: barsPicture(lines.slice(0, NUM_BARS)) });
     }
     log(`Report: ${await exportPlayground({ outDir: REPORTS, log })}`);
     await writeIndex(REPORTS, pages);

@@ -16,6 +16,7 @@ import { pageHtml, withNavigation } from '../html/page.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { mainResults } from './main-results.js';
+import { PICTURE_STYLE } from './pictures.js';
 import { readResult } from './result.js';
 import {
   decidedFirst,
@@ -31,6 +32,8 @@ export interface PageInfo {
   name: string;
   title: string;
   description: string;
+  /** HTML of a small picture, for the index. */
+  picture?: string;
 }
 
 /** Stored next to a report's page, for the index and `parallelsearch export`. */
@@ -128,7 +131,7 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
   const body = [
     `<div class="layout"><main id="content"><h1>${TITLE}</h1>${verdictsHtml(claims)}`,
-    tools.length > 0 ? `<ul class="cards">${tools.join('\n')}</ul>` : '',
+    tools.length > 0 ? `<ul class="cards tools">${tools.join('\n')}</ul>` : '',
     `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
     `<p class="intro">${escapeHtml(intro)}</p>`,
     `${claimsHtml(claims)}</main></div>`,
@@ -164,11 +167,11 @@ const questionsText = (results: ReadonlyMap<string, ExperimentResult>): string =
   [...results.values()].map(({ provenance }) => describeQuestions(provenance)).find(Boolean) ?? '';
 
 async function cardHtml(
-  { name, title, description }: PageInfo,
+  { name, title, description, picture: own = '' }: PageInfo,
   result?: ExperimentResult,
 ): Promise<string> {
   const address = encodeURIComponent(name);
-  const picture = result ? await pictureHtml(result) : '';
+  const picture = result ? await pictureHtml(result) : own;
   const numbers = result
     ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>`
     : '';
@@ -215,9 +218,10 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
   'not computed yet': '…',
 };
 
-const INDEX_STYLES = `
+const INDEX_STYLES = `${PICTURE_STYLE}
 .intro { color: var(--soft); font-size: .93rem; }
 ul.cards { list-style: none; padding: 0; margin: 1.5rem 0; max-width: none; display: grid; gap: 1.2rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
+ul.tools { grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); }
 ul.cards > li { border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.2rem; min-width: 0; }
 ul.cards h2 { border: 0; margin: .3rem 0; padding: 0; font-size: 1.08rem; }
 ul.cards h2 a { text-decoration: none; }

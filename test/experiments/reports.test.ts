@@ -104,9 +104,14 @@ describe('writeIndex', () => {
         predictions: [{ prediction: 'P', found: '0', holds: false }],
         ...(name === 'top-k' && { figures: {} }),
       });
-    const playground = { name: 'playground', title: 'Play', description: 'To try.' };
+    const playground = {
+      name: 'playground',
+      title: 'Play',
+      description: 'To try.',
+      picture: '<i></i>',
+    };
     const html = readFileSync(await writeIndex(folder, [playground]), 'utf8');
-    const [cards] = /<ul class="cards".*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
+    const [cards] = /<ul class="cards tools">.*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
     const shown = cards.matchAll(
       /<h2><a href="([^"]+)">([^<]*)<\/a><\/h2>\s*<p[^>]*>([^<]*)<\/p>/g,
     );
@@ -115,6 +120,7 @@ describe('writeIndex', () => {
       ['main-results.html', 'A &amp; B', 'Found: &lt;0.5&gt; in main-results.'],
       ['top-k.html', 'k', 'Found: &lt;0.5&gt; in top-k.'],
     ]);
+    expect(cards).toContain('<div class="picture" aria-hidden="true"><i></i>');
     expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
     expect(cards).toContain('<summary>0 of 1 predictions hold</summary>');
   });

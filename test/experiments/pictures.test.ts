@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { answersPicture, barsPicture } from '../../lib/experiments/pictures.js';
+import type { With } from '../../lib/rollout/trajectory.js';
+
+/** A right answer after these searches. */
+const answered = (method: string, questionId: string, turns: string[][]): With<'method'> => ({
+  questionId,
+  question: `Question ${questionId}?`,
+  goldenAnswers: ['Ada'],
+  answer: 'Ada',
+  method,
+  segments: [
+    { kind: 'policy', text: '<think> who </think><search> Ada </search>', tokenIds: [] },
+    { kind: 'information', text: '<information>Ada & Ben</information>', tokenIds: [] },
+    { kind: 'policy', text: '<answer> Ada </answer>', tokenIds: [] },
+  ],
+  searchTurns: turns.map((queries) => ({ queries, results: [] })),
+  modelCalls: turns.length + 1,
+  finish: 'answer',
+});
+
+it('shows the question with the widest turn that both methods answered', () => {
+  const both = (id: string, turns: string[][]) => [
+    answered('ours', id, turns),
+    answered(
+      'theirs',
+      id,
+      turns.flat().map((query) => [query]),
+    ),
+  ];
+  const html = answersPicture(
+    [
+      ...both('chain', [['a'], ['b'], ['c']]),
+      ...both('pair', [['<x>', 'y']]),
+      ...both('repeats', [['x', 'x', 'y']]),
+      answered('ours', 'alone', [['x', 'y', 'z']]),
+    ],
+    ['ours', 'theirs'],
+  );
+  expect(html).toContain('Question pair?');
+  expect(html).toContain('<li class="search"><span>&lt;x&gt;</span><span>y</span></li>');
+  expect(html.match(/<li class="search">/g)).toHaveLength(3);
+});
+
+it('shows nothing without a question that both methods answered', () => {
+  expect(answersPicture([answered('ours', 'q', [['a']])], ['ours', 'theirs'])).toBe('');
+});
+
+it('draws a bar of blocks for each trajectory', () => {
+  const html = barsPicture([answered('ours', 'q', [['a']]), answered('ours', 'r', [['a']])]);
+  const tags = [...html.matchAll(/<rect class="(\w+)"/g)].map(([, tag]) => tag);
+  expect(tags).toEqual([1, 2].flatMap(() => ['think', 'search', 'information', 'answer']));
+});
