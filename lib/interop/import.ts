@@ -78,7 +78,12 @@ const UNKNOWN_METRICS = [
   'retrieval_timeouts',
   'frac_rollouts_timed_out',
 ];
-const NO_STATS = { retrievalsRequested: 0, retrievalsFailed: 0, retrievalsTimedOut: 0 };
+const NO_STATS = {
+  retrievalsRequested: 0,
+  retrievalsFailed: 0,
+  retrievalsTimedOut: 0,
+  rolloutSeconds: [],
+};
 
 /** Finds the question of a prompt: by id if the prompt asks it, else by its text. */
 function createPromptFinder(

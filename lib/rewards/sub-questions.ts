@@ -1,6 +1,7 @@
 /** Which independent sub-questions of a graph were asked. */
 import { mean } from 'd3-array';
-import { independentSubQuestions, type Question } from '../data/question.js';
+import { independentSubQuestions, type Question, type QuestionGraph } from '../data/question.js';
+import type { Trajectory } from '../rollout/trajectory.js';
 import { paddedWords } from '../text/normalize.js';
 
 /** The sub-queries of each search turn. */
@@ -19,6 +20,23 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
     entity,
     asked: queries.some((query) => query.includes(paddedWords(entity))),
   }));
+}
+
+/**
+ * Fraction of the sub-questions of which a passage with the answer was shown; NaN without
+ * any.
+ */
+export function evidenceRecall(
+  graph: QuestionGraph,
+  { searchTurns }: Pick<Trajectory, 'searchTurns'>,
+): number {
+  const results = searchTurns.flatMap((turn) => turn.results);
+  const seen = new Set(
+    results
+      .flatMap((result) => (result.status === 'ok' ? result.passages : []))
+      .map(({ id }) => id),
+  );
+  return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;
 }
 
 /** Fraction of the independent sub-questions that were asked; 0 without any. */

@@ -29,6 +29,8 @@ export interface RolloutStats {
   /** Those that failed, other than by timeout. */
   retrievalsFailed: number;
   retrievalsTimedOut: number;
+  /** Seconds from the start to the end of each rollout. */
+  rolloutSeconds: number[];
 }
 
 /** `finish` is `budget` until it changes. */
@@ -238,7 +240,17 @@ export async function rollOut(
       `Expected ${questions.length} generators, one per question, but got ${options.randoms.length}.`,
     );
   }
-  const stats = { retrievalsRequested: 0, retrievalsFailed: 0, retrievalsTimedOut: 0 };
+  const start = performance.now();
+  const stats: RolloutStats = {
+    retrievalsRequested: 0,
+    retrievalsFailed: 0,
+    retrievalsTimedOut: 0,
+    rolloutSeconds: questions.map(() => 0),
+  };
+  const noteTime = (rows: readonly Row[]): void => {
+    const seconds = (performance.now() - start) / 1000;
+    for (const { index } of rows) stats.rolloutSeconds[index] = seconds;
+  };
   const dialogue = createDialogue(policy, options);
   const search = createSearch(retriever, options, stats);
   const rows = questions.map((question, index): Row => {
@@ -250,11 +262,14 @@ export async function rollOut(
   for (let b = 0; b < options.maxSearchTurns; b++) {
     options.signal?.throwIfAborted();
     const generated = await generateTurn(active, dialogue, options);
+    noteTime(active);
     active = generated.filter(({ trajectory }) => trajectory.finish !== 'answer');
     await runActions(active, { dialogue, retriever, search }, { ...options, questions });
+    noteTime(active);
     active = active.filter(({ trajectory }) => trajectory.finish !== 'timeout');
   }
   await generateTurn(active, dialogue, options);
+  noteTime(active);
   for (const { trajectory } of rows) trajectory.answer = finalAnswer(trajectory.segments);
   return { trajectories: rows.map(({ trajectory }) => trajectory), stats };
 }

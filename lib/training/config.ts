@@ -144,8 +144,18 @@ export const trainConfigSchema = z
         : `Expected no settings of ${trainer}, since ${config.method} is trained by ${config.trainer}.`;
       context.addIssue({ code: 'custom', path: [trainer], message });
     }
-    const { scaleRewards = 'group', multiObjectiveAggregation } =
-      config.grpo ?? config.zerosearch ?? {};
+    const {
+      scaleRewards = 'group',
+      multiObjectiveAggregation,
+      llds = 0,
+      miniBatches = 1,
+    } = config.grpo ?? config.zerosearch ?? {};
+    if (llds > 0 && miniBatches < 2)
+      context.addIssue({
+        code: 'custom',
+        path: [config.trainer, 'miniBatches'],
+        message: `Expected miniBatches >= 2 with llds, but got ${miniBatches}: no log-prob has fallen before the first update of a step.`,
+      });
     if (multiObjectiveAggregation === 'normalize_then_sum' && scaleRewards !== 'group')
       context.addIssue({
         code: 'custom',

@@ -51,6 +51,8 @@ export interface GrpoRow extends PolicyRow {
   advantages: number[];
   /** Weight of each of its tokens; default: 1 / tokens of the mini-batch. */
   tokenWeight?: number;
+  /** Tokens of each turn; all of them in one by default. */
+  actionLengths?: number[];
   /** Of rollouts of another sampler; default: all 1. */
   importanceWeights?: number[];
 }
@@ -83,7 +85,7 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
     prepare: (sampled: Sampled) => prepareGroups(session, sampled, variant),
     update: (rows: readonly GrpoRow[], { learningRate }: Step) =>
       updateGrpo(session, rows, { learningRate, variant }),
-    updateMetrics: UPDATE_METRICS,
+    updateMetrics: [...UPDATE_METRICS, ...(variant.llds > 0 ? ['llds'] : [])],
   };
 }
 
@@ -122,6 +124,9 @@ async function prepareGroups(session: TrainingSession, sampled: Sampled, variant
       ...row,
       advantages: tokenAdvantages(useful[i]),
       tokenWeight: weights[i],
+      actionLengths: useful[i].segments
+        .filter(({ kind, tokenIds }) => kind === 'policy' && tokenIds.length > 0)
+        .map(({ tokenIds }) => tokenIds.length),
     }),
   );
   const hasOutcome = rewards.some(({ name }) => name === 'outcome');
@@ -181,13 +186,27 @@ async function updateGrpo(
         ),
       ),
       rowLengths: batch.map(({ oldLogProbs }) => oldLogProbs.length),
+      actionLengths: batch.flatMap(
+        ({ actionLengths, oldLogProbs }) => actionLengths ?? [oldLogProbs.length],
+      ),
       ...(batch[0].importanceWeights && {
         importanceWeights: tokenColumn(batch as Required<GrpoRow>[], 'importanceWeights'),
       }),
     };
-    return { loss: grpoLoss(logProbs, tokens, variant), read: { logProbs } };
+    const loss = grpoLoss(logProbs, tokens, variant);
+    const read: Record<string, tf.Tensor> = { logProbs };
+    if (variant.llds > 0) {
+      const penalties = likelihoodPenalty(logProbs, tokens, variant.lldsGate);
+      read.llds = tf.sum(tf.mul(penalties, tokens.weights));
+    }
+    return { loss, read };
   });
-  return { loss, grad_norm: gradNorm, ...clipStatistics(passes, { numTokens, ...variant }) };
+  return {
+    loss,
+    grad_norm: gradNorm,
+    ...(variant.llds > 0 && { llds: sum(passes, ({ values }) => values.llds[0]) }),
+    ...clipStatistics(passes, { numTokens, ...variant }),
+  };
 }
 
 /** A number per trained token of a batch (M). The caller disposes of the result. */
@@ -204,8 +223,10 @@ interface GrpoTokens {
   advantages: tf.Tensor1D;
   /** Weight in the sum: 1 / number of tokens for a token mean. */
   weights: tf.Tensor1D;
-  /** Tokens of each row, M in all; only for ratios per sequence. */
+  /** Tokens of each row, M in all; only for ratios per sequence and LLDS. */
   rowLengths?: readonly number[];
+  /** Tokens of each turn, M in all; only for LLDS. */
+  actionLengths?: readonly number[];
   /**
    * Of another sampler's tokens; default: all 1. They weight the ratio term, not the KL.
    */
@@ -222,17 +243,21 @@ interface RatioOptions {
   importanceSamplingLevel?: GrpoVariant['importanceSamplingLevel'];
 }
 
+/** 1 where a token belongs to a span (M, R). The caller disposes of the result. */
+const spanMembership = (lengths: readonly number[]): tf.Tensor2D =>
+  tf.tensor2d(
+    lengths.flatMap((length, span) =>
+      Array.from({ length }, () => lengths.map((_, s) => Number(s === span))),
+    ),
+    [sum(lengths), lengths.length],
+  );
+
 /**
  * The mean over each row, at each of its tokens (M). Two products with constants: their
  * gradients are right on all backends.
  */
 function rowMeans(values: tf.Tensor1D, rowLengths: readonly number[]): tf.Tensor1D {
-  const membership = tf.tensor2d(
-    rowLengths.flatMap((length, row) =>
-      Array.from({ length }, () => rowLengths.map((_, r) => Number(r === row))),
-    ),
-    [values.size, rowLengths.length],
-  ); // (M, R)
+  const membership = spanMembership(rowLengths); // (M, R)
   const shares = tf.div(
     membership,
     tf.expandDims(tf.tensor1d(rowLengths.map((n) => Math.max(1, n))), 0),
@@ -270,26 +295,63 @@ export function clippedObjective(
 }
 
 /**
- * Sum over tokens of weight * (-w min(ratio A, clip(ratio) A) + beta * KL), with the
- * importance weight w and Schulman's low-variance estimator KL = exp(d) - d - 1, d = log
- * reference - log policy.
+ * Mean decrease (nats per token) of a span from which LLDS acts. Sampling and training
+ * compute the same log-prob with other rounding errors, which are not a decrease.
+ */
+const MIN_DECREASE = 1e-4;
+
+/**
+ * LLDS' penalty of each token (M): max(0, log old - log policy) in the tokens with
+ * advantage >= 0 of a turn, or of a rollout, whose summed log-prob has fallen. The
+ * condition has no gradient. Differentiable in `logProbs`. The caller disposes of the
+ * result. Source: arXiv 2512.04220 and the authors' code.
+ */
+export function likelihoodPenalty(
+  logProbs: tf.Tensor1D,
+  tokens: Pick<GrpoTokens, 'oldLogProbs' | 'advantages' | 'rowLengths' | 'actionLengths'>,
+  gate: GrpoVariant['lldsGate'],
+): tf.Tensor1D {
+  const { oldLogProbs, advantages } = tokens;
+  const { rowLengths = [logProbs.size], actionLengths = rowLengths } = tokens;
+  const isPreserved = tf.cast(tf.greaterEqual(advantages, 0), 'float32');
+  const decrease = tf.mul<tf.Tensor1D>(tf.sub(oldLogProbs, logProbs), isPreserved);
+  const membership = spanMembership(gate === 'action' ? actionLengths : rowLengths); // (M, R)
+  const sums = tf.matMul(membership, tf.expandDims(tf.sub(decrease, MIN_DECREASE), 1), true);
+  const hasFallen = tf.squeeze<tf.Tensor1D>(tf.matMul(membership, tf.step(sums)), [1]);
+  return tf.mul(tf.relu(decrease), hasFallen);
+}
+
+/**
+ * Sum over tokens of weight * (-w min(ratio A, clip(ratio) A) + beta * KL + llds *
+ * penalty), with the importance weight w, {@link likelihoodPenalty} and Schulman's
+ * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy.
  * Differentiable in `logProbs`. The caller disposes of the result.
  * @param options.clip the ratio is clipped to [1 - clip, 1 + epsilonHigh]
  * @param options.epsilonHigh default: `clip`
  * @param options.importanceSamplingLevel a ratio per `token` (default) or `sequence`
  * @param options.beta weight of the KL term
+ * @param options.llds weight of LLDS' penalty; default 0
+ * @param options.lldsGate default `action`
  */
 export function grpoLoss(
   logProbs: tf.Tensor1D,
   tokens: GrpoTokens,
-  { beta, ...ratio }: RatioOptions & { beta: number },
+  {
+    beta,
+    llds = 0,
+    lldsGate = 'action',
+    ...ratio
+  }: RatioOptions & { beta: number; llds?: number; lldsGate?: GrpoVariant['lldsGate'] },
 ): tf.Scalar {
   const d = tf.sub(tokens.referenceLogProbs, logProbs);
   const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
   const objective = clippedObjective(logProbs, tokens, ratio);
   const { importanceWeights } = tokens;
   const surrogate = importanceWeights ? tf.mul(objective, importanceWeights) : objective;
-  return tf.sum(tf.mul(tf.sub(tf.mul(kl, beta), surrogate), tokens.weights));
+  const losses = tf.sub<tf.Tensor1D>(tf.mul(kl, beta), surrogate);
+  const penalized =
+    llds > 0 ? tf.add(losses, tf.mul(likelihoodPenalty(logProbs, tokens, lldsGate), llds)) : losses;
+  return tf.sum(tf.mul(penalized, tokens.weights));
 }
 
 /**

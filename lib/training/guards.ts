@@ -101,6 +101,18 @@ const GUARDS = {
     0.5,
     'most trained groups have no correct rollout, so that shaping rewards alone decide: set TRAINER.outcomeGate to group, use easier questions, or lower lambdaD, lambdaS and lambdaF',
   ),
+  likelihood: guard(
+    'logps/correct_drop',
+    'above',
+    0.5,
+    'correct rollouts have become less likely, which precedes a collapse (LLDS): lower TRAINER.learningRate (or with GRPO, set llds)',
+  ),
+  search_collapse: guard(
+    'sub_queries_drop',
+    'above',
+    0.5,
+    'the policy has given up half of its searches per question: lower lambdaS, lower TRAINER.learningRate, or raise the share of questions that need search',
+  ),
   decomposition: guard(
     'decomposition_ratio/sequential',
     'above',

@@ -1,11 +1,14 @@
 /** Metrics of a step's rollouts, with TRL's names where it has them. */
+import { max, quantile } from 'd3-array';
+import type { Question } from '../data/question.js';
 import type { RolloutStats } from '../rollout/rollout.js';
 import type { Trajectory, With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
-import { isTimedOut, splitIntoGroups } from './rollout-groups.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
+import { evidenceRecall } from '../rewards/sub-questions.js';
+import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
 
 type Scored = With<'rewards' | 'advantage'>;
 
@@ -26,6 +29,44 @@ export const isTruncated = ({ finish, segments }: Trajectory, maxNewTokens: numb
       kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
   );
 
+/** A metric, unless nothing was measured. */
+const meanMetric = (name: string, values: readonly number[]): Metrics =>
+  values.length > 0 ? { [name]: strictMean(values) } : {};
+
+/** The slowest rollouts of a step, for which all others wait. */
+const rolloutTimes = ({ rolloutSeconds }: RolloutStats): Metrics =>
+  rolloutSeconds.length === 0
+    ? {}
+    : {
+        p95_rollout_seconds: quantile(rolloutSeconds, 0.95)!,
+        p99_rollout_seconds: quantile(rolloutSeconds, 0.99)!,
+      };
+
+interface EvidenceOptions {
+  /** Of each rollout; default: unknown, also where a simulator wrote the passages. */
+  questions?: readonly Question[];
+  /** B of Algorithm 1. */
+  maxSearchTurns?: number;
+}
+
+/**
+ * Whether each rollout gave up: 1 if it answered with search turns left and some evidence
+ * never shown. Only rollouts whose question has a graph with evidence.
+ */
+function gaveUp(
+  rollouts: readonly Scored[],
+  { questions = [], maxSearchTurns = 0 }: EvidenceOptions,
+): number[] {
+  return questions.flatMap((question, i) => {
+    const { graph = [] } = question.metadata;
+    const isKnown = graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
+    if (!isKnown || isTimedOut(rollouts[i])) return [];
+    const { answer, modelCalls } = rollouts[i];
+    const hasTurnsLeft = modelCalls <= maxSearchTurns;
+    return Number(answer !== null && hasTurnsLeft && evidenceRecall(graph, rollouts[i]) < 1);
+  });
+}
+
 /**
  * Metrics of a step's rollouts, ordered by group; `rewards/NAME` for each reward.
  * Rollouts with a search that timed out only count as such; without any other, there is
@@ -37,7 +78,8 @@ export function rolloutMetrics(
     groupSize,
     stats,
     maxNewTokens,
-  }: { groupSize: number; stats: RolloutStats; maxNewTokens: number },
+    ...options
+  }: { groupSize: number; stats: RolloutStats; maxNewTokens: number } & EvidenceOptions,
 ): Metrics {
   const scored = rollouts.filter((rollout) => !isTimedOut(rollout));
   const searches = {
@@ -46,6 +88,7 @@ export function rolloutMetrics(
     frac_retrievals_failed: stats.retrievalsFailed / Math.max(1, stats.retrievalsRequested),
     retrieval_timeouts: stats.retrievalsTimedOut,
     frac_rollouts_timed_out: 1 - scored.length / rollouts.length,
+    ...rolloutTimes(stats),
   };
   if (scored.length === 0) return searches;
   const average = (value: (t: Scored) => number): number => strictMean(scored.map(value));
@@ -69,6 +112,12 @@ export function rolloutMetrics(
     ),
     turns: average((t) => t.searchTurns.length),
     model_calls: average((t) => t.modelCalls),
+    ...meanMetric(
+      'turns/sequential',
+      ofType('sequential').map((t) => t.searchTurns.length),
+    ),
+    ...meanMetric('gave_up', gaveUp(rollouts, options)),
+    out_of_turns: average((t) => Number(t.finish === 'budget')),
     'completions/mean_length': average(numPolicyTokens),
     'completions/clipped_ratio': average((t) => Number(t.finish !== 'answer')),
     'completions/truncated_ratio': average((t) => Number(isTruncated(t, maxNewTokens))),
@@ -85,6 +134,49 @@ export function rolloutMetrics(
     ),
     sub_queries: average((t) => queries(t).flat().length),
     ...searches,
+  };
+}
+
+/**
+ * Mean log-prob (nats per token) of the rollouts with a correct answer and of the others,
+ * if there is an outcome reward and there are such rollouts.
+ */
+export function sampledLogProbs(scored: readonly Scored[]): Metrics {
+  const logProbs = (isWanted: boolean): number[] =>
+    scored
+      .filter((t) => 'outcome' in t.rewards && !isTimedOut(t) && isCorrect(t) === isWanted)
+      .flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? []));
+  return {
+    ...meanMetric('logps/correct', logProbs(true)),
+    ...meanMetric('logps/incorrect', logProbs(false)),
+  };
+}
+
+/** Steps whose mean is a point of a trend. */
+const TREND_STEPS = 10;
+
+/** The best and the newest mean of a metric over ten steps; null if it has fewer. */
+function trend(name: string, steps: readonly Metrics[]): { best: number; last: number } | null {
+  const values = steps.flatMap((metrics) => metrics[name] ?? []);
+  if (values.length < TREND_STEPS) return null;
+  const means = values
+    .slice(TREND_STEPS - 1)
+    .map((_, i) => strictMean(values.slice(i, i + TREND_STEPS)));
+  return { best: max(means)!, last: means[means.length - 1] };
+}
+
+/**
+ * How far metrics have fallen below their best in a run, as means over ten steps each:
+ * the log-prob of correct rollouts (nats per token), and the share of searches per
+ * question that is gone.
+ * @param steps all steps of the run, the newest one last
+ */
+export function trendMetrics(steps: readonly Metrics[]): Metrics {
+  const likelihood = trend('logps/correct', steps);
+  const searches = trend('sub_queries', steps);
+  return {
+    ...(likelihood && { 'logps/correct_drop': likelihood.best - likelihood.last }),
+    ...(searches && searches.best > 0 && { sub_queries_drop: 1 - searches.last / searches.best }),
   };
 }
 

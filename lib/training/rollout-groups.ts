@@ -38,13 +38,13 @@ const NO_REWARD = NaN;
 
 /**
  * Samples G rollouts per question, ordered by group, and scores those whose searches
- * returned.
+ * returned. `questions` has that of each rollout.
  */
 export async function rollOutGroups(
   policy: Policy,
   questions: readonly Question[],
   { retriever, rollout, rewards, groupSize, random }: GroupOptions,
-): Promise<{ trajectories: With<'rewards'>[]; stats: RolloutStats }> {
+): Promise<{ trajectories: With<'rewards'>[]; questions: Question[]; stats: RolloutStats }> {
   const repeated = questions.flatMap((question) =>
     Array.from({ length: groupSize }, () => question),
   );
@@ -74,5 +74,5 @@ export async function rollOutGroups(
     rewards: scores[i].components,
     ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),
   }));
-  return { trajectories: rewarded, stats };
+  return { trajectories: rewarded, questions: repeated, stats };
 }

@@ -2,7 +2,7 @@
  * A training run with any trainer: steps with metrics, trajectories, checkpoints and
  * guards, from a model to an adapter.
  */
-import { existsSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
@@ -10,7 +10,13 @@ import { identifyModel, writeBaseModel, type BaseModel } from '../policy/adapter
 import { arraysFromAdapter } from '../policy/lora.js';
 import { RUN_FILE, TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
 import { peftConfig } from '../policy/peft.js';
-import { partialPath, removePartial, replaceFolder, writeFileSafely } from '../io/files.js';
+import {
+  partialPath,
+  readLines,
+  removePartial,
+  replaceFolder,
+  writeFileSafely,
+} from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import type { Weights } from '../policy/weights.js';
 import { encodeSafetensors } from '../tensor/safetensors.js';
@@ -18,7 +24,7 @@ import { formatTrajectory } from '../rollout/trajectory.js';
 import { withSettings, type TrainConfig } from './config.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from './checkpoint.js';
 import { checkGuards, mostSevere, type Alarm } from './guards.js';
-import { strictMean, type Metrics } from './metrics.js';
+import { strictMean, trendMetrics, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
@@ -163,8 +169,12 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
       `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${session.step} and did not save it. Choose another folder, or remove this one.`,
     );
   if (session.step < numSteps) await writeDescription(run);
-  const dropLaterLines = (): Promise<unknown> =>
-    Promise.all(records.map((path) => dropLinesFrom(path, session.step)));
+  /** Metrics of the steps before the next one. */
+  let history: Metrics[] = [];
+  const dropLaterLines = async (): Promise<void> => {
+    for (const path of records) await dropLinesFrom(path, session.step);
+    history = await readMetrics(folder);
+  };
   await dropLaterLines();
   let numSkipped = 0;
   while (session.step < numSteps) {
@@ -175,7 +185,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     }
     const from = session.step;
     const weights = trained.weights;
-    const { alarm, reward } = await recordedStep(run, trainer, rollbacks).catch(
+    const { alarm, reward } = await recordedStep(run, trainer, { rollbacks, history }).catch(
       async (error: unknown) => {
         // Interrupt in a notebook does not wait for the end of the step.
         const isUnchanged = trained.weights === weights;
@@ -227,6 +237,16 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
   );
 };
 
+/** The recorded metrics of a run's steps. */
+async function readMetrics(folder: string): Promise<Metrics[]> {
+  const file = join(folder, METRICS);
+  if (!existsSync(file)) return [];
+  const steps: Metrics[] = [];
+  for await (const { text } of readLines(createReadStream(file)))
+    if (text) steps.push(JSON.parse(text) as Metrics);
+  return steps;
+}
+
 /**
  * Runs a step and writes its results. Returns the most severe alarm and the reward, which
  * is undefined if all searches timed out.
@@ -234,12 +254,17 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,
-  rollbacks: Rollbacks,
+  { rollbacks, history }: { rollbacks: Rollbacks; history: Metrics[] },
 ): Promise<{ alarm: Alarm | null; reward: number | undefined }> {
   const { step } = trainer.session;
+  const withTrends = (metrics: Metrics): Metrics => ({
+    ...metrics,
+    ...trendMetrics([...history, metrics]),
+  });
   const isUsable = (sampled: Metrics): boolean =>
-    !checkGuards(sampled, config).some(({ action }) => action === 'skip');
-  const { metrics, trajectories } = await trainer.next(isUsable);
+    !checkGuards(withTrends(sampled), config).some(({ action }) => action === 'skip');
+  const { trajectories, ...measured } = await trainer.next(isUsable);
+  const metrics = withTrends(measured.metrics);
   const raised = checkGuards(metrics, config);
   const alarms = [
     ...rollbacks
@@ -252,6 +277,7 @@ async function recordedStep(
     Object.entries(metrics).filter(([, value]) => Number.isFinite(value)),
   );
   await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...finite, alarms })}\n`);
+  history.push(finite);
   const lines = trajectories.map((trajectory) =>
     formatTrajectory({ step, method: config.method, ...trajectory }),
   );

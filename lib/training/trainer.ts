@@ -16,7 +16,13 @@ import type { Trajectory, With } from '../rollout/trajectory.js';
 import { TrainedAdapter } from './adapter.js';
 import { scheduledRate } from './adamw.js';
 import { trainerSettings, type TrainConfig, type TrainerSettings } from './config.js';
-import { strictMean, rolloutMetrics, sampledEntropy, type Metrics } from './metrics.js';
+import {
+  strictMean,
+  rolloutMetrics,
+  sampledEntropy,
+  sampledLogProbs,
+  type Metrics,
+} from './metrics.js';
 import { createQuestionSampler } from './question-sampler.js';
 import { rollOutGroups } from './rollout-groups.js';
 import { toSequence, type Sequence } from './sequences.js';
@@ -76,6 +82,9 @@ export interface Step {
 export interface Sampled {
   trajectories: With<'rewards'>[];
   stats: RolloutStats;
+  /** Of each rollout; absent if a simulator answers the searches. */
+  questions?: Question[];
+  maxSearchTurns: number;
   /** Whether they come from the policy being trained, whose entropy is then recorded. */
   isOwn: boolean;
   endMs: number;
@@ -174,15 +183,22 @@ export class TrainingSession {
     { policy, rollout, search }: SampleOptions = {},
   ): Promise<Sampled> {
     const sampler = policy ?? this.trained.policy;
+    const sampling = { ...this.rollout, ...rollout, search };
     const groups = {
       retriever: this.task.retriever,
       rewards: this.rewards,
       groupSize: this.settings.groupSize,
       random,
-      rollout: { ...this.rollout, ...rollout, search },
+      rollout: sampling,
     };
-    const { trajectories, stats } = await rollOutGroups(sampler, questions, groups);
-    return { trajectories, stats, isOwn: !policy, endMs: performance.now() };
+    const { questions: asked, ...sampled } = await rollOutGroups(sampler, questions, groups);
+    return {
+      ...sampled,
+      ...(!search && { questions: asked }),
+      maxSearchTurns: sampling.maxSearchTurns,
+      isOwn: !policy,
+      endMs: performance.now(),
+    };
   }
 
   /** Rows of trajectories, with log-probs under the initial model. */
@@ -197,12 +213,16 @@ export class TrainingSession {
   }
 
   /** Metrics of a step's rollouts. */
-  measure({ stats, isOwn }: Sampled, trajectories: StepResult['trajectories']): Metrics {
+  measure(
+    { stats, questions, maxSearchTurns, isOwn }: Sampled,
+    trajectories: StepResult['trajectories'],
+  ): Metrics {
     const { groupSize } = this.settings;
     const { maxNewTokens } = this.rollout;
+    const options = { groupSize, stats, maxNewTokens, questions, maxSearchTurns };
     return {
-      ...rolloutMetrics(trajectories, { groupSize, stats, maxNewTokens }),
-      ...(isOwn && { entropy: sampledEntropy(trajectories) }),
+      ...rolloutMetrics(trajectories, options),
+      ...(isOwn && { entropy: sampledEntropy(trajectories), ...sampledLogProbs(trajectories) }),
     };
   }
 

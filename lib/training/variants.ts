@@ -36,6 +36,14 @@ export const variantSettings = {
    */
   outcomeGate: z.enum(['none', 'rollout', 'group']).optional(),
   ...importanceSamplingSettings,
+  /**
+   * LLDS (arXiv 2512.04220, ICML 2026): weight of a penalty on tokens of rollouts with
+   * advantage >= 0 whose log-prob falls during a step; default 0, 0.2 in the authors'
+   * script. Needs several mini-batches.
+   */
+  llds: z.number().min(0).optional(),
+  /** LLDS: what must have fallen as a whole, the turn (default) or the rollout. */
+  lldsGate: z.enum(['action', 'response']).optional(),
 };
 
 type VariantSettings = z.infer<z.ZodObject<typeof variantSettings>>;
@@ -48,6 +56,8 @@ export const grpoVariant = ({
   multiObjectiveAggregation = 'sum_then_normalize',
   maskTruncatedCompletions = false,
   outcomeGate = 'none',
+  llds = 0,
+  lldsGate = 'action',
   clip,
   epsilonHigh = clip,
   beta,
@@ -60,6 +70,8 @@ export const grpoVariant = ({
   multiObjectiveAggregation,
   maskTruncatedCompletions,
   outcomeGate,
+  llds,
+  lldsGate,
   clip,
   epsilonHigh,
   beta,

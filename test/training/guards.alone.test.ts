@@ -1,12 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { questionType } from '../../lib/data/question.js';
+import { disposeWeights } from '../../lib/policy/weights.js';
 import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 import { TRAINER_NAMES } from '../../lib/training/methods.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
+import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
   checkGuards,
@@ -54,6 +57,8 @@ const HEALTHY = {
   'completions/truncated_ratio': 0.05,
   well_formed_ratio: 0.9,
   turns: 1.5,
+  'logps/correct_drop': 0.02,
+  sub_queries_drop: 0.1,
   'decomposition_ratio/sequential': 0.02,
   reward: 0.9,
 };
@@ -76,6 +81,8 @@ describe('checkGuards', () => {
     ['kl', 0.6, 'warn', 'far from the reference'],
     ['frac_reward_zero_std', 1, 'warn', 'equal rewards'],
     ['phantom_advantages', 0.6, 'warn', 'no correct rollout'],
+    ['logps/correct_drop', 0.6, 'warn', 'less likely'],
+    ['sub_queries_drop', 0.6, 'warn', 'half of its searches'],
     ['decomposition_ratio/sequential', 0.7, 'warn', 'over-parallelization'],
   ])(
     'names %s at %d, with its value, its cause and the remedy',
@@ -238,6 +245,23 @@ describe('a run made to fail', () => {
     await expect(stopped).rejects.toThrow('entropy collapse: all samples are the same');
   });
 
+  it('rewards all rollouts alike, and the guard "variance" stops it', async () => {
+    const rewards: Reward[] = [{ name: 'equal', score: () => 1 }];
+    const stopped = train('equal', { variance: { action: 'stop' } }, { rewards });
+    await expect(stopped).rejects.toThrow(/frac_reward_zero_std 1.000: .*equal rewards/);
+  });
+
+  it('decomposes a sequential question, and the guard "decomposition" stops it', async () => {
+    const separating = chattyModel([' ##']);
+    const questions = QUESTIONS.filter((question) => questionType(question) === 'sequential');
+    const more = { settings: { questionsPerStep: 8, groupSize: 8 }, rollout: { maxNewTokens: 30 } };
+    // Its separators seldom stand between two queries.
+    const guards: GuardSettings = { decomposition: { limit: 0.01, action: 'stop' } };
+    const stopped = train('separating', guards, { model: separating, questions, more });
+    await expect(stopped).rejects.toThrow(/sequential 0\.0\d+: .*over-parallelization/);
+    disposeWeights(separating.weights);
+  });
+
   it('learns from groups without a correct rollout, and the guard "phantom" stops it', async () => {
     const questions = QUESTIONS.map((one) => ({ ...one, goldenAnswers: ['never written'] }));
     const stopped = train('phantom', { phantom: { action: 'stop' } }, { questions });
@@ -246,6 +270,47 @@ describe('a run made to fail', () => {
     const more = { settings: { steps: 1 } };
     await train('no phantom', { phantom: { action: 'skip' } }, { questions, more });
     expect((await linesOf('no phantom'))[0]).toMatchObject({ grad_norm: 0, phantom_advantages: 1 });
+  });
+
+  it('makes correct rollouts less and less likely, and the guard "likelihood" stops it', async () => {
+    let numScored = 0;
+    const rewards: Reward[] = [
+      { name: 'outcome', weight: 0, score: () => 1 },
+      {
+        // Pays for monotony in the first ten steps of twelve rollouts, then for noise.
+        name: 'variety',
+        score: ({ trajectory: { segments } }) => {
+          const own = segments.filter(({ kind }) => kind === 'policy');
+          const numCharacters = new Set(own.flatMap(({ text }) => [...text])).size;
+          return numScored++ < 120 ? -numCharacters : numCharacters;
+        },
+      },
+    ];
+    const more = { settings: { steps: 60 } };
+    const stopped = train('unlikely', { likelihood: { action: 'stop' } }, { rewards, more });
+    await expect(stopped).rejects.toThrow(/logps.correct_drop 0\.\d+: correct rollouts/);
+    const drops = (await linesOf('unlikely')).map((line) => line['logps/correct_drop']);
+    expect(drops.slice(0, 10)).toEqual([...Array.from({ length: 9 }, () => undefined), 0]);
+    expect(drops.filter((drop) => drop > 0.5)).toEqual(drops.slice(-1));
+  });
+
+  it('stops searching bit by bit, and the guard "search_collapse" stops it', async () => {
+    const rare: Reward = { name: 'rare', score: ({ searchTurns }) => -searchTurns.flat().length };
+    const more = { settings: { steps: 40 } };
+    const guards: GuardSettings = { search_collapse: { action: 'stop' } };
+    const stopped = train('rare', guards, { rewards: [rare], more });
+    await expect(stopped).rejects.toThrow(/sub_queries_drop 0\.\d+: .*half of its searches/);
+    // Resumed from a checkpoint, it comes to the same end.
+    const onStep = (step: number): void => {
+      if (step === 8) throw new Error('killed');
+    };
+    const resumed = { rewards: [rare], more: { ...more, checkpointEvery: 4 } };
+    await expect(train('rare again', guards, { ...resumed, onStep })).rejects.toThrow('killed');
+    await expect(train('rare again', guards, resumed)).rejects.toThrow('sub_queries_drop');
+    const [whole, again] = [await linesOf('rare'), await linesOf('rare again')];
+    expect(again.map((line) => line.sub_queries_drop)).toEqual(
+      whole.map((line) => line.sub_queries_drop),
+    );
   });
 
   const back: GuardSettings = { kl: { action: 'rollback' } };
@@ -271,7 +336,9 @@ describe('a run made to fail', () => {
     await expect(killed).rejects.toThrow('killed');
     await train('killed', back, { more });
     const timeless = (all: Line[]): object[] =>
-      all.map((line) => ({ ...line, rollout_seconds: 0, update_seconds: 0 }));
+      all.map((line) =>
+        Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))),
+      );
     expect(timeless(await linesOf('killed'))).toEqual(timeless(lines));
     const [best, whole] = ['killed', 'back'].map((name) =>
       readFile(join(root, name, BEST_ADAPTER, 'adapter_model.safetensors')),

@@ -138,12 +138,13 @@ export const tinyModel = (seed = 3): Model => ({
  * A model that writes little but tags and a name, so that some of its samples are
  * searches, some answers and some nonsense: the first channel of every embedding is
  * large, and the head reads it as a bias.
+ * @param more texts that it writes as well
  */
-export function chattyModel(): Model {
+export function chattyModel(more: readonly string[] = []): Model {
   const config = { ...CONFIG, tieWordEmbeddings: false };
   const weights = randomWeights(config, createRandom('chatty'));
   const favourites = new Set(
-    ['<search>', '</search>', '<answer>', '</answer>', ' Reed'].flatMap((text) =>
+    ['<search>', '</search>', '<answer>', '</answer>', ' Reed', ...more].flatMap((text) =>
       TOKENIZER.encode(text),
     ),
   );

@@ -1,0 +1,120 @@
+/**
+ * LLDS: the penalty worked out by hand, its gradient against finite differences, and in
+ * whole training steps.
+ */
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { createGrpoTrainer, grpoLoss, likelihoodPenalty } from '../../lib/training/grpo.js';
+import type { Metrics } from '../../lib/training/metrics.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+/**
+ * Three rollouts: a good one of two turns, of which only the first has fallen; a good one
+ * that has fallen as a whole, though one token has risen; a bad one that has fallen.
+ */
+const OLD = [-1, -2, -1, -2, /**/ -1, -1, -3, /**/ -1, -1];
+const NEW = [-1.5, -1.8, -0.5, -2.1, /**/ -1.25, -0.95, -3.3, /**/ -3, -3];
+const ADVANTAGES = [1, 1, 1, 1, /**/ 0, 0, 0, /**/ -1, -1];
+const LENGTHS = { rowLengths: [4, 3, 2], actionLengths: [2, 2, 3, 2] };
+/** By action: [-1.5, -1.8] lost .3 nats, [-.5, -2.1] gained .4; by rollout, +.1. */
+const PENALTIES = {
+  action: [0.5, 0, 0, 0, /**/ 0.25, 0, 0.3, /**/ 0, 0],
+  response: [0, 0, 0, 0, /**/ 0.25, 0, 0.3, /**/ 0, 0],
+};
+const tokens = () => ({
+  oldLogProbs: tf.tensor1d(OLD),
+  referenceLogProbs: tf.tensor1d(NEW),
+  advantages: tf.tensor1d(ADVANTAGES),
+  weights: tf.fill<tf.Rank.R1>([9], 1 / 9),
+  ...LENGTHS,
+});
+
+describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
+  it('is the decrease of tokens of preserved spans that have fallen as a whole', () => {
+    const penalties = likelihoodPenalty(tf.tensor1d(NEW), tokens(), gate).dataSync();
+    PENALTIES[gate].forEach((value, i) => expect(penalties[i]).toBeCloseTo(value, 6));
+  });
+
+  it('adds its weighted mean to the loss', () => {
+    const value = (llds: number): number =>
+      grpoLoss(tf.tensor1d(NEW), tokens(), {
+        clip: 0.2,
+        beta: 0,
+        llds,
+        lldsGate: gate,
+      }).dataSync()[0];
+    const mean = PENALTIES[gate].reduce((a, b) => a + b) / 9;
+    expect(value(0.2) - value(0)).toBeCloseTo(0.2 * mean, 6);
+  });
+
+  it('has the gradient of finite differences', () => {
+    const loss = (logProbs: tf.Tensor1D): tf.Scalar =>
+      tf.sum(tf.mul(likelihoodPenalty(logProbs, tokens(), gate), tf.tensor1d(WEIGHTS)));
+    const WEIGHTS = OLD.map((_, i) => 0.1 + i / 10);
+    const gradient = tf
+      .grad((x) => loss(x as tf.Tensor1D))(tf.tensor1d(NEW))
+      .dataSync();
+    const h = 1 / 64; // Far from where a gate or a token changes sides.
+    const moved = (i: number, by: number): number =>
+      loss(tf.tensor1d(NEW.map((x, j) => x + (j === i ? by : 0)))).dataSync()[0];
+    NEW.forEach((_, i) => {
+      expect(gradient[i]).toBeCloseTo((moved(i, h) - moved(i, -h)) / (2 * h), 4);
+      expect(gradient[i]).toBeCloseTo(PENALTIES[gate][i] > 0 ? -WEIGHTS[i] : 0, 6);
+    });
+  });
+});
+
+it('takes rounding errors for no decrease', () => {
+  const rounded = tf.tensor1d(OLD.map((x, i) => x - 1e-5 * (i % 3)));
+  expect(Array.from(likelihoodPenalty(rounded, tokens(), 'action').dataSync())).toEqual(
+    OLD.map(() => 0),
+  );
+});
+
+/** The norms of some steps' gradients and the sum of their penalties. */
+async function train(settings: object): Promise<{ norms: number[]; llds: number }> {
+  const trainer = createGrpoTrainer({
+    // Three updates a step, so that log-probs fall within it.
+    config: tinyTraining({ settings: { miniBatches: 3, warmupSteps: 0, ...settings } }),
+    model,
+    questions: QUESTIONS,
+    retriever: createBm25Retriever(PASSAGES),
+  });
+  const steps: Metrics[] = [];
+  for (let step = 0; step < 3; step++) steps.push((await trainer.next()).metrics);
+  trainer.dispose();
+  return {
+    norms: steps.map(({ grad_norm }) => grad_norm),
+    llds: steps.reduce((sum, metrics) => sum + metrics.llds, 0),
+  };
+}
+
+it('is recorded and changes the update, off by default', async () => {
+  const [plain, zero, penalized, byResponse] = [
+    await train({}),
+    await train({ llds: 0 }),
+    await train({ llds: 5, groupSize: 8 }),
+    await train({ llds: 5, groupSize: 8, lldsGate: 'response' }),
+  ];
+  expect(plain.llds).toBeNaN();
+  expect(zero.norms).toEqual(plain.norms);
+  expect(penalized.llds).toBeGreaterThan(0);
+  expect(byResponse.llds).toBeGreaterThan(0);
+  expect(byResponse.norms).not.toEqual(penalized.norms);
+});
+
+it('is refused with one mini-batch, where it could not act', () => {
+  expect(() => tinyTraining({ settings: { miniBatches: 1, llds: 0.2 } })).toThrow(
+    /llds[^]*grpo.miniBatches/,
+  );
+  expect(tinyTraining({ settings: { miniBatches: 1, llds: 0 } }).grpo!.llds).toBe(0);
+});
