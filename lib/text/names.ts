@@ -2,7 +2,7 @@
 
 const CAPITALISED = /^(?:[dl]['’])?\p{Lu}/u;
 /** Part of a name directly after a capitalised word, as in `Apollo 11`. */
-const NUMBER = /^\p{N}+$/u;
+const NUMBER = /^\p{N}+(?:st|nd|rd|th)?$/iu;
 /** Words that join two capitalised parts of one name: `House of Hanover`. */
 const JOINING = new Set(['of', 'the', 'in', 'for', 'on', 'de', 'da', 'di', 'du', 'von', 'van', '&']);
 /** Capitalised only because they open a sentence. */
@@ -17,61 +17,70 @@ const OPENING = new Set(
 const ADJECTIVE = /(?:[ei]an|can|ese|ish)$/;
 
 const QUOTED = /["“]([^"“”]+)["”]/g;
+/** A title's qualifier, such as `(1935 film)`. */
+const QUALIFIER = /\s*\([^()]*\)/g;
+const ABBREVIATION = /^(?:(?:\p{L}\.)+|(?:St|Mr|Mrs|Ms|Dr|Jr|Sr)\.)$/u;
+const POSSESSIVE = /['’]s?$/;
 
 interface Word {
   text: string;
   /** Whether punctuation after it ends a name. */
   ends: boolean;
+  /** Whether it ends a sentence. */
+  endsSentence: boolean;
 }
 
-const readWord = (raw: string): Word => {
-  const text = raw.replace(/^[^\p{L}\p{N}&.]+/u, '').replace(/['’]s?$|[^\p{L}\p{N}.&+]+$/gu, '');
-  const isAbbreviation = /^(?:\p{L}\.)+$|^(?:St|Mr|Mrs|Ms|Dr|Jr|Sr)\.$/u.test(text);
+function readWord(raw: string): Word {
+  const text = raw.replace(/^[^\p{L}\p{N}&]+/u, '').replace(/[^\p{L}\p{N}.&'’]+$/u, '');
+  if (ABBREVIATION.test(text)) return { text, ends: text !== raw, endsSentence: false };
   return {
-    text: isAbbreviation ? text : text.replace(/\.+$/, '').replace(/['’]s?$/, ''),
-    ends: /[,;:?!)]$/.test(raw) || (/\.$/.test(raw) && !isAbbreviation),
+    text: text.replace(/\.+$/, ''),
+    ends: /[^\p{L}\p{N}&'’]$/u.test(raw),
+    endsSentence: /[.?!]$/.test(raw),
   };
-};
+}
 
 /**
  * The names in a text, each once, in order: quoted spans, and runs of capitalised words
  * with the small words between them. A word that opens a sentence belongs to a name only
  * if the next word is capitalised too; adjectives of nationality before a common noun are
- * no names. A heuristic for English: it finds nothing in text without capital letters,
- * and misses names that are written in lower case.
+ * no names, and qualifiers in parentheses no part of one. A heuristic for English: it
+ * finds nothing in text without capital letters.
  */
 export function findNames(text: string): string[] {
   const quoted = Array.from(text.matchAll(QUOTED), ([, inside]) => inside.trim());
-  const names = [...quoted, ...text.split(QUOTED).flatMap((part, i) => (i % 2 ? [] : runs(part)))];
-  const places = new Map(names.map((name) => [name, text.indexOf(name)]));
+  const parts = text.split(QUOTED).filter((_, i) => i % 2 === 0);
+  const runs = parts.flatMap((part) => capitalisedRuns(part.replace(QUALIFIER, ',')));
+  const places = new Map([...quoted, ...runs].map((name) => [name, text.indexOf(name)]));
   return [...places].sort(([, a], [, b]) => a - b).map(([name]) => name);
 }
 
-function runs(text: string): string[] {
+function capitalisedRuns(text: string): string[] {
   const words = text.split(/\s+/).filter(Boolean).map(readWord);
   const names: string[] = [];
-  let opensSentence = true;
-  for (let i = 0; i < words.length; i++) {
-    const start = i;
-    const isOpening = opensSentence;
-    opensSentence = /[.?!]/.test(words[i].text.slice(-1)) || words[i].ends;
-    if (!CAPITALISED.test(words[i].text)) continue;
-    if (isOpening && OPENING.has(words[i].text.toLowerCase())) continue;
-    let end = i;
-    while (!words[end].ends) {
-      let next = end + 1;
-      while (JOINING.has(words[next]?.text) && next - end <= 2) next++;
-      const isNumber = next === end + 1 && NUMBER.test(words[next]?.text ?? '');
-      if (!isNumber && !CAPITALISED.test(words[next]?.text ?? '')) break;
-      end = next;
-    }
-    i = end;
-    opensSentence = words[end].ends;
-    const parts = words.slice(start, end + 1).map((word) => word.text);
-    const isAdjective =
-      parts.every((part) => ADJECTIVE.test(part)) && !words[end].ends && end + 1 < words.length;
-    if (isAdjective || (isOpening && parts.length === 1)) continue;
-    names.push(parts.join(' '));
+  for (let start = 0; start < words.length; start++) {
+    const isFirst = start === 0 || words[start - 1].endsSentence;
+    if (!CAPITALISED.test(words[start].text)) continue;
+    if (isFirst && OPENING.has(words[start].text.toLowerCase())) continue;
+    const end = runEnd(words, start);
+    const run = words.slice(start, end + 1).map((word) => word.text);
+    const isAdjective = run.every((word) => ADJECTIVE.test(word)) && !words[end].ends;
+    if (!isAdjective && !(isFirst && run.length === 1))
+      names.push(run.join(' ').replace(POSSESSIVE, ''));
+    start = end;
   }
   return names;
+}
+
+/** The last word of the name that starts at a word. */
+function runEnd(words: readonly Word[], start: number): number {
+  let end = start;
+  while (!words[end].ends) {
+    let next = end + 1;
+    while (next <= end + 2 && JOINING.has(words[next]?.text) && !words[next].ends) next++;
+    const text = words[next]?.text ?? '';
+    if (!CAPITALISED.test(text) && !(next === end + 1 && NUMBER.test(text))) return end;
+    end = next;
+  }
+  return end;
 }
