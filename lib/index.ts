@@ -90,7 +90,8 @@ export type { Trainer, TrainingTask } from './training/trainer.js';
 export { runTraining, type TrainingRun } from './training/run.js';
 
 // evaluation
-export { evaluatePolicy, measure, type EvaluateOptions } from './evaluation/evaluate.js';
+export { evaluatePolicy, type EvaluateOptions } from './evaluation/evaluate.js';
+export { measure } from './evaluation/measure.js';
 export type { QuestionResult } from './evaluation/result.js';
 export { METRICS, meanMetrics } from './evaluation/metrics.js';
 export { summariseResults, type TidyResults } from './evaluation/table.js';

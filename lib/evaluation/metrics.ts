@@ -5,7 +5,7 @@ import type { QuestionKey } from './selections.js';
 import { paddedWords } from '../text/normalize.js';
 
 /** The share of sub-queries that repeat an earlier one. */
-export function repeatedQueries({ searches }: Measurement): number {
+export function repeatedQueries({ searches }: Pick<Measurement, 'searches'>): number {
   const queries = searches.flat();
   return queries.length === 0 ? 0 : 1 - new Set(queries.map(paddedWords)).size / queries.length;
 }

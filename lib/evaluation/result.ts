@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { QuestionType } from '../data/question.js';
+import type { Behaviour } from './behaviour.js';
 
 /**
  * Measurements of one answered question. Without a dependency graph, those that need one
@@ -43,6 +44,8 @@ export interface Measurement {
   /** Queries that timed out; absent if none. The policy was told that they failed. */
   timedOutQueries?: number;
   answer: string | null;
+  /** Behaviour labels; absent in recorded answers, which are labelled when read. */
+  behaviour?: Behaviour;
 }
 
 /** A policy's answer to a question: a line of `results.jsonl`. */

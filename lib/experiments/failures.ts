@@ -4,7 +4,7 @@
  */
 import { greatest, mean } from 'd3-array';
 import { type Question, graphQuestionType } from '../data/question.js';
-import { measure } from '../evaluation/evaluate.js';
+import { measure } from '../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';

@@ -9,7 +9,7 @@
  */
 import { join } from 'node:path';
 import { evaluatedSplit, type Question } from '../data/question.js';
-import { measure } from '../evaluation/evaluate.js';
+import { measure } from '../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import {

@@ -69,6 +69,7 @@ export const trajectorySchema = z.object({
     z.array(z.object({ queries: z.array(z.string()), results: z.array(resultSchema) })),
   ),
   finish: optional(z.string()),
+  maxSearchTurns: optional(z.int()),
   subQuestionRecall: optional(z.number()),
   /** The name of `subQuestionRecall` in earlier versions. */
   coverage: optional(z.number()),
@@ -84,12 +85,13 @@ const recordingFields = {
   id: idSchema,
   golden_answers: z.array(z.string()),
   stop_reason: optional(z.string()),
+  max_search_turns: optional(z.int()),
 };
 
 /** A response with the paper's tags. */
 export const transcriptSchema = z
   .object({ ...recordingFields, prompt: optional(z.string()), response: z.string() })
-  .transform(({ id, golden_answers, prompt, response, stop_reason, ...line }) => {
+  .transform(({ id, golden_answers, prompt, response, stop_reason, max_search_turns, ...line }) => {
     const repeated = prompt && response.startsWith(prompt) ? prompt.length : 0;
     const segments = splitTranscript(response.slice(repeated));
     return {
@@ -98,6 +100,7 @@ export const transcriptSchema = z
       goldenAnswers: golden_answers,
       segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...segments],
       finish: stop_reason,
+      maxSearchTurns: max_search_turns,
       ambiguous: ambiguity(segments) ?? undefined,
     };
   });
@@ -105,17 +108,20 @@ export const transcriptSchema = z
 /** A conversation with a model that calls a search function, or writes the tags. */
 export const conversationSchema = z
   .object({ ...recordingFields, messages: messagesSchema })
-  .transform(({ id, golden_answers, messages, stop_reason, question, ...line }) => {
-    const conversation = splitConversation(messages);
-    return {
-      ...line,
-      questionId: id,
-      goldenAnswers: golden_answers,
-      question: question ?? conversation.question,
-      segments: conversation.segments,
-      finish: stop_reason,
-    };
-  });
+  .transform(
+    ({ id, golden_answers, messages, stop_reason, max_search_turns, question, ...line }) => {
+      const conversation = splitConversation(messages);
+      return {
+        ...line,
+        questionId: id,
+        goldenAnswers: golden_answers,
+        question: question ?? conversation.question,
+        segments: conversation.segments,
+        finish: stop_reason,
+        maxSearchTurns: max_search_turns,
+      };
+    },
+  );
 
 /** Layouts by the field unique to each. */
 const LAYOUTS = {

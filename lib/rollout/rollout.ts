@@ -34,7 +34,10 @@ export interface RolloutStats {
 }
 
 /** `finish` is `budget` until it changes. */
-const startTrajectory = ({ id, question, goldenAnswers }: Question): Trajectory => ({
+const startTrajectory = (
+  { id, question, goldenAnswers }: Question,
+  { maxSearchTurns }: RolloutOptions,
+): Trajectory => ({
   questionId: id,
   question,
   goldenAnswers,
@@ -43,6 +46,7 @@ const startTrajectory = ({ id, question, goldenAnswers }: Question): Trajectory 
   answer: null,
   modelCalls: 0,
   finish: 'budget',
+  maxSearchTurns,
 });
 
 function append({ index, trajectory }: Row, segment: Segment, { onSegment }: RolloutOptions): void {
@@ -254,7 +258,11 @@ export async function rollOut(
   const dialogue = createDialogue(policy, options);
   const search = createSearch(retriever, options, stats);
   const rows = questions.map((question, index): Row => {
-    const row = { index, random: options.randoms[index], trajectory: startTrajectory(question) };
+    const row = {
+      index,
+      random: options.randoms[index],
+      trajectory: startTrajectory(question, options),
+    };
     append(row, dialogue.startPrompt(question.question), options);
     return row;
   });

@@ -74,6 +74,8 @@ export interface Trajectory {
    * an imported transcript the engine's stop reason, or null.
    */
   finish: string | null;
+  /** The most search turns; absent if the recording does not say. */
+  maxSearchTurns?: number;
   /** Why an answer of the policy's server could not be used; else absent. */
   refusal?: string;
 

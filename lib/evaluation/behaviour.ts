@@ -1,0 +1,416 @@
+/**
+ * Behaviour labels: what a policy did while it answered a question, right or wrong. They
+ * apply to any trajectory, and in part to recorded answers without one. A label is true,
+ * false, or null: null means that the recording does not tell (no gold passages, no limit
+ * of turns), or that the question cannot show the behaviour (a compound query needs two
+ * names). Shares therefore count only questions where a label is not null.
+ */
+import { rollup, sum } from 'd3-array';
+import { independentSubQuestions, type Question } from '../data/question.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+import { findNames } from '../text/names.js';
+import { exactMatch, normalizeAnswer, paddedWords } from '../text/normalize.js';
+import type { TextSegment } from '../text/response.js';
+import type { Interval } from './bootstrap.js';
+import { evidenceRecall, measure } from './measure.js';
+import { repeatedQueries, type Measure } from './metrics.js';
+import { questionKey, type Measurement, type QuestionResult } from './result.js';
+
+/** What labels are read from: an answer's metrics, and more where it is known. */
+export interface BehaviourFacts
+  extends
+    Pick<Measurement, 'answer' | 'em' | 'subset' | 'formatOk' | 'turns' | 'modelCalls'>,
+    Pick<Measurement, 'decomposed' | 'searches'> {
+  coverage?: number | null;
+  /** Fraction of the sub-questions whose evidence was shown. */
+  evidenceSeen?: number | null;
+  /** The same after each search turn. */
+  evidenceByTurn?: readonly number[];
+  /** Queries as they were run; default those of `searches`. */
+  queries?: readonly string[];
+  /** Whether a gold answer is known; default true. */
+  hasGold?: boolean;
+  /** The names in the question: what it asks about. */
+  names?: readonly string[];
+  /** The entities of all sub-questions, later hops included. */
+  entities?: readonly string[];
+  /** The names among which the answer chooses; absent if the question offers no choice. */
+  compared?: readonly string[];
+  /** Most search turns. */
+  maxSearchTurns?: number;
+  finish?: string | null;
+  /** Whether a passage that was shown states a gold answer. */
+  isAnswerShown?: boolean;
+  /** Whether the policy wrote an information block itself. */
+  inventsInformation?: boolean;
+}
+
+interface Definition {
+  title: string;
+  /** What a share is a share of. */
+  unit: string;
+  /** True if, in words; what it needs follows. */
+  meaning: string;
+  needs: string;
+  test: (facts: BehaviourFacts) => boolean | null;
+}
+
+const isKnown = (value: number | null | undefined): value is number =>
+  value !== null && value !== undefined && !Number.isNaN(value);
+
+/** The names in a query; a name inside a longer one does not count (`York`, `New York`). */
+export function namesIn(query: string, names: readonly string[]): string[] {
+  const padded = names.map((name) => ({ name, words: paddedWords(name) }));
+  padded.sort((a, b) => b.words.length - a.words.length);
+  let text = paddedWords(query);
+  return padded.flatMap(({ name, words }) => {
+    if (words.trim() === '' || !text.includes(words)) return [];
+    text = text.replaceAll(words, ' | ');
+    return [name];
+  });
+}
+
+/** Whether an answer was given, with some evidence never shown; null if unknown. */
+const answersEarly = ({ answer, evidenceSeen }: BehaviourFacts): boolean | null =>
+  isKnown(evidenceSeen) ? answer !== null && evidenceSeen < 1 : null;
+
+/** Whether the answer is wrong with all evidence shown; null if unknown. */
+const failsWithEvidence = ({ em, evidenceSeen, hasGold = true }: BehaviourFacts): boolean | null =>
+  hasGold && isKnown(evidenceSeen) ? em === 0 && evidenceSeen === 1 : null;
+
+const EVIDENCE = 'gold passages';
+const GOLD = 'gold answers';
+const PASSAGES = 'gold answers other than yes and no; the text of the passages';
+
+/** All labels, in table order. */
+const LABELS = {
+  compound_query: {
+    title: 'Compound query',
+    unit: 'share of questions with two names',
+    meaning: 'one query names two or more of the things that the question names',
+    needs: 'a question with two or more names: from its graph, else found in its text',
+    test: ({ names = [], searches, queries = searches.flat() }) =>
+      names.length >= 2 ? queries.some((query) => namesIn(query, names).length >= 2) : null,
+  },
+  repeated_query: {
+    title: 'Repeats a query',
+    unit: 'share of questions',
+    meaning: 'a query repeats an earlier one, apart from case, punctuation and articles',
+    needs: 'nothing',
+    test: (facts) => repeatedQueries(facts) > 0,
+  },
+  no_search: {
+    title: 'No search',
+    unit: 'share of questions',
+    meaning: 'no search was run',
+    needs: 'nothing',
+    test: ({ turns }) => turns === 0,
+  },
+  under_search: {
+    title: 'Never asked about a part',
+    unit: 'share of questions',
+    meaning: 'answered, and no query names the entity of some sub-question',
+    needs: 'a graph',
+    test: ({ answer, entities, searches }) => {
+      if (!entities) return null;
+      const queries = searches.flat().map(paddedWords);
+      const isAsked = (entity: string): boolean =>
+        queries.some((query) => query.includes(paddedWords(entity)));
+      return answer !== null && !entities.every(isAsked);
+    },
+  },
+  over_search: {
+    title: 'Searched on with all evidence',
+    unit: 'share of questions',
+    meaning: 'searched again after all evidence had been shown',
+    needs: `${EVIDENCE} and the passages of each search`,
+    test: ({ evidenceByTurn }) => evidenceByTurn?.slice(0, -1).includes(1) ?? null,
+  },
+  over_parallelized: {
+    title: 'Over-parallelized',
+    unit: 'share of sequential questions',
+    meaning: 'decomposed, though a later sub-query needs the answer of an earlier one',
+    needs: 'a sequential question',
+    test: ({ subset, decomposed }) => (subset === 'sequential' ? decomposed : null),
+  },
+  half_decomposed: {
+    title: 'Half a decomposition',
+    unit: 'share of parallelizable questions',
+    meaning: 'decomposed, and a part was never asked',
+    needs: 'a parallelizable question with a graph',
+    test: ({ subset, decomposed, coverage }) =>
+      subset === 'parallelizable' && isKnown(coverage) ? decomposed && coverage < 1 : null,
+  },
+  gave_up: {
+    title: 'Gave up',
+    unit: 'share of questions',
+    meaning: 'answered with search turns left and some evidence never shown',
+    needs: `${EVIDENCE} and the most search turns`,
+    test: (facts) => {
+      const isEarly = answersEarly(facts);
+      if (isEarly === null || facts.maxSearchTurns === undefined) return null;
+      return isEarly && facts.modelCalls <= facts.maxSearchTurns;
+    },
+  },
+  out_of_turns: {
+    title: 'Out of turns',
+    unit: 'share of questions',
+    meaning: 'no turn was left to answer in',
+    needs: 'an answer, why the rollout ended, or the most search turns',
+    test: ({ finish, answer, modelCalls, maxSearchTurns }) => {
+      if (finish === 'budget') return true;
+      if (finish === 'length' || finish === 'refused' || answer !== null) return false;
+      return maxSearchTurns === undefined ? null : modelCalls > maxSearchTurns;
+    },
+  },
+  cut_off: {
+    title: 'Cut off',
+    unit: 'share of questions',
+    meaning: 'ended because the context was full',
+    needs: 'why the rollout ended',
+    test: ({ finish }) => (finish ? finish === 'length' : null),
+  },
+  no_answer: {
+    title: 'No answer',
+    unit: 'share of questions',
+    meaning: 'ended without an answer',
+    needs: 'nothing',
+    test: ({ answer }) => answer === null,
+  },
+  incomplete_evidence: {
+    title: 'Answered with evidence incomplete',
+    unit: 'share of questions',
+    meaning: 'an answer, right or wrong, though some evidence was never shown',
+    needs: EVIDENCE,
+    test: answersEarly,
+  },
+  evidence_unused: {
+    title: 'Evidence shown but not used',
+    unit: 'share of questions',
+    meaning: 'all evidence was shown, and the answer is wrong or missing',
+    needs: `${EVIDENCE} and ${GOLD}`,
+    test: failsWithEvidence,
+  },
+  wrong_aggregation: {
+    title: 'Wrong aggregation',
+    unit: 'share of parallelizable questions',
+    meaning: 'the same, on a parallelizable question that was decomposed with every part asked',
+    needs: `a parallelizable question, ${EVIDENCE} and ${GOLD}`,
+    test: (facts) => {
+      const fails = failsWithEvidence(facts);
+      if (fails === null || facts.subset !== 'parallelizable') return null;
+      return fails && facts.decomposed && facts.coverage === 1;
+    },
+  },
+  wrong_comparison: {
+    title: 'Wrong comparison',
+    unit: 'share of questions that offer a choice',
+    meaning: 'all evidence was shown, and the answer is another of the things compared',
+    needs: `a question that names its gold answer and another thing, and ${EVIDENCE}`,
+    test: (facts) => {
+      const fails = failsWithEvidence(facts);
+      if (fails === null || !facts.compared) return null;
+      return fails && exactMatch(facts.answer, facts.compared) === 1;
+    },
+  },
+  malformed: {
+    title: 'Malformed',
+    unit: 'share of questions',
+    meaning: 'breaks the format of Eq. 6',
+    needs: 'nothing',
+    test: ({ formatOk }) => !formatOk,
+  },
+  invented_information: {
+    title: 'Invented information',
+    unit: 'share of questions',
+    meaning: 'the policy wrote an information block itself',
+    needs: 'a trajectory',
+    test: ({ inventsInformation }) => inventsInformation ?? null,
+  },
+  answer_not_shown: {
+    title: 'Answer in no passage',
+    unit: 'share of questions',
+    meaning: 'answered, though no passage shown states a gold answer',
+    needs: PASSAGES,
+    test: ({ answer, isAnswerShown }) =>
+      isAnswerShown === undefined ? null : answer !== null && !isAnswerShown,
+  },
+  shown_answer_missed: {
+    title: 'Missed a stated answer',
+    unit: 'share of questions',
+    meaning: 'a passage shown states a gold answer, and the answer is wrong or missing',
+    needs: PASSAGES,
+    test: ({ em, isAnswerShown }) =>
+      isAnswerShown === undefined ? null : em === 0 && isAnswerShown,
+  },
+} satisfies Record<string, Definition>;
+
+export type BehaviourLabel = keyof typeof LABELS;
+export const BEHAVIOUR_LABELS = Object.keys(LABELS) as BehaviourLabel[];
+
+/** Title, unit, meaning and needs of each label. */
+export const BEHAVIOURS: Readonly<Record<BehaviourLabel, Omit<Definition, 'test'>>> = LABELS;
+
+/** Each label: true, false, or null if unknown or not applicable. */
+export type Behaviour = Record<BehaviourLabel, boolean | null>;
+
+/** The labels of an answer. */
+export const labelBehaviour = (facts: BehaviourFacts): Behaviour =>
+  Object.fromEntries(
+    BEHAVIOUR_LABELS.map((label) => [label, (LABELS[label] as Definition).test(facts)]),
+  ) as Behaviour;
+
+/** The labels that hold. */
+export const shownLabels = (behaviour: Behaviour): BehaviourLabel[] =>
+  BEHAVIOUR_LABELS.filter((label) => behaviour[label]);
+
+type Truth = Pick<Question, 'question' | 'goldenAnswers' | 'metadata'>;
+
+/** What a question says about the behaviour of any answer to it. */
+function questionFacts({ question, goldenAnswers, metadata: { graph = [] } }: Truth) {
+  const hasGraph = graph.length > 0;
+  const names = hasGraph
+    ? [...new Set(independentSubQuestions(graph).map(({ entity }) => entity))]
+    : findNames(question);
+  const hasChoice =
+    names.length >= 2 && names.some((name) => exactMatch(name, goldenAnswers) === 1);
+  return {
+    names,
+    hasGold: goldenAnswers.length > 0,
+    ...(hasGraph && { entities: [...new Set(graph.map(({ entity }) => entity))] }),
+    ...(hasChoice && { compared: names }),
+  };
+}
+
+/** Whether the graph names the passages that state the answer of every sub-question. */
+const hasEvidence = ({ metadata: { graph = [] } }: Truth): boolean =>
+  graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
+
+/**
+ * The labels of a recorded answer. Those that need the passages of each search, their
+ * text or the policy's are null.
+ * @param known the question, and the most search turns
+ */
+export const labelAnswer = (
+  answer: Measurement,
+  { question, maxSearchTurns }: { question?: Truth; maxSearchTurns?: number } = {},
+): Behaviour =>
+  labelBehaviour({
+    ...answer,
+    ...(question && questionFacts(question)),
+    ...(question && !hasEvidence(question) && { evidenceSeen: null }),
+    maxSearchTurns,
+  });
+
+/** Answers that a passage can state: not yes or no. */
+const statable = (answers: readonly string[]): string[] =>
+  answers.filter((answer) => !['', 'yes', 'no', 'noanswer'].includes(normalizeAnswer(answer)));
+
+function isAnswerShown(
+  segments: readonly TextSegment[],
+  goldenAnswers: readonly string[],
+): boolean | undefined {
+  const answers = statable(goldenAnswers).map(paddedWords);
+  if (answers.length === 0) return undefined;
+  const shown = segments.filter(({ kind }) => kind === 'information');
+  return shown.some(({ text }) => {
+    const words = paddedWords(text.replace(/<\/?information>/g, ' '));
+    return answers.some((answer) => words.includes(answer));
+  });
+}
+
+/**
+ * The labels of a trajectory, this project's or another system's.
+ * @param question with its graph; default what the trajectory says of its question
+ */
+export function labelTrajectory(
+  trajectory: Trajectory,
+  question: Question = {
+    id: trajectory.questionId,
+    question: trajectory.question,
+    goldenAnswers: trajectory.goldenAnswers,
+    metadata: trajectory.metadata ?? {},
+  },
+): Behaviour {
+  const { segments, searchTurns, finish, maxSearchTurns, questionType } = trajectory;
+  const measured = measure(question, trajectory);
+  const { graph = [] } = question.metadata;
+  // A transcript without passage ids does not tell which evidence was shown.
+  const hasPassages = searchTurns.every(({ queries, results }) => results.length >= queries.length);
+  const knowsEvidence = hasEvidence(question) && hasPassages;
+  const evidenceByTurn = searchTurns.map((_, turn) =>
+    evidenceRecall(graph, { searchTurns: searchTurns.slice(0, turn + 1) }),
+  );
+  return labelBehaviour({
+    ...measured,
+    ...questionFacts(question),
+    subset: measured.subset === 'unknown' ? (questionType ?? 'unknown') : measured.subset,
+    evidenceSeen: knowsEvidence ? measured.evidenceSeen : null,
+    ...(knowsEvidence && { evidenceByTurn }),
+    queries: searchTurns.flatMap(({ queries }) => queries),
+    maxSearchTurns,
+    finish,
+    isAnswerShown: isAnswerShown(segments, question.goldenAnswers),
+    inventsInformation: segments.some(
+      ({ kind, text }) => kind === 'policy' && text.includes('<information>'),
+    ),
+  });
+}
+
+export interface BehaviourShare extends Interval {
+  label: BehaviourLabel;
+  /** Answers with the label. */
+  count: number;
+  /** Answers for which it is not null. */
+  n: number;
+}
+
+/** The 97.5th percentile of the standard normal distribution. */
+const Z = 1.959963984540054;
+
+/** A share with its 95 % score interval (Wilson, JASA 22, 1927). */
+export function wilsonInterval(count: number, n: number): Interval {
+  const share = count / n;
+  const spread = 1 + Z ** 2 / n;
+  const center = (share + Z ** 2 / (2 * n)) / spread;
+  const half = (Z / spread) * Math.sqrt((share * (1 - share)) / n + Z ** 2 / (4 * n ** 2));
+  const low = count === 0 ? 0 : center - half;
+  return { value: share, low, high: count === n ? 1 : center + half };
+}
+
+/** The share of each label that is known for at least one answer. */
+export function behaviourShares(behaviours: readonly Behaviour[]): BehaviourShare[] {
+  return BEHAVIOUR_LABELS.flatMap((label) => {
+    const known = behaviours.filter((behaviour) => typeof behaviour[label] === 'boolean');
+    const count = sum(known, (behaviour) => Number(behaviour[label]));
+    const n = known.length;
+    return n > 0 ? [{ label, count, n, ...wilsonInterval(count, n) }] : [];
+  });
+}
+
+/**
+ * Measures of labels for the tidy table, over the questions where a label is known: one
+ * per label that is known for some answer.
+ */
+export function behaviourMeasures(
+  answers: readonly QuestionResult[],
+  labels: readonly BehaviourLabel[] = BEHAVIOUR_LABELS,
+): Measure[] {
+  return labels.flatMap((label) => {
+    const value = ({ behaviour }: QuestionResult): boolean | null => behaviour?.[label] ?? null;
+    const known = rollup(
+      answers,
+      (group) => group.some((answer) => value(answer) !== null),
+      questionKey,
+    );
+    if (![...known.values()].includes(true)) return [];
+    return [
+      {
+        metric: label,
+        numerator: (answer) => Number(value(answer) === true),
+        denominator: (answer) => Number(value(answer) !== null),
+        includes: (question) => known.get(questionKey(question)) ?? false,
+      },
+    ];
+  });
+}
