@@ -4,6 +4,7 @@ import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
+import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure } from '../evaluation/measure.js';
 import type { Measurement } from '../evaluation/result.js';
@@ -26,7 +27,7 @@ import {
   type Answer,
   type Evaluation,
 } from './method-comparison.js';
-import { meanRows, formatTable, type Column } from './score-table.js';
+import { behaviourTable, meanRows, formatTable, type Column } from './score-table.js';
 import {
   limitOption,
   sampleAndLog,
@@ -188,7 +189,8 @@ async function answerAll(
     batchSize,
     signal,
     toResult: (question, trajectory, seconds) => {
-      const result = { ...run, ...measure(question, trajectory) };
+      const behaviour = labelTrajectory(trajectory, question);
+      const result = { ...run, ...measure(question, trajectory), behaviour };
       const usage = tokenUsage(trajectory);
       const isKept = trajectoryFile !== undefined || methods !== undefined;
       const { refusal } = trajectory;
@@ -284,7 +286,7 @@ const GRAPH_COLUMNS: readonly Column<Measurement>[] = [
   { title: 'critical path', value: ({ criticalPathRatio }) => criticalPathRatio },
 ];
 
-/** Means per benchmark, per question type and of all, as `score` prints them. */
+/** Means per benchmark, question type and of all, then the shares of behaviour labels. */
 function summaryTable(results: readonly Measurement[]): string {
   const hasGraphs = results.some(({ coverage }) => Number.isFinite(coverage));
   const columns = hasGraphs ? [...MEASURED_COLUMNS, ...GRAPH_COLUMNS] : MEASURED_COLUMNS;
@@ -293,8 +295,11 @@ function summaryTable(results: readonly Measurement[]): string {
     all: 'all',
   });
   const table = formatTable(['mean of', '', ...columns.map(({ title }) => title)], means);
-  if (hasGraphs) return `${table}\n`;
-  return `${table}\nWithout dependency graphs there is no ${formatList(GRAPH_COLUMNS.map(({ title }) => title))}.\n`;
+  const graphs = hasGraphs
+    ? ''
+    : `Without dependency graphs there is no ${formatList(GRAPH_COLUMNS.map(({ title }) => title))}.\n`;
+  const behaviour = behaviourTable(results.map((result) => ({ ...result, type: result.subset })));
+  return `${table}\n${graphs}\n${behaviour}\n`;
 }
 
 /** The `evaluate` command. */

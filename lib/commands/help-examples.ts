@@ -11,7 +11,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     '--data my-data --model my-model --out answers.jsonl',
     '--data my-data --policy chat:https://HOST/v1 --model NAME --methods search-r1,parallelsearch --limit 100',
   ],
-  score: ['trajectories.jsonl', 'trajectories.jsonl --json'],
+  score: [
+    'trajectories.jsonl',
+    'trajectories.jsonl --json',
+    'rollouts.jsonl --behaviour --max-turns 4',
+  ],
   playground: ['', '--data my-data --adapter runs/mine/adapter'],
   'warm-up': ['--data my-data --model models/smollm2-135m-instruct --out runs/warm-up'],
   train: [

@@ -1,6 +1,8 @@
-/** The table of means that `score` and `evaluate` print. */
+/** The tables of means and of behaviour that `score` and `evaluate` print. */
 import { group, max, mean } from 'd3-array';
+import { BEHAVIOUR_LABELS, behaviourShares, type Behaviour } from '../evaluation/behaviour.js';
 import type { Measurement } from '../evaluation/result.js';
+import { formatList } from '../text/format-list.js';
 
 export interface Column<T> {
   title: string;
@@ -58,4 +60,35 @@ export function formatTable(head: readonly string[], ...parts: readonly string[]
     row.map((cell, i) => (i < 2 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join('  ');
   const rule = '-'.repeat(print(head).length);
   return [print(head), ...parts.flatMap((part) => [rule, ...part.map(print)])].join('\n');
+}
+
+/**
+ * The share of each behaviour label with its 95 % interval, and per question type if
+ * there are several. Labels that are known for no answer are named below.
+ */
+export function behaviourTable(
+  answers: readonly { type: string; behaviour?: Behaviour }[],
+): string {
+  const labelled = answers.flatMap(({ type, behaviour }) =>
+    behaviour ? [{ type, behaviour }] : [],
+  );
+  const sharesOf = (items: typeof labelled) =>
+    new Map(
+      behaviourShares(items.map(({ behaviour }) => behaviour)).map((one) => [one.label, one]),
+    );
+  const all = sharesOf(labelled);
+  const types = [...group(labelled, ({ type }) => type)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const columns = types.length > 1 ? types : [];
+  const byType = columns.map(([, items]) => sharesOf(items));
+  const rows = [...all.values()].map(({ label, count, n, value, low, high }) => [
+    label,
+    `${count} of ${n}`,
+    fixed(value),
+    `[${fixed(low)}, ${fixed(high)}]`,
+    ...byType.map((shares) => fixed(shares.get(label)?.value)),
+  ]);
+  const head = ['behaviour', '', 'share', '95 %', ...columns.map(([type]) => type)];
+  const unknown = BEHAVIOUR_LABELS.filter((label) => !all.has(label));
+  const note = unknown.length > 0 ? `\nNot known for these answers: ${formatList(unknown)}.` : '';
+  return `${formatTable(head, rows)}${note}`;
 }

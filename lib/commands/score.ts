@@ -2,18 +2,37 @@
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { Command, Option } from 'commander';
+import { readQuestions } from '../data/flashrag.js';
+import { createQuestionFinder, questionType } from '../data/question.js';
+import { labelTrajectory, type Behaviour } from '../evaluation/behaviour.js';
 import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
-import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './score-table.js';
+import { parseCount } from './cli-utils.js';
+import {
+  ANSWER_COLUMNS,
+  behaviourTable,
+  fixed,
+  meanRows,
+  formatTable,
+  type Column,
+} from './score-table.js';
 
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
   preset: string;
   /** JSON Lines instead of the table. */
   json?: boolean;
+  /** Behaviour labels, too. */
+  behaviour?: boolean;
+  /** Files of questions with graphs. */
+  questions?: string[];
+  /** Most search turns, where a line does not say. */
+  maxTurns?: number;
 }
+
+type Score = TranscriptScore & { behaviour?: Behaviour };
 
 export interface ScoreStreams {
   stdin: Readable;
@@ -43,10 +62,21 @@ export async function runScore(
   streams: ScoreStreams = process,
 ): Promise<number> {
   const options = rewardOptions(settings.preset);
-  const score = (value: unknown): TranscriptScore =>
-    scoreTranscript(parseTrajectory(value), options);
+  const find = createQuestionFinder(
+    (await Promise.all((settings.questions ?? []).map(readQuestions))).flat(),
+  );
+  const score = (value: unknown): Score => {
+    const parsed = parseTrajectory(value);
+    const trajectory = { ...parsed, maxSearchTurns: parsed.maxSearchTurns ?? settings.maxTurns };
+    const { questionId: id, question: text, metadata } = trajectory;
+    const question = find({ id, question: text, benchmark: metadata?.benchmark });
+    const type = trajectory.questionType ?? (question && questionType(question));
+    const scored = scoreTranscript({ ...trajectory, questionType: type }, options);
+    if (!settings.behaviour) return scored;
+    return { ...scored, behaviour: labelTrajectory(trajectory, question) };
+  };
   const [print, complain] = [createWriter(streams.stdout), createWriter(streams.stderr)];
-  const scores: TranscriptScore[] = [];
+  const scores: Score[] = [];
   let exitCode = 0;
   try {
     for (const file of files) {
@@ -71,7 +101,11 @@ export async function runScore(
       if (report) await complain(`${report}\n`);
     }
     const hasOnlyComplaints = scores.length === 0 && exitCode !== 0;
-    if (!settings.json && !hasOnlyComplaints) await print(`${scoreTable(scores)}\n`);
+    if (!settings.json && !hasOnlyComplaints) {
+      const types = scores.map((one) => ({ ...one, type: typeName(one) }));
+      const behaviour = settings.behaviour ? `\n${behaviourTable(types)}\n` : '';
+      await print(`${scoreTable(scores)}\n${behaviour}`);
+    }
   } catch (error) {
     if (!READER_GONE.has((error as NodeJS.ErrnoException).code)) throw error;
   }
@@ -81,6 +115,8 @@ export async function runScore(
 /** A transcript as the table shows it. */
 const tableRow = (score: TranscriptScore) => ({ ...score, em: score.exactMatch });
 type Row = ReturnType<typeof tableRow>;
+
+const typeName = ({ questionType }: Pick<Row, 'questionType'>): string => questionType ?? 'unknown';
 
 const component = (title: string, name: string): Column<Row> => ({
   title,
@@ -112,7 +148,6 @@ const shortenId = (id: string): string =>
 function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const rows = scores.map(tableRow);
-  const typeName = ({ questionType }: Row): string => questionType ?? 'unknown';
   const body = rows.map((row) => [
     shortenId(row.id) + (row.ambiguous ? ' ?' : ''),
     typeName(row),
@@ -138,6 +173,12 @@ export function scoreCommand(): Command {
       new Option('--preset <name>', 'reward options').choices(REWARD_PRESET_NAMES).default('paper'),
     )
     .option('--json', 'JSON Lines instead of the table')
+    .option(
+      '--behaviour',
+      'add behaviour labels and their shares: compound queries, repetitions, giving up and more',
+    )
+    .option('--questions <files...>', 'questions with dependency graphs (FlashRAG layout)')
+    .option('--max-turns <n>', 'most search turns, where a line does not say', parseCount)
     .addHelpText(
       'after',
       `

@@ -78,7 +78,7 @@ describe('scoredLine', () => {
       step: undefined,
       rewards: lines[1].rewards,
       answer: 'Town0',
-      signs: [],
+      labels: [],
     });
   });
 });

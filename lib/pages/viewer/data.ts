@@ -5,6 +5,13 @@ import {
   type Question,
   type QuestionMetadata,
 } from '../../data/question.js';
+import {
+  BEHAVIOUR_LABELS,
+  BEHAVIOURS,
+  labelTrajectory,
+  shownLabels,
+  type BehaviourLabel,
+} from '../../evaluation/behaviour.js';
 import type { ShownTurn } from '../../html/segments.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
@@ -29,58 +36,36 @@ export interface ViewerTrajectory
   rewards: RewardComponents;
   /** Whether `rewards` were recorded rather than computed for the page. */
   isRecorded: boolean;
-  signs: FailureSign[];
+  /** The labels that hold, in table order. */
+  labels: ViewerLabel[];
 }
 
 export interface ViewerData {
   /** Reward preset for trajectories without recorded rewards. */
   preset: string;
   trajectories: ViewerTrajectory[];
-  /** Titles of the failure signs. */
-  signTitles: Record<string, string>;
+  labelTitles: Record<ViewerLabel, string>;
+  /** What behaviour labels mean. */
+  labelMeanings: Record<string, string>;
 }
 
-export type SignInput = Pick<TranscriptScore, 'formatOk' | 'answer' | 'decomposed'> &
-  Pick<Trajectory, 'finish' | 'questionType' | 'subQuestionRecall' | 'ambiguous'> & {
-    turns: readonly Pick<ShownTurn, 'results'>[];
-  };
+/** What else is worth a look: faults of the recording or of the search. */
+const RECORDING_LABELS = {
+  ambiguous: 'Ambiguous transcript, scores are estimates',
+  failed_retrieval: 'Retrieval failed',
+};
 
-/** What went wrong in a trajectory, apart from a wrong answer. */
-const FAILURE_SIGNS = {
-  ambiguous: {
-    title: 'Ambiguous transcript, scores are estimates',
-    isShown: ({ ambiguous }) => Boolean(ambiguous),
-  },
-  badFormat: { title: 'Bad format', isShown: ({ formatOk }) => !formatOk },
-  noAnswer: { title: 'No answer', isShown: ({ answer }) => answer === null },
-  budgetReached: {
-    title: 'Budget used up',
-    isShown: ({ finish }) => finish === 'budget' || finish === 'length',
-  },
-  failedRetrieval: {
-    title: 'Retrieval failed',
-    isShown: ({ turns }) =>
-      turns.some(({ results }) => results.some(({ status }) => status === 'failed')),
-  },
-  decomposedSequential: {
-    title: 'Decomposed a sequential question',
-    isShown: ({ decomposed, questionType }) => decomposed && questionType === 'sequential',
-  },
-  // Several sub-queries in one turn, but an independent sub-question was never asked.
-  halfDecomposition: {
-    title: 'Incomplete decomposition',
-    isShown: ({ decomposed, questionType, subQuestionRecall }) =>
-      decomposed &&
-      (questionType === 'parallelizable' || questionType === 'hybrid') &&
-      (subQuestionRecall ?? 1) < 1,
-  },
-} satisfies Record<string, { title: string; isShown: (input: SignInput) => boolean }>;
+/** A behaviour label, or a fault of the recording or of the search. */
+export type ViewerLabel = BehaviourLabel | keyof typeof RECORDING_LABELS;
 
-export type FailureSign = keyof typeof FAILURE_SIGNS;
-const SIGNS = Object.keys(FAILURE_SIGNS) as FailureSign[];
+const LABEL_TITLES = Object.fromEntries([
+  ...BEHAVIOUR_LABELS.map((label) => [label, BEHAVIOURS[label].title]),
+  ...Object.entries(RECORDING_LABELS),
+]) as Record<ViewerLabel, string>;
 
-export const failureSigns = (input: SignInput): FailureSign[] =>
-  SIGNS.filter((sign) => FAILURE_SIGNS[sign].isShown(input));
+const LABEL_MEANINGS = Object.fromEntries(
+  BEHAVIOUR_LABELS.map((label) => [label, BEHAVIOURS[label].meaning]),
+);
 
 /** The turns of a plain transcript, one per information segment. */
 export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[] {
@@ -132,6 +117,9 @@ export function viewerData(
         ? searchTurns
         : turnsFromSegments(segments),
     };
+    const hasFailed = shared.turns.some(({ results }) =>
+      results.some(({ status }) => status === 'failed'),
+    );
     return {
       questionId,
       question: trajectory.question || question?.question || questionId,
@@ -149,9 +137,12 @@ export function viewerData(
       rewards: trajectory.rewards ?? score.rewards,
       isRecorded: trajectory.rewards !== undefined,
       advantage: trajectory.advantage,
-      signs: failureSigns({ ...score, ...shared }),
+      labels: [
+        ...shownLabels(labelTrajectory({ ...trajectory, questionType: type, metadata }, question)),
+        ...(trajectory.ambiguous ? (['ambiguous'] as const) : []),
+        ...(hasFailed ? (['failed_retrieval'] as const) : []),
+      ],
     };
   });
-  const signTitles = Object.fromEntries(SIGNS.map((sign) => [sign, FAILURE_SIGNS[sign].title]));
-  return { preset, trajectories, signTitles };
+  return { preset, trajectories, labelTitles: LABEL_TITLES, labelMeanings: LABEL_MEANINGS };
 }

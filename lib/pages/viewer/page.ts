@@ -95,17 +95,25 @@ body:has(> .site) .viewer { flex: 1; height: auto; min-height: 0; }
 .controls label { display: grid; gap: .1rem; color: var(--soft); }
 .controls input, .controls select, .viewer button { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .2rem .4rem; max-width: 11rem; }
 .controls .fold { display: none; }
+.controls .chips { display: flex; flex-wrap: wrap; gap: .3rem .4rem; flex-basis: 100%; margin: 0; padding: 0; border: 0; }
+.controls .chips legend { float: left; color: var(--soft); padding: .15rem .4rem 0 0; }
+.controls .chip { display: inline-flex; align-items: center; gap: .3rem; color: var(--fg); background: var(--bg); border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .6rem; cursor: pointer; }
+.controls .chip:has(:checked) { border-color: var(--accent); background: color-mix(in srgb, var(--accent) 16%, var(--bg)); }
+.controls .chip:has(:focus-visible) { outline: 2px solid var(--accent); }
+.controls .chip input { margin: 0; accent-color: var(--accent); }
 .side { display: grid; grid-template-rows: auto minmax(0, 1fr); border-right: 1px solid var(--line); min-height: 0; }
 .count { margin: 0; padding: .3rem 1rem; font-size: .82rem; color: var(--soft); border-bottom: 1px solid var(--line); }
 .list { overflow-y: auto; contain: strict; min-height: 0; }
 .list:focus-visible { outline-offset: -3px; }
 .spacer { position: relative; }
-.row { position: absolute; inset: 0 0 auto; height: 58px; padding: .35rem 1rem; border-bottom: 1px solid var(--line); border-left: 4px solid transparent; cursor: pointer; line-height: 1.35; }
+.row { position: absolute; inset: 0 0 auto; height: 76px; padding: .35rem 1rem; border-bottom: 1px solid var(--line); border-left: 4px solid transparent; cursor: pointer; line-height: 1.35; }
 .row span { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 .row-title { font-size: .9rem; }
 .row .row-facts { display: flex; justify-content: space-between; gap: .8rem; font-size: .78rem; color: var(--soft); }
 .row-facts > span { flex: none; }
 .row .row-method { flex: 0 1 auto; color: var(--fg); }
+.row .row-labels { font-size: .78rem; color: var(--bad); }
+.row[aria-selected=true] .row-labels { color: var(--fg); }
 .row.right { border-left-color: var(--good); }
 .row.wrong { border-left-color: var(--bad); }
 .row:hover { background: var(--panel); }
@@ -119,8 +127,8 @@ body:has(> .site) .viewer { flex: 1; height: auto; min-height: 0; }
 dl.facts { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: .1rem 1rem; font-size: .86rem; margin: 0; }
 dl.facts dt { color: var(--soft); }
 dl.facts dd { margin: 0; overflow-wrap: anywhere; }
-ul.signs { list-style: none; display: flex; flex-wrap: wrap; gap: .4rem; padding: 0; margin: .7rem 0; font-size: .8rem; }
-ul.signs li { color: var(--bad); border: 1px solid var(--bad); border-radius: 4px; padding: .05rem .5rem; overflow-wrap: anywhere; }
+ul.labels { list-style: none; display: flex; flex-wrap: wrap; gap: .4rem; padding: 0; margin: .7rem 0; font-size: .8rem; }
+ul.labels li { color: var(--bad); border: 1px solid var(--bad); border-radius: 4px; padding: .05rem .5rem; overflow-wrap: anywhere; }
 .diagrams { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 0 1.5rem; margin: 1rem 0; }
 figure.diagram { margin: 0; min-width: 0; }
 figure.diagram figcaption, .scores caption { font-size: .8rem; color: var(--soft); }

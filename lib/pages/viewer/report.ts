@@ -11,6 +11,7 @@ import { provenanceHtml } from '../../html/page.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { REWARD_PRESETS } from '../../rewards/presets.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
+import { rolloutForRun } from '../../training/stored-policies.js';
 import { formatList } from '../../text/format-list.js';
 import { listMethods } from './browser/filter.js';
 import { viewerData } from './data.js';
@@ -44,7 +45,11 @@ export async function exportTrajectories({
 }: ExportTrajectoriesOptions): Promise<string> {
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
-  const data = viewerData(lines.map(parseTrajectory), { preset: TRAJECTORY_REWARDS, questions });
+  const recorded = lines.map((line) => ({
+    ...parseTrajectory(line),
+    maxSearchTurns: rolloutForRun(line.run).maxSearchTurns,
+  }));
+  const data = viewerData(recorded, { preset: TRAJECTORY_REWARDS, questions });
   const asked = new Set(data.trajectories.map(({ questionId }) => questionId));
   const [numTrajectories, numQuestions] = [data.trajectories.length, asked.size].map((count) =>
     count.toLocaleString('en'),

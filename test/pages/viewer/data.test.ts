@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
-  failureSigns,
   turnsFromSegments,
   viewerData,
-  type SignInput,
   type ViewerTrajectory,
 } from '../../../lib/pages/viewer/data.js';
 import { splitTranscript } from '../../../lib/text/response.js';
@@ -87,44 +85,24 @@ describe('viewerData', () => {
   });
 });
 
-describe('failureSigns', () => {
-  const good: SignInput = {
-    formatOk: true,
-    answer: 'x',
-    finish: 'answer',
-    turns: [{ results: [{ status: 'ok', passages: [] }] }],
-    decomposed: true,
-    questionType: 'parallelizable',
-    subQuestionRecall: 1,
-  };
-
-  it.each([
-    [{}, []],
-    [{ formatOk: false }, ['badFormat']],
-    [{ ambiguous: 'a block has no end' }, ['ambiguous']],
-    [{ answer: null, finish: 'length' }, ['noAnswer', 'budgetReached']],
-    [{ finish: 'budget' }, ['budgetReached']],
-    [{ finish: 'stop' }, []],
-    [{ turns: [{ results: [{ status: 'failed', reason: '' }] }] }, ['failedRetrieval']],
-    [{ questionType: 'sequential', subQuestionRecall: 0 }, ['decomposedSequential']],
-    [{ questionType: 'sequential', decomposed: false }, []],
-    [{ subQuestionRecall: 0.5 }, ['halfDecomposition']],
-    [{ subQuestionRecall: 0.5, decomposed: false }, []],
-    [{ subQuestionRecall: undefined }, []],
-  ] as [Partial<SignInput>, string[]][])('with %j are %j', (change, signs) => {
-    expect(failureSigns({ ...good, ...change })).toEqual(signs);
-  });
-
-  it('are found in trajectories', () => {
-    expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').signs).toEqual([
-      'halfDecomposition',
+describe('labels', () => {
+  it('are behaviour labels, and faults of the recording and of the search', () => {
+    expect(prepared(0, [{ queries: ['Town0', 'River0'] }], 'Town0').labels).toEqual([]);
+    expect(prepared(0, [{ queries: ['Town0', 'Elsewhere'] }], 'x').labels).toEqual([
+      'under_search',
+      'half_decomposed',
+      'shown_answer_missed',
     ]);
-    expect(prepared(1, [{ queries: ['Town1', 'River1'], failed: true }], null).signs).toEqual([
-      'badFormat',
-      'noAnswer',
-      'budgetReached',
-      'failedRetrieval',
-      'decomposedSequential',
+    expect(prepared(1, [{ queries: ['Town1', 'River1'], failed: true }], null).labels).toEqual([
+      'over_parallelized',
+      'out_of_turns',
+      'no_answer',
+      'malformed',
+      'failed_retrieval',
     ]);
+    const unclear = { id: 'q', golden_answers: ['c'], response: 'a</information>' };
+    const data = syntheticData([parseTrajectory(unclear)]);
+    expect(data.trajectories[0].labels).toContain('ambiguous');
+    expect(data.labelTitles.ambiguous).toMatch(/^Ambiguous/);
   });
 });

@@ -140,9 +140,15 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     expect(await page.locator('.detail').textContent()).toMatch(/nothing found/i);
     await page.getByRole('button', { name: 'Show all trajectories' }).click();
     await counts('10,000 of 10,000 trajectories');
-    await choose('sign', 'halfDecomposition');
+    const chip = (text: string) => page.locator('.chip', { hasText: text }).locator('input');
+    await chip('Half a decomposition (500)').check();
     await counts('500 of 10,000 trajectories');
-    await choose('sign', '');
+    expect(await page.locator('.row-labels').first().textContent()).toContain('Half a decomp');
+    await chip('Over-parallelized').check();
+    await counts('0 of 10,000 trajectories');
+    await chip('Over-parallelized').uncheck();
+    expect(await page.evaluate(() => location.hash)).toBe('#labels=half_decomposed');
+    await chip('Half a decomposition').uncheck();
   });
 
   it('opens what the address names', async () => {
@@ -151,7 +157,12 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
       method: 'parallelsearch',
       partner: 'search-r1',
     };
-    const address = new URLSearchParams({ ...criteria, sign: 'none of these', nonsense: 'x' });
+    const address = new URLSearchParams({
+      ...criteria,
+      labels: 'none of these',
+      type: 'none of these',
+      nonsense: 'x',
+    });
     await page.evaluate((hash) => void (location.hash = hash), address.toString());
     await counts('5 of 10,000 trajectories');
     expect(await page.locator('.detail article h2').allTextContents()).toEqual([
@@ -166,6 +177,8 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
   it('sorts, and keeps filters, order and selection in the address', async () => {
     const first = page.locator('.row').first();
     await choose('method', 'search-r1');
+    await page.locator('.chip', { hasText: 'Missed a stated answer' }).click();
+    await counts('2,000 of 10,000 trajectories');
     await choose('order', 'reward-up');
     const worst = await first.textContent();
     expect(worst).toContain('search-r1');
@@ -176,13 +189,14 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     expect(Object.fromEntries(new URLSearchParams(address.slice(1)))).toMatchObject({
       method: 'search-r1',
       order: 'reward-down',
+      labels: 'shown_answer_missed',
       trajectory: expect.stringMatching(/^\d+$/) as string,
     });
     const [position, shown] = [await selected(), await page.locator('.detail').textContent()];
     await page.evaluate(() => void (location.hash = ''));
     await counts('10,000 of 10,000 trajectories');
     await page.evaluate((hash) => void (location.hash = hash), address);
-    await counts('5,000 of 10,000 trajectories');
+    await counts('2,000 of 10,000 trajectories');
     expect(await selected()).toEqual(position);
     expect(await page.locator('.detail').textContent()).toBe(shown);
     await page.getByRole('button', { name: 'Reset' }).click();
@@ -242,12 +256,10 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     const unclear = parseTrajectory({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
     expect(unclear.ambiguous).toBeTruthy();
     const shown = await openViewer('unclear.html', syntheticData([unclear]));
-    expect(await shown.page.locator('.signs li').allTextContents()).toContain(
+    expect(await shown.page.locator('ul.labels li').allTextContents()).toContain(
       `Ambiguous transcript, scores are estimates: ${unclear.ambiguous}`,
     );
-    expect(await shown.page.locator('[name=sign] option', { hasText: 'Ambiguous' }).count()).toBe(
-      1,
-    );
+    expect(await shown.page.locator('.chip', { hasText: 'Ambiguous' }).count()).toBe(1);
   });
 
   it('shows every recorded reward component, including custom ones', async () => {

@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
-import type { FailureSign, ViewerData, ViewerTrajectory } from '../data.js';
+import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';
 
@@ -47,19 +47,23 @@ function factsNode(trajectory: ViewerTrajectory): HTMLElement {
   );
 }
 
-function signsNode(
-  { signs, formatReason, ambiguous }: ViewerTrajectory,
-  { signTitles }: ViewerData,
+function labelsNode(
+  { labels, formatReason, ambiguous }: ViewerTrajectory,
+  { labelTitles, labelMeanings }: ViewerData,
 ): HTMLElement | null {
-  if (signs.length === 0) return null;
-  const reasons: Partial<Record<FailureSign, string | null>> = {
-    badFormat: formatReason,
+  if (labels.length === 0) return null;
+  const reasons: Partial<Record<ViewerLabel, string | null>> = {
+    malformed: formatReason,
     ambiguous,
   };
-  const items = signs.map((sign) =>
-    h('li', [signTitles[sign], reasons[sign]].filter(Boolean).join(': ')),
+  const items = labels.map((label) =>
+    h(
+      'li',
+      { title: labelMeanings[label] ?? false },
+      [labelTitles[label], reasons[label]].filter(Boolean).join(': '),
+    ),
   );
-  return h('ul.signs', { 'aria-label': 'Failure signs' }, items);
+  return h('ul.labels', { 'aria-label': 'Behaviour' }, items);
 }
 
 /** A number, and a bar to the left or right of zero; `most` fills it. */
@@ -133,7 +137,7 @@ export function detailNode(index: number, options: DetailOptions): HTMLElement {
     { 'aria-label': `${method}: ${question}` },
     h('h2', question),
     factsNode(trajectory),
-    signsNode(trajectory, options.data),
+    labelsNode(trajectory, options.data),
     h(
       'div.diagrams',
       hasGraph && figureNode('Question graph', questionDiagram(trajectory)),

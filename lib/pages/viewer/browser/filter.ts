@@ -1,6 +1,6 @@
 /** Which trajectories are listed, and which belong together. */
 import { rollup, sort } from 'd3-array';
-import type { ViewerData, ViewerTrajectory } from '../data.js';
+import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 
 export interface Facet {
   key: string;
@@ -27,15 +27,12 @@ export const FACETS: readonly Facet[] = [
   { key: 'right', label: 'Answer', values: ({ exactMatch }) => [exactMatch ? 'right' : 'wrong'] },
   { key: 'turns', label: 'Search turns', values: ({ numTurns }) => [String(numTurns)] },
   { key: 'step', label: 'Step', values: ({ step }) => (step === undefined ? [] : [String(step)]) },
-  {
-    key: 'sign',
-    label: 'Failure sign',
-    values: ({ signs }) => (signs.length > 0 ? signs : ['none']),
-    valueTitle: (value, { signTitles }) => signTitles[value] ?? 'None',
-  },
 ];
 
-/** The selected value of each facet, and words to `search`; absent or empty means any. */
+/**
+ * The selected value of each facet, `labels` that must all hold, joined by commas, and
+ * words to `search`; absent or empty means any.
+ */
 export type Criteria = Readonly<Record<string, string>>;
 
 /** A facet's values in order, with the number of trajectories that have them. */
@@ -49,6 +46,18 @@ export function facetValues({ trajectories }: ViewerData, facet: Facet): [string
   return [...counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
+/** The labels of trajectories in table order, with the number of trajectories. */
+export function labelCounts({ trajectories, labelTitles }: ViewerData): [ViewerLabel, number][] {
+  const labels = trajectories.flatMap((trajectory) => trajectory.labels);
+  const counts = rollup(
+    labels,
+    ({ length }) => length,
+    (label) => label,
+  );
+  const order = Object.keys(labelTitles) as ViewerLabel[];
+  return order.flatMap((label) => (counts.has(label) ? [[label, counts.get(label)!]] : []));
+}
+
 /** Orders of the list other than the recorded one, by name. */
 const ORDERS: Readonly<
   Record<string, { title: string; key: (trajectory: ViewerTrajectory) => number | string }>
@@ -57,7 +66,7 @@ const ORDERS: Readonly<
   'reward-up': { title: 'lowest reward', key: ({ rewards }) => rewards.total },
   'turns-down': { title: 'most turns', key: ({ numTurns }) => -numTurns },
   'turns-up': { title: 'fewest turns', key: ({ numTurns }) => numTurns },
-  signs: { title: 'most failure signs', key: ({ signs }) => -signs.length },
+  labels: { title: 'most labels', key: ({ labels }) => -labels.length },
   question: { title: 'question, A to Z', key: ({ question }) => question },
   method: { title: 'method', key: ({ method }) => method },
 };
@@ -92,13 +101,15 @@ export function createFilter({ trajectories }: ViewerData): (criteria: Criteria)
     const shown = segments.filter(({ kind }) => kind !== 'prompt').map(({ text }) => text);
     return [questionId, question, ...goldenAnswers, ...shown].join('\n').toLowerCase();
   };
-  return ({ search = '', ...selected }) => {
+  return ({ search = '', labels = '', ...selected }) => {
+    const wanted = labels.split(',').filter(Boolean) as ViewerLabel[];
     const facets = FACETS.filter(({ key }) => selected[key]);
     const words = searchWords(search);
     if (words.length > 0) texts ??= trajectories.map(searchText);
     return [...trajectories.keys()].filter(
       (i) =>
         facets.every(({ key, values }) => values(trajectories[i]).includes(selected[key])) &&
+        wanted.every((label) => trajectories[i].labels.includes(label)) &&
         words.every((word) => texts![i].includes(word)),
     );
   };

@@ -2,7 +2,17 @@
 import { range } from 'd3-array';
 import { h, labelled, select, type Content } from '../../../html/browser/dom.js';
 import type { ViewerData } from '../data.js';
-import { FACETS, facetValues, listMethods, ORDER_OPTIONS, type Criteria } from './filter.js';
+import {
+  FACETS,
+  facetValues,
+  labelCounts,
+  listMethods,
+  ORDER_OPTIONS,
+  type Criteria,
+} from './filter.js';
+
+/** The name of the labels' check boxes, and of the labels in an address. */
+const LABELS = 'labels';
 
 /** Pause in typing, in milliseconds, before a search starts. */
 const SEARCH_DELAY_MS = 120;
@@ -42,6 +52,14 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     });
     return options.length > 1 ? [choice(key, label, [['', 'all'], ...options], onFilter)] : [];
   });
+  const chips = labelCounts(data).map(([label, n]) =>
+    h(
+      'label.chip',
+      { title: data.labelMeanings[label] ?? false },
+      h('input', { type: 'checkbox', name: LABELS, value: label, onchange: onFilter }),
+      `${data.labelTitles[label]} (${n.toLocaleString('en')})`,
+    ),
+  );
   const methods = listMethods(data).map((name) => [name, name] as const);
   // Shown in narrow windows only, where the style sheet hides the rest of the form.
   const fold = h('button.fold', { type: 'button', 'aria-expanded': 'false' }, 'Filters');
@@ -62,18 +80,26 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     choice('order', 'Sort by', [['', 'as recorded'], ...ORDER_OPTIONS], onFilter),
     choice('partner', 'Compare with', [['', 'nothing'], ...methods], onPartner),
     h('button', { type: 'reset' }, 'Reset'),
+    chips.length > 0 && h('fieldset.chips', h('legend', 'Behaviour'), chips),
   );
   return {
     node,
     search,
     /** The criteria, with the `order` and the method to compare with as `partner`. */
-    values: () => Object.fromEntries(new FormData(node)) as Criteria,
+    values: (): Criteria => {
+      const form = new FormData(node);
+      return { ...Object.fromEntries(form), [LABELS]: form.getAll(LABELS).join(',') };
+    },
     /** Applies an address (`#search=...&method=...`); ignores what it does not know. */
     setValues(wanted: URLSearchParams): void {
+      const labels = wanted.get(LABELS)?.split(',') ?? [];
       for (const control of node.elements)
-        if (control instanceof HTMLInputElement || control instanceof HTMLSelectElement)
+        if (control instanceof HTMLInputElement && control.type === 'checkbox')
+          control.checked = labels.includes(control.value);
+        else if (control instanceof HTMLInputElement || control instanceof HTMLSelectElement)
           control.value = '';
       for (const [name, value] of wanted) {
+        if (name === LABELS) continue;
         const control = node.elements.namedItem(name);
         const isOption =
           control instanceof HTMLSelectElement &&

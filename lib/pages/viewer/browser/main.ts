@@ -6,16 +6,16 @@ import { createFilter, findPartner, orderItems } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
 
 /** Pixels, as in the style sheet. */
-const ROW_HEIGHT = 58;
+const ROW_HEIGHT = 76;
 
-function createRow(trajectory: ViewerTrajectory) {
-  const { question, method, step, exactMatch, numTurns, rewards, signs } = trajectory;
+function createRow(trajectory: ViewerTrajectory, { labelTitles }: ViewerData) {
+  const { question, method, step, exactMatch, numTurns, rewards, labels } = trajectory;
+  const shown = labels.map((label) => labelTitles[label]).join(' · ');
   const facts = [
     verdict(trajectory),
     step === undefined ? null : `step ${step}`,
     `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
     signed(rewards.total),
-    signs.length > 0 ? `⚑ ${signs.length}` : null,
   ];
   const content = [
     h('span.row-title', { title: question }, question),
@@ -24,6 +24,7 @@ function createRow(trajectory: ViewerTrajectory) {
       h('span.row-method', { title: method }, method),
       h('span', facts.filter((fact) => fact !== null).join(' · ')),
     ),
+    h('span.row-labels', { title: shown }, shown),
   ];
   return { className: exactMatch ? 'right' : 'wrong', content };
 }
@@ -60,7 +61,7 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     label: 'Trajectories',
     rowHeight: ROW_HEIGHT,
     onSelect: show,
-    createRow: (item) => createRow(data.trajectories[item]),
+    createRow: (item) => createRow(data.trajectories[item], data),
   });
   const pick = (index: number): void => {
     if (!list.select(index)) show(index);
