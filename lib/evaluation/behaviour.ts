@@ -289,17 +289,15 @@ const hasEvidence = ({ metadata: { graph = [] } }: Truth): boolean =>
 /**
  * The labels of a recorded answer. Those that need the passages of each search, their
  * text or the policy's are null.
- * @param known the question, and the most search turns
  */
 export const labelAnswer = (
-  answer: Measurement,
-  { question, maxSearchTurns }: { question?: Truth; maxSearchTurns?: number } = {},
+  answer: Measurement & Pick<QuestionResult, 'maxSearchTurns'>,
+  question?: Truth,
 ): Behaviour =>
   labelBehaviour({
     ...answer,
     ...(question && questionFacts(question)),
     ...(question && !hasEvidence(question) && { evidenceSeen: null }),
-    maxSearchTurns,
   });
 
 /** Answers that a passage can state: not yes or no. */

@@ -56,6 +56,8 @@ export interface QuestionResult extends Measurement {
   initSeed?: number;
   /** Seed of RL. */
   seed: number;
+  /** Most search turns; absent if unknown. */
+  maxSearchTurns?: number;
 }
 
 const optionalNumber = z.number().nullish();

@@ -243,8 +243,10 @@ export async function loadAnswers(
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
   const answers = done.flatMap(({ job: { input: run }, record }) => {
     const { model, initSeed, seed } = run;
+    const { maxSearchTurns } = rolloutForRun(run);
+    const named = { method: nameMethod(run), model, initSeed, seed, maxSearchTurns };
     return record.value.measurements.map((measurement): QuestionResult => {
-      return { method: nameMethod(run), model, initSeed, seed, ...measurement };
+      return { ...named, ...measurement };
     });
   });
   const runs = done.map(({ job }) => job.input);

@@ -1,15 +1,20 @@
 /**
- * Failures of answers, by the graphs of their questions: rates by method and over
- * training, and cases to read.
+ * Behaviour labels of answers, failures first: rates by method and over training, and
+ * cases to read.
  */
 import { greatest, mean } from 'd3-array';
-import { type Question, graphQuestionType } from '../data/question.js';
+import type { Question } from '../data/question.js';
+import {
+  behaviourMeasures,
+  labelAnswer,
+  labelTrajectory,
+  type BehaviourLabel,
+} from '../evaluation/behaviour.js';
 import { measure } from '../evaluation/measure.js';
-import { mainMeasure, type Measure } from '../evaluation/metrics.js';
-import type { Measurement } from '../evaluation/result.js';
+import type { QuestionResult } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { trainedBy } from '../training/methods.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import { rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';
@@ -29,43 +34,16 @@ import {
   type TrajectoryLine,
 } from './trajectories.js';
 
-export interface Failure {
-  metric: string;
-  /** The question type with this failure; default all. */
-  of?: Measurement['subset'];
-  isSeen: (answer: Measurement) => boolean;
-}
-
-const { numerator: repeatedQueries } = mainMeasure('repeated_queries');
-/** Fills fields that the measure of repeated queries ignores. */
-const ANY_RUN = { method: '', model: 'base', seed: 1 } as const;
-
-/** An answer can fail in several ways. */
-export const FAILURES: readonly Failure[] = [
-  { metric: 'failure_over_parallelized', of: 'sequential', isSeen: ({ decomposed }) => decomposed },
-  { metric: 'failure_no_search', isSeen: ({ turns }) => turns === 0 },
-  {
-    metric: 'failure_half_decomposed',
-    of: 'parallelizable',
-    isSeen: ({ decomposed, coverage }) => decomposed && coverage !== 1,
-  },
-  {
-    metric: 'failure_aggregation',
-    of: 'parallelizable',
-    isSeen: ({ em, decomposed, coverage, evidenceSeen }) =>
-      em === 0 && decomposed && coverage === 1 && evidenceSeen === 1,
-  },
-  { metric: 'failure_repeats', isSeen: (answer) => repeatedQueries({ ...ANY_RUN, ...answer }) > 0 },
-  {
-    metric: 'failure_ignored_evidence',
-    isSeen: ({ em, decomposed, subset, evidenceSeen }) =>
-      em === 0 && evidenceSeen === 1 && !(decomposed && subset === 'parallelizable'),
-  },
-  {
-    metric: 'failure_from_memory',
-    isSeen: ({ answer, evidenceSeen }) => answer !== null && evidenceSeen < 1,
-  },
-];
+/** The labels that are failures; the others may come with a good answer. */
+export const FAILURES = [
+  'over_parallelized',
+  'no_search',
+  'half_decomposed',
+  'wrong_aggregation',
+  'repeated_query',
+  'evidence_unused',
+  'incomplete_evidence',
+] as const satisfies readonly BehaviourLabel[];
 
 export const failures: Experiment = {
   name: 'failures',
@@ -74,13 +52,9 @@ export const failures: Experiment = {
   result: countFailures,
 };
 
-const MEASURES = FAILURES.map(
-  ({ metric, of, isSeen }): Measure => ({
-    metric,
-    numerator: (answer) => Number(isSeen(answer)),
-    includes: ({ subset }) => of === undefined || subset === of,
-  }),
-);
+/** Labels that recorded answers do not tell, counted in the recorded trajectories. */
+const OF_TRAJECTORIES = ['over_search'] as const;
+
 const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1'],
   ['parallelsearch', 'search-r1-parallel-prompt'],
@@ -95,7 +69,7 @@ const MAX_CASES = 3;
 
 /** A failed answer, and where the page of trajectories shows it. */
 export interface FailureCase {
-  failure: string;
+  failure: BehaviourLabel;
   line: TrajectoryLine;
   address: string;
 }
@@ -112,44 +86,73 @@ export function pickCases(
   lines: readonly TrajectoryLine[],
   questions: readonly Question[],
 ): FailureCase[] {
-  const byId = new Map(questions.map((question) => [question.id, question]));
-  const ours = lines
-    .filter(({ run }) => run.method === 'parallelsearch')
-    .map((line) => ({ line, question: byId.get(line.questionId)! }));
-  return FAILURES.flatMap(({ metric, of, isSeen }) =>
-    ours
-      .filter(
-        ({ line, question }) =>
-          (of === undefined || graphQuestionType(question.metadata.graph ?? []) === of) &&
-          isSeen(measure(question, line)),
-      )
+  const ours = lines.filter(({ run }) => run.method === 'parallelsearch');
+  const labelled = labelLines(ours, questions);
+  return FAILURES.flatMap((failure) =>
+    labelled
+      .filter(({ behaviour }) => behaviour[failure])
       .slice(0, MAX_CASES)
-      .map(({ line }) => ({ failure: metric, line, address: lineAddress(line) })),
+      .map(({ line }) => ({ failure, line, address: lineAddress(line) })),
   );
 }
 
-/** The rates of failures, with intervals. */
-export const failureRates = (
+/** Trajectories with their labels. */
+function labelLines(lines: readonly TrajectoryLine[], questions: readonly Question[]) {
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  return lines.map((line) => {
+    const question = byId.get(line.questionId)!;
+    const { maxSearchTurns } = rolloutForRun(line.run);
+    return { line, question, behaviour: labelTrajectory({ ...line, maxSearchTurns }, question) };
+  });
+}
+
+/** Answers with their labels. */
+function labelAnswers(answers: readonly QuestionResult[], questions: readonly Question[]) {
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  return answers.map((answer) => ({
+    ...answer,
+    behaviour: labelAnswer(answer, byId.get(answer.questionId)),
+  }));
+}
+
+/** The rates of labels, with intervals. @param answers with their labels */
+export const behaviourRates = (
   read: Pick<AnsweredRuns, 'answers' | 'provenance'>,
-  options: SummaryOptions = {},
+  options: SummaryOptions & { labels?: readonly BehaviourLabel[] } = {},
 ) => {
+  const { labels, ...given } = options;
+  const measures = behaviourMeasures(read.answers, labels);
   const filter = where({ benchmark: 'all', subset: 'all' });
-  return summarise(read, { measures: MEASURES, pairs: PAIRS, filter }, options);
+  return summarise(read, { measures, pairs: PAIRS, filter }, given);
 };
 
-/** The rates of an experiment's runs; none where some are missing. */
+interface RateOptions extends SummaryOptions {
+  folder?: string;
+  questions: readonly Question[];
+  nameMethod?: (run: PolicyRun) => string;
+}
+
+/** The rates of failures of an experiment's runs; none where some are missing. */
 async function optionalRates(
   experiment: Experiment,
-  {
-    folder,
-    nameMethod,
-    ...options
-  }: SummaryOptions & { folder?: string; nameMethod?: (run: PolicyRun) => string },
+  { folder, questions, nameMethod, ...options }: RateOptions,
 ) {
   const results = await readRecords(experiment, folder);
   if (results.length === 0 || results.some(({ done }) => done === null)) return [];
-  const read = await loadAnswers(experiment, folder, nameMethod);
-  return failureRates(read, { ...options, pairs: [] }).rows;
+  const { provenance, ...read } = await loadAnswers(experiment, folder, nameMethod);
+  const answers = labelAnswers(read.answers, questions);
+  return behaviourRates({ answers, provenance }, { ...options, labels: FAILURES, pairs: [] }).rows;
+}
+
+/** Rates in the recorded trajectories, one run of each method and model. */
+async function trajectoryRates({ folder, questions, ...options }: RateOptions) {
+  const { lines, provenance } = await loadTrajectories(folder);
+  const answers = labelLines(lines, questions)
+    .filter(({ line: { run } }) => trainedBy(run.method) !== null)
+    .map(({ line, question, behaviour }): QuestionResult => {
+      return { ...line.run, ...measure(question, line), behaviour };
+    });
+  return behaviourRates({ answers, provenance }, { ...options, labels: OF_TRAJECTORIES });
 }
 
 /** ParallelSearch's first cases of each failure. @param folder this machine's results */
@@ -159,14 +162,25 @@ export async function loadFailureCases(folder?: string): Promise<FailureCase[]> 
 }
 
 async function countFailures(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
+  const { questions } = await loadWorld();
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
-  const answers = all.filter(({ method }) => trainedBy(method) !== null);
-  const tidy = failureRates({ answers, provenance }, options);
-  const ours = matching(tidy.rows, { method: 'parallelsearch' });
+  const trained = all.filter(({ method }) => trainedBy(method) !== null);
+  const answers = labelAnswers(trained, questions);
+  const ofAnswers = behaviourRates({ answers, provenance }, options);
+  const ofTrajectories = await trajectoryRates({ folder, questions, ...options });
+  const tidy = {
+    rows: [...ofAnswers.rows, ...ofTrajectories.rows],
+    contrasts: [...ofAnswers.contrasts, ...ofTrajectories.contrasts],
+    provenance,
+  };
+  const ours = matching(tidy.rows, { method: 'parallelsearch', metric: FAILURES });
   const { metric } = greatest(ours, ({ value }) => value)!;
   const rate = mean(matching(ours, { metric }), ({ value }) => value)!;
   const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
-  const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
+  const compared = matching(tidy.rows, {
+    method: ['search-r1', 'parallelsearch'],
+    metric: FAILURES,
+  });
   return resultParts({
     finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”: ${percent(rate)} of the answers that can fail so.`,
     card: { rates: 'instruct' },
@@ -175,9 +189,14 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
     frames: {
       training: trainingRows(curves, DYNAMICS),
       // Every method of Table 2, from the initial models that all were trained from.
-      others: await optionalRates(baselines, { folder, ...options }),
+      others: await optionalRates(baselines, { folder, questions, ...options }),
       lambdas: onLines(
-        await optionalRates(lambdaAblation, { folder, nameMethod: byWeight, ...options }),
+        await optionalRates(lambdaAblation, {
+          folder,
+          questions,
+          nameMethod: byWeight,
+          ...options,
+        }),
       ),
     },
     figures: {

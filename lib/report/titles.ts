@@ -1,5 +1,6 @@
 /** Titles, units and order of metrics, fields and their values. */
 import { range } from 'd3-array';
+import { BEHAVIOURS } from '../evaluation/behaviour.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import { METHODS } from '../training/methods.js';
 import type { Row } from './frame.js';
@@ -137,6 +138,10 @@ const ROLLOUTS = 'share of rollouts';
 const SUB_QUESTIONS = 'share of sub-questions';
 const OMISSIONS = 'share of sub-questions left out';
 
+const BEHAVIOUR_TITLES = Object.fromEntries(
+  Object.entries(BEHAVIOURS).map(([label, { title, unit }]) => [label, [title, unit] as const]),
+);
+
 /** Titles, units and decimals, by default 3. */
 const METRIC_TITLES: Readonly<
   Record<string, readonly [title: string, unit: string, decimals?: number]>
@@ -174,14 +179,7 @@ const METRIC_TITLES: Readonly<
   omitted_repeated: ['Another one repeated', OMISSIONS],
   omitted_no_search: ['No search', OMISSIONS],
   omitted_overlooked: ['Overlooked', OMISSIONS],
-  failure_over_parallelized: ['Over-parallelized', 'share of sequential questions'],
-  failure_no_search: ['No search', 'share of questions'],
-  failure_half_decomposed: ['Half a decomposition', 'share of parallelizable questions'],
-  failure_aggregation: ['Wrong aggregation', 'share of parallelizable questions'],
-  failure_repeats: ['Repeats a query', 'share of questions'],
-  failure_ignored_evidence: ['Ignores evidence', 'share of questions'],
   calls_saved: ['Right with fewer calls', 'share of questions'],
-  failure_from_memory: ['Answered with evidence incomplete', 'share of questions'],
   match_precision: ['Precision', 'share of sub-queries'],
   match_recall: ['Recall', SUB_QUESTIONS],
   match_f1: ['F1', 'harmonic mean'],
@@ -200,6 +198,7 @@ const METRIC_TITLES: Readonly<
   questions_per_second: ['Questions', 'per second', 2],
   tokens_per_second: ['Tokens written', 'per second', 0],
   first_search: ['Probability of the first thought', 'mean over questions'],
+  ...BEHAVIOUR_TITLES,
   // Training, with TRL's names.
   reward: ['Reward', ROLLOUT],
   'logps/correct': ['Log-prob of correct rollouts', 'nats per token'],

@@ -188,7 +188,7 @@ it('picks cases of ParallelSearch’s first seed with Search-R1’s answer to th
     { ...ours, metric: 'calls_saved', question: 'saved', callsAgainst: 3, rightAgainst: false },
     {
       ...ours,
-      metric: 'failure_over_parallelized',
+      metric: 'over_parallelized',
       question: 'too-much',
       callsAgainst: 2,
       rightAgainst: true,

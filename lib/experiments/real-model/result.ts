@@ -1,5 +1,6 @@
 /** What the answers of a language model to real questions show. */
 import { group, sort } from 'd3-array';
+import { labelAnswer } from '../../evaluation/behaviour.js';
 import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import type { QuestionKey } from '../../evaluation/selections.js';
@@ -185,10 +186,16 @@ export function pickCases(answers: readonly QuestionResult[]): RealCase[] {
   const ours = select('parallelsearch').filter(({ questionId }) => theirs.has(questionId));
   const saves = ({ em, modelCalls, questionId }: QuestionResult): boolean =>
     em === 1 && modelCalls < theirs.get(questionId)!.modelCalls;
-  const kinds = [{ metric: 'calls_saved', of: undefined, isSeen: saves }, ...FAILURES];
-  return kinds.flatMap(({ metric, of, isSeen }) =>
+  const kinds = [
+    { metric: 'calls_saved', isSeen: saves },
+    ...FAILURES.map((metric) => ({
+      metric,
+      isSeen: (answer: QuestionResult) => labelAnswer(answer)[metric],
+    })),
+  ];
+  return kinds.flatMap(({ metric, isSeen }) =>
     ours
-      .filter((answer) => (of === undefined || answer.subset === of) && isSeen(answer))
+      .filter((answer) => isSeen(answer))
       .slice(0, MAX_CASES)
       .map(({ benchmark, questionId, em, modelCalls }) => {
         const against = theirs.get(questionId)!;

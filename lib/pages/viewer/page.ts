@@ -106,7 +106,7 @@ body:has(> .site) .viewer { flex: 1; height: auto; min-height: 0; }
 .list { overflow-y: auto; contain: strict; min-height: 0; }
 .list:focus-visible { outline-offset: -3px; }
 .spacer { position: relative; }
-.row { position: absolute; inset: 0 0 auto; height: 76px; padding: .35rem 1rem; border-bottom: 1px solid var(--line); border-left: 4px solid transparent; cursor: pointer; line-height: 1.35; }
+.row { position: absolute; inset: 0 0 auto; height: 68px; padding: .35rem 1rem; border-bottom: 1px solid var(--line); border-left: 4px solid transparent; cursor: pointer; line-height: 1.35; }
 .row span { display: block; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 .row-title { font-size: .9rem; }
 .row .row-facts { display: flex; justify-content: space-between; gap: .8rem; font-size: .78rem; color: var(--soft); }

@@ -6,7 +6,7 @@ import { createFilter, findPartner, orderItems } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
 
 /** Pixels, as in the style sheet. */
-const ROW_HEIGHT = 76;
+const ROW_HEIGHT = 68;
 
 function createRow(trajectory: ViewerTrajectory, { labelTitles }: ViewerData) {
   const { question, method, step, exactMatch, numTurns, rewards, labels } = trajectory;
