@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import fc from 'fast-check';
+import { findNames } from '../../lib/text/names.js';
+
+describe('findNames', () => {
+  it.each([
+    ['Who was born first, Ada Stone or Bo Reed?', ['Ada Stone', 'Bo Reed']],
+    ['Ada Stone and Bo Reed: who is older?', ['Ada Stone', 'Bo Reed']],
+    ['When did the last king from the House of Hanover die?', ['House of Hanover']],
+    ['Who led NASA during Apollo 11?', ['NASA', 'Apollo 11']],
+    ['Who shared the Nobel Prize in Physics in 1954?', ['Nobel Prize in Physics']],
+    ['Who said "Tear down this wall" in Berlin?', ['Tear down this wall', 'Berlin']],
+    [
+      'Which state is Washington University in St. Louis in?',
+      ['Washington University in St. Louis'],
+    ],
+    ["Who won the 2007 Ballon d'Or?", ["Ballon d'Or"]],
+    ["Is Nirvana's album older than Lady Audley's Secret?", ['Nirvana', "Lady Audley's Secret"]],
+    ['Which is newer, The Rack (1915 film) or Cantaclaro?', ['The Rack', 'Cantaclaro']],
+    ['What is the capital of the U.S. state in Punjab, India?', ['U.S.', 'Punjab', 'India']],
+    ['Which American president and Chinese emperor met? The emperor of Japan?', ['Japan']],
+    ['Nolan directed what? Where is Paris, in Paris?', ['Paris']],
+    ['who played bat masterson in tombstone', []],
+    ['', []],
+  ])('in %j are %j', (text, names) => {
+    expect(findNames(text)).toEqual(names);
+  });
+
+  it('are parts of any text, each once', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        const names = findNames(text);
+        expect(new Set(names).size).toBe(names.length);
+        for (const name of names) expect(name.trim()).not.toBe('');
+      }),
+    );
+  });
+});
