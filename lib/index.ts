@@ -92,6 +92,14 @@ export { runTraining, type TrainingRun } from './training/run.js';
 // evaluation
 export { evaluatePolicy, type EvaluateOptions } from './evaluation/evaluate.js';
 export { measure } from './evaluation/measure.js';
+export {
+  BEHAVIOURS,
+  behaviourMeasures,
+  behaviourShares,
+  labelTrajectory,
+  type Behaviour,
+  type BehaviourLabel,
+} from './evaluation/behaviour.js';
 export type { QuestionResult } from './evaluation/result.js';
 export { METRICS, meanMetrics } from './evaluation/metrics.js';
 export { summariseResults, type TidyResults } from './evaluation/table.js';

@@ -5,6 +5,7 @@
 import { greatest, mean } from 'd3-array';
 import type { Question } from '../data/question.js';
 import {
+  BEHAVIOUR_LABELS,
   behaviourMeasures,
   labelAnswer,
   labelTrajectory,
@@ -166,27 +167,25 @@ async function countFailures(folder?: string, options: SummaryOptions = {}): Pro
   const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
   const trained = all.filter(({ method }) => trainedBy(method) !== null);
   const answers = labelAnswers(trained, questions);
-  const ofAnswers = behaviourRates({ answers, provenance }, options);
+  const labels = [...new Set<BehaviourLabel>([...FAILURES, ...BEHAVIOUR_LABELS])];
+  const ofAnswers = behaviourRates({ answers, provenance }, { ...options, labels });
   const ofTrajectories = await trajectoryRates({ folder, questions, ...options });
-  const tidy = {
-    rows: [...ofAnswers.rows, ...ofTrajectories.rows],
-    contrasts: [...ofAnswers.contrasts, ...ofTrajectories.contrasts],
-    provenance,
-  };
-  const ours = matching(tidy.rows, { method: 'parallelsearch', metric: FAILURES });
+  const rows = [...ofAnswers.rows, ...ofTrajectories.rows];
+  const contrasts = [...ofAnswers.contrasts, ...ofTrajectories.contrasts];
+  const isFailure = where({ metric: FAILURES });
+  const tidy = { rows: rows.filter(isFailure), contrasts, provenance };
+  const ours = matching(tidy.rows, { method: 'parallelsearch' });
   const { metric } = greatest(ours, ({ value }) => value)!;
   const rate = mean(matching(ours, { metric }), ({ value }) => value)!;
   const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
-  const compared = matching(tidy.rows, {
-    method: ['search-r1', 'parallelsearch'],
-    metric: FAILURES,
-  });
+  const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
   return resultParts({
     finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”: ${percent(rate)} of the answers that can fail so.`,
     card: { rates: 'instruct' },
     summary: `${count(answers)} answers.`,
     tidy,
     frames: {
+      behaviour: rows.filter((row) => !isFailure(row)),
       training: trainingRows(curves, DYNAMICS),
       // Every method of Table 2, from the initial models that all were trained from.
       others: await optionalRates(baselines, { folder, questions, ...options }),

@@ -99,7 +99,14 @@ describe('evaluate --policy chat:', () => {
     const results = linesOf<QuestionResult>(out);
     expect(results).toHaveLength(NUM_QUESTIONS);
     for (const result of results)
-      expect(result).toMatchObject({ em: 1, turns: 1, modelCalls: 2, decomposed: true });
+      expect(result).toMatchObject({
+        em: 1,
+        turns: 1,
+        modelCalls: 2,
+        decomposed: true,
+        behaviour: { repeated_query: false, no_search: false, out_of_turns: false },
+      });
+    expect(printed()).toMatch(/^behaviour +share[^]*^no_search +0 of /m);
     expect(printed()).toContain(`${20 * NUM_QUESTIONS} read, ${4 * NUM_QUESTIONS} written`);
     const [{ segments }] = linesOf<Trajectory>(trajectories);
     expect(segments.map(({ kind }) => kind)).toEqual(['prompt', 'policy', 'information', 'policy']);

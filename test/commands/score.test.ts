@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { runScore, type ScoreSettings } from '../../lib/commands/score.js';
+import { subQuestion } from '../data/questions.js';
 import { temporaryFolder } from '../folder.js';
 
 /** As much of a line of JSON as is looked at. */
@@ -113,6 +114,84 @@ describe('score', () => {
     const { scores } = await score([file], { json: true, preset: 'search-r1' });
     expect(scores[0].total).toBe(1);
     await expect(score([file], { preset: 'other' })).rejects.toThrow('but got other');
+  });
+
+  describe('--behaviour', () => {
+    const block = '<information>Doc 1(Title: Ada) born in 1922</information>';
+    const foreign = (id: string, query: string, extra: object = {}): string =>
+      JSON.stringify({
+        id,
+        question: 'Who is older, Ada Stone or Bo Reed?',
+        golden_answers: ['Bo Reed'],
+        response: `<search> ${query} </search>${block}<answer> Ada Stone </answer>`,
+        ...extra,
+      });
+    const lines = [
+      foreign('a', 'Ada Stone or Bo Reed'),
+      foreign('b', 'Ada Stone', { metadata: { type: 'comparison' } }),
+      foreign('c', 'Bo Reed', { max_search_turns: 1 }),
+    ].join('\n');
+
+    it('adds the labels of a foreign file to each line', async () => {
+      const { scores } = await score(['-'], { json: true, behaviour: true }, lines);
+      expect(scores).toMatchObject([
+        { id: 'a', behaviour: { compound_query: true, repeated_query: false, gave_up: null } },
+        { id: 'b', behaviour: { compound_query: false, answer_not_shown: true } },
+        { id: 'c', behaviour: { out_of_turns: false } },
+      ]);
+      const [plain] = (await score(['-'], { json: true }, lines)).scores;
+      expect(plain).not.toHaveProperty('behaviour');
+    });
+
+    it('prints their shares with intervals, by question type, and what is not known', async () => {
+      const { out } = await score(['-'], { behaviour: true }, lines);
+      expect(out).toMatch(/^behaviour +share +95 % +parallelizable +unknown$/m);
+      expect(out).toMatch(
+        /^compound_query +1 of 3 +0\.333 +\[0\.0\d\d, 0\.79\d\] +0\.000 +0\.500$/m,
+      );
+      expect(out).toMatch(/^Not known for these answers: under_search, .*gave_up/m);
+      expect((await score(['-'], {}, lines)).out).not.toContain('compound_query');
+    });
+
+    it('uses the graphs of --questions, and --max-turns where a line says nothing', async () => {
+      const node = (entity: string) => subQuestion(entity, { entity, evidence: [entity] });
+      const graph = [node('Ada Stone'), node('Bo Reed')];
+      const { question, golden_answers } = JSON.parse(foreign('a', '')) as Record<string, unknown>;
+      const data = { id: 'a', question, golden_answers, metadata: { graph } };
+      const questions = [writeFile('questions.jsonl', JSON.stringify(data))];
+      const found = (id: string) => ({
+        queries: [id],
+        results: [{ status: 'ok', passages: [{ id, title: id, score: 1 }] }],
+      });
+      const own = (searches: string[], extra: object) =>
+        JSON.stringify({
+          questionId: 'a',
+          question,
+          goldenAnswers: golden_answers,
+          segments: [
+            ...searches.flatMap((query) => [
+              { kind: 'policy', text: `<search> ${query} </search>` },
+              { kind: 'information', text: block },
+            ]),
+            { kind: 'policy', text: '<answer> Ada Stone </answer>' },
+          ],
+          searchTurns: searches.map(found),
+          finish: 'answer',
+          ...extra,
+        });
+      const recorded = [
+        own(['Ada Stone'], {}),
+        own(['Ada Stone'], { maxSearchTurns: 1 }),
+        own(['Ada Stone', 'Bo Reed'], {}),
+      ].join('\n');
+      const settings = { json: true, behaviour: true, questions, maxTurns: 3 };
+      const { scores } = await score(['-'], settings, recorded);
+      expect(scores).toMatchObject([
+        { behaviour: { gave_up: true, wrong_comparison: false, under_search: true } },
+        { behaviour: { gave_up: false, incomplete_evidence: true } },
+        { behaviour: { gave_up: false, wrong_comparison: true, under_search: false } },
+      ]);
+    });
   });
 
   it('reports invalid lines and files, scores the others, and returns 1', async () => {

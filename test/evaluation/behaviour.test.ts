@@ -6,6 +6,7 @@ import type { Question, SubQuestion } from '../../lib/data/question.js';
 import {
   BEHAVIOUR_LABELS,
   behaviourMeasures,
+  BEHAVIOURS,
   behaviourShares,
   labelAnswer,
   labelTrajectory,
@@ -301,6 +302,12 @@ describe('labelAnswer', () => {
     );
     expect([compound, gaveUp]).toEqual([null, null]);
   });
+});
+
+it('docs/behaviour.md defines every label', () => {
+  const docs = readFileSync(join(import.meta.dirname, '../../docs/behaviour.md'), 'utf8');
+  for (const [label, { meaning, needs }] of Object.entries(BEHAVIOURS))
+    expect(docs).toContain(`| \`${label}\` | ${meaning} | ${needs} |`);
 });
 
 describe('namesIn', () => {
