@@ -1,6 +1,6 @@
 /** The tables of means and of behaviour that `score` and `evaluate` print. */
 import { group, max, mean } from 'd3-array';
-import { BEHAVIOUR_LABELS, behaviourShares, type Behaviour } from '../evaluation/behaviour.js';
+import { BEHAVIOUR_LABELS, behaviourShares } from '../evaluation/behaviour.js';
 import type { Measurement } from '../evaluation/result.js';
 import { formatList } from '../text/format-list.js';
 
@@ -67,7 +67,7 @@ export function formatTable(head: readonly string[], ...parts: readonly string[]
  * there are several. Labels that are known for no answer are named below.
  */
 export function behaviourTable(
-  answers: readonly { type: string; behaviour?: Behaviour }[],
+  answers: readonly ({ type: string } & Pick<Measurement, 'behaviour'>)[],
 ): string {
   const labelled = answers.flatMap(({ type, behaviour }) =>
     behaviour ? [{ type, behaviour }] : [],

@@ -34,7 +34,7 @@ export interface BehaviourFacts
   names?: readonly string[];
   /** The entities of all sub-questions, later hops included. */
   entities?: readonly string[];
-  /** The names among which the answer chooses; absent if the question offers no choice. */
+  /** Names among which the answer chooses; absent if the question offers no choice. */
   compared?: readonly string[];
   /** Most search turns. */
   maxSearchTurns?: number;
@@ -45,7 +45,7 @@ export interface BehaviourFacts
   inventsInformation?: boolean;
 }
 
-interface Definition {
+export interface BehaviourDefinition {
   title: string;
   /** What a share is a share of. */
   unit: string;
@@ -58,7 +58,7 @@ interface Definition {
 const isKnown = (value: number | null | undefined): value is number =>
   value !== null && value !== undefined && !Number.isNaN(value);
 
-/** The names in a query; a name inside a longer one does not count (`York`, `New York`). */
+/** The names in a query; one inside a longer one does not count (`York`, `New York`). */
 export function namesIn(query: string, names: readonly string[]): string[] {
   const padded = names.map((name) => ({ name, words: paddedWords(name) }));
   padded.sort((a, b) => b.words.length - a.words.length);
@@ -243,13 +243,13 @@ const LABELS = {
     test: ({ em, isAnswerShown }) =>
       isAnswerShown === undefined ? null : em === 0 && isAnswerShown,
   },
-} satisfies Record<string, Definition>;
+} satisfies Record<string, BehaviourDefinition>;
 
 export type BehaviourLabel = keyof typeof LABELS;
 export const BEHAVIOUR_LABELS = Object.keys(LABELS) as BehaviourLabel[];
 
-/** Title, unit, meaning and needs of each label. */
-export const BEHAVIOURS: Readonly<Record<BehaviourLabel, Omit<Definition, 'test'>>> = LABELS;
+/** Title, unit, meaning, needs and test of each label. */
+export const BEHAVIOURS: Readonly<Record<BehaviourLabel, BehaviourDefinition>> = LABELS;
 
 /** Each label: true, false, or null if unknown or not applicable. */
 export type Behaviour = Record<BehaviourLabel, boolean | null>;
@@ -257,7 +257,7 @@ export type Behaviour = Record<BehaviourLabel, boolean | null>;
 /** The labels of an answer. */
 export const labelBehaviour = (facts: BehaviourFacts): Behaviour =>
   Object.fromEntries(
-    BEHAVIOUR_LABELS.map((label) => [label, (LABELS[label] as Definition).test(facts)]),
+    BEHAVIOUR_LABELS.map((label) => [label, BEHAVIOURS[label].test(facts)]),
   ) as Behaviour;
 
 /** The labels that hold. */
@@ -377,7 +377,9 @@ export function wilsonInterval(count: number, n: number): Interval {
 }
 
 /** The share of each label that is known for at least one answer. */
-export function behaviourShares(behaviours: readonly Behaviour[]): BehaviourShare[] {
+export function behaviourShares(
+  behaviours: readonly NonNullable<Measurement['behaviour']>[],
+): BehaviourShare[] {
   return BEHAVIOUR_LABELS.flatMap((label) => {
     const known = behaviours.filter((behaviour) => typeof behaviour[label] === 'boolean');
     const count = sum(known, (behaviour) => Number(behaviour[label]));

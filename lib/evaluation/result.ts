@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { QuestionType } from '../data/question.js';
-import type { Behaviour } from './behaviour.js';
 
 /**
  * Measurements of one answered question. Without a dependency graph, those that need one
@@ -44,8 +43,11 @@ export interface Measurement {
   /** Queries that timed out; absent if none. The policy was told that they failed. */
   timedOutQueries?: number;
   answer: string | null;
-  /** Behaviour labels; absent in recorded answers, which are labelled when read. */
-  behaviour?: Behaviour;
+  /**
+   * Behaviour labels (see `behaviour.ts`): true, false, or null if unknown or not
+   * applicable. Recorded answers have none and are labelled when read.
+   */
+  behaviour?: Readonly<Record<string, boolean | null>>;
 }
 
 /** A policy's answer to a question: a line of `results.jsonl`. */

@@ -88,7 +88,8 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     /** The criteria, with the `order` and the method to compare with as `partner`. */
     values: (): Criteria => {
       const form = new FormData(node);
-      return { ...Object.fromEntries(form), [LABELS]: form.getAll(LABELS).join(',') };
+      const labels = form.getAll(LABELS) as string[];
+      return { ...(Object.fromEntries(form) as Criteria), [LABELS]: labels.join(',') };
     },
     /** Applies an address (`#search=...&method=...`); ignores what it does not know. */
     setValues(wanted: URLSearchParams): void {
