@@ -10,7 +10,8 @@ import { exportableMethods, type TrainingExport } from '../interop/export.js';
 import type { RewardCase } from '../interop/test-cases.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
-import { streamJsonLines } from '../io/files.js';
+import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
+import { streamJsonLines, writeTextsSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/stored-policies.js';
 import { exportModel } from '../policy/model-folder.js';
@@ -101,6 +102,7 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
         .default('chat'),
     )
     .option('--top-k <n>', 'passages per query', parseCount, 3)
+    .option('--record-tokens', 'let the training record token ids, masks and log-probs for `audit`')
     .option('--transcripts <files...>', 'recorded responses (JSONL) to add to the rewards’ test')
     .action((folder: string, settings: TrainingSettings) =>
       runExportTraining(folder, settings, write),
@@ -117,6 +119,26 @@ export async function runExportHf(folder: string, settings: ExportHfSettings): P
   await exportModel(folder, weights, { storage, force: settings.force });
   const adapter = weights.length > 1 ? '; the adapter is in its folder adapter' : '';
   log(`${folder}: ${weights.join(' with ')}${adapter}`);
+}
+
+/** Writes trajectories as episodes of verifiers, ids and log-probs included. */
+async function runExportVerifiers(
+  files: readonly string[],
+  { out }: { out: string },
+): Promise<void> {
+  let number = 0;
+  async function* episodes(): AsyncGenerator<string> {
+    for (const file of files)
+      for await (const line of streamJsonLines(file, parseTokens)) {
+        if ('complaint' in line)
+          throw new Error(`Expected recorded trajectories, but: ${line.complaint}`);
+        number++;
+        yield `${JSON.stringify(toEpisode(line.value, `${line.value.questionId}/${number}`))}\n`;
+      }
+  }
+  const target = path.join(out, TRACES_FILE);
+  await writeTextsSafely(target, episodes());
+  log(`${target}: ${number} episodes of verifiers`);
 }
 
 /** The subcommands of `export` for other engines and trainers. */
@@ -146,4 +168,9 @@ export const exportInteropCommands = (): Command[] => [
     'write a training for TRL’s GRPOTrainer: questions, rewards, rollout function, configuration',
     writeTrl,
   ),
+  new Command('verifiers')
+    .description('write trajectories as episodes of verifiers, with token ids and log-probs')
+    .argument('<files...>', 'trajectories.jsonl of runs, or recorded transcripts (JSONL)')
+    .requiredOption('-o, --out <folder>', 'folder for traces.jsonl')
+    .action(runExportVerifiers),
 ];

@@ -15,6 +15,7 @@ import { notebookFigures } from '../report/notebook-page.js';
 import { log as printLine } from './cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
 import { tensorBoardCommand } from './tensorboard.js';
+import { trackioCommand } from './trackio.js';
 
 export interface ExportSettings {
   /** Gets one folder per report. */
@@ -98,13 +99,13 @@ export function exportCommand(): Command {
     });
   const command = new Command('export')
     .description(
-      'export reports for a paper, training metrics for TensorBoard (export tensorboard), a policy for other engines (export hf), or a training for verl or TRL (export verl, export trl)',
+      'export reports for a paper, training metrics for TensorBoard or trackio (export tensorboard, export trackio), a policy for other engines (export hf), a training for verl or TRL (export verl, export trl), or rollouts for verifiers (export verifiers)',
     )
     .usage(
-      '<reports...> --out <folder> | tensorboard <runs...> | hf <folder> | verl <folder> | trl <folder>',
+      '<reports...> --out <folder> | tensorboard <runs...> | trackio <runs...> | hf <folder> | verl <folder> | trl <folder> | verifiers <files...>',
     )
     .addCommand(reports, { isDefault: true });
-  for (const subcommand of [tensorBoardCommand(), ...exportInteropCommands()])
+  for (const subcommand of [tensorBoardCommand(), trackioCommand(), ...exportInteropCommands()])
     command.addCommand(subcommand);
   return command;
 }

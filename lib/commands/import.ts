@@ -1,6 +1,6 @@
 /**
- * `parallelsearch import verl|trl FOLDER`: another trainer's weights and rollouts, to
- * evaluate, compare and view.
+ * `parallelsearch import verl|trl|verifiers FOLDER`: another trainer's weights and
+ * rollouts, to evaluate, compare and view.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -13,6 +13,7 @@ import { startProgress } from '../io/progress.js';
 import { log } from './cli-utils.js';
 import { exportableMethods } from '../interop/export.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
+import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
 
 interface Trainer {
@@ -38,6 +39,13 @@ const TRAINERS: readonly Trainer[] = [
     files: trlRolloutFiles,
     read: readTrlRollouts,
     rollouts: ['checkpoints/completions', 'completions'],
+  },
+  {
+    name: 'verifiers',
+    checkpoints: 'checkpoints',
+    files: verifiersRolloutFiles,
+    read: readVerifiersRollouts,
+    rollouts: [],
   },
 ];
 

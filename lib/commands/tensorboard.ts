@@ -9,7 +9,7 @@ import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
 import { shortNames } from '../pages/compare/runs.js';
-import { readSteps } from '../pages/run/folder.js';
+import { readSteps, type StepMetrics } from '../pages/run/folder.js';
 import { log } from './cli-utils.js';
 
 /** A fixed name, so that a later export replaces an earlier one. */
@@ -18,10 +18,13 @@ const EVENT_FILE = 'events.out.tfevents.0000000000.parallelsearch';
 const TAG_PREFIX = 'train/';
 
 /**
- * A run's metrics as events. The time of a step is the file's time less the duration of
- * later steps.
+ * A run's metrics with the time of each step (seconds since 1970): the file's time less
+ * the duration of later steps.
+ * @throws Error for a folder without metrics
  */
-async function readEvents(folder: string): Promise<ScalarEvent[]> {
+export async function readTimedSteps(
+  folder: string,
+): Promise<(StepMetrics & { wallTime: number })[]> {
   const file = path.join(folder, 'metrics.jsonl');
   if (!existsSync(file))
     throw new Error(
@@ -29,17 +32,21 @@ async function readEvents(folder: string): Promise<ScalarEvent[]> {
     );
   const steps = await readSteps(folder);
   let wallTime = (await stat(file)).mtimeMs / 1000;
-  const events = steps.toReversed().map(({ step, metrics }) => {
-    const scalars = Object.entries(metrics).map(([name, value]) => [TAG_PREFIX + name, value]);
-    const event = {
-      step,
-      wallTime,
-      scalars: Object.fromEntries(scalars) as Record<string, number>,
-    };
+  const timed = steps.toReversed().map(({ step, metrics }) => {
+    const one = { step, metrics, wallTime };
     wallTime -= (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0);
-    return event;
+    return one;
   });
-  return events.reverse();
+  return timed.reverse();
+}
+
+/** A run's metrics as events. */
+async function readEvents(folder: string): Promise<ScalarEvent[]> {
+  const steps = await readTimedSteps(folder);
+  return steps.map(({ step, wallTime, metrics }) => {
+    const scalars = Object.entries(metrics).map(([name, value]) => [TAG_PREFIX + name, value]);
+    return { step, wallTime, scalars: Object.fromEntries(scalars) as Record<string, number> };
+  });
 }
 
 /**

@@ -37,6 +37,8 @@ export interface TrainingExport {
   promptForm: PromptForm;
   /** Passages per query. */
   topK: number;
+  /** Records token ids, masks and log-probs for `audit`; default false. */
+  recordTokens?: boolean;
   /**
    * Cases for the test of the rewards: recorded responses, and the number of drawn ones.
    */
@@ -77,11 +79,18 @@ const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 
 const RETRIEVAL_SECONDS = 10;
 
 /** Settings of the rollout in Python. */
-export function pythonRollout({ method, retriever, topK, promptForm }: TrainingExport) {
+export function pythonRollout({
+  method,
+  retriever,
+  topK,
+  promptForm,
+  recordTokens = false,
+}: TrainingExport) {
   const { splitQueries, maxSubQueries, maxSearchTurns } = resolveRollout(method, 'small-world');
   return {
     retriever,
     timeout_seconds: RETRIEVAL_SECONDS,
+    record_tokens: recordTokens,
     rollout: {
       max_search_turns: Math.min(PAPER.maxSearchTurns, maxSearchTurns),
       top_k: topK,

@@ -27,9 +27,18 @@ export const truthSchema = z.object({
   id: z.string().nullish(),
 });
 
+/** Ids and log-probs (nats) are absent where a recording has only texts. */
+export interface RecordedSegment extends TextSegment {
+  tokenIds?: number[];
+  logProbs?: number[];
+}
+
 export interface RecordedRollout {
   prompt: string;
-  segments: TextSegment[];
+  promptIds?: number[];
+  /** Default: what the prompt asks. */
+  question?: string;
+  segments: RecordedSegment[];
   truth: z.infer<typeof truthSchema>;
   /** The reward in training. */
   score: number;
@@ -68,9 +77,10 @@ export interface Imported {
   numAmbiguous: number;
 }
 
-/** Metrics that need token ids or search results, which a recording does not have. */
+/** Needs token ids. */
+const LENGTH_METRIC = 'completions/mean_length';
+/** Metrics that need limits or search results, which a recording does not have. */
 const UNKNOWN_METRICS = [
-  'completions/mean_length',
   'completions/truncated_ratio',
   'retrievals',
   'retrievals_failed',
@@ -104,10 +114,11 @@ function createPromptFinder(
 }
 
 function toTrajectory(
-  { prompt, segments, truth, score, advantage = 0, ambiguous }: RecordedRollout,
+  rollout: RecordedRollout,
   { rewards, find }: { rewards: readonly Reward[]; find: ReturnType<typeof createPromptFinder> },
 ): { trajectory: With<'rewards' | 'advantage'>; isSame: boolean } {
-  const asked = promptQuestion(prompt);
+  const { prompt, promptIds = [], segments, truth, score, advantage = 0, ambiguous } = rollout;
+  const asked = rollout.question ?? promptQuestion(prompt);
   const question = find(prompt, truth.id);
   const type = (question && questionType(question)) ?? truth.shape ?? undefined;
   const input = scoringInputFromSegments([{ kind: 'prompt', text: prompt }, ...segments], {
@@ -123,10 +134,10 @@ function toTrajectory(
     questionId: question?.id ?? truth.id ?? asked,
     question: question?.question ?? asked,
     goldenAnswers: truth.target,
-    segments: [{ kind: 'prompt' as const, text: prompt }, ...segments].map((segment) => ({
-      ...segment,
-      tokenIds: [],
-    })),
+    segments: [
+      { kind: 'prompt' as const, text: prompt, tokenIds: promptIds },
+      ...segments.map((segment) => ({ tokenIds: [], ...segment })),
+    ],
     searchTurns: [...input.trajectory.searchTurns],
     answer: input.answer,
     modelCalls: written.length,
@@ -180,8 +191,12 @@ export async function importRollouts(
         all.map(({ trajectory }) => trajectory),
         { groupSize: grouped.groupSize, stats: NO_STATS, maxNewTokens: Infinity },
       );
-      const unknown =
-        grouped.groupSize > 1 ? UNKNOWN_METRICS : [...UNKNOWN_METRICS, 'frac_reward_zero_std'];
+      const hasIds = rollouts.every(({ promptIds = [] }) => promptIds.length > 0);
+      const unknown = [
+        ...UNKNOWN_METRICS,
+        ...(hasIds ? [] : [LENGTH_METRIC]),
+        ...(grouped.groupSize > 1 ? [] : ['frac_reward_zero_std']),
+      ];
       for (const name of unknown) delete stepMetrics[name];
       metrics.push({ step, ...stepMetrics, alarms: [] } as unknown as Metrics & {
         alarms: string[];
@@ -192,8 +207,10 @@ export async function importRollouts(
       imported.numAmbiguous += rollouts.filter(({ ambiguous }) => ambiguous).length;
       for (const { trajectory } of all) {
         const { searchTurns: _, segments, ...line } = trajectory;
-        const texts = segments.map(({ kind, text }) => ({ kind, text }));
-        yield `${JSON.stringify({ step, method, ...line, segments: texts })}\n`;
+        const recorded = segments.map(({ tokenIds, ...segment }) =>
+          tokenIds.length > 0 ? { ...segment, tokenIds } : segment,
+        );
+        yield `${JSON.stringify({ step, method, ...line, segments: recorded })}\n`;
       }
       onStep?.(step);
     }

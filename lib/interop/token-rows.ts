@@ -270,7 +270,7 @@ const traceSchema = z
     };
   });
 
-/** Turns of verifiers before 0.2, each with its whole context. */
+/** Turns of verifiers in the legacy format, each with its whole context. */
 const stepsSchema = z
   .array(
     z.object({

@@ -118,12 +118,7 @@ const traceRow = ({ prompt, parts }: Tokens) => {
   return { id: 'episode', traces: [{ id: 'trace', nodes }] };
 };
 
-const LAYOUTS = {
-  trl: trlRow,
-  verl: verlRow,
-  'verifiers before 0.2': stepsRow,
-  verifiers: traceRow,
-};
+const LAYOUTS = { trl: trlRow, verl: verlRow, 'legacy verifiers': stepsRow, verifiers: traceRow };
 
 const audit = (row: unknown, auditModel: AuditModel | undefined = model) =>
   readTokenRows(JSON.parse(JSON.stringify(row))).map((one) => auditRow(one, auditModel))[0];

@@ -8,6 +8,8 @@ import { findProgram } from '../../lib/io/paths.js';
 export const python = findProgram('python3');
 export const verlPython = process.env.PARALLELSEARCH_VERL_PYTHON;
 export const trlPython = process.env.PARALLELSEARCH_TRL_PYTHON;
+export const verifiersPython = process.env.PARALLELSEARCH_VERIFIERS_PYTHON;
+export const trackioPython = process.env.PARALLELSEARCH_TRACKIO_PYTHON;
 
 /** Importing torch and a trainer can take minutes. */
 export const PATIENCE_MS = 1_800_000;

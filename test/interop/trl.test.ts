@@ -7,7 +7,11 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findCheckpoint } from '../../lib/interop/checkpoint.js';
 import { importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
-import { writeTrl, readTrlRollouts } from '../../lib/interop/trl.js';
+import { auditRow } from '../../lib/interop/audit.js';
+import { readTokenRows } from '../../lib/interop/token-rows.js';
+import { writeTrl, readTrlRollouts, trlRolloutFiles } from '../../lib/interop/trl.js';
+import { readParquet } from '../../lib/io/parquet.js';
+import { readTokenizer } from '../../lib/policy/folder-settings.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
@@ -15,8 +19,9 @@ import { scoreRollout, scoringInputFromSegments } from '../../lib/rewards/reward
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
 import { splitIntoGroups } from '../../lib/training/rollout-groups.js';
+import { grpoVariant } from '../../lib/training/variants.js';
 import { temporaryFolder } from '../folder.js';
-import { trainingExport } from './exports.js';
+import { MODEL, trainingExport } from './exports.js';
 import { PATIENCE_MS, runPython, trlPython } from './python.js';
 
 const root = temporaryFolder();
@@ -46,7 +51,10 @@ describe.skipIf(!trlPython)(
     beforeAll(async () => {
       const questions = (await loadQuestions()).filter((_, i) => i % 50 === 0);
       const server = await startRetrievalServer(createBm25Retriever(await loadPassages()));
-      await writeTrl(folder, trainingExport({ questions, retriever: server.url }));
+      await writeTrl(
+        folder,
+        trainingExport({ questions, retriever: server.url, recordTokens: true }),
+      );
       const settings = Object.entries(SMALL).flatMap(([name, value]) => [
         `--${name}`,
         String(value),
@@ -70,6 +78,66 @@ describe.skipIf(!trlPython)(
         ({ kind, text }) => kind === 'information' && text.includes('Doc 1(Title: '),
       );
       expect(found.length).toBeGreaterThan(4);
+    });
+
+    it('records token ids that pass the audit', async () => {
+      const completions = path.join(folder, 'checkpoints', 'completions');
+      const tokenizer = await readTokenizer(MODEL);
+      let numRows = 0;
+      for (const name of trlRolloutFiles(completions))
+        for (const row of await readParquet(path.join(completions, name)))
+          for (const tokens of readTokenRows(row)) {
+            numRows++;
+            expect(tokens.format).toBe('trl');
+            const outcomes = auditRow(tokens, { tokenizer, template: null });
+            for (const check of ['prefix', 'mask_length', 'token_ids', 'information'] as const)
+              expect(outcomes[check], check).toBeNull();
+          }
+      expect(numRows).toBe(4 * GROUP_SIZE);
+    });
+
+    it('reads the pinned objective from config.yaml', async () => {
+      const names = [
+        'loss_type',
+        'epsilon',
+        'epsilon_high',
+        'scale_rewards',
+        'multi_objective_aggregation',
+        'mask_truncated_completions',
+        'importance_sampling_level',
+        'use_bias_correction_kl',
+        'vllm_importance_sampling_correction',
+        'vllm_importance_sampling_mode',
+        'vllm_importance_sampling_clip_max',
+        'vllm_importance_sampling_clip_min',
+      ];
+      const script = [
+        'import json, sys',
+        'from trl import GRPOConfig, ModelConfig, TrlParser',
+        "arguments = ['--config', 'config.yaml', '--use_cpu', 'True', '--bf16', 'False']",
+        'config, _ = TrlParser((GRPOConfig, ModelConfig)).parse_args_and_config(arguments)',
+        'print(json.dumps([getattr(config, name) for name in sys.argv[1:]]))',
+      ];
+      const output = await runPython(trlPython!, ['-c', script.join('\n'), ...names], folder);
+      const values = JSON.parse(output.trim().split('\n').at(-1)!) as unknown[];
+      const { importanceSamplingMode, importanceSamplingClipMax, ...variant } = grpoVariant({
+        clip: 0.2,
+        beta: 0.001,
+      });
+      expect(Object.fromEntries(names.map((name, i) => [name, values[i]]))).toEqual({
+        loss_type: 'dapo',
+        epsilon: variant.clip,
+        epsilon_high: variant.epsilonHigh,
+        scale_rewards: variant.scaleRewards,
+        multi_objective_aggregation: variant.multiObjectiveAggregation,
+        mask_truncated_completions: variant.maskTruncatedCompletions,
+        importance_sampling_level: variant.importanceSamplingLevel,
+        use_bias_correction_kl: false,
+        vllm_importance_sampling_correction: true,
+        vllm_importance_sampling_mode: importanceSamplingMode,
+        vllm_importance_sampling_clip_max: importanceSamplingClipMax,
+        vllm_importance_sampling_clip_min: null,
+      });
     });
 
     it('computes the same rewards', () => {

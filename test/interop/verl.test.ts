@@ -2,10 +2,13 @@
  * An export against verl, without a GPU, with the Python of PARALLELSEARCH_VERL_PYTHON.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
+import { auditRow } from '../../lib/interop/audit.js';
+import { readTokenRows } from '../../lib/interop/token-rows.js';
+import { readTokenizer } from '../../lib/policy/folder-settings.js';
 import { importRollouts } from '../../lib/interop/import.js';
 import { writeVerl, readVerlRollouts } from '../../lib/interop/verl.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
@@ -102,7 +105,7 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
   const folder = path.join(root, 'trained');
   const questions = trainingExport().questions;
   beforeAll(async () => {
-    await writeVerl(folder, trainingExport());
+    await writeVerl(folder, trainingExport({ recordTokens: true }));
     await runPython(
       verlPython!,
       [path.resolve(import.meta.dirname, 'verl_run.py'), folder, MODEL],
@@ -132,6 +135,25 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
         format: -0.1,
         decomposition: questionType === 'parallelizable' ? 3 * 0.15 : 0,
       });
+    }
+  });
+
+  it('has token ids that pass the audit', async () => {
+    const tokens = path.join(folder, 'rollouts', 'tokens');
+    const rows = readdirSync(tokens).flatMap((name) => linesOf(path.join(tokens, name)));
+    expect(rows).toHaveLength(4);
+    const tokenizer = await readTokenizer(MODEL);
+    for (const row of rows.flatMap(readTokenRows)) {
+      expect(row.format).toBe('verl');
+      const outcomes = auditRow(row, { tokenizer, template: null });
+      for (const check of [
+        'prefix',
+        'mask_length',
+        'token_ids',
+        'information',
+        'log_probs',
+      ] as const)
+        expect(outcomes[check], check).toBeNull();
     }
   });
 

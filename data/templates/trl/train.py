@@ -76,10 +76,21 @@ def roll_out(prompts, trainer):
         # 0 for the tokens of passages and notices, which are in no loss.
         "env_mask": [rollout.mask for rollout in rollouts],
         "segments": [rollout.segments for rollout in rollouts],
+        "tokens": [recorded_tokens(rollout, has_log_probs) for rollout in rollouts],
     }
 
 
-def reward(segments, reward_model, log_extra, log_metric, **_):
+def recorded_tokens(rollout, has_log_probs):
+    """What is trained, as JSON for the log of completions; empty unless search.json asks for it."""
+    if not SEARCH["record_tokens"]:
+        return ""
+    log_probs = {"logprobs": rollout.log_probs} if has_log_probs else {}
+    return json.dumps(
+        {"prompt_ids": rollout.prompt_ids, "completion_ids": rollout.response_ids, "env_mask": rollout.mask, **log_probs}
+    )
+
+
+def reward(segments, reward_model, tokens, log_extra, log_metric, **_):
     """The reward of each rollout; its parts are logged under the names that the TypeScript library has."""
     truths = [model["ground_truth"] for model in reward_model]
     keywords = SEARCH["reward_kwargs"]
@@ -89,6 +100,8 @@ def reward(segments, reward_model, log_extra, log_metric, **_):
     log_extra("id", [truth["id"] for truth in truths])
     log_extra("ground_truth", [json.dumps(truth, ensure_ascii=False) for truth in truths])
     log_extra("segments", [json.dumps(own, ensure_ascii=False) for own in segments])
+    if SEARCH["record_tokens"]:
+        log_extra("tokens", tokens)
     for name in scores[0].keys() - {"score"}:
         log_metric(f"rewards/{name}", sum(score[name] for score in scores) / len(scores))
     return [score["score"] for score in scores]

@@ -1,5 +1,8 @@
 """verl's agent loop that searches in tags: `agent_loops.yaml` names it, and gives it the address and the options of Algorithm 1."""
 
+import json
+import os
+from pathlib import Path
 from uuid import uuid4
 
 from parallelsearch.rollout import Rollout, RolloutOptions, plain_messages
@@ -9,11 +12,15 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopOutp
 from verl.utils.profiler import simple_timer
 
 
+TOKENS = Path(__file__).resolve().parents[1] / "rollouts" / "tokens"
+
+
 class SearchAgentLoop(AgentLoopBase):
     """Rolls out one response; the tokens of passages and notices have the mask 0."""
 
-    def __init__(self, *args, retriever, timeout_seconds, rollout, **kwargs):
+    def __init__(self, *args, retriever, timeout_seconds, rollout, record_tokens=False, **kwargs):
         super().__init__(*args, **kwargs)
+        self.record_tokens = record_tokens
         self.options = RolloutOptions(**rollout)
         self.retrieve = lambda queries: retrieve(
             retriever, queries, top_k=self.options.top_k, timeout_seconds=timeout_seconds
@@ -41,6 +48,8 @@ class SearchAgentLoop(AgentLoopBase):
                 with simple_timer("tool_calls", metrics):
                     rollout.add_information(await self.loop.run_in_executor(None, self.retrieve, queries))
         longest = self.rollout_config.response_length
+        if self.record_tokens:
+            self.record(rollout, longest, has_log_probs)
         return AgentLoopOutput(
             prompt_ids=rollout.prompt_ids,
             response_ids=rollout.response_ids[:longest],
@@ -51,3 +60,17 @@ class SearchAgentLoop(AgentLoopBase):
             # The reward reads the segments: they say who wrote what.
             extra_fields={"segments": rollout.segments, "turn_scores": [], "tool_rewards": [], **steps},
         )
+
+    @staticmethod
+    def record(rollout, longest, has_log_probs):
+        """Appends what is trained to a file of this process, for `parallelsearch audit`."""
+        row = {
+            "prompt_ids": rollout.prompt_ids,
+            "response_ids": rollout.response_ids[:longest],
+            "response_mask": rollout.mask[:longest],
+            **({"response_logprobs": rollout.log_probs[:longest]} if has_log_probs else {}),
+            "segments": rollout.segments,
+        }
+        TOKENS.mkdir(parents=True, exist_ok=True)
+        with (TOKENS / f"{os.uname().nodename}-{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -24,6 +24,7 @@ from tensordict import TensorDict
 from parallelsearch.rewards import compute_score
 from verl import DataProto
 from verl.experimental.agent_loop import AgentLoopWorker
+from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_weights
 from verl.trainer.ppo.reward import load_reward_manager
 from verl.trainer.ppo.utils import need_critic, need_reference_policy
 from verl.utils.config import omega_conf_to_dataclass, validate_config
@@ -78,9 +79,30 @@ def check_config(config):
     else:
         paper |= {"group": (rollout.n, 5), "KL in the loss": (actor.use_kl_loss and actor.kl_loss_coef, 0.001)}
         assert actor.kl_loss_type == "low_var_kl" and not need_critic(config)
+    check_objective(config)
     different = {name: values for name, values in paper.items() if values[0] != values[1]}
     assert not different, f"Not as in the paper (found, expected): {different}"
     print(f"configuration: {algorithm.adv_estimator}, {len(paper)} settings of the paper, accepted by verl")
+
+
+def check_objective(config):
+    """The settings in which verl's defaults, or those of another version, would differ from the TypeScript library."""
+    actor, correction = config.actor_rollout_ref.actor, config.algorithm.rollout_correction
+    assert (actor.clip_ratio_low, actor.clip_ratio_high) == (0.2, 0.2) and actor.clip_ratio_c >= 1e9
+    assert actor.loss_agg_mode == "token-mean" and actor.policy_loss.loss_mode == "vanilla" and actor.entropy_coeff == 0
+    assert config.actor_rollout_ref.rollout.calculate_log_probs
+    log_ratio = torch.tensor([[0.5, 0.5], [1.0, 1.0], [0.0, 0.0]], dtype=torch.float64)
+    weights, _ = compute_rollout_correction_weights(
+        log_ratio,
+        torch.ones_like(log_ratio),
+        rollout_is=correction.rollout_is,
+        rollout_is_threshold=correction.rollout_is_threshold,
+        rollout_is_batch_normalize=correction.rollout_is_batch_normalize,
+    )
+    # Ratios e, e^2 (above 3) and 1, on each token of the rollout.
+    expected = torch.tensor([[1.0], [2.0], [0.0]], dtype=torch.float64).exp() * torch.tensor([[1.0], [0.0], [1.0]])
+    assert torch.allclose(weights, expected.expand_as(weights)), weights
+    assert correction.rollout_rs is None and not correction.bypass_mode
 
 
 def check_dataset(config, tokenizer):

@@ -1,0 +1,274 @@
+/**
+ * Rollouts in the format of verifiers (Prime Intellect), version 1: `traces.jsonl`, one
+ * episode per line with a graph of messages, each with the token ids that it adds.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { questionTypeSchema } from '../data/question.js';
+import { streamJsonLines } from '../io/files.js';
+import { describeFaults } from '../io/json.js';
+import { presetRewards } from '../rewards/presets.js';
+import { messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
+import { parseTrajectory } from '../rollout/recorded.js';
+import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
+import { parseBlocks } from '../text/tags.js';
+import { tokenAdvantages } from '../training/advantages.js';
+import { METHODS } from '../training/methods.js';
+import type { RecordedRollout, RecordedSegment, RecordedStep } from './import.js';
+
+export const TRACES_FILE = 'traces.jsonl';
+const TRACE_VERSION = 1;
+
+/** What {@link parseTrajectory} leaves out of a line. */
+const tokensSchema = z.object({
+  segments: z
+    .array(
+      z.object({
+        tokenIds: z.array(z.int().min(0)).default([]),
+        logProbs: z.array(z.number()).optional(),
+      }),
+    )
+    .optional(),
+  turnAdvantages: z.array(z.number()).optional(),
+});
+
+/**
+ * Parses a line of `trajectories.jsonl` with its token ids. @throws Error naming a field
+ */
+export function parseTokens(value: unknown): Trajectory {
+  const trajectory = parseTrajectory(value);
+  const parsed = tokensSchema.safeParse(value);
+  if (!parsed.success) throw new Error(`Expected token ids, but ${describeFaults(parsed.error)}`);
+  const { segments = [], turnAdvantages } = parsed.data;
+  return {
+    ...trajectory,
+    turnAdvantages,
+    segments: trajectory.segments.map((segment, i) => ({ ...segment, ...segments[i] })),
+  };
+}
+
+/**
+ * Named rewards with weights if they add up to the recorded total, else only the total.
+ */
+function weightedRewards({ total, ...components }: RewardComponents, method: string | undefined) {
+  const { training } = method !== undefined && METHODS.has(method) ? METHODS.get(method) : {};
+  const rewards = presetRewards(training && 'rewards' in training ? training.rewards : undefined);
+  const named = rewards.map(({ name, weight = 1 }) => ({ name, weight, score: components[name] }));
+  const sum = named.reduce((all, { weight, score }) => all + weight * score, 0);
+  if (!(Math.abs(sum - total) < 1e-9)) return { total: { score: total, weight: 1 } };
+  return Object.fromEntries(named.map(({ name, weight, score }) => [name, { score, weight }]));
+}
+
+/**
+ * A trajectory as an episode with one trace. Everything that the policy wrote is a
+ * sampled message, results and notices are the user's; ids, masks, log-probs and
+ * advantages are as recorded.
+ * @param id unique in the file
+ */
+export function toEpisode(trajectory: Trajectory, id: string): object {
+  const { questionId, question, goldenAnswers, questionType, finish, metadata } = trajectory;
+  const { segments, rewards, advantage, method, step, modelCalls } = trajectory;
+  const prompt = segments.filter(({ kind }) => kind === 'prompt').map(({ text }) => text);
+  const perToken =
+    advantage === undefined ? [] : tokenAdvantages({ ...trajectory, advantage, rewards: rewards! });
+  let numRead = 0;
+  const nodes = segments.map(({ kind, text, tokenIds, logProbs }, i) => {
+    const sampled = kind === 'policy';
+    const start = numRead;
+    if (sampled) numRead += tokenIds.length;
+    return {
+      ...(i > 0 && { parent: i - 1 }),
+      message: { role: sampled ? 'assistant' : 'user', content: text },
+      sampled,
+      token_ids: tokenIds,
+      mask: tokenIds.map(() => sampled),
+      ...(sampled && logProbs && { logprobs: logProbs }),
+      ...(sampled && perToken.length > 0 && { advantages: perToken.slice(start, numRead) }),
+    };
+  });
+  const task = {
+    type: 'Question',
+    data: {
+      id: questionId,
+      prompt: prompt.join(''),
+      question,
+      golden_answers: goldenAnswers,
+      question_type: questionType ?? null,
+      benchmark: metadata?.benchmark ?? null,
+    },
+  };
+  const { total: _, ...metrics } = rewards ?? { total: 0 };
+  const isAnswered = finish === 'answer';
+  return {
+    id,
+    env: { id: 'parallelsearch', ...(method && { name: method }) },
+    task,
+    ...(step !== undefined && {
+      group: { id: `${step}/${questionId}` },
+      run: { type: 'train', id: 'parallelsearch', work: { type: 'train', step } },
+    }),
+    ok: true,
+    traces: [
+      {
+        version: TRACE_VERSION,
+        id: `${id}/trace`,
+        task,
+        agent: { config: {}, name: 'policy' },
+        nodes,
+        calls: segments.flatMap(({ kind, tokenIds }, node) => {
+          if (kind !== 'policy' || tokenIds.length === 0) return [];
+          const prompt_tokens = segments
+            .slice(0, node)
+            .reduce((sum, segment) => sum + segment.tokenIds.length, 0);
+          return [{ node, usage: { prompt_tokens, completion_tokens: tokenIds.length } }];
+        }),
+        ...(rewards && { rewards: weightedRewards(rewards, method) }),
+        metrics: { ...metrics, model_calls: modelCalls },
+        is_completed: true,
+        ok: true,
+        ...(finish && { stop_condition: isAnswered ? 'answer' : finish }),
+      },
+    ],
+  };
+}
+
+const nodeSchema = z.object({
+  parent: z.int().min(0).nullish(),
+  message: z.looseObject({ role: z.string() }),
+  sampled: z.boolean().default(false),
+  token_ids: z.array(z.int().min(0)).default([]),
+  mask: z.array(z.boolean()).default([]),
+  logprobs: z.array(z.number()).default([]),
+  advantages: z.array(z.number()).nullish(),
+});
+type Node = z.infer<typeof nodeSchema>;
+
+const texts = z.union([z.string().transform((text) => [text]), z.array(z.string())]);
+const taskSchema = z.looseObject({
+  id: z.union([z.string(), z.number()]).transform(String).nullish(),
+  question: z.string().nullish(),
+  question_type: questionTypeSchema.nullish(),
+  golden_answers: texts.nullish(),
+  answer: texts.nullish(),
+});
+const traceSchema = z.object({
+  nodes: z.array(nodeSchema).min(1),
+  task: z.object({ data: taskSchema }),
+  rewards: z
+    .record(z.string(), z.object({ score: z.number(), weight: z.number().default(1) }).nullable())
+    .default({}),
+});
+const episodeSchema = z.object({
+  run: z
+    .object({ work: z.object({ step: z.int() }) })
+    .nullish()
+    .catch(null),
+  traces: z.array(traceSchema).min(1),
+});
+
+/** The messages from the root to the last one. */
+function mainPath(nodes: readonly Node[]): Node[] {
+  const nodesOnPath: Node[] = [];
+  for (
+    let i: number | null | undefined = nodes.length - 1;
+    typeof i === 'number';
+    i = nodes[i].parent
+  ) {
+    if (nodesOnPath.includes(nodes[i])) throw new Error('Expected parents without a circle.');
+    nodesOnPath.unshift(nodes[i]);
+  }
+  return nodesOnPath;
+}
+
+/** A message's segment; template tokens before a generation belong to the environment. */
+function toSegments(node: Node): RecordedSegment[] {
+  const { message, sampled, token_ids, mask, logprobs } = node;
+  const text = typeof message.content === 'string' ? message.content : '';
+  if (!sampled) {
+    const isResult =
+      message.role === 'tool' || parseBlocks(text).some(({ tag }) => tag === 'information');
+    return [{ kind: isResult ? 'information' : 'notice', text, tokenIds: token_ids }];
+  }
+  const start = Math.max(0, mask.indexOf(true));
+  const before = token_ids.slice(0, start);
+  return [
+    ...(before.length > 0 ? [{ kind: 'notice' as const, text: '', tokenIds: before }] : []),
+    {
+      kind: 'policy',
+      text,
+      tokenIds: token_ids.slice(start),
+      ...(logprobs.length > 0 && { logProbs: logprobs }),
+    },
+  ];
+}
+
+/** A message with tool calls as OpenAI nests them; those of verifiers are flat. */
+function toOpenAiMessage({ message }: Node): object {
+  const calls = message.tool_calls as { id: string; name: string; arguments: string }[] | null;
+  if (!calls) return message;
+  const nested = calls.map(({ id, name, arguments: json }) => ({
+    id,
+    function: { name, arguments: json },
+  }));
+  return { ...message, tool_calls: nested };
+}
+
+function toRollout({
+  nodes,
+  task: { data },
+  rewards,
+}: z.infer<typeof traceSchema>): RecordedRollout {
+  const main = mainPath(nodes);
+  const first = main.findIndex(({ sampled }) => sampled);
+  if (first < 0) throw new Error('Expected a message that the policy wrote, but there is none.');
+  const hasCalls = main.some(({ message }) => message.tool_calls);
+  const opening = main.slice(0, first);
+  const written = main.slice(first).flatMap(toSegments);
+  // Tool calls become searches in tags, which have other tokens.
+  const segments: RecordedSegment[] = hasCalls
+    ? splitConversation(messagesSchema.parse(main.map(toOpenAiMessage))).segments.filter(
+        ({ kind }) => kind !== 'prompt',
+      )
+    : written;
+  const advantage = main.flatMap(({ advantages }) => advantages ?? []).at(0);
+  return {
+    prompt: opening.map(({ message }) => message.content as string).join('\n'),
+    ...(!hasCalls && { promptIds: opening.flatMap(({ token_ids }) => token_ids) }),
+    question: data.question ?? undefined,
+    segments,
+    truth: {
+      target: data.golden_answers ?? data.answer ?? [],
+      shape: data.question_type,
+      id: data.id,
+    },
+    score: Object.values(rewards).reduce(
+      (sum, reward) => sum + (reward ? reward.score * reward.weight : 0),
+      0,
+    ),
+    ...(advantage !== undefined && { advantage }),
+  };
+}
+
+/** `traces.jsonl` in a folder, if there is one. */
+export const verifiersRolloutFiles = (folder: string): string[] =>
+  existsSync(path.join(folder, TRACES_FILE)) ? [TRACES_FILE] : [];
+
+/**
+ * The rollouts by training step; those without a step are step 0.
+ * @throws Error naming a line that is no episode
+ */
+export async function* readVerifiersRollouts(folder: string): AsyncGenerator<RecordedStep> {
+  const steps = new Map<number, RecordedRollout[]>();
+  const parse = (value: unknown): { step: number; rollouts: RecordedRollout[] } => {
+    const { run, traces } = episodeSchema.parse(value);
+    return { step: run?.work.step ?? 0, rollouts: traces.map(toRollout) };
+  };
+  for await (const line of streamJsonLines(path.join(folder, TRACES_FILE), parse)) {
+    if ('complaint' in line)
+      throw new Error(`Expected episodes of verifiers, but: ${line.complaint}`);
+    const { step, rollouts } = line.value;
+    steps.set(step, [...(steps.get(step) ?? []), ...rollouts]);
+  }
+  for (const [step, rollouts] of [...steps].sort(([a], [b]) => a - b)) yield { step, rollouts };
+}

@@ -1,0 +1,257 @@
+/** Rollouts to verifiers and back; its own loader reads them where it is installed. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { auditRow } from '../../lib/interop/audit.js';
+import { importRollouts } from '../../lib/interop/import.js';
+import { readTokenRows } from '../../lib/interop/token-rows.js';
+import { parseTokens, readVerifiersRollouts, toEpisode } from '../../lib/interop/verifiers.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { With } from '../../lib/rollout/trajectory.js';
+import { formatTrajectory, lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import { createGrpoTrainer } from '../../lib/training/grpo.js';
+import { linesOf } from '../commands/tiny-world.js';
+import { temporaryFolder } from '../folder.js';
+import { chattyModel, PASSAGES, QUESTIONS, TOKENIZER, tinyTraining } from '../training/tiny.js';
+import { PATIENCE_MS, runPython, verifiersPython } from './python.js';
+
+const root = temporaryFolder();
+const traces = path.join(root, 'traces.jsonl');
+type Scored = With<'rewards' | 'advantage'>;
+/** The rollouts of a step as a run records them, and as they were. */
+let lines: unknown[];
+let trajectories: Scored[];
+
+beforeAll(async () => {
+  await useBackend('wasm');
+  const trainer = createGrpoTrainer({
+    config: tinyTraining(),
+    model: chattyModel(),
+    questions: QUESTIONS,
+    retriever: createBm25Retriever(PASSAGES),
+  });
+  ({ trajectories } = await trainer.next());
+  trainer.dispose();
+  lines = trajectories.map(
+    (trajectory) =>
+      JSON.parse(
+        formatTrajectory({ ...trajectory, step: 3, method: 'parallelsearch' } as never),
+      ) as unknown,
+  );
+  const episodes = lines.map((line, i) => JSON.stringify(toEpisode(parseTokens(line), `e${i}`)));
+  writeFileSync(traces, `${episodes.join('\n')}\n`);
+});
+
+interface Node {
+  token_ids: number[];
+  mask: boolean[];
+  logprobs?: number[];
+  advantages?: number[];
+}
+interface Episode {
+  traces: { nodes: Node[]; rewards: Record<string, { score: number; weight: number }> }[];
+}
+
+describe('episodes', () => {
+  it('have the ids, masks, log-probs, advantages and rewards of the trajectories', () => {
+    const episodes = linesOf<Episode>(traces);
+    expect(episodes).toHaveLength(trajectories.length);
+    for (const [
+      i,
+      {
+        traces: [trace],
+      },
+    ] of episodes.entries()) {
+      const trajectory = trajectories[i];
+      expect(trace.nodes.flatMap((node) => node.token_ids)).toEqual(tokenIds(trajectory));
+      expect(trace.nodes.flatMap((node) => node.mask.map(Number))).toEqual(lossMask(trajectory));
+      const logProbs = trajectory.segments.flatMap((segment) => segment.logProbs ?? []);
+      const recorded = trace.nodes.flatMap((node) => node.logprobs ?? []);
+      expect(recorded).toHaveLength(logProbs.length);
+      recorded.forEach((value, t) => expect(value).toBeCloseTo(logProbs[t], 3));
+      const advantages = trace.nodes.flatMap((node) => node.advantages ?? []);
+      expect(advantages).toEqual(logProbs.map(() => trajectory.advantage));
+      expect(Object.keys(trace.rewards)).toContain('outcome');
+      const total = Object.values(trace.rewards).reduce((sum, r) => sum + r.score * r.weight, 0);
+      expect(total).toBeCloseTo(trajectory.rewards.total, 12);
+    }
+  });
+
+  it('pass the audit', () => {
+    const model = { tokenizer: TOKENIZER, template: null };
+    for (const row of linesOf(traces).flatMap(readTokenRows)) {
+      const outcomes = auditRow(row, model);
+      for (const check of [
+        'prefix',
+        'mask_length',
+        'token_ids',
+        'information',
+        'log_probs',
+      ] as const)
+        expect(outcomes[check], check).toBeNull();
+    }
+  });
+
+  it('come back as the same trajectories', async () => {
+    const folder = path.join(root, 'run');
+    const options = {
+      folder,
+      questions: QUESTIONS,
+      method: 'parallelsearch',
+      trainer: 'verifiers',
+    };
+    const imported = await importRollouts(readVerifiersRollouts(root), options);
+    expect(imported).toEqual({
+      numSteps: 1,
+      numRollouts: trajectories.length,
+      numDifferent: 0,
+      numAmbiguous: 0,
+    });
+    const back = linesOf(path.join(folder, 'trajectories.jsonl')).map(parseTokens);
+    const key = ({ segments }: { segments: { text: string }[] }): string =>
+      segments.map(({ text }) => text).join('');
+    const sort = <T extends { segments: { text: string }[] }>(all: T[]): T[] =>
+      all.toSorted((a, b) => key(a).localeCompare(key(b)));
+    const before = sort(lines.map(parseTokens));
+    for (const [i, trajectory] of sort(back).entries()) {
+      const { segments, questionId, goldenAnswers, step, rewards, advantage, answer } = trajectory;
+      expect({ segments, questionId, goldenAnswers, step, rewards, advantage, answer }).toEqual({
+        segments: before[i].segments,
+        questionId: before[i].questionId,
+        goldenAnswers: before[i].goldenAnswers,
+        step: 3,
+        rewards: before[i].rewards,
+        advantage: before[i].advantage,
+        answer: before[i].answer,
+      });
+    }
+    const [metrics] = linesOf<Record<string, number>>(path.join(folder, 'metrics.jsonl'));
+    expect(metrics['completions/mean_length']).toBeGreaterThan(1);
+  });
+
+  it('of other environments are imported too: tool calls as searches, other weights', async () => {
+    const folder = path.join(root, 'tools');
+    const call = {
+      id: 'c',
+      type: 'function',
+      name: 'search',
+      arguments: '{"queries": ["a", "b"]}',
+    };
+    const node = (message: object, sampled = false, parent?: number) => ({
+      message,
+      sampled,
+      parent,
+    });
+    const trace = {
+      task: { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } },
+      nodes: [
+        node({ role: 'user', content: 'Who?' }),
+        node({ role: 'assistant', content: null, tool_calls: [call] }, true, 0),
+        node({ role: 'tool', tool_call_id: 'c', content: 'Bo' }, false, 1),
+        node({ role: 'assistant', content: 'Bo' }, true, 2),
+      ],
+      rewards: { exact: { score: 1, weight: 0.5 }, unscored: null },
+    };
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'traces.jsonl'), `${JSON.stringify({ traces: [trace] })}\n`);
+    const steps = [];
+    for await (const step of readVerifiersRollouts(folder)) steps.push(step);
+    expect(steps).toMatchObject([
+      { step: 0, rollouts: [{ prompt: 'Who?', score: 0.5, truth: { target: ['Bo'] } }] },
+    ]);
+    const [{ rollouts }] = steps;
+    expect(rollouts[0].segments.map(({ kind }) => kind)).toEqual([
+      'policy',
+      'information',
+      'policy',
+    ]);
+    expect(rollouts[0].segments[0].text).toContain('a ## b');
+  });
+
+  it.each([
+    [{ traces: [] }, 'traces'],
+    [{ traces: [{ task: { data: {} }, nodes: [{ message: { role: 'user' } }] }] }, 'policy wrote'],
+    [
+      { traces: [{ task: { data: {} }, nodes: [{ parent: 0, message: { role: 'user' } }] }] },
+      'circle',
+    ],
+  ])('that are none are refused: %o', async (episode, reason) => {
+    const folder = path.join(root, reason);
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, 'traces.jsonl'), JSON.stringify(episode));
+    await expect(readVerifiersRollouts(folder).next()).rejects.toThrow(reason);
+  });
+});
+
+describe.skipIf(!verifiersPython)(
+  'verifiers (needs PARALLELSEARCH_VERIFIERS_PYTHON)',
+  { timeout: PATIENCE_MS },
+  () => {
+    it('reads the episodes with the same branches, and writes what is imported', async () => {
+      const written = path.join(root, 'written');
+      const script = `
+import json, sys
+from pathlib import Path
+from verifiers.v1.configs.agent import WireAgentConfig
+from verifiers.v1.state import State
+from verifiers.v1.task import WireTaskData
+from verifiers.v1.trace import Trace
+from verifiers.v1.utils.trace_store import read_episodes, write_episode
+
+episodes = read_episodes(Path(sys.argv[1]), Trace[WireTaskData, State, WireAgentConfig])
+out = Path(sys.argv[2])
+out.mkdir()
+rows = []
+for episode in episodes:
+    write_episode(out, episode)
+    [trace] = episode.traces
+    [branch] = trace.branches
+    rows.append({
+        "ids": branch.token_ids,
+        "mask": branch.sampled_mask,
+        "log_probs": branch.logprobs,
+        "reward": trace.reward,
+        "turns": trace.num_turns,
+        "tokens": branch.num_output_tokens,
+        "question": trace.task.data.model_extra["question"],
+    })
+print(json.dumps(rows))
+`;
+      const output = await runPython(verifiersPython!, ['-c', script, root, written], root);
+      const rows = JSON.parse(output.trim().split('\n').at(-1)!) as {
+        ids: number[];
+        mask: boolean[];
+        log_probs: number[];
+        reward: number;
+        turns: number;
+        tokens: number;
+        question: string;
+      }[];
+      expect(rows).toHaveLength(trajectories.length);
+      for (const [i, row] of rows.entries()) {
+        const trajectory = trajectories[i];
+        expect(row.ids).toEqual(tokenIds(trajectory));
+        expect(row.mask.map(Number)).toEqual(lossMask(trajectory));
+        expect(row.reward).toBeCloseTo(trajectory.rewards.total, 12);
+        expect(row.turns).toBe(trajectory.segments.filter(({ kind }) => kind === 'policy').length);
+        expect(row.tokens).toBe(lossMask(trajectory).reduce((sum, value) => sum + value, 0));
+        expect(row.question).toBe(trajectory.question);
+      }
+      const again = [];
+      for await (const step of readVerifiersRollouts(written)) again.push(step);
+      const first = [];
+      for await (const step of readVerifiersRollouts(root)) first.push(step);
+      // It writes four decimals.
+      const rounded = first.map(({ step, rollouts }) => ({
+        step,
+        rollouts: rollouts.map((rollout) => ({
+          ...rollout,
+          advantage: Math.round(rollout.advantage! * 1e4) / 1e4,
+        })),
+      }));
+      expect(again).toEqual(rounded);
+      expect(readFileSync(path.join(written, 'traces.jsonl'), 'utf8')).toContain('"version":1');
+    });
+  },
+);
