@@ -9,10 +9,13 @@ import {
   type InitialModelName,
 } from '../lib/training/stored-policies.js';
 import { CHECKPOINTS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
+import { writeFileSafely } from '../lib/io/files.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
+import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
+import { makeReferences } from './reference/reference-curves.js';
 import {
   FRESH_TEST_NAMES,
   writeConditions,
@@ -119,5 +122,15 @@ withBackend(
   await retrainEncoder(folder);
   log(`Wrote ${folder}.`);
 });
+
+program
+  .command('reference-curves')
+  .description('write the bands of the recorded runs, which the pages of other runs show')
+  .argument('[file]', 'where to', REFERENCE_FILE)
+  .action(async (file: string) => {
+    const references = await makeReferences(CHECKPOINTS);
+    await writeFileSafely(file, `${JSON.stringify(references)}\n`);
+    log(`Wrote ${references.length} references into ${file}.`);
+  });
 
 await program.parseAsync();

@@ -11,8 +11,10 @@ import { trainingRows } from '../report/curves.js';
 import { chartHtml } from '../report/figures.js';
 import { renderSvg } from '../report/render.js';
 import { figureText } from '../report/text.js';
+import type { VegaLiteSpec } from '../report/vega-lite.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import type { StepMetrics } from './run/folder.js';
+import type { BandPoint } from './run/reference.js';
 
 const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
 .live { font-size: .9rem; color: var(--soft); }
@@ -95,6 +97,8 @@ export interface Curve {
   name: string;
   metric: string;
   steps: readonly StepMetrics[];
+  /** What recorded runs look like, drawn behind it. */
+  band?: readonly BandPoint[];
 }
 
 export interface CurvesChart {
@@ -124,6 +128,25 @@ function minutesBy(steps: readonly StepMetrics[]): (step: number) => number {
     ]),
   );
   return (step) => Number((minutes.get(Math.floor(step)) ?? NaN).toPrecision(4));
+}
+
+/** A layer behind the curves of a chart: their bands, each with its median. */
+function bandLayers(curves: readonly Curve[], chart: VegaLiteSpec): VegaLiteSpec[] {
+  const values = curves.flatMap(({ name, band = [] }) =>
+    band.map(([step, low, median, high]) => ({ curve: name, step, low, median, high })),
+  );
+  if (values.length === 0) return [];
+  const lines = (chart.layer as { encoding: Record<string, object> }[]).at(-1)!;
+  const { x, color, y } = lines.encoding;
+  const area = {
+    mark: { type: 'area', opacity: 0.16, aria: false },
+    encoding: { x, color, y: { ...y, field: 'low' }, y2: { field: 'high' } },
+  };
+  const median = {
+    mark: { type: 'line', strokeWidth: 1, opacity: 0.55, aria: false },
+    encoding: { x, color, y: { ...y, field: 'median' } },
+  };
+  return [{ data: { values }, layer: [area, median] }];
 }
 
 const CURVE_KNOBS = `<p class="knobs"><label>Smoothing <input type="range" id="smoothing" min="0" max="0.95" step="0.05" value="0"></label> <label>Horizontal axis <select id="axis"><option value="step">steps</option><option value="minutes">minutes</option></select></label></p>`;
@@ -161,17 +184,20 @@ export async function curvesHtml(
           : '',
       width: 330,
       height: 180,
-      points: rows.length <= numCurves * MAX_POINTS,
+      points:
+        rows.length <= numCurves * (curves.some(({ band }) => band) ? MAX_POINTS / 4 : MAX_POINTS),
       legend: numCurves > 1,
     });
-    const drawn = highlight ? highlightLines(chart.spec, highlight) : chart.spec;
+    const layer = [...bandLayers(curves, chart.spec), ...(chart.spec.layer as VegaLiteSpec[])];
+    const spec = { ...chart.spec, layer };
+    const drawn = highlight ? highlightLines(spec, highlight) : spec;
     const { values } = chart.spec.data as { values: object[] };
     const timed = values.map((value, i) => ({ ...value, minutes: rows[i].minutes }));
     return chartHtml({
       id: `curve-${id}`,
       name: id,
       // Which curves stand out is the reader's choice.
-      spec: { ...chart.spec, data: { values: timed } },
+      spec: { ...spec, data: { values: timed } },
       svg: await renderSvg({ title, spec: drawn }),
     });
   });

@@ -8,6 +8,7 @@ import { configDifferences, trainerSettings, type TrainConfig } from '../../trai
 import { CITATION, citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
+import { metricInfo } from '../../report/titles.js';
 import { parseModelName } from '../../training/stored-policies.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
 import type { RunDescription } from '../../training/run.js';
@@ -21,6 +22,14 @@ import {
   type CurvesChart,
 } from '../parts.js';
 import { readRun, type RunState, type StepMetrics } from './folder.js';
+import {
+  findReference,
+  initialModelKind,
+  nearestPoint,
+  ownMean,
+  type Expectation,
+  type Reference,
+} from './reference.js';
 
 const CONFIGURATION = { id: 'configuration', text: 'Configuration' } as const;
 const SECTIONS = [
@@ -102,12 +111,16 @@ export async function runContentHtml(
 ): Promise<string> {
   const { steps, rollouts, version } = state;
   const place = { model: config.model, data: data && path.basename(data) };
+  const expectation = await findReference({ config, data }, steps);
   const live = { steps: steps.map(({ step }) => step), source: `rollouts?${query}` };
   const contents =
     steps.length === 0
       ? SECTIONS.map(() => '<p>No step finished yet.</p>')
       : [
-          await curvesHtml(runCharts(steps, place)),
+          expectationHtml(expectation, config, steps) +
+            (await curvesHtml(
+              runCharts(steps, { ...place, bands: bandsFor(expectation, config) }),
+            )),
           guardsHtml(steps, config),
           steppedRolloutsHtml([{ name: 'this run', rollouts, ...(isLive && { live }) }]),
         ];
@@ -122,6 +135,54 @@ function progressText(config: TrainConfig, steps: readonly StepMetrics[]): strin
     (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0);
   const seconds = steps.length === 0 ? '' : `, ${mean(steps, duration)!.toFixed(1)} s per step`;
   return `${steps.length} of ${trainerSettings(config).steps} steps finished${seconds}.`;
+}
+
+/** The bands of a reference, up to the run's last step. */
+function bandsFor({ reference }: Expectation, config: TrainConfig): Reference['bands'] {
+  const { steps } = trainerSettings(config);
+  const bands = Object.entries(reference?.bands ?? {});
+  return Object.fromEntries(
+    bands.map(([metric, band]) => [metric, band.filter(([step]) => step < steps)]),
+  );
+}
+
+/** Steps of the table of what to expect. */
+const MILESTONES = [20, 50, 100, 200];
+/** Its metrics: what a newcomer looks at first. */
+const EXPECTED_METRICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'decomposition_ratio/parallelizable',
+  'entropy',
+];
+
+/** What the bands are, and figures to compare the run with; why there are none, if so. */
+function expectationHtml(
+  { reference, reason }: Expectation,
+  { method, model }: TrainConfig,
+  steps: readonly StepMetrics[],
+): string {
+  if (!reference) return reason ? markupHtml(markup('p', reason)) : '';
+  const { numRuns, bands } = reference;
+  const intro = `Shaded: what to expect. In ${numRuns} recorded runs of ${method} from ${initialModelKind(model)} models, 80\u00a0% of the values around a step lay in the band; the thin line is their median. A healthy run leaves the band now and then but does not stay outside.`;
+  const rows = EXPECTED_METRICS.map((metric) => {
+    const { title, unit } = metricInfo(metric);
+    const cells = MILESTONES.map((milestone) => {
+      const at = milestone - 1;
+      const [, low, median, high] = nearestPoint(bands[metric], at);
+      const own = ownMean(steps, metric, at);
+      const here = own === undefined ? '' : `; here ${figureText(own, 2)}`;
+      return `${figureText(median, 2)} (${figureText(low, 2)} to ${figureText(high, 2)})${here}`;
+    });
+    return [`${title} (${unit})`, ...cells];
+  });
+  const columns = ['Metric', ...MILESTONES.map((milestone) => `After ${milestone} steps`)];
+  const caption = 'What to expect: median, and 10th to 90th percentile, of recorded runs.';
+  return (
+    markupHtml(markup('p', intro)) +
+    tableFigureHtml({ caption, columns, rows }, 'expectation', true)
+  );
 }
 
 /** Every guard with its newest value and number of alarms; folded while none fired. */
@@ -152,11 +213,12 @@ function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string 
 
 function runCharts(
   steps: readonly StepMetrics[],
-  place: Pick<CurvesChart, 'model' | 'data'>,
+  { bands, ...place }: Pick<CurvesChart, 'model' | 'data'> & { bands: Reference['bands'] },
 ): CurvesChart[] {
   const chart = (id: string, title: string, unit: string, curves: string | Curve[]) => {
     const single = typeof curves === 'string' ? [{ name: title, metric: curves, steps }] : curves;
-    return { id, title, unit, ...place, curves: single };
+    const withBands = single.map((curve) => ({ ...curve, band: bands[curve.metric] }));
+    return { id, title, unit, ...place, curves: withBands };
   };
   const metrics = new Set(steps.flatMap((step) => Object.keys(step.metrics)));
   const components = [...metrics]

@@ -62,6 +62,30 @@ describe('the report of a run', () => {
     expect(section).toContain('<dd>instruct-1</dd>');
   });
 
+  it('draws what to expect behind the curves of a run with the settings of its preset', async () => {
+    const usual = path.join(folder, 'usual');
+    const state = async () => {
+      const run = await readRun(usual);
+      // The synthetic run has a reward of its own.
+      for (const { metrics } of run.steps)
+        delete (metrics as Record<string, number>)['rewards/one at a time'];
+      return run;
+    };
+    for (let step = 0; step < 26; step++) writeStep(usual, step);
+    const page = await runPageHtml(RUN, await state());
+    expect(page).toContain('In 6 recorded runs of parallelsearch from instruct models');
+    const [, json] = /data-chart="curve-reward"[^>]*>([^<]+)</.exec(page)!;
+    const { layer } = JSON.parse(json) as {
+      layer: { data: { values: { step: number; low: number; high: number }[] } }[];
+    };
+    // Up to the last step of the run, 30.
+    expect(layer[0].data.values.map(({ step }) => step)).toEqual([0, 5, 10, 15, 20, 25]);
+    // Steps 14 to 24, where the reward is 0.5 + step / 10.
+    expect(page).toMatch(/Reward \(mean per rollout\)<\/th><td[^>]*>[^<]+; here 2.40<\/td>/);
+    expect(html).not.toContain('recorded runs of parallelsearch');
+    expect(html).toContain('differs in rewards/one at a time');
+  });
+
   it('folds the guards while none fired', async () => {
     const calm = path.join(folder, 'calm');
     writeStep(calm, 0);

@@ -1,0 +1,142 @@
+/**
+ * What a training in the small world usually looks like: bands over the recorded runs of
+ * a method, drawn behind the curves of a run that can be compared with them.
+ */
+import { least, mean, quantile, range } from 'd3-array';
+import { readJson } from '../../io/files.js';
+import { packagePath } from '../../io/paths.js';
+import { presetRewards } from '../../rewards/presets.js';
+import { configDifferences, trainingPreset, type TrainConfig } from '../../training/config.js';
+import { parseModelName } from '../../training/stored-policies.js';
+import type { RunDescription } from '../../training/run.js';
+import type { StepMetrics } from './folder.js';
+
+/** Written by `npm run tools -- reference-curves`: the package lacks recorded runs. */
+export const REFERENCE_FILE = packagePath('data', 'reference-curves.json');
+
+/** Metrics with a band. */
+const METRICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'completions/mean_length',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
+  'kl',
+  'entropy',
+  'grad_norm',
+];
+
+/** Steps to each side whose values belong to a point of a band. */
+const REACH = 5;
+/** Steps between two points. */
+const EVERY = 5;
+/** Fewer runs are no band. */
+const MIN_RUNS = 3;
+
+/** 10th percentile, median and 90th percentile at a step. */
+export type BandPoint = readonly [step: number, low: number, median: number, high: number];
+
+/** The recorded runs of a method from initial models of one kind. */
+export interface Reference {
+  method: string;
+  /** Such as `instruct`. */
+  initialModel: string;
+  numRuns: number;
+  /** By metric. */
+  bands: Record<string, BandPoint[]>;
+}
+
+/** The steps that a metric says something about: some need questions of a type. */
+const valuesNear = (steps: readonly StepMetrics[], metric: string, at: number): number[] => {
+  const [, type] = /^decomposition_ratio\/(.+)$/.exec(metric) ?? [];
+  return steps
+    .filter(({ step }) => Math.abs(step - at) <= REACH)
+    .filter(({ metrics }) => !type || metrics[`share/${type}`] !== 0)
+    .flatMap(({ metrics }) => metrics[metric] ?? []);
+};
+
+const rounded = (value: number): number => Number(value.toPrecision(4));
+
+/** The bands of runs of the same length; none without enough runs. */
+export function referenceBands(runs: readonly (readonly StepMetrics[])[]): Reference['bands'] {
+  if (runs.length < MIN_RUNS) return {};
+  const lastStep = Math.min(...runs.map((steps) => steps.length)) - 1;
+  const points = [...range(0, lastStep, EVERY), lastStep];
+  return Object.fromEntries(
+    METRICS.map((metric) => [
+      metric,
+      points.flatMap((step): BandPoint[] => {
+        const values = runs.flatMap((steps) => valuesNear(steps, metric, step));
+        if (values.length === 0) return [];
+        const [low, median, high] = [0.1, 0.5, 0.9].map((p) => rounded(quantile(values, p)!));
+        return [[step, low, median, high]];
+      }),
+    ]),
+  );
+}
+
+/** Settings that do not change what is learned in a step. */
+const IRRELEVANT =
+  /^(seed|model|checkpointEvery|guards\..+|retrievalDeadlineMs|rollout\.retrievalTimeoutMs|[\w-]+\.(steps|maxTokensPerPass))$/;
+
+/**
+ * Settings of a run in the small world that rule out a comparison with runs of the
+ * preset, by name; null outside the small world.
+ */
+export function incomparableSettings(config: TrainConfig): string[] | null {
+  const { method, model, seed } = config;
+  if (!parseModelName(model)) return null;
+  return configDifferences(config, trainingPreset(method, model, seed))
+    .map(({ name }) => name)
+    .filter((name) => !IRRELEVANT.test(name));
+}
+
+/** The kind of an initial model: `instruct` for `instruct-2`. */
+export const initialModelKind = (model: string): string | undefined => parseModelName(model)?.model;
+
+/** Rewards that the configuration does not name, from files. */
+const ownRewards = ({ rewards }: TrainConfig, steps: readonly StepMetrics[]): string[] => {
+  const { preset, ...overrides } = rewards;
+  const usual = new Set(presetRewards(preset, overrides).map(({ name }) => `rewards/${name}`));
+  const metrics = new Set(steps.flatMap((step) => Object.keys(step.metrics)));
+  return [...metrics].filter((name) => name.startsWith('rewards/') && !usual.has(name));
+};
+
+export interface Expectation {
+  reference?: Reference;
+  /** Why there is none, where one could be expected. */
+  reason?: string;
+}
+
+/** The reference of a run, or why it has none. */
+export async function findReference(
+  { config, data }: Pick<RunDescription, 'config' | 'data'>,
+  steps: readonly StepMetrics[],
+): Promise<Expectation> {
+  const settings = data === undefined ? incomparableSettings(config) : null;
+  if (!settings) return {};
+  const others = [...settings, ...ownRewards(config, steps)];
+  if (others.length > 0)
+    return {
+      reason: `Not comparable with recorded runs, since it differs in ${others.join(', ')}.`,
+    };
+  const references = (await readJson(REFERENCE_FILE)) as Reference[];
+  const reference = references.find(
+    ({ method, initialModel }) =>
+      method === config.method && initialModel === initialModelKind(config.model),
+  );
+  return reference ? { reference } : {};
+}
+
+/** A run's own mean around a step, as in the bands; undefined before that step. */
+export const ownMean = (
+  steps: readonly StepMetrics[],
+  metric: string,
+  at: number,
+): number | undefined =>
+  (steps.at(-1)?.step ?? -1) < at ? undefined : mean(valuesNear(steps, metric, at));
+
+/** The point of a band at a step. */
+export const nearestPoint = (band: readonly BandPoint[], at: number): BandPoint =>
+  least(band, ([step]) => Math.abs(step - at))!;
