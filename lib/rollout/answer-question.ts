@@ -38,7 +38,10 @@ export interface AskOptions {
   signal?: AbortSignal;
 }
 
-/** Runs of capitalised words, except at the start of a sentence. */
+/**
+ * Runs of capitalised words, except at the start of a sentence. Unlike `findNames`, never
+ * joins two names (`Paris in France`): no passage might contain both together.
+ */
 const NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
 
 /** Warns about names in a question that occur in no passage; empty if all do. */
