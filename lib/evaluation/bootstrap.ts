@@ -20,7 +20,7 @@
  * seeds, by a third. A share that is 0 or 1 on every question gets an interval of zero
  * width.
  */
-import { cumsum, group, mean, mode, sum } from 'd3-array';
+import { group, mean, mode, quickselect, sum } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Measure } from './metrics.js';
 import { questionKey, type QuestionResult } from './result.js';
@@ -71,23 +71,24 @@ export function scoreTable(
 ): ScoreTable {
   const questions = new Map<string, QuestionKey & { at: number }>();
   const runs = new Map<string, Run & { at: number }>();
-  for (const result of results) {
+  const names = results.map((result) => ({ question: questionKey(result), run: runName(result) }));
+  for (const [i, result] of results.entries()) {
     const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
     const { method, model, initSeed = 1, seed } = result;
-    if (!questions.has(questionKey(result))) {
+    if (!questions.has(names[i].question)) {
       const key = { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo };
-      questions.set(questionKey(result), { ...key, at: questions.size });
+      questions.set(names[i].question, { ...key, at: questions.size });
     }
-    if (!runs.has(runName(result)))
-      runs.set(runName(result), { method, model, initSeed, seed, at: runs.size });
+    if (!runs.has(names[i].run))
+      runs.set(names[i].run, { method, model, initSeed, seed, at: runs.size });
   }
   const columns = measures.flatMap(measureColumns);
   const findOffset = (question: { at: number }, run: { at: number }): number =>
     (question.at * runs.size + run.at) * columns.length;
   const values = new Float64Array(questions.size * runs.size * columns.length).fill(NaN);
-  for (const result of results) {
-    const run = runName(result);
-    const offset = findOffset(questions.get(questionKey(result))!, runs.get(run)!);
+  for (const [i, result] of results.entries()) {
+    const { question, run } = names[i];
+    const offset = findOffset(questions.get(question)!, runs.get(run)!);
     if (!Number.isNaN(values[offset]))
       throw new Error(
         `Expected one result per question and run, but ${run} answered ${result.questionId} twice.`,
@@ -183,17 +184,18 @@ export function createBootstrap(
   options: BootstrapOptions,
 ): Bootstrap {
   const { resamples = RESAMPLES, weightsId = (method) => method } = options;
-  const drawn = drawQuestions(strata, resamples, options.random.fork('questions'));
-  const mixtures = new Map<string, Mixture[]>();
-  const drawMixtures = ({ method, model }: Group, initSeeds: readonly number[]): Mixture[] => {
+  const { members, counts } = drawQuestions(strata, resamples, options.random.fork('questions'));
+  const shares = new Map<string, Float64Array[]>();
+  const drawShares = ({ method, model }: Group, initSeeds: readonly number[]): Float64Array[] => {
     const name = `${weightsId(method)}/${model}`;
     const randoms = {
       initSeeds: options.random.fork(`warm-ups/${model}`),
       seeds: options.random.fork(`seeds/${name}`),
     };
-    if (!mixtures.has(name)) mixtures.set(name, drawRuns(initSeeds, resamples, randoms));
-    return mixtures.get(name)!;
+    if (!shares.has(name)) shares.set(name, drawRuns(initSeeds, resamples, randoms));
+    return shares.get(name)!;
   };
+  const stratify = memoisedBy((weights: Float64Array) => commonWeights(weights, strata));
   return {
     resamples,
     estimator(runGroup, name) {
@@ -207,13 +209,14 @@ export function createBootstrap(
         ),
       );
       const initSeeds = runs.map((run) => table.runs[run].initSeed);
-      const sums = resampledSums(drawn, values, drawMixtures(runGroup, initSeeds));
-      const totals = drawn.members.map((questions) =>
+      const drawn = { members, counts, shares: drawShares(runGroup, initSeeds) };
+      const sums = resampledSums(drawn, values, resamples);
+      const totals = members.map((questions) =>
         mean(values, (run) => sum(questions, (q) => run[q])),
       );
       return (weights) => {
         const samples = new Float64Array(resamples);
-        const stratumWeights = commonWeights(weights, strata);
+        const stratumWeights = stratify(weights);
         for (let s = 0; s < strata.count; s++) {
           const [weight, offset] = [stratumWeights[s], s * resamples];
           if (weight === 0) continue;
@@ -222,6 +225,15 @@ export function createBootstrap(
         return { value: sum(totals, (total, s) => total! * stratumWeights[s]), samples };
       };
     },
+  };
+}
+
+/** Every figure of a selection has the same weights. */
+function memoisedBy<Key extends object, T>(compute: (key: Key) => T): (key: Key) => T {
+  const known = new WeakMap<Key, T>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, compute(key));
+    return known.get(key)!;
   };
 }
 
@@ -253,97 +265,101 @@ function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   return common;
 }
 
-/** Questions by stratum, and how often each is drawn: (resamples, questions). */
+/** Questions by stratum, and how often each is drawn. */
 interface DrawnQuestions {
   members: number[][];
-  counts: Uint16Array;
+  /**
+   * (questions, resamples), with four resamples in each element: one addition adds four
+   * counts. A count above 255 has a probability below 1e-500, for each is nearly
+   * Poisson(1). The last row holds zeros.
+   */
+  counts: Uint32Array;
 }
 
 /** Draws the questions of each stratum, for all runs and columns. */
 function drawQuestions(strata: Strata, resamples: number, random: Random): DrawnQuestions {
   const byStratum = group(strata.ids.keys(), (q) => strata.ids[q]);
   const members = Array.from({ length: strata.count }, (_, s) => byStratum.get(s)!);
-  const counts = new Uint16Array(resamples * strata.ids.length);
+  const width = Math.ceil(resamples / LANES);
+  const counts = new Uint32Array((strata.ids.length + 1) * width);
+  const single = new Uint8Array(counts.buffer);
   for (const questions of members)
     for (let b = 0; b < resamples; b++)
       for (let draw = 0; draw < questions.length; draw++)
-        counts[b * strata.ids.length + random.choice(questions)]++;
+        single[random.choice(questions) * width * LANES + b]++;
   return { members, counts };
 }
 
-/** How often each run is drawn, over the number of runs, and in which resamples. */
-interface Mixture {
-  shares: number[];
-  drawnIn: number[];
-}
+/** Counts in an element of {@link DrawnQuestions}. */
+const LANES = 4;
+/** Poisson(64) exceeds 255 with a probability below 1e-70. */
+const MAX_ADDED = 64;
 
-/** Draws runs. @param initSeeds the initial model of each run */
+/**
+ * Draws runs: the share of each in every resample.
+ * @param initSeeds the initial model of each run
+ */
 function drawRuns(
   initSeeds: readonly number[],
   resamples: number,
   randoms: { initSeeds: Random; seeds: Random },
-): Mixture[] {
-  const mixtures = new Map<string, Mixture>();
+): Float64Array[] {
+  const shares = initSeeds.map(() => new Float64Array(resamples));
   const groups = [...group(initSeeds.keys(), (run) => initSeeds[run]).values()];
-  for (let b = 0; b < resamples; b++) {
-    const counts = initSeeds.map(() => 0);
+  for (let b = 0; b < resamples; b++)
     for (let draw = 0; draw < groups.length; draw++) {
       const runs = randoms.initSeeds.choice(groups);
-      for (let seed = 0; seed < runs.length; seed++) counts[randoms.seeds.choice(runs)]++;
+      for (let seed = 0; seed < runs.length; seed++) shares[randoms.seeds.choice(runs)][b]++;
     }
-    const name = counts.join();
-    const mixture = mixtures.get(name);
-    if (mixture) mixture.drawnIn.push(b);
-    else mixtures.set(name, { shares: counts.map((count) => count / counts.length), drawnIn: [b] });
-  }
-  return [...mixtures.values()];
+  for (const share of shares) for (let b = 0; b < resamples; b++) share[b] /= initSeeds.length;
+  return shares;
 }
 
 /**
  * The sum over the drawn questions of each stratum, as a mean over the drawn runs:
- * (strata, resamples). There are far fewer mixtures of runs than resamples.
+ * (strata, resamples).
  * @param values (runs)(questions)
  */
 function resampledSums(
-  { members, counts }: DrawnQuestions,
+  { members, counts, shares }: DrawnQuestions & { shares: readonly Float64Array[] },
   values: readonly Float64Array[],
-  mixtures: readonly Mixture[],
+  resamples: number,
 ): Float32Array {
-  const numQuestions = values[0].length;
-  const resamples = counts.length / numQuestions;
   const sums = new Float32Array(members.length * resamples);
-  // Most values of a stratum are equal: only the others need the counts.
-  const bases = members.map((questions) => mode(questions, (q) => values[0][q]));
-  const others = members.map((questions, s) =>
-    questions.filter((q) => values.some((run) => run[q] !== bases[s])),
-  );
-  const asked = Int32Array.from(others.flat());
-  const ends = Array.from(cumsum(others, ({ length }) => length));
-  const baseOf = Float64Array.from(others.flatMap((questions, s) => questions.map(() => bases[s])));
-  const excess = new Float64Array(asked.length);
-  for (const { shares, drawnIn } of mixtures) {
-    excess.fill(0);
-    for (let run = 0; run < shares.length; run++)
-      if (shares[run] > 0)
-        for (let i = 0; i < asked.length; i++)
-          excess[i] += shares[run] * (values[run][asked[i]] - baseOf[i]);
-    const constants = bases.map((base, s) => base * members[s].length * sum(shares));
-    // Two at a time: an addition need not wait for the one before.
-    for (let n = 0; n < drawnIn.length; n += 2) {
-      const [first, second] = [drawnIn[n], drawnIn[n + 1] ?? drawnIn[n]];
-      const [firstRow, secondRow] = [first * numQuestions, second * numQuestions];
-      for (let s = 0, i = 0; s < ends.length; s++) {
-        let [firstSum, secondSum] = [constants[s], constants[s]];
-        for (; i < ends[s]; i++) {
-          firstSum += excess[i] * counts[firstRow + asked[i]];
-          secondSum += excess[i] * counts[secondRow + asked[i]];
+  const [ofRun, overRuns] = [new Float64Array(resamples), new Float64Array(resamples)];
+  const added = new Uint32Array(Math.ceil(resamples / LANES));
+  const drawn = new Uint8Array(added.buffer);
+  for (const [s, questions] of members.entries()) {
+    // Most values of a stratum are equal: only the others need the counts.
+    const base = mode(values.flatMap((run) => questions.map((q) => run[q])));
+    overRuns.fill(base * questions.length);
+    for (const [r, run] of values.entries()) {
+      const others = questions.filter((q) => run[q] !== base);
+      if (others.length === 0) continue;
+      ofRun.fill(0);
+      for (const [value, alike] of group(others, (q) => run[q])) {
+        const excess = value - base;
+        for (let first = 0; first < alike.length; first += MAX_ADDED) {
+          addRows(added, counts, alike.slice(first, first + MAX_ADDED));
+          for (let b = 0; b < resamples; b++) ofRun[b] += excess * drawn[b];
         }
-        sums[s * resamples + first] = firstSum;
-        sums[s * resamples + second] = secondSum;
       }
+      for (let b = 0; b < resamples; b++) overRuns[b] += shares[r][b] * ofRun[b];
     }
+    sums.set(overRuns, s * resamples);
   }
   return sums;
+}
+
+/** The sum of some rows, read four at a time. */
+function addRows(sum: Uint32Array, matrix: Uint32Array, rows: readonly number[]): void {
+  const zeros = matrix.length / sum.length - 1;
+  sum.fill(0);
+  for (let i = 0; i < rows.length; i += 4) {
+    const [j, k, l, m] = [0, 1, 2, 3].map((next) => (rows[i + next] ?? zeros) * sum.length);
+    for (let n = 0; n < sum.length; n++)
+      sum[n] += matrix[j + n] + matrix[k + n] + matrix[l + n] + matrix[m + n];
+  }
 }
 
 /** The plain mean of several estimates, resample by resample. */
@@ -376,27 +392,50 @@ export function contrastEstimate(
 
 /** The central interval of the resamples, with linearly interpolated percentiles. */
 export function percentileInterval({ value, samples }: Estimate, level = 0.95): Interval {
-  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => tailQuantile(samples, p));
-  return { value, low, high };
+  const last = samples.length - 1;
+  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => last * p);
+  const { lowTail, highTail } = tails(samples, low, high);
+  const first = samples.length - highTail.length;
+  return { value, low: orderStatistic(lowTail, low), high: orderStatistic(highTail, high - first) };
 }
 
-/** d3's `quantile`, faster: sorts only the tail that contains it. */
-function tailQuantile(samples: Float64Array, p: number): number {
-  const rank = (samples.length - 1) * p;
-  const isLow = p < 0.5;
-  const few = new Float64Array(Math.ceil(samples.length / 32));
+/** The sample at a rank, interpolated between its neighbours; reorders the samples. */
+function orderStatistic(samples: Float64Array, rank: number): number {
+  const [below, above] = [Math.floor(rank), Math.ceil(rank)];
+  quickselect(samples, below);
+  let next = samples[above];
+  for (let i = above; i < samples.length; i++) if (samples[i] < next) next = samples[i];
+  if (above === below) next = samples[below];
+  return samples[below] + (next - samples[below]) * (rank - below);
+}
+
+/** Of {@link tails}: new memory for each of thousands of intervals takes longer. */
+let scratch: [Float64Array, Float64Array] = [new Float64Array(0), new Float64Array(0)];
+
+/** The lowest and the highest samples, which include two ranks; all of them if few. */
+function tails(
+  samples: Float64Array,
+  low: number,
+  high: number,
+): { lowTail: Float64Array; highTail: Float64Array } {
+  const length = samples.length;
+  if (scratch[0].length < length) scratch = [new Float64Array(length), new Float64Array(length)];
+  const few = new Float64Array(Math.ceil(length / 32));
   for (let i = 0; i < few.length; i++) few[i] = samples[32 * i];
-  const bound = few.sort()[Math.round((few.length - 1) * (isLow ? 2 * p : 2 * p - 1))];
-  let tail = new Float64Array(samples.length);
-  let size = 0;
-  for (let b = 0; b < samples.length; b++)
-    if (isLow ? samples[b] <= bound : samples[b] >= bound) tail[size++] = samples[b];
-  tail = tail.subarray(0, size).sort();
-  let first = isLow ? 0 : samples.length - size;
-  if (Math.floor(rank) < first || Math.ceil(rank) >= first + size) {
-    tail = samples.toSorted();
-    first = 0;
+  // Twice as far from the ends as the ranks.
+  const [lowBound, highBound] = [2 * low, 2 * high - length].map((rank) => {
+    const k = Math.round(((few.length - 1) * rank) / length);
+    quickselect(few, k);
+    return few[k];
+  });
+  const [lowTail, highTail] = scratch;
+  let [numLow, numHigh] = [0, 0];
+  for (let b = 0; b < length; b++) {
+    const sample = samples[b];
+    if (sample <= lowBound) lowTail[numLow++] = sample;
+    if (sample >= highBound) highTail[numHigh++] = sample;
   }
-  const [below, above] = [tail[Math.floor(rank) - first], tail[Math.ceil(rank) - first]];
-  return below + (above - below) * (rank - Math.floor(rank));
+  if (Math.ceil(low) >= numLow || Math.floor(high) < length - numHigh)
+    return { lowTail: samples.slice(), highTail: samples.slice() };
+  return { lowTail: lowTail.subarray(0, numLow), highTail: highTail.subarray(0, numHigh) };
 }

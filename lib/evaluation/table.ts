@@ -99,6 +99,8 @@ interface Cell {
   /** The selection's place in the table. */
   place: number;
   measure: Measure;
+  /** Number of questions. */
+  n: number;
   /** The mean over models; null if a denominator is 0 in a resample. */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
@@ -155,17 +157,18 @@ export function summariseResults(
         const estimates = models.flatMap((model) => estimateGroup(method, model) ?? []);
         return estimates.length === models.length ? meanEstimate(estimates) : null;
       };
-      return [{ selection, place, measure, estimate }];
+      const { includes = () => true } = measure;
+      const n = questions.filter((q) => isSelected(q, selection) && includes(q)).length;
+      return [{ selection, place, measure, n, estimate }];
     });
   };
   const createRow = (
     { method, model }: Run,
-    { selection, measure: { metric, includes = () => true }, estimate }: Cell,
+    { selection, measure: { metric }, n, estimate }: Cell,
   ): TidyRow[] => {
     const figure = estimate(method, [model]);
     if (!figure) return [];
     const seeds = runs.filter((run) => run.method === method && run.model === model).length;
-    const n = questions.filter((q) => isSelected(q, selection) && includes(q)).length;
     const name = { method, model, ...selection, metric };
     return [{ ...name, ...rounded(percentileInterval(figure)), n, seeds, paper: paper(name) }];
   };
