@@ -202,12 +202,12 @@ export function createBootstrap(
       const runs = findRuns(table, runGroup);
       const numColumns = table.runs.length * table.columns.length;
       const column = columnIndex(table, name);
-      const values = runs.map((run) =>
-        Float64Array.from(
-          strata.ids,
-          (_, q) => table.values[q * numColumns + run * table.columns.length + column],
-        ),
-      );
+      const values = runs.map((run) => {
+        const ofRun = new Float64Array(table.questions.length);
+        for (let q = 0; q < ofRun.length; q++)
+          ofRun[q] = table.values[q * numColumns + run * table.columns.length + column];
+        return ofRun;
+      });
       const initSeeds = runs.map((run) => table.runs[run].initSeed);
       const drawn = { members, counts, shares: drawShares(runGroup, initSeeds) };
       const sums = resampledSums(drawn, values, resamples);
@@ -331,7 +331,7 @@ function resampledSums(
   const drawn = new Uint8Array(added.buffer);
   for (const [s, questions] of members.entries()) {
     // Most values of a stratum are equal: only the others need the counts.
-    const base = mode(values.flatMap((run) => questions.map((q) => run[q])));
+    const base = mode(questions, (q) => values[0][q]);
     overRuns.fill(base * questions.length);
     for (const [r, run] of values.entries()) {
       const others = questions.filter((q) => run[q] !== base);

@@ -1,7 +1,7 @@
 /** Where a result was computed, and hashes that tell whether it is still current. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { sort } from 'd3-array';
 import { packagePath } from './paths.js';
@@ -40,13 +40,28 @@ export const sha256 = (content: string | Uint8Array): string =>
 export const configHash = (config: object): string =>
   sha256(JSON.stringify(config, withSortedKeys)).slice(0, 12);
 
-/** SHA-256 of the contents of files, twelve hex digits. */
+/** By the files with their sizes and times of change. */
+const contentHashes = new Map<string, string>();
+
+/**
+ * SHA-256 of the contents of files, twelve hex digits. Experiments share most of the
+ * weights and data that they hash.
+ */
 export async function contentHash(paths: readonly string[]): Promise<string> {
+  const versions = paths.map((path) => {
+    const { size, mtimeMs, ctimeMs } = statSync(path);
+    return [path, size, mtimeMs, ctimeMs];
+  });
+  const key = JSON.stringify(versions);
+  const known = contentHashes.get(key);
+  if (known !== undefined) return known;
   const hash = createHash('sha256');
   for (const path of paths)
     for await (const chunk of createReadStream(path, {
       highWaterMark: 1 << 20,
     }) as AsyncIterable<Buffer>)
       hash.update(chunk);
-  return hash.digest('hex').slice(0, 12);
+  const digest = hash.digest('hex').slice(0, 12);
+  contentHashes.set(key, digest);
+  return digest;
 }
