@@ -7,12 +7,13 @@
  */
 import { rollup, sum } from 'd3-array';
 import { independentSubQuestions, type Question } from '../data/question.js';
+import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { findNames } from '../text/names.js';
 import { exactMatch, normalizeAnswer, paddedWords } from '../text/normalize.js';
 import type { TextSegment } from '../text/response.js';
 import type { Interval } from './bootstrap.js';
-import { evidenceRecall, measure } from './measure.js';
+import { measure } from './measure.js';
 import { repeatedQueries, type Measure } from './metrics.js';
 import { questionKey, type Measurement, type QuestionResult } from './result.js';
 
@@ -146,11 +147,10 @@ const LABELS = {
     unit: 'share of questions',
     meaning: 'answered with search turns left and some evidence never shown',
     needs: `${EVIDENCE} and the most search turns`,
-    test: (facts) => {
-      const isEarly = answersEarly(facts);
-      if (isEarly === null || facts.maxSearchTurns === undefined) return null;
-      return isEarly && facts.modelCalls <= facts.maxSearchTurns;
-    },
+    test: ({ evidenceSeen, maxSearchTurns, ...facts }) =>
+      isKnown(evidenceSeen) && maxSearchTurns !== undefined
+        ? gaveUp({ ...facts, evidenceSeen, maxSearchTurns })
+        : null,
   },
   out_of_turns: {
     title: 'Out of turns',
@@ -281,10 +281,6 @@ function questionFacts({ question, goldenAnswers, metadata: { graph = [] } }: Tr
     ...(hasChoice && { compared: names }),
   };
 }
-
-/** Whether the graph names the passages that state the answer of every sub-question. */
-const hasEvidence = ({ metadata: { graph = [] } }: Truth): boolean =>
-  graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
 
 /**
  * The labels of a recorded answer. Those that need the passages of each search, their

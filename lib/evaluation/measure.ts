@@ -1,30 +1,12 @@
 /** The metrics of a trajectory. */
-import { mean } from 'd3-array';
-import { graphDepth, type Question, type QuestionGraph } from '../data/question.js';
+import { graphDepth, type Question } from '../data/question.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 import { scoringInput } from '../rewards/reward.js';
 import { isTimedOut } from '../retrieval/search.js';
-import { subQuestionRecall } from '../rewards/sub-questions.js';
+import { evidenceRecall, subQuestionRecall } from '../rewards/sub-questions.js';
 import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
 import type { Measurement } from './result.js';
-
-/**
- * Fraction of the sub-questions for which a passage with the answer was retrieved; NaN
- * without sub-questions.
- */
-export function evidenceRecall(
-  graph: QuestionGraph,
-  { searchTurns }: Pick<Trajectory, 'searchTurns'>,
-): number {
-  const results = searchTurns.flatMap((turn) => turn.results);
-  const seen = new Set(
-    results
-      .flatMap((result) => (result.status === 'ok' ? result.passages : []))
-      .map(({ id }) => id),
-  );
-  return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;
-}
 
 /** All metrics of a trajectory; those that need a missing dependency graph are NaN. */
 export function measure(question: Question, trajectory: Trajectory): Measurement {

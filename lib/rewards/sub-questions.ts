@@ -1,4 +1,4 @@
-/** Which independent sub-questions of a graph were asked. */
+/** Which sub-questions of a graph were asked, and which had their evidence shown. */
 import { mean } from 'd3-array';
 import { independentSubQuestions, type Question, type QuestionGraph } from '../data/question.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -38,6 +38,25 @@ export function evidenceRecall(
   );
   return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;
 }
+
+/** Whether the graph names the passages that state the answer of every sub-question. */
+export const hasEvidence = ({ metadata: { graph = [] } }: Pick<Question, 'metadata'>): boolean =>
+  graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
+
+/**
+ * Whether a policy gave up: it answered with search turns left and some evidence never
+ * shown.
+ */
+export const gaveUp = ({
+  answer,
+  modelCalls,
+  maxSearchTurns,
+  evidenceSeen,
+}: Pick<Trajectory, 'answer' | 'modelCalls'> & {
+  maxSearchTurns: number;
+  /** {@link evidenceRecall}. */
+  evidenceSeen: number;
+}): boolean => answer !== null && modelCalls <= maxSearchTurns && evidenceSeen < 1;
 
 /** Fraction of the independent sub-questions that were asked; 0 without any. */
 export function subQuestionRecall(question: Question, searches: Searches): number {

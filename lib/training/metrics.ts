@@ -7,7 +7,7 @@ import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
-import { evidenceRecall } from '../rewards/sub-questions.js';
+import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
 
 type Scored = With<'rewards' | 'advantage'>;
@@ -49,23 +49,16 @@ interface EvidenceOptions {
   maxSearchTurns?: number;
 }
 
-/**
- * Whether each rollout gave up: 1 if it answered with search turns left and some evidence
- * never shown. Only rollouts whose question has a graph with evidence.
- */
-function gaveUp(
+/** 1 for each rollout that gave up, else 0; only where a graph names the evidence. */
+const givenUp = (
   rollouts: readonly Scored[],
   { questions = [], maxSearchTurns = 0 }: EvidenceOptions,
-): number[] {
-  return questions.flatMap((question, i) => {
-    const { graph = [] } = question.metadata;
-    const isKnown = graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
-    if (!isKnown || isTimedOut(rollouts[i])) return [];
-    const { answer, modelCalls } = rollouts[i];
-    const hasTurnsLeft = modelCalls <= maxSearchTurns;
-    return Number(answer !== null && hasTurnsLeft && evidenceRecall(graph, rollouts[i]) < 1);
+): number[] =>
+  questions.flatMap((question, i) => {
+    if (!hasEvidence(question) || isTimedOut(rollouts[i])) return [];
+    const evidenceSeen = evidenceRecall(question.metadata.graph!, rollouts[i]);
+    return Number(gaveUp({ ...rollouts[i], maxSearchTurns, evidenceSeen }));
   });
-}
 
 /**
  * Metrics of a step's rollouts, ordered by group; `rewards/NAME` for each reward.
@@ -116,7 +109,7 @@ export function rolloutMetrics(
       'turns/sequential',
       ofType('sequential').map((t) => t.searchTurns.length),
     ),
-    ...meanMetric('gave_up', gaveUp(rollouts, options)),
+    ...meanMetric('gave_up', givenUp(rollouts, options)),
     out_of_turns: average((t) => Number(t.finish === 'budget')),
     'completions/mean_length': average(numPolicyTokens),
     'completions/clipped_ratio': average((t) => Number(t.finish !== 'answer')),
