@@ -1,0 +1,118 @@
+/**
+ * GRPO steps of the small policy compared with TRL's GRPOTrainer, on the same weights and
+ * cores: `npm run bench -- grpo PYTHON [BACKEND]`, where PYTHON has trl, peft and
+ * datasets. TRL does not search: its completions are as long as what the policy writes
+ * here, its prompts as long as what it reads. Each side has a process of its own, in
+ * turns; the first step of each is left out. Prints one JSON object: least, median and
+ * most of rollouts per second and of the ratio of ours to theirs (above 1: this project
+ * is slower), and peak memory.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { mean, sum } from 'd3-array';
+import { runTrain } from '../lib/commands/train.js';
+import { trainingEnvironment } from '../lib/io/processes.js';
+import { packagePath } from '../lib/io/paths.js';
+import { loadModel } from '../lib/policy/model-folder.js';
+import { loadWorld } from '../lib/retrieval/small-world.js';
+import type { Trajectory } from '../lib/rollout/trajectory.js';
+import { trainerSettings, trainingPreset } from '../lib/training/config.js';
+import { modelPath } from '../lib/training/stored-policies.js';
+import { speeds } from './support/peer.js';
+
+const [SIDE, TURNS, STEPS, THREADS] = ['--side', 3, 4, 2];
+const MODEL = 'instruct-1';
+
+interface Measured {
+  seconds: number[];
+  bytes: number;
+}
+interface Ours extends Measured {
+  written: number;
+  read: number;
+}
+
+const readLines = <Line>(file: string): Line[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Line);
+
+/** Our side: steps of a training with the preset. */
+async function measure(backend: string): Promise<Ours> {
+  const out = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
+  try {
+    await runTrain({ model: MODEL, steps: STEPS, out, backend: backend as 'auto' });
+    const steps = readLines<{ rollout_seconds: number; update_seconds: number }>(
+      join(out, 'metrics.jsonl'),
+    );
+    const trajectories = readLines<Trajectory>(join(out, 'trajectories.jsonl'));
+    const numTokens = (isWritten: boolean): number =>
+      mean(trajectories, ({ segments }) =>
+        sum(segments, ({ kind, tokenIds }) =>
+          (kind === 'policy') === isWritten ? tokenIds.length : 0,
+        ),
+      )!;
+    return {
+      seconds: steps.map((step) => step.rollout_seconds + step.update_seconds),
+      bytes: process.resourceUsage().maxRSS * 1024,
+      written: Math.round(numTokens(true)),
+      read: Math.round(numTokens(false)),
+    };
+  } finally {
+    rmSync(out, { recursive: true, force: true });
+  }
+}
+
+function run<Result>(program: string, args: readonly string[], input = ''): Result {
+  const env = { ...process.env, ...trainingEnvironment(THREADS) };
+  const printed = execFileSync(program, args, { input, env, maxBuffer: 1 << 28 });
+  return JSON.parse(printed.toString().trim().split('\n').at(-1)!) as Result;
+}
+
+async function compare(python: string, backend: string): Promise<object> {
+  const config = trainingPreset('parallelsearch', MODEL, 1);
+  const { questionsPerStep, groupSize } = trainerSettings(config);
+  const { passages } = await loadWorld();
+  const { tokenizer } = await loadModel(modelPath(MODEL));
+  const text = passages.flatMap(({ contents }) => tokenizer.encode(`${contents}\n`));
+  const seconds: [number, number][] = [];
+  let [own, peer]: [Ours | undefined, Measured | undefined] = [undefined, undefined];
+  for (let turn = 0; turn < TURNS; turn++) {
+    own = run<Ours>(process.execPath, [fileURLToPath(import.meta.url), SIDE, backend]);
+    const { written, read } = own;
+    const prompts = Array.from({ length: questionsPerStep }, (_, i) =>
+      tokenizer.decode(text.slice(i * read, (i + 1) * read)),
+    );
+    const request = { model: modelPath(MODEL), prompts, groupSize, newTokens: written };
+    peer = run<Measured>(
+      python,
+      [packagePath('bench', 'trl_peer.py')],
+      JSON.stringify({ ...request, steps: STEPS, rank: config.lora.rank, threads: THREADS }),
+    );
+    for (let step = 1; step < STEPS; step++) seconds.push([own.seconds[step], peer.seconds[step]]);
+    console.error(JSON.stringify({ own, peer }));
+  }
+  const numRollouts = questionsPerStep * groupSize;
+  const gigabytes = ({ bytes }: Measured): number => Number((bytes / 1e9).toFixed(2));
+  return {
+    work: 'GRPO step',
+    batch: numRollouts,
+    written: own!.written,
+    read: own!.read,
+    ...speeds(seconds, numRollouts),
+    peakGigabytes: gigabytes(own!),
+    peerPeakGigabytes: gigabytes(peer!),
+  };
+}
+
+const [first, backend = 'auto'] = process.argv.slice(2);
+if (!first)
+  throw new Error(
+    'Expected a Python with trl, peft and datasets. Try: npm run bench -- grpo PYTHON [BACKEND]',
+  );
+if (first === SIDE) console.log(JSON.stringify(await measure(backend)));
+else console.log(JSON.stringify({ turns: TURNS, rows: [await compare(first, backend)] }));
