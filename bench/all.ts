@@ -2,8 +2,8 @@
  * Every comparison with another implementation: `npm run bench -- all PYTHON [--quick]`,
  * where PYTHON has what the others import; what is missing is named and left out.
  * Comparisons run one after another, each with its two sides in turns. Writes
- * docs/performance.md, its chart and its figures as JSON (docs/performance.json). `--quick` leaves out wasm, the
- * language model and a million passages, and takes ten minutes.
+ * docs/performance.md, with its chart and, as JSON, its figures. `--quick` takes ten
+ * minutes: it leaves out wasm, the language model and a million passages.
  */
 import { spawnSync } from 'node:child_process';
 import { cpus, totalmem } from 'node:os';

@@ -215,11 +215,14 @@ function rowsMetric(rows: readonly Row[], { title, x, yTitle }: ChartSpec) {
   );
 }
 
+/** Pixels of the longest label; Vega cuts longer ones. */
+const LABEL_WIDTH = 320;
+
 /** A horizontal axis with the values of a field in order. */
 function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpec {
   const sort = distinctValues(x, rows).map((value) => valueLabel(x, value));
   const isLong = Math.max(...sort.map((value) => String(value).length)) > 16;
-  const axis = { labelAngle: isLong ? -25 : 0 };
+  const axis = { labelAngle: isLong ? -25 : 0, labelLimit: LABEL_WIDTH };
   return { field: fieldName(x), type: 'nominal', sort, title: xTitle ?? fieldTitle(x), axis };
 }
 
