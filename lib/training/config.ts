@@ -12,6 +12,7 @@ import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
 import { guardsSchema } from './guards.js';
+import { importanceSampling } from './importance-sampling.js';
 import {
   METHODS,
   methodNameSchema,
@@ -150,6 +151,15 @@ export const trainConfigSchema = z
       llds = 0,
       miniBatches = 1,
     } = config.grpo ?? config.zerosearch ?? {};
+    const { importanceSamplingClipMin: min, importanceSamplingClipMax: max } = importanceSampling(
+      config.grpo ?? config.zerosearch ?? {},
+    );
+    if (min >= max)
+      context.addIssue({
+        code: 'custom',
+        path: [config.trainer, 'importanceSamplingClipMin'],
+        message: `Expected less than importanceSamplingClipMax ${max}, but got ${min}. Lower it, or leave it out.`,
+      });
     if (llds > 0 && miniBatches < 2)
       context.addIssue({
         code: 'custom',

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auditRow, AUDIT_CHECKS, type AuditModel } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
+import { writeParquet } from '../../lib/io/parquet.js';
 import { readTokenizer, readTokenizerConfig } from '../../lib/policy/folder-settings.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRandom } from '../../lib/random.js';
@@ -420,6 +421,26 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
         first: expect.objectContaining({ row: 2, turn: 2 }) as object,
       }),
     );
+
+    // As the exported train.py logs them.
+    const logged = [clean, broken].map((row) => ({
+      prompt: 'p',
+      tokens: JSON.stringify(trlRow(row)),
+    }));
+    const columns = { prompt: 'text', tokens: 'text' } as const;
+    await writeParquet(path.join(root, 'completions_1.parquet'), logged, columns);
+    const parquet = await runCommand(
+      ['audit', 'completions_1.parquet', 'clean.jsonl', '--model', 'chatml'],
+      root,
+    );
+    expect(parquet.stdout).toMatch(
+      /4 rollouts.*\n[^]*1 of 4\. First: completions_1.parquet, row 2/,
+    );
+
+    writeFileSync(path.join(root, 'texts.jsonl'), '{"input": "a", "output": "b"}\n');
+    const texts = await runCommand(['audit', 'texts.jsonl'], root);
+    expect(texts).toMatchObject({ code: 1 });
+    expect(texts.stderr).toMatch(/texts\.jsonl:1: Expected token ids/);
     const without = await runCommand(['audit', 'broken.jsonl'], root);
     expect(without).toMatchObject({ code: 0 });
     expect(without.stdout).toMatch(/separators +not checked: needs --model/);

@@ -147,6 +147,13 @@ describe('importance weights', () => {
     }
   });
 
+  it('refuse limits in the wrong order', () => {
+    const settings = { groupSize: 4, importanceSamplingClipMin: 3 };
+    expect(() => tinyTraining({ settings })).toThrow(
+      /but got 3\.[^]*grpo.importanceSamplingClipMin/,
+    );
+  });
+
   it('name a row whose sampler gave too few log-probs', () => {
     const short = { learner: [[0], [0, 0]], sampler: [[0], [0]] };
     expect(() => importanceWeights(short, importanceSampling({}))).toThrow(/2 trained.*row 1.*1/);
