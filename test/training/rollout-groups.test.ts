@@ -7,6 +7,8 @@ import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { Reward } from '../../lib/rewards/reward.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { isTimedOut, splitIntoGroups, rollOutGroups } from '../../lib/training/rollout-groups.js';
 import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
@@ -121,6 +123,8 @@ it('gives no reward to rollouts whose searches time out, and does not show them 
   for (const trajectory of trajectories) {
     const value = isTimedOut(trajectory) ? NaN : 1;
     expect(trajectory.rewards).toEqual({ shared: value, total: value });
+    const read = parseTrajectory(JSON.parse(formatTrajectory(trajectory)));
+    expect(read.rewards).toEqual(isTimedOut(trajectory) ? undefined : trajectory.rewards);
     if (isTimedOut(trajectory)) expect(trajectory).not.toHaveProperty('turnRewards');
   }
   const sizes = splitIntoGroups(trajectories, 3).map(

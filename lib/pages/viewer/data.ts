@@ -117,9 +117,9 @@ export function viewerData(
         ? searchTurns
         : turnsFromSegments(segments),
     };
-    const hasFailed = shared.turns.some(({ results }) =>
-      results.some(({ status }) => status === 'failed'),
-    );
+    const hasFailed =
+      trajectory.finish === 'timeout' ||
+      shared.turns.some(({ results }) => results.some(({ status }) => status === 'failed'));
     return {
       questionId,
       question: trajectory.question || question?.question || questionId,

@@ -100,6 +100,15 @@ describe('labels', () => {
       'malformed',
       'failed_retrieval',
     ]);
+    const late = {
+      id: 'q',
+      golden_answers: ['c'],
+      response: '<search> a </search>',
+      stop_reason: 'timeout',
+    };
+    expect(syntheticData([parseTrajectory(late)]).trajectories[0].labels).toContain(
+      'failed_retrieval',
+    );
     const unclear = { id: 'q', golden_answers: ['c'], response: 'a</information>' };
     const data = syntheticData([parseTrajectory(unclear)]);
     expect(data.trajectories[0].labels).toContain('ambiguous');
