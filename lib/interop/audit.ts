@@ -112,23 +112,42 @@ const differsAt = <T>(whole: ArrayLike<T>, start: ArrayLike<T>): number | null =
   return null;
 };
 
-/** The conversation as the template renders it before and after each answer. */
+/**
+ * The first turn before which the template renders an earlier answer differently than it
+ * was written, or than before that turn. Undefined if the template refuses the messages.
+ */
 function brokenRendering(
   messages: readonly TemplateMessage[],
   render: ConversationTemplate,
 ): Outcome {
   const answers = messages.flatMap(({ role }, i) => (role === 'assistant' ? [i] : []));
-  for (const [turn, i] of answers.slice(1).entries()) {
-    const before = render(messages.slice(0, answers[turn] + 1), { addGenerationPrompt: false });
-    const after = render(messages.slice(0, i), { addGenerationPrompt: true });
-    const at = differsAt(after, before.trimEnd());
-    const from = Math.max(0, (at ?? 0) - 10);
-    if (at !== null)
+  for (const [t, next] of answers.slice(1).entries()) {
+    const [turn, answer] = [t + 1, answers[t]];
+    let [before, after] = ['', ''];
+    try {
+      before = render(messages.slice(0, answer + 1), { addGenerationPrompt: false });
+      after = render(messages.slice(0, next), { addGenerationPrompt: true });
+    } catch {
+      return undefined;
+    }
+    const written = messages[answer].content?.trim() ?? '';
+    const start = before.lastIndexOf(written);
+    if (start < 0)
       return fault(
         'prefix',
-        turn + 2,
-        `the chat template renders turn ${turn + 1} differently once turn ${turn + 2} follows: ${JSON.stringify(before.slice(from, at + 40))} became ${JSON.stringify(after.slice(from, at + 40))}`,
+        turn + 1,
+        `the chat template does not render the answer of turn ${turn} as it was written: ${JSON.stringify(written.slice(0, 60))}`,
       );
+    // What follows the answer may be the end of the whole conversation.
+    const read = written ? before.slice(0, start + written.length) : before.trimEnd();
+    const at = differsAt(after, read);
+    if (at === null) continue;
+    const from = Math.max(0, at - 10);
+    return fault(
+      'prefix',
+      turn + 1,
+      `the chat template renders turn ${turn} differently once turn ${turn + 1} follows: ${JSON.stringify(before.slice(from, at + 40))} became ${JSON.stringify(after.slice(from, at + 40))}`,
+    );
   }
   return null;
 }
@@ -193,7 +212,13 @@ const checkTokenIds: Check = (row, model) =>
 const SENTINELS = ['Sentinel question.', 'Sentinel answer.', 'Sentinel result.'] as const;
 
 /** What a template writes between an answer and a result, and from there to an answer. */
-function templateSeparators(render: ConversationTemplate): { before: string; after: string }[] {
+interface Separators {
+  before: string;
+  after: string;
+}
+
+/** Those of results as a tool's message and as the user's. */
+function templateSeparators(render: ConversationTemplate): Separators[] {
   const [question, answer, result] = SENTINELS;
   return ['tool', 'user'].flatMap((role) => {
     try {
@@ -222,6 +247,15 @@ const follows = (answer: string, text: string, before: string): boolean =>
     (cut) => answer.endsWith(before.slice(0, cut)) && text.startsWith(before.slice(cut)),
   );
 
+/** The separators of the role that the text most likely has. */
+function nearest(separators: readonly Separators[], text: string): Separators {
+  const shared = ({ before }: Separators): number => {
+    const length = Array.from(before, (_, i) => before.length - i);
+    return length.find((n) => text.includes(before.slice(-n))) ?? 0;
+  };
+  return separators.reduce((best, one) => (shared(one) > shared(best) ? one : best));
+}
+
 const SEARCH_IN_TAGS = /<information>/;
 
 const checkSeparators: Check = ({ sequences }, model) => {
@@ -247,7 +281,7 @@ const checkSeparators: Check = ({ sequences }, model) => {
         ({ before, after }) => follows(answer, text, before) && (isLast || text.endsWith(after)),
       );
       if (fits) continue;
-      const { before, after } = separators[0];
+      const { before, after } = nearest(separators, text);
       return fault(
         'separators',
         turn,

@@ -236,6 +236,20 @@ describe('prefix', () => {
     expect(outcomes.prefix).toBeNull();
     expect(outcomes.mask_length).toBeUndefined();
   });
+
+  it('finds a template that never renders thinking, and accepts one that ends a conversation', () => {
+    const withTemplate = (chat_template: string): AuditModel => ({
+      ...model,
+      template: conversationTemplate({ chat_template, eos_token: '<end>' }),
+    });
+    const never = STRIPPING.replace("m.role == 'user' or loop.last", "m.role == 'user'");
+    expect(faultOf({ messages }, withTemplate(never))).toMatchObject({ check: 'prefix', turn: 2 });
+    const ending =
+      '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% else %}{{ eos_token }}{% endif %}';
+    expect(audit({ messages }, withTemplate(ending)).prefix).toBeNull();
+    const refusing = "{{ raise_exception('no') }}";
+    expect(audit({ messages }, withTemplate(refusing)).prefix).toBeUndefined();
+  });
 });
 
 describe('separators', () => {
