@@ -14,6 +14,15 @@ const TRAINERS: Readonly<Record<TrainerName, () => Promise<Create>>> = {
   'zerosearch-simulator': async () => (await import('./zerosearch.js')).createSimulatorTraining,
 };
 
-/** Creates the trainer named in a task's configuration. */
-export const createTrainer = async (task: TrainingTask): Promise<Trainer> =>
-  (await TRAINERS[task.config.trainer]())(task);
+/**
+ * Creates the trainer named in a task's configuration.
+ * @throws RangeError for a sampler with a trainer other than `grpo`
+ */
+export async function createTrainer(task: TrainingTask): Promise<Trainer> {
+  const { trainer } = task.config;
+  if (task.sampler && trainer !== 'grpo')
+    throw new RangeError(
+      `Expected no sampler for the trainer ${trainer}, which samples by itself. Leave it out, or train by grpo.`,
+    );
+  return (await TRAINERS[trainer]())(task);
+}

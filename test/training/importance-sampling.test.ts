@@ -17,6 +17,7 @@ import {
   type IMPORTANCE_SAMPLING_MODES,
 } from '../../lib/training/importance-sampling.js';
 import type { Metrics } from '../../lib/training/metrics.js';
+import { createTrainer } from '../../lib/training/trainers.js';
 import type { TrainingTask } from '../../lib/training/trainer.js';
 import { readFixture } from '../fixtures/read.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
@@ -161,6 +162,14 @@ describe('importance weights', () => {
 });
 
 describe('training with another sampler', () => {
+  it('is refused by trainers that sample by themselves', async () => {
+    const config = tinyTraining({ trainer: 'ppo' });
+    const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
+    const sampler = (): Policy =>
+      new LocalPolicy('x', model.weights, model.config, model.tokenizer);
+    await expect(createTrainer({ ...task, sampler })).rejects.toThrow(/sampler.*ppo/);
+  });
+
   const train = async (
     grpo: object,
     sampler: TrainingTask['sampler'],
