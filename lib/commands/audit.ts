@@ -2,6 +2,8 @@
  * `parallelsearch audit FILE...`: whether recorded rollouts train exactly what the policy
  * wrote, and how far their log-probs are from this library's.
  */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { Command, Option } from 'commander';
 import {
   AUDIT_CHECKS,
@@ -51,6 +53,19 @@ interface AuditReport {
   sampling?: Record<string, number>;
 }
 
+const RECORDINGS = /^(trajectories|traces)\.jsonl$|^completions_\d+\.parquet$/;
+
+/** A file, or the recordings in a folder: of a run, verifiers or TRL. */
+function recordings(place: string): string[] {
+  if (!existsSync(place) || !statSync(place).isDirectory()) return [place];
+  const names = readdirSync(place).filter((name) => RECORDINGS.test(name));
+  if (names.length === 0)
+    throw new Error(
+      `Expected trajectories.jsonl, traces.jsonl or completions_STEP.parquet in ${place}, but there is none. Name the file.`,
+    );
+  return names.map((name) => path.join(place, name));
+}
+
 /** The rows of a JSON Lines or Parquet file, with their numbers from 1. */
 async function* readRows(file: string): AsyncGenerator<{ row: number; value: TokenRow[] }> {
   let row = 0;
@@ -96,7 +111,7 @@ async function audit(files: readonly string[], settings: AuditSettings): Promise
   const checks = AUDIT_CHECKS.map((check): CheckResult => ({ check, numChecked: 0, numBroken: 0 }));
   const report: AuditReport = { numRows: 0, numTurns: 0, numTrainedTokens: 0, formats: [], checks };
   const scored: TokenRow[] = [];
-  for (const file of files)
+  for (const file of files.flatMap(recordings))
     for await (const { row, value } of readRows(file)) {
       report.numRows++;
       for (const one of value) {
@@ -186,7 +201,7 @@ export function auditCommand(): Command {
     )
     .argument(
       '<files...>',
-      'JSONL or Parquet files with token ids, of this project, verl, TRL or verifiers (see docs/verl.md)',
+      'JSONL or Parquet files with token ids, of this project, verl, TRL or verifiers (see docs/verl.md), or folders of them',
     )
     .option('--model <name>', 'its tokenizer and chat template check ids and separators')
     .option('--adapter <folder>', 'an adapter in PEFT format, for --score')

@@ -43,7 +43,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'import verl': ['my-training --out runs/from-verl --data my-data'],
   'import trl': ['my-training --out runs/from-trl --data my-data'],
   runs: ['', 'runs/grid -o runs.html'],
-  audit: ['rollouts.jsonl', 'rollouts.jsonl --model my-model --score', 'traces.jsonl --json'],
+  audit: ['rollouts.jsonl', 'rollouts.jsonl --model my-model --score', 'runs/first --json'],
   compare: ['first=runs/first second=runs/second -o compare.html', 'api.jsonl here.jsonl'],
   view: ['trajectories.jsonl', 'runs/first/trajectories.jsonl --out first.html'],
   reproduce: ['', '--full', '--retrain --max-steps 1'],

@@ -2,7 +2,7 @@
  * The audit: for each format a clean file, and for each check a file made to break it, at
  * row 2 and a known turn.
  */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auditRow, AUDIT_CHECKS, type AuditModel } from '../../lib/interop/audit.js';
@@ -450,6 +450,13 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
     expect(parquet.stdout).toMatch(
       /4 rollouts.*\n[^]*1 of 4\. First: completions_1.parquet, row 2/,
     );
+
+    mkdirSync(path.join(root, 'traces'));
+    const line = `${JSON.stringify(traceRow(clean))}\n`;
+    writeFileSync(path.join(root, 'traces', 'traces.jsonl'), line);
+    const inFolder = await runCommand(['audit', 'traces'], root);
+    expect(inFolder.stdout).toMatch(/1 rollouts \(verifiers\)/);
+    expect((await runCommand(['audit', 'chatml'], root)).stderr).toContain('traces.jsonl');
 
     writeFileSync(path.join(root, 'texts.jsonl'), '{"input": "a", "output": "b"}\n');
     const texts = await runCommand(['audit', 'texts.jsonl'], root);
