@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
@@ -21,7 +22,7 @@ import { trainedMethods } from '../training/methods.js';
 import { POLL_MS } from '../pages/parts.js';
 import { writeRunReport } from '../pages/run/page.js';
 import { startWatching } from '../pages/run/server.js';
-import { isLarge, parseModelConfig } from '../policy/families.js';
+import { isLarge, parseModelConfig, type ModelConfig } from '../policy/families.js';
 import { settingFiles } from '../policy/folder-settings.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
@@ -72,6 +73,7 @@ interface TrainSettings extends ModelSettings {
   /** Prints the configuration and stops. */
   dryRun?: boolean;
   keepSteps?: number[];
+  processes?: number;
   out?: string;
   watch?: boolean;
   port?: number;
@@ -167,20 +169,29 @@ function describeRun(
  * Logs the memory that training a large model takes.
  * @throws Error if less is free
  */
-async function announceMemory(modelFolder: string, config: TrainConfig): Promise<void> {
-  const model = parseModelConfig(await readJson(join(modelFolder, 'config.json')));
+function announceMemory(model: ModelConfig, config: TrainConfig, processes: number): void {
   if (!isLarge(model)) return;
-  const [needed, free] = [trainingMemory(model, config), process.availableMemory()].map(
-    (bytes) => bytes / 1e9,
-  );
+  const [needed, free] = [
+    processes * trainingMemory(model, config),
+    process.availableMemory(),
+  ].map((bytes) => bytes / 1e9);
   const figure = `${needed.toFixed(1)} GB of memory`;
   if (needed > free)
     throw new Error(
       `Expected ${figure} for this training, but ${free.toFixed(1)} GB are free. ` +
-        'Lower grpo.questionsPerStep, grpo.maxTokensPerPass, rollout.maxSearchTurns or rollout.maxInformationTokens.',
+        `${processes > 1 ? 'Use --processes 1, or lower' : 'Lower'} grpo.questionsPerStep, grpo.maxTokensPerPass, rollout.maxSearchTurns or rollout.maxInformationTokens.`,
     );
   log(`It takes up to ${figure}; ${free.toFixed(1)} GB are free.`);
 }
+
+/**
+ * Processes by default. Two for a small model on a backend that computes on one core: a
+ * step's rollouts are generated in two batches, and each process holds the model anew.
+ * Otherwise one: libtensorflow uses all cores by itself, and so does a GPU; a large model
+ * needs the memory.
+ */
+const defaultProcesses = (model: ModelConfig, { name }: BackendReport): number =>
+  (name === 'wasm' || name === 'cpu') && !isLarge(model) ? Math.min(2, availableParallelism()) : 1;
 
 /**
  * Serves the page of a run. Returns a function that stops the server once open pages have
@@ -223,8 +234,15 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const questions = await trainingQuestions(settings.data, config);
+  if (settings.processes)
+    // Read when the native backend loads, here and in the other processes.
+    process.env.TF_NUM_INTRAOP_THREADS ??= String(
+      Math.max(1, Math.floor(availableParallelism() / settings.processes)),
+    );
   const backend = await announceBackend(settings.backend);
-  await announceMemory(modelFolder, config);
+  const modelConfig = parseModelConfig(await readJson(join(modelFolder, 'config.json')));
+  const { processes = defaultProcesses(modelConfig, backend) } = settings;
+  announceMemory(modelConfig, config, processes);
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
   const { passages, questions: files } = dataSetFiles(settings.data);
@@ -261,6 +279,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
       description: run,
       ...(rewards ? { rewards } : {}),
       keepSteps: settings.keepSteps,
+      processes,
       signal,
       questions,
       retriever,
@@ -318,6 +337,11 @@ export function trainCommand(): Command {
       '--keep-steps <list>',
       'steps, such as 3,6,10, whose adapters are kept as adapter-step-N',
       parseSteps,
+    )
+    .option(
+      '--processes <n>',
+      'processes that train together, with the same result for any number (default: 2 for a small model on wasm, else 1)',
+      parseCount,
     )
     .option(
       '--set <path=value>',

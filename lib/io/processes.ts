@@ -1,5 +1,5 @@
-/** Child processes: workers that answer requests, and trainings. */
-import { fork, spawn } from 'node:child_process';
+/** Child processes: workers that answer requests, peers, and trainings. */
+import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -37,6 +37,30 @@ export interface Worker<Request, Reply, Note = never> {
   stop(): void;
 }
 
+/** Starts a process that runs the module at `url` and prints through this one. */
+function forkModule(url: string, env: Record<string, string>): ChildProcess {
+  const child = fork(fileURLToPath(url), {
+    serialization: 'advanced',
+    env: { ...process.env, ...env, ...parentEnvironment() },
+    silent: true,
+  });
+  // Through this process, which may divert what is printed.
+  child.stdout!.on('data', (chunk: Buffer) => process.stdout.write(chunk));
+  child.stderr!.on('data', (chunk: Buffer) => process.stderr.write(chunk));
+  return child;
+}
+
+/** Whether this process was started to run the module at `url`. */
+const isChildOf = (url: string): boolean =>
+  process.send !== undefined && process.argv[1] === fileURLToPath(url);
+
+/** Ends this child process when its parent ends or closes the connection. */
+function endWhenDisconnected(): void {
+  endWithParent();
+  process.on('disconnect', () => process.exit(0));
+  process.on('SIGINT', () => undefined); // The parent handles Ctrl-C.
+}
+
 /**
  * Starts a process that runs the module at `url`, which calls {@link serve}. (tinypool
  * recycles workers by heap size, but tensors live outside the heap.)
@@ -46,14 +70,7 @@ export function startWorker<Request, Reply, Note = never>(
   url: string,
   env: Record<string, string> = {},
 ): Worker<Request, Reply, Note> {
-  const child = fork(fileURLToPath(url), {
-    serialization: 'advanced',
-    env: { ...process.env, ...env, ...parentEnvironment() },
-    silent: true,
-  });
-  // Through this process, which may divert what is printed.
-  child.stdout!.on('data', (chunk: Buffer) => process.stdout.write(chunk));
-  child.stderr!.on('data', (chunk: Buffer) => process.stderr.write(chunk));
+  const child = forkModule(url, env);
   const replyOnce = (onNote?: (note: Note) => void): Promise<Reply> =>
     new Promise((resolve, reject) => {
       // Without removing the listeners, every reply would live as long as the process.
@@ -90,7 +107,7 @@ export function serve<Request, Reply, Note = never>(
   url: string,
   answer: (request: Request, note: (note: Note) => void) => Promise<Reply>,
 ): void {
-  if (!process.send || process.argv[1] !== fileURLToPath(url)) return;
+  if (!isChildOf(url)) return;
   const post = (message: Message<Reply, Note>): boolean => process.send!(message);
   const respond = async (request: Request): Promise<void> => {
     try {
@@ -105,9 +122,76 @@ export function serve<Request, Reply, Note = never>(
   process.on('message', (request: Request) => {
     queue = queue.then(() => respond(request));
   });
-  endWithParent();
-  process.on('disconnect', () => process.exit(0));
-  process.on('SIGINT', () => undefined); // The parent handles Ctrl-C.
+  endWhenDisconnected();
+}
+
+/** Messages to and from another process, in order. */
+export interface Channel {
+  send(message: unknown): void;
+  /** @throws Error if the other process has failed or ended */
+  receive(): Promise<unknown>;
+  close(): void;
+}
+
+type PeerMessage = { value: unknown } | { error: string };
+
+/** Received messages until they are asked for, and requests until they are met. */
+function createInbox() {
+  const messages: unknown[] = [];
+  const waiting: { resolve: (message: unknown) => void; reject: (error: Error) => void }[] = [];
+  let failure: Error | undefined;
+  return {
+    put: (message: unknown): void => {
+      const next = waiting.shift();
+      if (next) next.resolve(message);
+      else messages.push(message);
+    },
+    fail: (error: Error): void => {
+      failure ??= error;
+      for (const { reject } of waiting.splice(0)) reject(failure);
+    },
+    take: (): Promise<unknown> => {
+      if (messages.length > 0) return Promise.resolve(messages.shift());
+      if (failure) return Promise.reject(failure);
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+    },
+  };
+}
+
+/**
+ * Starts a process that runs the module at `url`, which calls {@link connectToParent}.
+ * @param name of the process in errors
+ */
+export function startPeer(url: string, name: string): Channel {
+  const child = forkModule(url, {});
+  const inbox = createInbox();
+  child.on('message', (message: PeerMessage) => {
+    if ('value' in message) inbox.put(message.value);
+    else inbox.fail(new Error(`${name} failed: ${message.error}`));
+  });
+  child.on('close', (code, signal) =>
+    inbox.fail(new Error(`${name} ended with ${signal ?? `code ${code}`}; see its error above.`)),
+  );
+  return {
+    // If the process has ended, 'close' says so.
+    send: (value) => void child.send({ value }, () => undefined),
+    receive: inbox.take,
+    close: () => void child.kill(),
+  };
+}
+
+/** The child's side of {@link startPeer}; does nothing if this is not such a process. */
+export function connectToParent(url: string, run: (parent: Channel) => Promise<void>): void {
+  if (!isChildOf(url)) return;
+  const inbox = createInbox();
+  process.on('message', ({ value }: { value: unknown }) => inbox.put(value));
+  endWhenDisconnected();
+  const post = (message: PeerMessage): void => void process.send!(message);
+  run({
+    send: (value) => post({ value }),
+    receive: inbox.take,
+    close: () => process.disconnect(),
+  }).catch((error: unknown) => post({ error: (error as Error).stack ?? String(error) }));
 }
 
 /** Whether the CPU multiplies bfloat16 matrices (AMX); without it bfloat16 is slower. */

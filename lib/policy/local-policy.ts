@@ -82,6 +82,13 @@ export class LocalPolicy implements Policy {
     this.dropHead();
   }
 
+  /** Replaces the cache, so that batches of rows can take turns; returns the old one. */
+  swapCache(cache: PrefixCache | null): PrefixCache | null {
+    const previous = this.cache;
+    this.cache = cache;
+    return previous;
+  }
+
   release(): void {
     this.cache?.blocks.forEach(disposeBlock);
     this.cache = null;

@@ -5,7 +5,7 @@ import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../poli
 import { type LoraOptions } from '../policy/peft.js';
 import type { Model } from '../policy/model-folder.js';
 import { rotaryTable } from '../policy/transformer.js';
-import { disposeWeights, type Weights } from '../policy/weights.js';
+import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
@@ -17,6 +17,7 @@ import {
   type PassValues,
   type TokenLoss,
 } from './gradients.js';
+import { ALONE, type Ranks } from './ranks.js';
 import {
   batchHidden,
   perToken,
@@ -35,6 +36,8 @@ interface AdapterOptions {
   maxTokensPerPass: number;
   /** Trained with the adapter but not part of the policy, such as a value head. */
   extraParams?: Weights;
+  /** Share the passes; default: alone. */
+  ranks?: Ranks;
 }
 
 /**
@@ -49,6 +52,7 @@ export class TrainedAdapter {
   /** Outputs of the frozen layers, cached until the next update. */
   private readonly frozen: FrozenLayerCache | undefined;
   private readonly lora: LoraOptions;
+  private readonly ranks: Ranks;
   private trained: Weights;
   /** The merged weights; null before the first use and after every update. */
   private merged: Weights | null = null;
@@ -56,8 +60,11 @@ export class TrainedAdapter {
   /** @param model remains owned by the caller */
   constructor(
     private readonly model: Model,
-    { name, lora, random, temperature, maxTokensPerPass, extraParams }: AdapterOptions,
+    adapterOptions: AdapterOptions,
   ) {
+    const { name, lora, random, temperature, maxTokensPerPass } = adapterOptions;
+    const { extraParams, ranks = ALONE } = adapterOptions;
+    this.ranks = ranks;
     const { config, tokenizer, weights } = model;
     this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
     const table = rotaryTable(config, config.maxPositionEmbeddings);
@@ -75,6 +82,7 @@ export class TrainedAdapter {
       isAdapter: true,
       isCheckpointed,
       frozen,
+      ranks,
     };
   }
 
@@ -124,7 +132,7 @@ export class TrainedAdapter {
 
   /**
    * One optimizer step. Skipped if the gradient norm is not finite: weights would never
-   * recover.
+   * recover. Other ranks than 0 get rank 0's weights, and neither loss nor values.
    * @param options.learningRate of all trained weights, or per weight
    * @param options.maxGradNorm clips gradients to this global L2 norm
    * @throws Error if there is no trained token
@@ -144,19 +152,29 @@ export class TrainedAdapter {
       passes: values,
     } = await rowGradients(this.trained, rows, passes, tokenLoss);
     this.frozen?.release();
+    if (this.ranks.rank > 0) {
+      await this.synchronise();
+      return { loss, gradNorm: 0, passes: values };
+    }
     const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
     if (Number.isFinite(clipped.norm))
       this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
     else disposeWeights(clipped.gradients);
+    await this.synchronise();
     return { loss, gradNorm: clipped.norm, passes: values };
+  }
+
+  /** Gives every rank the weights of rank 0. */
+  async synchronise(): Promise<void> {
+    if (this.ranks.size === 1) return;
+    const arrays = await this.ranks.once(() => toNamedArrays(this.trained));
+    if (this.ranks.rank > 0) this.replace(fromNamedArrays(arrays));
   }
 
   /** Restores a checkpoint; takes ownership of its weights. */
   restore({ trainable, optimizer }: Checkpoint): void {
-    this.dropMerged();
-    disposeWeights(this.trained);
+    this.replace(trainable);
     this.optimizer.restore(optimizer);
-    this.trained = trainable;
   }
 
   dispose(): void {
@@ -167,6 +185,12 @@ export class TrainedAdapter {
     disposeWeights(this.trained);
     const { cos, sin, rotation } = this.passes.table;
     tf.dispose([cos, sin, rotation]);
+  }
+
+  private replace(weights: Weights): void {
+    this.dropMerged();
+    disposeWeights(this.trained);
+    this.trained = weights;
   }
 
   private mergedWeights(): Weights {

@@ -10,9 +10,11 @@ import {
   layerInput,
   runLayer,
 } from '../policy/transformer.js';
-import { disposeWeights, type Weights } from '../policy/weights.js';
+import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import { gatherRows } from '../tensor/ops.js';
+import type { NamedArray } from '../tensor/safetensors.js';
 import { KeptProducts } from './kept-products.js';
+import { ALONE } from './ranks.js';
 import {
   batchHidden,
   batchLogProbs,
@@ -48,8 +50,31 @@ export interface PassValues<Row> {
   values: Record<string, Float32Array>;
 }
 
+type Pass = ReturnType<typeof splitIntoPasses>[number];
+
+/** What a pass adds to the loss and its gradients. */
+interface PassGradients {
+  loss: number;
+  gradients: Weights;
+  values: Record<string, Float32Array>;
+}
+
+/** Sends the gradients of a pass to rank 0; disposes of the tensors that were sent. */
+const GRADIENTS_CODEC = {
+  encode: async ({ gradients, ...others }: PassGradients) => {
+    const arrays = await toNamedArrays(gradients);
+    disposeWeights(gradients);
+    return { ...others, arrays };
+  },
+  decode: ({ arrays, ...others }: { arrays: Map<string, NamedArray> } & Omit<PassGradients, 'gradients'>) => ({
+    ...others,
+    gradients: fromNamedArrays(arrays),
+  }),
+};
+
 /**
- * The loss summed over passes, and its gradients. The caller disposes of the gradients.
+ * The loss summed over passes, and its gradients; on rank 0, the others get none. The
+ * caller disposes of the gradients.
  * @param options.buildWeights maps the trained weights to those of the forward pass;
  * default: identity
  * @throws Error if there is no trained token
@@ -60,18 +85,10 @@ export async function rowGradients<Row extends Sequence>(
   options: PassOptions & { buildWeights?: (trained: Weights) => Weights },
   tokenLoss: TokenLoss<Row>,
 ): Promise<{ loss: number; gradients: Weights; passes: PassValues<Row>[] }> {
-  const { buildWeights = (same) => same } = options;
-  let gradients: Weights | null = null;
-  let loss = 0;
-  const passes: PassValues<Row>[] = [];
+  const { buildWeights = (same) => same, ranks = ALONE } = options;
   const breathe = createBreather(interruptSignal());
-  for (const { indices, batch } of splitIntoPasses(rows, options.maxTokensPerPass)) {
-    try {
-      await breathe();
-    } catch (error) {
-      if (gradients) disposeWeights(gradients);
-      throw error;
-    }
+  const computePass = async ({ indices, batch }: Pass): Promise<PassGradients> => {
+    await breathe();
     const passRows = indices.map((i) => rows[i]);
     const tensors: Record<string, tf.Tensor> = {};
     const computeLoss = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
@@ -96,17 +113,31 @@ export async function rowGradients<Row extends Sequence>(
       : lossAndGradients(trained, (newest) =>
           computeLoss(batchHidden(buildWeights(newest), batch, options), newest),
         );
-    loss += (await part.value.data())[0];
+    const loss = (await part.value.data())[0];
     part.value.dispose();
     const values: Record<string, Float32Array> = {};
     for (const [name, tensor] of Object.entries(tensors)) {
       values[name] = (await tensor.data()) as Float32Array;
       tensor.dispose();
     }
-    passes.push({ rows: passRows, values });
-    gradients = gradients ? addGradients(gradients, part.gradients) : part.gradients;
+    return { loss, gradients: part.gradients, values };
+  };
+  const split = splitIntoPasses(rows, options.maxTokensPerPass);
+  if (split.length === 0)
+    throw new Error('Expected at least one trained token, but the rows have none.');
+  let gradients: Weights = {};
+  let loss = 0;
+  const passes: PassValues<Row>[] = [];
+  try {
+    for await (const [{ indices }, part] of ranks.spread(split, computePass, GRADIENTS_CODEC)) {
+      loss += part.loss;
+      passes.push({ rows: indices.map((i) => rows[i]), values: part.values });
+      gradients = passes.length > 1 ? addGradients(gradients, part.gradients) : part.gradients;
+    }
+  } catch (error) {
+    disposeWeights(gradients);
+    throw error;
   }
-  if (!gradients) throw new Error('Expected at least one trained token, but the rows have none.');
   return { loss, gradients, passes };
 }
 

@@ -26,6 +26,7 @@ import { dropLinesFrom, resumeCheckpoint, saveCheckpoint, type RunState } from '
 import { checkGuards, mostSevere, type Alarm } from './guards.js';
 import { strictMean, trendMetrics, type Metrics } from './metrics.js';
 import type { Trainer, TrainingTask } from './trainer.js';
+import { ALONE, type Ranks } from './ranks.js';
 import { createTrainer } from './trainers.js';
 import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
 
@@ -62,6 +63,11 @@ export interface TrainingRun extends TrainingTask {
    * the same.
    */
   inputsHash: string;
+  /**
+   * Processes that train together, with the same result for any number; default 1. More
+   * need `modelFolder` and a backend on the CPU.
+   */
+  processes?: number;
   /** Output folder of metrics, trajectories, checkpoint and adapter. */
   folder: string;
   /** Written to `run.json`, the data as a relative path; no result depends on it. */
@@ -101,7 +107,11 @@ export const keptAdapter = (numSteps: number): string => `adapter-step-${numStep
  * uses the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
-  const trainer = await createTrainer(run);
+  const ranks = await openRanks(run);
+  const trainer = await createTrainer({ ...run, ranks }).catch((error: unknown) => {
+    ranks.close();
+    throw error;
+  });
   const { keepSteps = [] } = run;
   const { numSteps } = trainer.session;
   try {
@@ -113,8 +123,23 @@ export async function runTraining(run: TrainingRun): Promise<void> {
     const base = run.modelFolder === undefined ? undefined : await identifyModel(run.modelFolder);
     await withFolderLock(run.folder, (lost) => trainInFolder({ ...run, base, lost }, trainer));
   } finally {
+    ranks.close();
     trainer.dispose();
   }
+}
+
+/** @throws RangeError if a process could not train the same model */
+async function openRanks(run: TrainingRun): Promise<Ranks> {
+  const { processes: size = 1, modelFolder } = run;
+  if (!Number.isInteger(size) || size < 1)
+    throw new RangeError(`Expected processes to be an integer >= 1, but got ${size}.`);
+  if (size === 1) return ALONE;
+  if (modelFolder === undefined || run.sampler)
+    throw new RangeError(
+      `Expected a modelFolder and no sampler for ${size} processes. Use 1 process.`,
+    );
+  const { startRanks } = await import('./rank-processes.js');
+  return startRanks(run, { size, modelFolder });
 }
 
 interface IdentifiedRun extends TrainingRun {

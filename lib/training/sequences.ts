@@ -16,6 +16,7 @@ import {
 import type { Weights } from '../policy/weights.js';
 import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops.js';
+import { ALONE, AS_IS, type Ranks } from './ranks.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
@@ -37,6 +38,8 @@ export interface PassOptions {
   table: RotaryTable;
   /** Maximum padded tokens per pass. */
   maxTokensPerPass: number;
+  /** Share the passes; default: alone. */
+  ranks?: Ranks;
   /** Whether only an adapter is trained, not the head. */
   isAdapter?: boolean;
   /**
@@ -168,17 +171,22 @@ export const sequenceLogProbs = (
  */
 export async function perToken(
   sequences: readonly Sequence[],
-  { maxTokensPerPass }: Pick<PassOptions, 'maxTokensPerPass'>,
+  { maxTokensPerPass, ranks = ALONE }: Pick<PassOptions, 'maxTokensPerPass' | 'ranks'>,
   compute: (batch: SequenceBatch) => tf.Tensor1D,
 ): Promise<number[][]> {
   const numbers = sequences.map((): number[] => []);
   const breathe = createBreather(interruptSignal());
-  for (const { indices, batch } of splitIntoPasses(sequences, maxTokensPerPass)) {
+  const passes = splitIntoPasses(sequences, maxTokensPerPass);
+  type Pass = (typeof passes)[number];
+  const computeValues = async ({ batch }: Pass): Promise<Float32Array> => {
     await breathe();
     const tensor = tf.tidy(() => compute(batch));
     const values = await tensor.data();
     tensor.dispose();
+    return values as Float32Array;
+  };
+  const results = ranks.spread<Pass, Float32Array, Float32Array>(passes, computeValues, AS_IS);
+  for await (const [{ indices, batch }, values] of results)
     batch.rows.forEach((row, m) => numbers[indices[row]].push(values[m]));
-  }
-  return numbers;
+  return ranks.once(() => numbers);
 }

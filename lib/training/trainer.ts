@@ -24,6 +24,7 @@ import {
   type Metrics,
 } from './metrics.js';
 import { createQuestionSampler } from './question-sampler.js';
+import { ALONE, generateTogether, type Ranks } from './ranks.js';
 import { rollOutGroups } from './rollout-groups.js';
 import { toSequence, type Sequence } from './sequences.js';
 
@@ -42,6 +43,8 @@ export interface TrainingTask {
    * log-probs are corrected (`importance-sampling.ts`).
    */
   sampler?: (session: TrainingSession) => Policy | Promise<Policy>;
+  /** Train together; default: alone. */
+  ranks?: Ranks;
 }
 
 /** Default of `retrievalDeadlineMs`. */
@@ -120,6 +123,7 @@ export class TrainingSession {
   private readonly random: Random;
   private readonly drawQuestions: (random: Random, count: number) => Question[];
   readonly rewards: readonly Reward[];
+  readonly ranks: Ranks;
   private readonly rollout: RolloutOptions;
 
   /**
@@ -136,6 +140,7 @@ export class TrainingSession {
     const { preset, ...overrides } = config.rewards;
     this.rewards = task.rewards ?? presetRewards(preset, overrides);
     checkRewards(this.rewards);
+    this.ranks = task.ranks ?? ALONE;
     this.settings = trainerSettings(config);
     const { temperature, maxTokensPerPass, mix } = this.settings;
     const { retrievalDeadlineMs = RETRIEVAL_DEADLINE_MS } = config;
@@ -150,6 +155,7 @@ export class TrainingSession {
       extraParams,
       temperature,
       maxTokensPerPass,
+      ranks: this.ranks,
     });
   }
 
@@ -160,6 +166,13 @@ export class TrainingSession {
   /** The current policy; owned by this object and valid until the next step. */
   get policy(): LocalPolicy {
     return this.trained.policy;
+  }
+
+  /** Gives every rank the state of rank 0, which may have resumed or rolled back. */
+  async synchronise(): Promise<void> {
+    const { step, rollbacks } = this;
+    Object.assign(this, await this.ranks.once(() => ({ step, rollbacks })));
+    await this.trained.synchronise();
   }
 
   /** @param isDecaying whether the learning rate decays to 0 over the steps */
@@ -191,7 +204,11 @@ export class TrainingSession {
       random,
       rollout: sampling,
     };
-    const { questions: asked, ...sampled } = await rollOutGroups(sampler, questions, groups);
+    const { questions: asked, ...sampled } = await generateTogether(
+      sampler,
+      this.ranks,
+      (together) => rollOutGroups(together, questions, groups),
+    );
     return {
       ...sampled,
       ...(!search && { questions: asked }),
@@ -262,12 +279,13 @@ export function buildTrainer<Row>(
   { isOnPolicy, isDecaying, sampling, prepare, update, updateMetrics, dispose }: TrainerParts<Row>,
 ): Trainer {
   const next: Trainer['next'] = async (isUsable = () => true) => {
+    await session.synchronise();
     const step = session.begin({ isDecaying });
     const sampled = await session.sample(step, await sampling?.(step));
     const { trajectories, rows, metrics } = await prepare(sampled, step);
     const measured = session.measure(sampled, trajectories);
     const updates: Metrics[] = [];
-    if (isUsable({ ...measured, ...metrics }))
+    if (await session.ranks.once(() => isUsable({ ...measured, ...metrics })))
       for (const batch of miniBatches(rows, session.settings.miniBatches, step.random))
         updates.push(await update(batch, step));
     session.step++;

@@ -1,0 +1,204 @@
+/**
+ * Data-parallel training: several processes, called ranks, run the same trainer in
+ * lockstep. Each generates some of the rollouts and computes some of the passes; rank 0
+ * searches, scores, adds the gradients in the order of the passes and updates the
+ * weights. Whatever is computed on its own, a batch of rows or a pass, is the same on
+ * any rank, so the result does not depend on the number of ranks.
+ */
+import type { Channel } from '../io/processes.js';
+import { isLarge } from '../policy/families.js';
+import type { PrefixCache } from '../policy/kv-cache.js';
+import { LocalPolicy } from '../policy/local-policy.js';
+import type { Generation, Policy, SamplingOptions } from '../policy/policy.js';
+import { createRandom, type Random } from '../random.js';
+
+/** How a pass's result travels. */
+interface Codec<Result, Message> {
+  encode: (result: Result) => Message | Promise<Message>;
+  decode: (message: Message) => Result;
+}
+
+/** The ranks of a training, as one of them sees them. */
+export class Ranks {
+  /**
+   * @param rank from 0
+   * @param size number of ranks
+   * @param channels from rank 0 to the others in order; from another rank to rank 0
+   */
+  constructor(
+    readonly rank = 0,
+    readonly size = 1,
+    readonly channels: readonly Channel[] = [],
+  ) {}
+
+  /** Rank 0 computes a value, which every rank gets. */
+  async once<T>(compute: () => T | Promise<T>): Promise<T> {
+    if (this.rank > 0) return (await this.channels[0].receive()) as T;
+    const value = await compute();
+    for (const channel of this.channels) channel.send(value);
+    return value;
+  }
+
+  /**
+   * Computes a result for each item, in turns on all ranks. Rank 0 gets the items with
+   * their results, in order; the others get none.
+   */
+  async *spread<Item, Result, Message>(
+    items: readonly Item[],
+    compute: (item: Item) => Promise<Result>,
+    { encode, decode }: Codec<Result, Message>,
+  ): AsyncGenerator<[Item, Result]> {
+    if (this.size === 1) {
+      for (const item of items) yield [item, await compute(item)];
+      return;
+    }
+    const own: Message[] = [];
+    for (const [i, item] of items.entries())
+      if (i % this.size === this.rank) own.push(await encode(await compute(item)));
+    const parts = await this.gather(own);
+    if (!parts) return;
+    for (const [i, item] of items.entries())
+      yield [item, decode(parts[i % this.size][Math.floor(i / this.size)])];
+  }
+
+  /** What each rank has, on rank 0; null on the others. */
+  async gather<T>(own: T): Promise<T[] | null> {
+    if (this.rank === 0)
+      return [own, ...((await Promise.all(this.channels.map((c) => c.receive()))) as T[])];
+    this.channels[0].send(own);
+    return null;
+  }
+
+  close(): void {
+    for (const channel of this.channels) channel.close();
+  }
+}
+
+/** The only rank of a training in one process. */
+export const ALONE = new Ranks();
+
+/** For results that can be sent as they are. */
+export const AS_IS = { encode: <T>(result: T): T => result, decode: <T>(result: T): T => result };
+
+/**
+ * Most rows of a small model that generate together. A row's log-probs depend on its
+ * batch in the last digits, so the batches are the same for any number of ranks. Two
+ * batches of 32 take as long as one of 64 on wasm (16 rows: 15 % longer). A large model
+ * reads all of its weights for every batch: its rows generate together, on rank 0.
+ */
+const MAX_ROWS = 32;
+
+/** A row to generate, and its batch. */
+interface BatchRow {
+  id: number;
+  batch: number;
+  context: readonly number[];
+  /** Of the row's generator before its first turn; a row stays on its rank. */
+  state: number[];
+}
+
+type Sampling = Omit<SamplingOptions, 'randoms' | 'onToken'>;
+
+/** What rank 0 asks for while it rolls out, and at last the result. */
+type Turn<T> = { rows: BatchRow[]; sampling: Sampling } | { result: T };
+
+/**
+ * Runs `work` on rank 0 with a policy, whose rows all ranks generate if it is local.
+ * Every rank gets the result.
+ * @param policy on each rank; of the same weights if it is local
+ */
+export async function generateTogether<T>(
+  policy: Policy,
+  ranks: Ranks,
+  work: (policy: Policy) => Promise<T>,
+): Promise<T> {
+  const batches = policy instanceof LocalPolicy ? new RowBatches(policy) : null;
+  try {
+    if (ranks.rank === 0) {
+      const result = await work(batches ? spreadRows(batches, ranks) : policy);
+      await ranks.once((): Turn<T> => ({ result }));
+      return result;
+    }
+    for (;;) {
+      const turn = (await ranks.channels[0].receive()) as Turn<T>;
+      if ('result' in turn) return turn.result;
+      await ranks.gather(await batches!.generate(turn.rows, turn.sampling));
+    }
+  } finally {
+    batches?.release();
+  }
+}
+
+/** Batches of rows of a rank, each with the cache of its last turn. */
+class RowBatches {
+  private readonly caches = new Map<number, PrefixCache | null>();
+  private readonly randoms = new Map<number, Random>();
+
+  constructor(readonly policy: LocalPolicy) {}
+
+  /** The generation of each row by its id. */
+  async generate(
+    rows: readonly BatchRow[],
+    sampling: Sampling,
+  ): Promise<Map<number, Generation>> {
+    const { policy, caches, randoms } = this;
+    const generations = new Map<number, Generation>();
+    for (const batch of new Set(rows.map((row) => row.batch))) {
+      const members = rows.filter((row) => row.batch === batch);
+      for (const { id, state } of members)
+        if (!randoms.has(id)) randoms.set(id, createRandom('', state));
+      policy.swapCache(caches.get(batch) ?? null);
+      caches.delete(batch);
+      const answers = await policy.generate(
+        members.map(({ context }) => context),
+        { ...sampling, randoms: members.map(({ id }) => randoms.get(id)!) },
+      );
+      members.forEach(({ id }, i) => generations.set(id, answers[i]));
+      caches.set(batch, policy.swapCache(null));
+    }
+    return generations;
+  }
+
+  release(): void {
+    for (const cache of this.caches.values()) {
+      this.policy.swapCache(cache);
+      this.policy.release();
+    }
+    this.caches.clear();
+  }
+}
+
+/** The policy of rank 0, which has each rank generate its batches. */
+function spreadRows(batches: RowBatches, ranks: Ranks): Policy {
+  const { policy } = batches;
+  const { name, tokenizer, maxLength } = policy;
+  const maxRows = isLarge(policy.config) ? Infinity : MAX_ROWS;
+  /** Rows by their generators, which stay the same over the turns. */
+  const places = new Map<Random, Pick<BatchRow, 'id' | 'batch' | 'state'>>();
+  let numBatches = 0;
+  const assign = (randoms: readonly Random[]): void => {
+    const added = randoms.filter((random) => !places.has(random));
+    const count = Math.ceil(added.length / maxRows);
+    for (const [i, random] of added.entries()) {
+      const batch = numBatches + Math.floor((i * count) / added.length);
+      places.set(random, { id: places.size, batch, state: random.state() });
+    }
+    numBatches += count;
+  };
+  return {
+    name,
+    tokenizer,
+    maxLength,
+    generate: async (contexts, { randoms, signal, onToken: _, ...sampling }) => {
+      assign(randoms);
+      const rows = contexts.map((context, i) => ({ ...places.get(randoms[i])!, context }));
+      const rowsOn = (rank: number): BatchRow[] =>
+        rows.filter(({ batch }) => batch % ranks.size === rank);
+      ranks.channels.forEach((channel, i) => channel.send({ rows: rowsOn(i + 1), sampling }));
+      const own = await batches.generate(rowsOn(0), { ...sampling, signal });
+      const parts = (await ranks.gather(own))!;
+      return rows.map(({ id, batch }) => parts[batch % ranks.size].get(id)!);
+    },
+    release: () => batches.release(),
+  };
+}
