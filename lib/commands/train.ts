@@ -171,10 +171,9 @@ function describeRun(
  */
 function announceMemory(model: ModelConfig, config: TrainConfig, processes: number): void {
   if (!isLarge(model)) return;
-  const [needed, free] = [
-    processes * trainingMemory(model, config),
-    process.availableMemory(),
-  ].map((bytes) => bytes / 1e9);
+  const [needed, free] = [processes * trainingMemory(model, config), process.availableMemory()].map(
+    (bytes) => bytes / 1e9,
+  );
   const figure = `${needed.toFixed(1)} GB of memory`;
   if (needed > free)
     throw new Error(

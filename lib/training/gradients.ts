@@ -66,7 +66,10 @@ const GRADIENTS_CODEC = {
     disposeWeights(gradients);
     return { ...others, arrays };
   },
-  decode: ({ arrays, ...others }: { arrays: Map<string, NamedArray> } & Omit<PassGradients, 'gradients'>) => ({
+  decode: ({
+    arrays,
+    ...others
+  }: { arrays: Map<string, NamedArray> } & Omit<PassGradients, 'gradients'>) => ({
     ...others,
     gradients: fromNamedArrays(arrays),
   }),

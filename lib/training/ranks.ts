@@ -137,10 +137,7 @@ class RowBatches {
   constructor(readonly policy: LocalPolicy) {}
 
   /** The generation of each row by its id. */
-  async generate(
-    rows: readonly BatchRow[],
-    sampling: Sampling,
-  ): Promise<Map<number, Generation>> {
+  async generate(rows: readonly BatchRow[], sampling: Sampling): Promise<Map<number, Generation>> {
     const { policy, caches, randoms } = this;
     const generations = new Map<number, Generation>();
     for (const batch of new Set(rows.map((row) => row.batch))) {

@@ -3,13 +3,15 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   runConcurrently,
   serve,
+  startPeer,
   startWorker,
   trainInProcess,
   WATCH_PARENT,
+  type Channel,
   type Worker,
 } from '../../lib/io/processes.js';
 import { folderForEach } from '../folder.js';
@@ -74,6 +76,39 @@ describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
     start({ ECHO_TEST: 'seen' });
     expect(await ask({ kind: 'env', name: 'ECHO_TEST' })).toBe('seen');
     expect(await ask({ kind: 'env', name: 'PATH' })).toBe(process.env.PATH);
+  });
+});
+
+describe.skipIf(!isBuilt)('startPeer (needs dist/)', () => {
+  const PEER = new URL('../fixtures/peer.mjs', import.meta.url).href;
+  let peer: Channel;
+  beforeEach(() => {
+    peer = startPeer(PEER, 'Peer 7');
+  });
+  afterEach(() => peer.close());
+
+  it('keeps the order of messages, whoever waits first', async () => {
+    const early = [peer.receive(), peer.receive()];
+    const sent = [Float32Array.of(1.5, -2), new Map([['a', 1]]), 'late'];
+    for (const message of sent) peer.send(message);
+    const replies = [...(await Promise.all(early)), await peer.receive()];
+    expect(replies).toMatchObject(sent.map((message) => ({ message })));
+    expect(replies[0]).not.toMatchObject({ pid: process.pid });
+  });
+
+  it("names the process in its error, with the error's stack", async () => {
+    peer.send('throw');
+    await expect(peer.receive()).rejects.toThrow(/Peer 7.*RangeError: no such rank\n +at /s);
+    await expect(peer.receive()).rejects.toThrow('Peer 7');
+  });
+
+  it('rejects when the process ends, after what it had sent', async () => {
+    peer.send('first');
+    peer.send('exit');
+    expect(await peer.receive()).toMatchObject({ message: 'first' });
+    await expect(peer.receive()).rejects.toThrow(/Peer 7.*code 3/);
+    peer.send('too late');
+    await expect(peer.receive()).rejects.toThrow(/code 3/);
   });
 });
 

@@ -25,10 +25,12 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
     writeFileSync(join(root, 'config.json'), JSON.stringify(config));
   });
 
-  const train = async (out: string): Promise<string> => {
+  const train = async (out: string, processes: number): Promise<string> => {
     const asked = [
       '--config',
       'config.json',
+      '--processes',
+      String(processes),
       '--model',
       'model',
       '--data',
@@ -44,7 +46,7 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
     return sha256(Buffer.concat(bytes));
   };
 
-  it('comes to the committed bytes, twice at the same time', async () => {
-    expect(await Promise.all([train('one'), train('other')])).toEqual([EXPECTED, EXPECTED]);
+  it('comes to the committed bytes, twice at the same time, in one process or two', async () => {
+    expect(await Promise.all([train('one', 1), train('two', 2)])).toEqual([EXPECTED, EXPECTED]);
   });
 });

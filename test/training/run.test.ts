@@ -69,6 +69,12 @@ const adapterOf = (name: string, folder = 'adapter'): Promise<Buffer> =>
 describe('runTraining', () => {
   beforeAll(() => run('whole'));
 
+  it('refuses processes that cannot train the same model', async () => {
+    for (const processes of [0, 1.5])
+      await expect(run('refused', tinyTraining(), { processes })).rejects.toThrow(/integer/);
+    await expect(run('refused', tinyTraining(), { processes: 2 })).rejects.toThrow(/modelFolder/);
+  });
+
   it('describes itself in run.json, with a relative path to its data', async () => {
     const description = { data: join(root, 'my-data'), preset: tinyTraining() };
     await run('described', tinyTraining(), { description });

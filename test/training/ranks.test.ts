@@ -1,0 +1,126 @@
+/** Several ranks in one process: the result is that of one rank, bit for bit. */
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Channel } from '../../lib/io/processes.js';
+import type { Model } from '../../lib/policy/model-folder.js';
+import { toNamedArrays } from '../../lib/policy/weights.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { useBackend } from '../../lib/tensor/backend.js';
+import type { TrainConfig } from '../../lib/training/config.js';
+import { ALONE, AS_IS, Ranks } from '../../lib/training/ranks.js';
+import type { StepResult, Trainer } from '../../lib/training/trainer.js';
+import { createTrainer } from '../../lib/training/trainers.js';
+import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+
+/** Both ends of a connection; messages are copied as between processes. */
+function connect(): [Channel, Channel] {
+  const ends = [0, 1].map(() => ({
+    messages: [] as unknown[],
+    waiting: [] as ((message: unknown) => void)[],
+  }));
+  const channel = (here: number): Channel => ({
+    send: (message) => {
+      const { messages, waiting } = ends[1 - here];
+      const copy: unknown = structuredClone(message);
+      const next = waiting.shift();
+      if (next) next(copy);
+      else messages.push(copy);
+    },
+    receive: () => {
+      const { messages, waiting } = ends[here];
+      if (messages.length > 0) return Promise.resolve(messages.shift());
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    close: () => undefined,
+  });
+  return [channel(0), channel(1)];
+}
+
+function connectRanks(size: number): Ranks[] {
+  const pairs = Array.from({ length: size - 1 }, connect);
+  const leader = new Ranks(
+    0,
+    size,
+    pairs.map(([channel]) => channel),
+  );
+  return [leader, ...pairs.map(([, channel], i) => new Ranks(i + 1, size, [channel]))];
+}
+
+const retriever = createBm25Retriever(PASSAGES);
+let model: Model;
+beforeAll(async () => {
+  await useBackend('wasm');
+  model = chattyModel();
+});
+
+let trainers: Trainer[] = [];
+afterEach(() => {
+  for (const trainer of trainers) trainer.dispose();
+  trainers = [];
+});
+
+const isTimeless = ([name]: [string, unknown]): boolean => !name.endsWith('_seconds');
+
+/** Metrics, trajectories and weights after two steps. */
+async function train(config: TrainConfig, size: number): Promise<unknown> {
+  const ranks = size === 1 ? [ALONE] : connectRanks(size);
+  trainers = await Promise.all(
+    ranks.map((r) => createTrainer({ config, model, questions: QUESTIONS, retriever, ranks: r })),
+  );
+  const generations = trainers.map(({ session }) =>
+    vi.spyOn(session.trained.localPolicy, 'generate'),
+  );
+  const steps: StepResult[] = [];
+  for (let step = 0; step < 2; step++)
+    steps.push((await Promise.all(trainers.map((trainer) => trainer.next())))[0]);
+  const weights = await Promise.all(
+    trainers.map(({ session }) => toNamedArrays(session.trained.weights)),
+  );
+  for (const others of weights.slice(1)) expect(others).toEqual(weights[0]);
+  // 40 rows are two batches: a third rank has none.
+  const isUsed = generations.map(({ mock }) => mock.calls.length > 0);
+  const isSampled = config.trainer !== 'demonstrations';
+  expect(isUsed).toEqual([isSampled, isSampled, false].slice(0, size));
+  return {
+    metrics: steps.map(({ metrics }) =>
+      Object.fromEntries(Object.entries(metrics).filter(isTimeless)),
+    ),
+    trajectories: steps.map(({ trajectories }) => trajectories),
+    weights: weights[0],
+  };
+}
+
+describe('ranks', () => {
+  // More rows than a batch, and several passes.
+  const groups = { questionsPerStep: 10, groupSize: 4, maxTokensPerPass: 256 };
+  const rows = { questionsPerStep: 40, groupSize: 1, maxTokensPerPass: 256 };
+  it.each([
+    ['grpo', groups],
+    ['ppo', rows],
+    ['sft', rows],
+    ['rejection-sampling', groups],
+    ['demonstrations', rows],
+  ] as const)('train the same weights by %s as one', async (trainer, settings) => {
+    const config = tinyTraining({ trainer, settings });
+    const alone = await train(config, 1);
+    expect(await train(config, 2)).toEqual(alone);
+    if (trainer === 'grpo') expect(await train(config, 3)).toEqual(alone);
+  });
+
+  it('all take part', async () => {
+    const counts = [0, 0, 0];
+    const results = await Promise.all(
+      connectRanks(3).map(async (ranks) => {
+        const done: [string, string][] = [];
+        const compute = async (item: string): Promise<string> => {
+          counts[ranks.rank]++;
+          return item.toUpperCase();
+        };
+        for await (const pair of ranks.spread<string, string, string>([...'abcde'], compute, AS_IS))
+          done.push(pair);
+        return done;
+      }),
+    );
+    expect(counts).toEqual([2, 2, 1]);
+    expect(results).toEqual([[...'abcde'].map((item) => [item, item.toUpperCase()]), [], []]);
+  });
+});
