@@ -5,8 +5,9 @@
  * weights. Whatever is computed on its own, a batch of rows or a pass, is the same on
  * any rank, so the result does not depend on the number of ranks.
  */
+import * as tf from '@tensorflow/tfjs-core';
 import type { Channel } from '../io/processes.js';
-import { isLarge } from '../policy/families.js';
+import { isLarge, type ModelConfig } from '../policy/families.js';
 import type { PrefixCache } from '../policy/kv-cache.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import type { Generation, Policy, SamplingOptions } from '../policy/policy.js';
@@ -81,12 +82,14 @@ export const ALONE = new Ranks();
 export const AS_IS = { encode: <T>(result: T): T => result, decode: <T>(result: T): T => result };
 
 /**
- * Most rows of a small model that generate together. A row's log-probs depend on its
- * batch in the last digits, so the batches are the same for any number of ranks. Two
- * batches of 32 take as long as one of 64 on wasm (16 rows: 15 % longer). A large model
- * reads all of its weights for every batch: its rows generate together, on rank 0.
+ * Most rows that generate together. A row's log-probs depend on its batch in the last
+ * digits, so the batches are the same for any number of ranks. On wasm, two batches of 32
+ * rows take as long as one of 64 (four of 16: 15 % longer). Native backends are 50 %
+ * slower with two, and a large model reads all of its weights for each: there all rows
+ * generate together, on rank 0.
  */
-const MAX_ROWS = 32;
+const maxRows = (model: ModelConfig): number =>
+  ['wasm', 'cpu'].includes(tf.getBackend()) && !isLarge(model) ? 32 : Infinity;
 
 /** A row to generate, and its batch. */
 interface BatchRow {
@@ -169,13 +172,13 @@ class RowBatches {
 function spreadRows(batches: RowBatches, ranks: Ranks): Policy {
   const { policy } = batches;
   const { name, tokenizer, maxLength } = policy;
-  const maxRows = isLarge(policy.config) ? Infinity : MAX_ROWS;
+  const most = maxRows(policy.config);
   /** Rows by their generators, which stay the same over the turns. */
   const places = new Map<Random, Pick<BatchRow, 'id' | 'batch' | 'state'>>();
   let numBatches = 0;
   const assign = (randoms: readonly Random[]): void => {
     const added = randoms.filter((random) => !places.has(random));
-    const count = Math.ceil(added.length / maxRows);
+    const count = Math.ceil(added.length / most);
     for (const [i, random] of added.entries()) {
       const batch = numBatches + Math.floor((i * count) / added.length);
       places.set(random, { id: places.size, batch, state: random.state() });
