@@ -32,6 +32,7 @@ import { weightFiles } from '../tensor/weight-files.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { trainingMemory } from '../training/memory.js';
+import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import {
   CHECKPOINT_NOTICE,
@@ -184,13 +185,22 @@ function announceMemory(model: ModelConfig, config: TrainConfig, processes: numb
 }
 
 /**
- * Processes by default. Two for a small model on a backend that computes on one core: a
- * step's rollouts are generated in two batches, and each process holds the model anew.
- * Otherwise one: libtensorflow uses all cores by itself, and so does a GPU; a large model
- * needs the memory.
+ * Processes by default. Two for a small model on a backend that computes on one core, if
+ * a step's rollouts are more than one batch. Otherwise one: libtensorflow uses all cores
+ * by itself, and so does a GPU; each process holds the model, and takes seconds to start.
  */
-const defaultProcesses = (model: ModelConfig, { name }: BackendReport): number =>
-  (name === 'wasm' || name === 'cpu') && !isLarge(model) ? Math.min(2, availableParallelism()) : 1;
+function defaultProcesses(
+  model: ModelConfig,
+  config: TrainConfig,
+  { name }: BackendReport,
+): number {
+  const { questionsPerStep, groupSize } = trainerSettings(config);
+  const isSplit =
+    (name === 'wasm' || name === 'cpu') &&
+    !isLarge(model) &&
+    questionsPerStep * groupSize > BATCH_ROWS;
+  return isSplit ? Math.min(2, availableParallelism()) : 1;
+}
 
 /**
  * Serves the page of a run. Returns a function that stops the server once open pages have
@@ -240,7 +250,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     );
   const backend = await announceBackend(settings.backend);
   const modelConfig = parseModelConfig(await readJson(join(modelFolder, 'config.json')));
-  const { processes = defaultProcesses(modelConfig, backend) } = settings;
+  const { processes = defaultProcesses(modelConfig, config, backend) } = settings;
   announceMemory(modelConfig, config, processes);
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
@@ -339,7 +349,7 @@ export function trainCommand(): Command {
     )
     .option(
       '--processes <n>',
-      'processes that train together, with the same result for any number (default: 2 for a small model on wasm, else 1)',
+      'processes that train together, with the same result for any number (default: 2 for a small model and more than 32 rollouts a step on wasm, else 1)',
       parseCount,
     )
     .option(

@@ -37,9 +37,15 @@ export interface Worker<Request, Reply, Note = never> {
   stop(): void;
 }
 
+/** Node's options for a module, which may not be compiled. */
+const loaderFor = (file: string): string[] =>
+  file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
+
 /** Starts a process that runs the module at `url` and prints through this one. */
 function forkModule(url: string, env: Record<string, string>): ChildProcess {
-  const child = fork(fileURLToPath(url), {
+  const file = fileURLToPath(url);
+  const child = fork(file, {
+    execArgv: [...process.execArgv, ...loaderFor(file)],
     serialization: 'advanced',
     env: { ...process.env, ...env, ...parentEnvironment() },
     silent: true,
@@ -233,8 +239,7 @@ export async function trainInProcess(
 ): Promise<void> {
   signal?.throwIfAborted();
   const file = fileURLToPath(moduleUrl);
-  const loader = file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
-  const child = spawn(process.execPath, [...loader, file, JSON.stringify(task)], {
+  const child = spawn(process.execPath, [...loaderFor(file), file, JSON.stringify(task)], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...environment, ...parentEnvironment() },
   });

@@ -20,7 +20,8 @@
  * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score
  * groups (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
  * (`advantages.ts`) and reference log-probs (`sequences.ts`), then per mini-batch the
- * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`).
+ * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`). Several
+ * processes share rollouts and passes (`ranks.ts`).
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';

@@ -82,14 +82,18 @@ export const ALONE = new Ranks();
 export const AS_IS = { encode: <T>(result: T): T => result, decode: <T>(result: T): T => result };
 
 /**
- * Most rows that generate together. A row's log-probs depend on its batch in the last
- * digits, so the batches are the same for any number of ranks. On wasm, two batches of 32
- * rows take as long as one of 64 (four of 16: 15 % longer). Native backends are 50 %
- * slower with two, and a large model reads all of its weights for each: there all rows
- * generate together, on rank 0.
+ * Rows that generate together. A row's log-probs depend on its batch in the last digits,
+ * so the batches are the same for any number of ranks. On wasm, two batches of 32 rows
+ * take as long as one of 64 (four of 16: 15 % longer).
+ */
+export const BATCH_ROWS = 32;
+
+/**
+ * Native backends are 50 % slower with two batches, and a large model reads all of its
+ * weights for each: there all rows generate together, on rank 0.
  */
 const maxRows = (model: ModelConfig): number =>
-  ['wasm', 'cpu'].includes(tf.getBackend()) && !isLarge(model) ? 32 : Infinity;
+  ['wasm', 'cpu'].includes(tf.getBackend()) && !isLarge(model) ? BATCH_ROWS : Infinity;
 
 /** A row to generate, and its batch. */
 interface BatchRow {
