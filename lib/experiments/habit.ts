@@ -25,7 +25,7 @@ import {
 } from '../training/stored-policies.js';
 import { trainingRows, type TrainingRow } from '../report/curves.js';
 import { dataHash, evaluationBatchSize, readCurves, stratifiedSample } from './answers.js';
-import { BUDGET_METHODS } from './budget.js';
+import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import { computation, type Experiment, type WorkContext } from './experiment.js';
 import { readRecords, type Done } from './records.js';
 import { summarise } from './report.js';
@@ -108,7 +108,8 @@ export const habit: Experiment = {
   name: 'habit',
   title: 'RL from models that search once and answer',
   computation: computation<HabitInput, HabitRecord>({
-    prepare: planTraining(habitRuns),
+    // Runs with twice the steps, but without the time of dev answers, give an estimate.
+    prepare: planTraining(habitRuns, budgetRuns),
     jobs: async () => {
       const draw = existsSync(QUESTIONS) ? await contentHash([QUESTIONS]) : { devOneOf: ONE_OF };
       const data = await dataHash();

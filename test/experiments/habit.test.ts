@@ -18,6 +18,13 @@ describe('runs from hasty models', () => {
     }
   });
 
+  it('are trained if they are missing, with an estimate from the main comparison', async () => {
+    const plan = await habit.computation!.prepare!.plan();
+    const missing = habitRuns().filter((run) => !isTrained(run));
+    expect(plan === null).toBe(missing.length === 0);
+    if (plan) expect(plan.seconds).toBeGreaterThan(60 * missing.length);
+  });
+
   it('answer before training, after the step that is kept, and at the end', async () => {
     for (const run of habitRuns()) {
       const { grpo } = trainConfigForRun(run);
