@@ -1,13 +1,18 @@
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { loadQuestions, readQuestions } from '../../../lib/data/flashrag.js';
 import { readDraw } from '../../../lib/retrieval/small-world.js';
-import { CONDITIONS, packagePath } from '../../../lib/io/paths.js';
+import { CONDITIONS, HABIT_TEST, packagePath } from '../../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
-import { drawConditions, drawTest, frozenCommit } from '../../../tools/small-world/draw-test.js';
+import {
+  drawConditions,
+  drawTest,
+  earlierQuestions,
+  frozenCommit,
+} from '../../../tools/small-world/draw-test.js';
 import { smallWorld } from '../../../tools/small-world/build.js';
 import { temporaryFolder } from '../../folder.js';
 
@@ -80,6 +85,20 @@ describe('the fresh test of conditions', () => {
     expect(committed).toHaveLength(Object.values(counts).reduce((a, b) => a + b, 0));
     const asked = new Set(test.map(({ question }) => question));
     expect(committed.filter(({ question }) => asked.has(question))).toEqual([]);
+  });
+});
+
+describe('the fresh test of hasty models', () => {
+  it('has no question of the main test or of the conditions, and what its commit draws', async () => {
+    const earlier = await earlierQuestions('habit');
+    expect(new Set(earlier.map(({ split }) => split))).toEqual(new Set(['test', 'conditions']));
+    const { commit } = (await readDraw(HABIT_TEST)) ?? { commit: 'any' };
+    const drawn = drawConditions(commit, earlier, 'habit');
+    const asked = new Set(earlier.map(({ question }) => question));
+    expect(drawn.filter(({ question }) => asked.has(question))).toEqual([]);
+    expect(drawn.every(({ split }) => split === 'habit')).toBe(true);
+    const file = join(HABIT_TEST, 'questions.jsonl');
+    if (existsSync(file)) expect(await readQuestions(file)).toEqual(drawn);
   });
 });
 
