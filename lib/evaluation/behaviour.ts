@@ -266,8 +266,18 @@ export const shownLabels = (behaviour: Behaviour): BehaviourLabel[] =>
 
 type Truth = Pick<Question, 'question' | 'goldenAnswers' | 'metadata'>;
 
-/** What a question says about the behaviour of any answer to it. */
-function questionFacts({ question, goldenAnswers, metadata: { graph = [] } }: Truth) {
+type QuestionFacts = Pick<BehaviourFacts, 'names' | 'hasGold' | 'entities' | 'compared'>;
+
+const factsByQuestion = new WeakMap<Truth, QuestionFacts>();
+
+/** What a question says about the behaviour of any answer to it; many policies answer. */
+function questionFacts(truth: Truth): QuestionFacts {
+  let facts = factsByQuestion.get(truth);
+  if (!facts) factsByQuestion.set(truth, (facts = findFacts(truth)));
+  return facts;
+}
+
+function findFacts({ question, goldenAnswers, metadata: { graph = [] } }: Truth): QuestionFacts {
   const hasGraph = graph.length > 0;
   const names = hasGraph
     ? [...new Set(independentSubQuestions(graph).map(({ entity }) => entity))]
