@@ -1,7 +1,10 @@
 #!/usr/bin/env node
-import { createProgram } from './commands/program.js';
+import module from 'node:module';
 
 async function main(): Promise<void> {
+  // From Node 22.1 on, compiled code is kept for the next start.
+  (module as { enableCompileCache?: () => void }).enableCompileCache?.();
+  const { createProgram } = await import('./commands/program.js');
   const program = await createProgram(process.argv[2]);
   await program.parseAsync();
 }

@@ -92,7 +92,7 @@ function parseLines<T extends { id: string; metadata?: QuestionMetadata | null }
   schema: z.ZodType<T>,
   { name, remedy, complain }: { name: string; remedy: string; complain: Complain },
 ): T[] {
-  const rows = new Map<string, T & { line: number }>();
+  const rows = new Map<string, { row: T; line: number }>();
   let isEmpty = true;
   for (const [index, padded] of text.split('\n').entries()) {
     const line = padded.trim(); // Also drops a byte order mark.
@@ -103,12 +103,12 @@ function parseLines<T extends { id: string; metadata?: QuestionMetadata | null }
     const earlier = row && rows.get(row.id);
     if (earlier)
       complain(
-        `${where}: expected unique ids, but ${row.id}${inBenchmark(row)} is also on line ${earlier.line}${inBenchmark(earlier)}.`,
+        `${where}: expected unique ids, but ${row.id}${inBenchmark(row)} is also on line ${earlier.line}${inBenchmark(earlier.row)}.`,
       );
-    else if (row) rows.set(row.id, { ...row, line: index + 1 });
+    else if (row) rows.set(row.id, { row, line: index + 1 });
   }
   if (isEmpty) complain(`${name}: expected at least one row, but the file is empty; ${remedy}.`);
-  return [...rows.values()];
+  return Array.from(rows.values(), ({ row }) => row);
 }
 
 function parseRow<T>(

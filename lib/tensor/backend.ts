@@ -40,6 +40,19 @@ function installOnce(install: () => void): void {
 }
 
 /**
+ * Whether a package holds another one: in a clone, `@tensorflow/tfjs-node` is
+ * `@tensorflow/tfjs`, which danfo.js is content with. It takes half a second to load.
+ */
+function isAlias(name: string): boolean {
+  const require = createRequire(import.meta.url);
+  try {
+    return (require(`${name}/package.json`) as { name: string }).name !== name;
+  } catch {
+    return false;
+  }
+}
+
+/**
  * Loads the libtensorflow addon under either package name; it registers as `tensorflow`.
  */
 async function loadNative(wantGpu: boolean): Promise<string> {
@@ -48,7 +61,7 @@ async function loadNative(wantGpu: boolean): Promise<string> {
   const failures: string[] = [];
   for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
     try {
-      await import(name);
+      if (!isAlias(name)) await import(name);
       if (!tf.findBackendFactory('tensorflow')) throw new Error('registers no native backend');
       await tf.setBackend('tensorflow');
       const backend = tf.backend() as unknown as NodeBinding;
