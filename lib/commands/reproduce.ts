@@ -3,7 +3,7 @@
  * executes the notebooks and writes the reports.
  */
 import { readdir, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import { runJobs, recordResults } from '../experiments/jobs.js';
@@ -20,13 +20,14 @@ import {
   writeReadme,
   type PageInfo,
 } from '../experiments/reports.js';
-import { computeResult, resultFile } from '../experiments/result.js';
+import { computeResults, resultFile } from '../experiments/result.js';
 import { RESULTS, readRecords } from '../experiments/records.js';
 import { loadTrajectories } from '../experiments/trajectories.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { exportPlayground, PLAYGROUND } from '../pages/playground/page.js';
+import { startKernel, type Kernel } from '../notebook/tslab.js';
 import { exportTrajectories, TRAJECTORIES } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
@@ -39,14 +40,15 @@ import { createCorrection } from './training-time.js';
 /**
  * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
  * stays within three minutes on two cores. A language model answers about ten
- * questions.
+ * questions. Each result says how many questions were re-evaluated, and how many had the
+ * recorded answer.
  */
 const LIVE_BUDGETS: readonly {
   experiment: Experiment;
   budgetSeconds: number;
   isOptional?: boolean;
 }[] = [
-  { experiment: mainResults, budgetSeconds: 30 },
+  { experiment: mainResults, budgetSeconds: 20 },
   { experiment: realModel, budgetSeconds: 20, isOptional: true },
 ];
 /** Results and notebooks computed at a time; each keeps about one core busy. */
@@ -65,8 +67,13 @@ interface ReproduceSettings {
   backend: BackendName | 'auto';
 }
 
+interface ReportNotebook {
+  name: string;
+  notebook: string;
+}
+
 /** The notebooks in order; the report of `01-main-results.ipynb` is `main-results`. */
-async function listNotebooks(): Promise<{ name: string; notebook: string }[]> {
+async function listNotebooks(): Promise<ReportNotebook[]> {
   const folder = packagePath('notebooks');
   const files = (await readdir(folder)).sort();
   return files.flatMap((file) => {
@@ -186,37 +193,72 @@ async function findIncomplete({ print }: Stages): Promise<Set<string>> {
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
 const NUM_BARS = 8;
 
-/** Computes the results, executes the notebooks and writes all pages. */
-async function exportReports({ signal, stages }: Run): Promise<void> {
+/**
+ * Executes notebooks and writes their pages, `width` at a time. Each of `width` kernels
+ * executes several: to start one and to read all declarations takes longer than a
+ * notebook.
+ */
+async function executeNotebooks(
+  notebooks: readonly ReportNotebook[],
+  width: number,
+  { signal, stages }: Run,
+): Promise<void> {
+  const kernels: Kernel[] = [];
+  try {
+    await runConcurrently(notebooks, width, async ({ name, notebook }) => {
+      signal.throwIfAborted();
+      await stages.run(basename(notebook), async () => {
+        const kernel = kernels.pop() ?? (await startKernel(dirname(notebook)));
+        const options = { outDir: REPORTS, store: true, log: prefixedLog(name), kernel };
+        try {
+          const page = await exportReport({ notebook, name, ...options });
+          kernels.push(kernel);
+          log(`Report: ${page}`);
+          return shortPath(page);
+        } catch (error) {
+          await kernel.shutdown();
+          throw error;
+        }
+      });
+    });
+  } finally {
+    await Promise.all(kernels.map((kernel) => kernel.shutdown()));
+  }
+}
+
+/** Whether a notebook needs the result of no experiment. */
+const isIndependent = ({ name }: ReportNotebook): boolean =>
+  EXPERIMENTS.every((experiment) => experiment.name !== name);
+
+/**
+ * Computes the results, executes the notebooks that show them and writes all pages.
+ * @param others notebooks that are being executed
+ */
+async function exportReports(run: Run, others: Promise<void>): Promise<void> {
+  const { signal, stages } = run;
   const incomplete = await findIncomplete(stages);
   const results = EXPERIMENTS.filter(({ name, result }) => result && !incomplete.has(name));
   log(`Computing ${results.length} results.`);
   await stages.run('results', async (update) => {
     let numDone = 0;
-    await runConcurrently(results, NUM_PROCESSES, async ({ name }) => {
-      signal.throwIfAborted();
-      await computeResult(name);
-      log(`Result: ${resultFile(name)}`);
-      update(`${++numDone} of ${results.length}`);
-    });
+    await computeResults(
+      results.map(({ name }) => name),
+      {
+        width: NUM_PROCESSES,
+        signal,
+        onResult: (name) => {
+          log(`Result: ${resultFile(name)}`);
+          update(`${++numDone} of ${results.length}`);
+        },
+      },
+    );
     return `${results.length} computed`;
   });
-  log('Executing the notebooks, which takes two to three minutes.');
-  const notebooks = (await listNotebooks()).filter(({ name }) => !incomplete.has(name));
-  await runConcurrently(notebooks, NUM_PROCESSES, async ({ name, notebook }) => {
-    signal.throwIfAborted();
-    await stages.run(basename(notebook), async () => {
-      const page = await exportReport({
-        notebook,
-        name,
-        outDir: REPORTS,
-        store: true,
-        log: prefixedLog(name),
-      });
-      log(`Report: ${page}`);
-      return shortPath(page);
-    });
-  });
+  log('Executing the notebooks, which takes about a minute.');
+  const notebooks = (await listNotebooks()).filter(
+    (notebook) => !isIndependent(notebook) && !incomplete.has(notebook.name),
+  );
+  await Promise.all([others, executeNotebooks(notebooks, NUM_PROCESSES, run)]);
   signal.throwIfAborted();
   await stages.run('trajectories, playground', async () => {
     const pages: PageInfo[] = [PLAYGROUND];
@@ -260,11 +302,20 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
     signal.addEventListener('abort', () => stages.print('Stopping. Ctrl-C again stops at once.'));
     try {
       if (retrain) await trainEverything(stages, { ...run, maxSteps });
+      // Alone, because it measures times.
       if (full || retrain || record) await computeEverything(run);
-      else for (const one of LIVE_BUDGETS) await reevaluate(one, run);
-      signal.throwIfAborted();
-      if (record) for (const experiment of COMPUTED) await recordResults(experiment);
-      await exportReports(run);
+      const others = (await listNotebooks()).filter(isIndependent);
+      const executed = executeNotebooks(others, 1, run);
+      executed.catch(() => undefined); // Awaited later; may fail before.
+      try {
+        if (!full && !retrain && !record)
+          for (const one of LIVE_BUDGETS) await reevaluate(one, run);
+        signal.throwIfAborted();
+        if (record) for (const experiment of COMPUTED) await recordResults(experiment);
+        await exportReports(run, executed);
+      } finally {
+        await Promise.allSettled([executed]);
+      }
       if (retrain) await finishRetraining(retrainingFolder(maxSteps));
       for (const finding of chiefFindings(readResults(REPORTS))) stages.print(`- ${finding}`);
       const time = describeDuration((performance.now() - start) / 1000);

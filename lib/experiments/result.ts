@@ -13,7 +13,7 @@ import { shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { packagePath } from '../io/paths.js';
 import { recordFiles } from '../io/records.js';
-import { serve, startWorker } from '../io/processes.js';
+import { runConcurrently, serve, startWorker, type Worker } from '../io/processes.js';
 import { createResults, type ReportResults } from '../report/display.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
@@ -139,8 +139,35 @@ serve<string, null>(import.meta.url, async (name) => {
   return null;
 });
 
-/** Computes the result of an experiment in a new process: bootstraps take seconds. */
-export async function computeResult(name: string): Promise<void> {
-  const worker = startWorker<string, null>(import.meta.url);
-  await (await worker.send(name)).reply.finally(() => worker.stop());
+/**
+ * Computes results of experiments, `width` at a time, in processes of their own:
+ * bootstraps take seconds. A process keeps the records that it has read.
+ */
+export async function computeResults(
+  names: readonly string[],
+  { width, signal, onResult }: ComputeOptions,
+): Promise<void> {
+  const idle: Worker<string, null>[] = [];
+  try {
+    await runConcurrently(names, width, async (name) => {
+      signal.throwIfAborted();
+      const worker = idle.pop() ?? startWorker<string, null>(import.meta.url);
+      await (
+        await worker.send(name)
+      ).reply.catch((error: unknown) => {
+        worker.stop();
+        throw error;
+      });
+      idle.push(worker);
+      onResult(name);
+    });
+  } finally {
+    idle.forEach((worker) => worker.stop());
+  }
+}
+
+interface ComputeOptions {
+  width: number;
+  signal: AbortSignal;
+  onResult: (name: string) => void;
 }

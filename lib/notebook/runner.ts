@@ -21,7 +21,7 @@ import {
   type Log,
 } from './kernel-outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
-import { hasUnhandled, KernelError, startKernel, type KernelOutput } from './tslab.js';
+import { hasUnhandled, KernelError, startKernel, type Kernel, type KernelOutput } from './tslab.js';
 
 export { NotebookError } from './failure.js';
 
@@ -32,6 +32,8 @@ export interface RunOptions {
   output?: string;
   /** The kernel's working folder; default the notebook's, as in Jupyter. */
   cwd?: string;
+  /** A kernel to run in, which is reset first and keeps running; default a new one. */
+  kernel?: Kernel;
   /** Longest time for one cell; default 10 minutes. */
   cellTimeoutMs?: number;
   /**
@@ -144,8 +146,9 @@ async function execute(
     const stderr = stderrText(cell.outputs);
     if (hasUnhandled(stderr)) fail(cell, 'unhandled', stderr);
   };
-  live.progress(`${file}: starting the TypeScript kernel`);
-  const kernel = await startKernel(cwd);
+  if (!options.kernel) live.progress(`${file}: starting the TypeScript kernel`);
+  const kernel = options.kernel ?? (await startKernel(cwd));
+  await options.kernel?.reset();
   /** Runs a cell; returns whether the kernel can run another one. */
   const runCell = async (cell: CodeCell): Promise<boolean> => {
     const onOutput = (output: KernelOutput): void => {
@@ -198,7 +201,7 @@ async function execute(
     });
     return { elapsedMs, cellMs, failures: unexpected };
   } finally {
-    await kernel.shutdown();
+    if (!options.kernel) await kernel.shutdown();
   }
 }
 

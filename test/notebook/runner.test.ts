@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
+import { startKernel } from '../../lib/notebook/tslab.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf, writeCells } from './notebooks.js';
 
@@ -56,6 +57,34 @@ shown.html('<b>new</b>\\n<i>line</i>');`),
     expect(live).toMatch(/\[3\/6\] import \{ double \}.*\n {8}a\n {8}42\n/);
     expect(result.cellMs).toHaveLength(6);
     expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
+  });
+});
+
+describe('a kernel for several notebooks', () => {
+  it('forgets variables in between and counts cells from one', async () => {
+    const first = writeCells(
+      path.join(folder, 'first.ipynb'),
+      code("let n: number = 1; const only = 'here';"),
+    );
+    const second = writeCells(
+      path.join(folder, 'second.ipynb'),
+      code("let n = 'text'; console.log(n.length);"),
+      code('console.log(only);'),
+    );
+    const kernel = await startKernel(folder);
+    try {
+      await runNotebook(first, { kernel, log: silent });
+      const options = { kernel, log: silent, keepGoing: true };
+      const { notebook, failures } = await runNotebook(second, options);
+      const [shown] = codeCells(notebook);
+      expect(shown.execution_count).toBe(1);
+      expect(shown.outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['4\n'] }]);
+      expect(failures.map(({ message }) => message)).toEqual([
+        expect.stringContaining("Cannot find name 'only'"),
+      ]);
+    } finally {
+      await kernel.shutdown();
+    }
   });
 });
 
