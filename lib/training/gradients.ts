@@ -18,7 +18,9 @@ import { ALONE } from './ranks.js';
 import {
   batchHidden,
   batchLogProbs,
+  passCost,
   splitIntoPasses,
+  type Pass,
   type PassOptions,
   type Sequence,
   type SequenceBatch,
@@ -49,8 +51,6 @@ export interface PassValues<Row> {
   rows: readonly Row[];
   values: Record<string, Float32Array>;
 }
-
-type Pass = ReturnType<typeof splitIntoPasses>[number];
 
 /** What a pass adds to the loss and its gradients. */
 interface PassGradients {
@@ -132,7 +132,8 @@ export async function rowGradients<Row extends Sequence>(
   let loss = 0;
   const passes: PassValues<Row>[] = [];
   try {
-    for await (const [{ indices }, part] of ranks.spread(split, computePass, GRADIENTS_CODEC)) {
+    const work = { cost: passCost, compute: computePass, ...GRADIENTS_CODEC };
+    for await (const [{ indices }, part] of ranks.spread(split, work)) {
       loss += part.loss;
       passes.push({ rows: indices.map((i) => rows[i]), values: part.values });
       gradients = passes.length > 1 ? addGradients(gradients, part.gradients) : part.gradients;

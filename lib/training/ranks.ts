@@ -13,10 +13,26 @@ import { LocalPolicy } from '../policy/local-policy.js';
 import type { Generation, Policy, SamplingOptions } from '../policy/policy.js';
 import { createRandom, type Random } from '../random.js';
 
-/** How a pass's result travels. */
-interface Codec<Result, Message> {
+/** Work that ranks share. */
+interface SharedWork<Item, Result, Message> {
+  /** Of an item, in any unit. */
+  cost: (item: Item) => number;
+  compute: (item: Item) => Promise<Result>;
+  /** How a result is sent. */
   encode: (result: Result) => Message | Promise<Message>;
   decode: (message: Message) => Result;
+}
+
+/** The rank of each item: costly items first, each to the rank with the least to do. */
+function balance(costs: readonly number[], size: number): number[] {
+  const loads = new Array<number>(size).fill(0);
+  const ranks = new Array<number>(costs.length);
+  for (const i of costs.map((_, i) => i).sort((a, b) => costs[b] - costs[a] || a - b)) {
+    // The last of equals: rank 0 has other work.
+    ranks[i] = loads.lastIndexOf(Math.min(...loads));
+    loads[ranks[i]] += costs[i];
+  }
+  return ranks;
 }
 
 /** The ranks of a training, as one of them sees them. */
@@ -41,25 +57,24 @@ export class Ranks {
   }
 
   /**
-   * Computes a result for each item, in turns on all ranks. Rank 0 gets the items with
-   * their results, in order; the others get none.
+   * Computes a result for each item, on all ranks. Rank 0 gets the items with their
+   * results, in order; the others get none.
    */
   async *spread<Item, Result, Message>(
     items: readonly Item[],
-    compute: (item: Item) => Promise<Result>,
-    { encode, decode }: Codec<Result, Message>,
+    { cost, compute, encode, decode }: SharedWork<Item, Result, Message>,
   ): AsyncGenerator<[Item, Result]> {
     if (this.size === 1) {
       for (const item of items) yield [item, await compute(item)];
       return;
     }
+    const owners = balance(items.map(cost), this.size);
     const own: Message[] = [];
     for (const [i, item] of items.entries())
-      if (i % this.size === this.rank) own.push(await encode(await compute(item)));
+      if (owners[i] === this.rank) own.push(await encode(await compute(item)));
     const parts = await this.gather(own);
     if (!parts) return;
-    for (const [i, item] of items.entries())
-      yield [item, decode(parts[i % this.size][Math.floor(i / this.size)])];
+    for (const [i, item] of items.entries()) yield [item, decode(parts[owners[i]].shift()!)];
   }
 
   /** What each rank has, on rank 0; null on the others. */

@@ -120,6 +120,11 @@ export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
   return passes.map((indices) => ({ indices, batch: packSequences(indices.map((i) => read[i])) }));
 }
 
+export type Pass = ReturnType<typeof splitIntoPasses>[number];
+
+/** Time that a pass takes, relative to others: a shared prefix is computed once. */
+export const passCost = ({ batch }: Pass): number => batch.tree.ids.length;
+
 /**
  * Hidden states (M, C) of the tokens before the trained ones. Differentiable in the
  * weights; the caller disposes of the result.
@@ -177,7 +182,6 @@ export async function perToken(
   const numbers = sequences.map((): number[] => []);
   const breathe = createBreather(interruptSignal());
   const passes = splitIntoPasses(sequences, maxTokensPerPass);
-  type Pass = (typeof passes)[number];
   const computeValues = async ({ batch }: Pass): Promise<Float32Array> => {
     await breathe();
     const tensor = tf.tidy(() => compute(batch));
@@ -185,7 +189,8 @@ export async function perToken(
     tensor.dispose();
     return values as Float32Array;
   };
-  const results = ranks.spread<Pass, Float32Array, Float32Array>(passes, computeValues, AS_IS);
+  const work = { cost: passCost, compute: computeValues, ...AS_IS };
+  const results = ranks.spread<Pass, Float32Array, Float32Array>(passes, work);
   for await (const [{ indices, batch }, values] of results)
     batch.rows.forEach((row, m) => numbers[indices[row]].push(values[m]));
   return ranks.once(() => numbers);

@@ -106,21 +106,26 @@ describe('ranks', () => {
     if (trainer === 'grpo') expect(await train(config, 3)).toEqual(alone);
   });
 
-  it('all take part', async () => {
-    const counts = [0, 0, 0];
+  it('share work by its cost, and give results in order', async () => {
+    const costs = { a: 1, b: 5, c: 2, d: 2, e: 1 };
+    const done: string[] = [];
     const results = await Promise.all(
       connectRanks(3).map(async (ranks) => {
-        const done: [string, string][] = [];
-        const compute = async (item: string): Promise<string> => {
-          counts[ranks.rank]++;
+        const compute = async (item: keyof typeof costs): Promise<string> => {
+          done.push(`${item} on ${ranks.rank}`);
           return item.toUpperCase();
         };
-        for await (const pair of ranks.spread<string, string, string>([...'abcde'], compute, AS_IS))
-          done.push(pair);
-        return done;
+        const work = { cost: (item: keyof typeof costs) => costs[item], compute, ...AS_IS };
+        const pairs: [string, string][] = [];
+        for await (const pair of ranks.spread<keyof typeof costs, string, string>(
+          ['a', 'b', 'c', 'd', 'e'],
+          work,
+        ))
+          pairs.push(pair);
+        return pairs;
       }),
     );
-    expect(counts).toEqual([2, 2, 1]);
+    expect(done.sort()).toEqual(['a on 1', 'b on 2', 'c on 1', 'd on 0', 'e on 0']);
     expect(results).toEqual([[...'abcde'].map((item) => [item, item.toUpperCase()]), [], []]);
   });
 });
