@@ -34,7 +34,6 @@ import { computation, type Experiment, type ResultParts } from './experiment.js'
 import { mergeProvenance, requireResults } from './records.js';
 import {
   describeHabitQuestions,
-  habit,
   HASTY_STEPS,
   loadHabit,
   stepsToEnough,
@@ -75,7 +74,8 @@ export const conditions: Experiment = {
       return { answers: await answerWithinBudgets(run, { ...context, questions }) };
     },
   }),
-  reads: ['conditions', timing.name, habit.name],
+  // Runs from hasty models are shown once they are recorded.
+  reads: ['conditions', timing.name],
   result: compareConditions,
 };
 
