@@ -2,6 +2,7 @@
  * A stranger's data, from the command line: no graphs, a file for each split, a
  * compressed corpus.
  */
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -71,10 +72,13 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
     const partial = (): string =>
       existsSync(`${out}.partial`) ? readFileSync(`${out}.partial`, 'utf8') : '';
     while (!partial().includes('\n')) await sleep(10);
+    const ended = once(child, 'exit');
     child.kill('SIGKILL');
+    await ended;
     const numKept = partial().split('\n').length - 1;
     expect(numKept).toBeLessThan(8);
-    const { stderr } = await runCommand([...args, '--trajectories', trajectories]);
+    const { code, stderr } = await runCommand([...args, '--trajectories', trajectories]);
+    expect(code, stderr).toBe(0);
     expect(Number(/Resuming: (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(numKept);
     for (const file of [out, trajectories])
       expect(linesOf<{ questionId: string }>(file).map(({ questionId }) => questionId)).toEqual(
