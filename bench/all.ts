@@ -127,7 +127,8 @@ function runBenchmark(name: string, ...args: readonly string[]): string | Error 
     [packagePath('scripts', 'bench.mjs'), name, python, ...args],
     { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const reason = stderr.trim().split('\n').at(-1) ?? '';
+  const lines = stderr.trim().split('\n');
+  const reason = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1);
   return status === 0 ? stdout : new Error(`${name} ${args.join(' ')}: ${reason}`);
 }
 
@@ -148,7 +149,7 @@ function comparePart({ command, needs, backend, peer, counted, unit }: Part): Ro
   }
   const { rows } = JSON.parse(printed) as Printed;
   return rows.map((row) => ({
-    work: row.work,
+    work: row.work === 'generate' ? 'generation' : row.work,
     size: `${row.batch} ${row.batch === 1 ? counted.replace(/s$/, '') : counted}`,
     backend,
     peer: row.peer ? `${peer}, ${row.peer}` : peer,

@@ -7,24 +7,23 @@
  * most of rollouts per second and of the ratio of ours to theirs (above 1: this project
  * is slower), and peak memory.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { mean, sum } from 'd3-array';
-import { runTrain } from '../lib/commands/train.js';
 import { trainingEnvironment } from '../lib/io/processes.js';
 import { packagePath } from '../lib/io/paths.js';
-import { loadModel } from '../lib/policy/model-folder.js';
+import { readTokenizer } from '../lib/policy/folder-settings.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import type { Trajectory } from '../lib/rollout/trajectory.js';
 import { trainerSettings, trainingPreset } from '../lib/training/config.js';
 import { modelPath } from '../lib/training/stored-policies.js';
 import { speeds } from './support/peer.js';
 
-const [SIDE, TURNS, STEPS, THREADS] = ['--side', 3, 4, 2];
+const [TURNS, STEPS, THREADS] = [3, 4, 2];
 const MODEL = 'instruct-1';
+const environment = { ...process.env, ...trainingEnvironment(THREADS) };
 
 interface Measured {
   seconds: number[];
@@ -41,11 +40,28 @@ const readLines = <Line>(file: string): Line[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
+/** Says at its end how much memory a process took. */
+const TELL_PEAK = `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'))`;
+
 /** Our side: steps of a training with the preset. */
-async function measure(backend: string): Promise<Ours> {
+function measure(backend: string): Ours {
   const out = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
   try {
-    await runTrain({ model: MODEL, steps: STEPS, out, backend: backend as 'auto' });
+    const { stderr } = spawnSync(
+      process.execPath,
+      [
+        `--import=data:text/javascript,${encodeURIComponent(TELL_PEAK)}`,
+        packagePath('dist', 'cli.js'),
+        'train',
+        `--model=${MODEL}`,
+        `--steps=${STEPS}`,
+        `--out=${out}`,
+        `--backend=${backend}`,
+      ],
+      { encoding: 'utf8', env: environment, maxBuffer: 1 << 28 },
+    );
+    const peak = /^peak (\d+)$/m.exec(stderr);
+    if (!peak) throw new Error(stderr);
     const steps = readLines<{ rollout_seconds: number; update_seconds: number }>(
       join(out, 'metrics.jsonl'),
     );
@@ -58,7 +74,7 @@ async function measure(backend: string): Promise<Ours> {
       )!;
     return {
       seconds: steps.map((step) => step.rollout_seconds + step.update_seconds),
-      bytes: process.resourceUsage().maxRSS * 1024,
+      bytes: Number(peak[1]) * 1024,
       written: Math.round(numTokens(true)),
       read: Math.round(numTokens(false)),
     };
@@ -67,32 +83,37 @@ async function measure(backend: string): Promise<Ours> {
   }
 }
 
-function run<Result>(program: string, args: readonly string[], input = ''): Result {
-  const env = { ...process.env, ...trainingEnvironment(THREADS) };
-  const printed = execFileSync(program, args, { input, env, maxBuffer: 1 << 28 });
-  return JSON.parse(printed.toString().trim().split('\n').at(-1)!) as Result;
+/** TRL's side. */
+function measurePeer(python: string, request: object): Measured {
+  const printed = execFileSync(python, [packagePath('bench', 'trl_peer.py')], {
+    input: JSON.stringify(request),
+    env: environment,
+    maxBuffer: 1 << 28,
+  });
+  return JSON.parse(printed.toString()) as Measured;
 }
 
 async function compare(python: string, backend: string): Promise<object> {
   const config = trainingPreset('parallelsearch', MODEL, 1);
   const { questionsPerStep, groupSize } = trainerSettings(config);
   const { passages } = await loadWorld();
-  const { tokenizer } = await loadModel(modelPath(MODEL));
+  const tokenizer = await readTokenizer(modelPath(MODEL));
   const text = passages.flatMap(({ contents }) => tokenizer.encode(`${contents}\n`));
   const seconds: [number, number][] = [];
   let [own, peer]: [Ours | undefined, Measured | undefined] = [undefined, undefined];
   for (let turn = 0; turn < TURNS; turn++) {
-    own = run<Ours>(process.execPath, [fileURLToPath(import.meta.url), SIDE, backend]);
+    own = measure(backend);
     const { written, read } = own;
     const prompts = Array.from({ length: questionsPerStep }, (_, i) =>
       tokenizer.decode(text.slice(i * read, (i + 1) * read)),
     );
     const request = { model: modelPath(MODEL), prompts, groupSize, newTokens: written };
-    peer = run<Measured>(
-      python,
-      [packagePath('bench', 'trl_peer.py')],
-      JSON.stringify({ ...request, steps: STEPS, rank: config.lora.rank, threads: THREADS }),
-    );
+    peer = measurePeer(python, {
+      ...request,
+      steps: STEPS,
+      rank: config.lora.rank,
+      threads: THREADS,
+    });
     for (let step = 1; step < STEPS; step++) seconds.push([own.seconds[step], peer.seconds[step]]);
     console.error(JSON.stringify({ own, peer }));
   }
@@ -109,10 +130,9 @@ async function compare(python: string, backend: string): Promise<object> {
   };
 }
 
-const [first, backend = 'auto'] = process.argv.slice(2);
-if (!first)
+const [python, backend = 'auto'] = process.argv.slice(2);
+if (!python)
   throw new Error(
     'Expected a Python with trl, peft and datasets. Try: npm run bench -- grpo PYTHON [BACKEND]',
   );
-if (first === SIDE) console.log(JSON.stringify(await measure(backend)));
-else console.log(JSON.stringify({ turns: TURNS, rows: [await compare(first, backend)] }));
+console.log(JSON.stringify({ turns: TURNS, rows: [await compare(python, backend)] }));
