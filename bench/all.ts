@@ -239,7 +239,7 @@ function ratioChart(rows: readonly Row[]) {
     type: 'nominal',
     sort: null,
     title: 'Work',
-    axis: { labelLimit: 420 },
+    axis: { labelLimit: 420, titleAngle: 0, titleAlign: 'right', titleX: -6, titleY: -8 },
   };
   const color = { value: '#d95f02' };
   return createChart({
