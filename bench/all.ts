@@ -273,9 +273,10 @@ const packages = Object.entries(versions).map(([name, version]) => `${name} ${ve
 const machine = `${cpus().length} cores of ${cpus()[0].model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`;
 const page = `# Performance
 
-Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: this project beside other implementations, on the same weights, inputs and cores, in turns. A
-ratio is our seconds over theirs, so below 1 we are faster; brackets are the least and the most of the repeats. TRL does not
-search: its completions are as long as what the policy writes here, its prompts as long as what it reads.
+Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: speed beside other implementations, on the same weights,
+inputs and cores, in turns. A ratio is our seconds over theirs, so below 1 this project is faster. Brackets hold the least and the most of
+the repeats; figures without them were measured once. TRL does not search: its completions are as long as what the policy writes here,
+its prompts as long as what it reads.
 
 ${machine}; ${packages.join(', ')}; commit ${commit}.
 

@@ -171,14 +171,15 @@ async function isComputed(experiment: Experiment): Promise<boolean> {
 }
 
 /**
- * Names of the experiments without the records that they read, each logged with the
- * command that computes them.
+ * Names of the experiments whose page lacks records, each logged with the command that
+ * computes them.
  */
 async function findIncomplete({ print }: Stages): Promise<Set<string>> {
   const computed = new Map<string, boolean>();
   for (const experiment of COMPUTED) computed.set(experiment.name, await isComputed(experiment));
   const incomplete = new Set<string>();
-  for (const { name, reads = [name] } of EXPERIMENTS) {
+  for (const { name, result, reads = [name] } of EXPERIMENTS) {
+    if (!result && name !== TRAJECTORIES.name) continue; // it has no page
     const missing = reads.find((other) => computed.get(other) === false);
     if (missing === undefined) continue;
     incomplete.add(name);

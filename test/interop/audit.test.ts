@@ -21,6 +21,19 @@ import { linesOf, writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
 
+/** Sampled rollouts of the tiny model, and its tokenizer. */
+async function rollOutTiny() {
+  const { weights, config, tokenizer } = chattyModel();
+  const policy = new LocalPolicy('tiny', weights, config, tokenizer);
+  const { trajectories } = await rollOut(policy, createBm25Retriever(PASSAGES), QUESTIONS, {
+    ...tinyTraining().rollout,
+    temperature: 1,
+    randoms: QUESTIONS.map((_, i) => createRandom(i)),
+  });
+  policy.dispose();
+  return { trajectories, tokenizer };
+}
+
 const CHATML = 'test/fixtures/chat/chatml';
 const root = temporaryFolder();
 let model: AuditModel;
@@ -139,14 +152,7 @@ describe('a clean row', () => {
 
   it('of this library passes every check that it allows', async () => {
     await useBackend('wasm');
-    const { weights, config, tokenizer } = chattyModel();
-    const policy = new LocalPolicy('tiny', weights, config, tokenizer);
-    const { trajectories } = await rollOut(policy, createBm25Retriever(PASSAGES), QUESTIONS, {
-      ...tinyTraining().rollout,
-      temperature: 1,
-      randoms: QUESTIONS.map((_, i) => createRandom(i)),
-    });
-    policy.dispose();
+    const { trajectories, tokenizer } = await rollOutTiny();
     expect(trajectories.some(({ searchTurns }) => searchTurns.length > 0)).toBe(true);
     for (const trajectory of trajectories) {
       const outcomes = audit(JSON.parse(formatTrajectory(trajectory)), {
@@ -469,14 +475,7 @@ describe.skipIf(!isBuilt)('audit FILE (needs dist/)', () => {
 
   it('--score finds equal log-probs of the same weights, and others of another temperature', async () => {
     const { model: folder } = await writeTinyWorld(path.join(root));
-    const { weights, config, tokenizer } = chattyModel();
-    const policy = new LocalPolicy('tiny', weights, config, tokenizer);
-    const { trajectories } = await rollOut(policy, createBm25Retriever(PASSAGES), QUESTIONS, {
-      ...tinyTraining().rollout,
-      temperature: 1,
-      randoms: QUESTIONS.map((_, i) => createRandom(i)),
-    });
-    policy.dispose();
+    const { trajectories } = await rollOutTiny();
     const file = path.join(root, 'trajectories.jsonl');
     writeFileSync(file, trajectories.map(formatTrajectory).join(''));
     expect(linesOf(file)).toHaveLength(QUESTIONS.length);

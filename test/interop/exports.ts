@@ -18,3 +18,12 @@ export const trainingExport = (change: Partial<TrainingExport> = {}): TrainingEx
   rewardTest: { recorded: [], numDrawn: 100 },
   ...change,
 });
+
+/** Of an audit without a chat template, which `separators` needs. */
+export const CLEAN = {
+  prefix: null,
+  mask_length: null,
+  token_ids: null,
+  information: null,
+  log_probs: null,
+};
