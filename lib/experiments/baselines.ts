@@ -362,7 +362,11 @@ export function baselineReport(
     finding: findingText(tidy.contrasts, cells, { spread, seeds }),
     summary: `${count(read.answers)} answers.${note}`,
     tidy,
-    predicted: PREDICTED,
+    predicted: PREDICTED.map((one) => {
+      const { method, against } = one.figure;
+      const isOneTraining = ![method, against].every((name) => isRepeated(String(name), trainings));
+      return { ...one, isOneTraining };
+    }),
     frames: {
       cells,
       ranks: meanRanks(matching(tidy.rows, WHOLE).filter(inTable)),

@@ -10,7 +10,7 @@ import {
   type TidyTable,
 } from '../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import type { Prediction } from '../report/opening.js';
+import { ONE_TRAINING, type Prediction } from '../report/opening.js';
 import { interval } from '../report/table.js';
 import { isShare, metricInfo } from '../report/titles.js';
 import type { Chart } from '../report/vega-lite.js';
@@ -26,6 +26,8 @@ export interface Predicted {
   holds: (found: Interval) => boolean;
   /** A second figure that explains the first. */
   because?: { where: string; figure: Fields };
+  /** Whether the figure is of a method that was trained once: no verdict. */
+  isOneTraining?: boolean;
 }
 
 type Figures = TidyTable<Interval, Interval>;
@@ -51,12 +53,18 @@ function figureText(figure: Interval & { kind?: string; metric?: string; model?:
 
 /** Predictions with their figures; those without a figure are left out. */
 export const checkPredictions = (tables: Tables, predicted: readonly Predicted[]): Prediction[] =>
-  predicted.flatMap(({ prediction, figure, holds, because }) => {
+  predicted.flatMap(({ prediction, figure, holds, because, isOneTraining }) => {
     const found = findFigure(tables, figure);
     if (!found) return [];
     const reason = because && findFigure(tables, because.figure);
     const why = reason ? `; ${because.where} ${figureText(reason)}` : '';
-    return [{ prediction, found: `${figureText(found)}${why}`, holds: holds(found) }];
+    return [
+      {
+        prediction,
+        found: `${figureText(found)}${why}`,
+        holds: isOneTraining ? ONE_TRAINING : holds(found),
+      },
+    ];
   });
 
 /** Figures of answers with intervals, and the paper's. @param given overrides settings */

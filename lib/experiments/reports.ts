@@ -9,7 +9,12 @@ import { runNotebook, type RunOptions } from '../notebook/runner.js';
 import { storeOutputs } from '../notebook/stored-outputs.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { notebookFigures, reportHtml } from '../report/notebook-page.js';
-import { describeQuestions, type Prediction } from '../report/opening.js';
+import {
+  describeQuestions,
+  describeUndecided,
+  ONE_TRAINING,
+  type Prediction,
+} from '../report/opening.js';
 import { writeArtefact, type Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/render.js';
 import { pageHtml, withNavigation } from '../html/page.js';
@@ -201,12 +206,25 @@ async function pictureHtml({ name, figures, card }: ExperimentResult): Promise<s
 /** Predictions, folded; failed ones come first. */
 function predictionsHtml(predictions: readonly Prediction[]): string {
   if (predictions.length === 0) return '';
-  const held = predictions.filter(({ holds }) => holds).length;
-  const lines = sort(predictions, ({ holds }) => Number(holds)).map(
-    ({ prediction, found, holds }) =>
-      markup('li', `${prediction}: `, markup('strong', holds ? 'yes' : 'no'), `, ${found}`),
+  const decided = predictions.filter(({ holds }) => holds !== ONE_TRAINING);
+  const held = decided.filter(({ holds }) => holds).length;
+  const verdicts = [
+    [false, 'no'],
+    [true, 'yes'],
+    [ONE_TRAINING, ONE_TRAINING],
+  ] as const;
+  const lines = verdicts.flatMap(([outcome, verdict]) =>
+    predictions
+      .filter(({ holds }) => holds === outcome)
+      .map(({ prediction, found }) =>
+        markup('li', `${prediction}: `, markup('strong', verdict), `, ${found}`),
+      ),
   );
-  const summary = markup('summary', `${held} of ${predictions.length} predictions hold`);
+  const summaries = [
+    decided.length > 0 && `${held} of ${decided.length} predictions hold`,
+    describeUndecided(predictions),
+  ];
+  const summary = markup('summary', summaries.filter(Boolean).join('; '));
   return markupHtml(markup('details', summary, markup('ul', lines)));
 }
 

@@ -9,8 +9,12 @@ import type { Table } from './table.js';
 export interface Prediction {
   prediction: string;
   found: string;
-  holds: boolean;
+  /** A figure of one training decides nothing about a method. */
+  holds: boolean | typeof ONE_TRAINING;
 }
+
+/** In place of a verdict on a prediction. */
+export const ONE_TRAINING = 'one training';
 
 /** What a result says of itself. */
 export interface About {
@@ -74,41 +78,58 @@ function describeSeeds(provenance: Provenance): string {
 export const setupText = ({ summary, provenance }: About): string =>
   [summary, describeQuestions(provenance), describeSeeds(provenance)].filter(Boolean).join(' ');
 
-function describeOutcome(numMissed: number, numPredictions: number): string {
-  if (numPredictions === 0) return '';
-  if (numMissed === 0)
-    return numPredictions === 1 ? 'The prediction holds.' : 'All predictions hold.';
-  return `${numMissed} of ${numPredictions} predictions failed`;
+function describeOutcome(numMissed: number, numDecided: number): string {
+  if (numDecided === 0) return '';
+  if (numMissed === 0) return numDecided === 1 ? 'The prediction holds.' : 'All predictions hold.';
+  return `${numMissed} of ${numDecided} predictions failed`;
+}
+
+/** Says how many predictions have no verdict; empty if all have one. */
+export function describeUndecided(predictions: readonly Prediction[]): string {
+  const numOpen = predictions.filter(({ holds }) => holds === ONE_TRAINING).length;
+  if (numOpen === 0) return '';
+  const plural = numOpen > 1 ? 's rest' : ' rests';
+  return `${numOpen} prediction${plural} on one training: no verdict`;
 }
 
 /** The top of a report as HTML and as text, by MIME type. */
 export function openingBundle({ finding, summary, predictions = [], provenance }: About) {
   const { questions, model } = setupSchema.parse(provenance);
-  const missed = predictions.filter(({ holds }) => !holds);
-  const lines = missed.map(({ prediction, found }) => `${prediction}: ${found}`);
+  const list = (wanted: Prediction['holds']): string[] =>
+    predictions
+      .filter(({ holds }) => holds === wanted)
+      .map(({ prediction, found }) => `${prediction}: ${found}`);
+  const [held, missed, undecided] = [list(true), list(false), list(ONE_TRAINING)];
   const headline = finding || summary;
-  const outcome = describeOutcome(missed.length, predictions.length);
+  const outcomes = [
+    { outcome: describeOutcome(missed.length, held.length + missed.length), lines: missed },
+    { outcome: describeUndecided(predictions), lines: undecided },
+  ].filter(({ outcome }) => outcome !== '');
   // The details behind the colon stand at the end of the page.
   const asked = questions && `${model}, questions: ${questions.split(':')[0]}.`;
   const html = markup(
     'header.opening',
     markup('p.headline', headline),
     asked !== '' && markup('p.asked', asked),
-    lines.length > 0
-      ? markup(
-          'details',
-          markup('summary', outcome),
-          markup(
-            'ul',
-            lines.map((line) => markup('li', line)),
-          ),
-        )
-      : outcome !== '' && markup('p.asked', outcome),
+    outcomes.map(({ outcome, lines }) =>
+      lines.length > 0
+        ? markup(
+            'details',
+            markup('summary', outcome),
+            markup(
+              'ul',
+              lines.map((line) => markup('li', line)),
+            ),
+          )
+        : markup('p.asked', outcome),
+    ),
   );
   const plain = [
     headline,
-    lines.length > 0 ? `${outcome}:` : outcome,
-    ...lines.map((line) => `- ${line}`),
+    ...outcomes.flatMap(({ outcome, lines }) => [
+      lines.length > 0 ? `${outcome}:` : outcome,
+      ...lines.map((line) => `- ${line}`),
+    ]),
     asked,
   ].filter(Boolean);
   return { 'text/html': markupHtml(html), 'text/plain': plain.join('\n') };

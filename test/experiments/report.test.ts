@@ -12,8 +12,12 @@ it('a prediction has its figure with unit and pooling, and the figure that expla
   const predicted = [
     { prediction: 'Ahead', figure, holds, because },
     { prediction: 'Not computed', figure: { metric: 'f1' }, holds },
+    { prediction: 'Ahead once', figure, holds, isOneTraining: true },
   ];
   const predictions = checkPredictions({ rows: [], contrasts: [gap, ratio] }, predicted);
-  expect(predictions).toMatchObject([{ prediction: 'Ahead', holds: true }]);
+  expect(predictions).toMatchObject([
+    { prediction: 'Ahead', holds: true },
+    { prediction: 'Ahead once', holds: 'one training' },
+  ]);
   expect(predictions[0].found).toMatch(/^\+2\.0 .* points, .*pooled; in calls 0\.400 /);
 });

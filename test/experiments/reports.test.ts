@@ -101,7 +101,10 @@ describe('writeIndex', () => {
       writeReport(folder, title, {
         ...emptyResult(name),
         finding: `Found: <0.5> in ${name}.`,
-        predictions: [{ prediction: 'P', found: '0', holds: false }],
+        predictions: [
+          { prediction: 'O', found: '1', holds: 'one training' },
+          { prediction: 'P', found: '0', holds: false },
+        ],
         ...(name === 'top-k' && { figures: {} }),
       });
     const playground = {
@@ -122,7 +125,9 @@ describe('writeIndex', () => {
     ]);
     expect(cards).toContain('<div class="picture" aria-hidden="true"><i></i>');
     expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
-    expect(cards).toContain('<summary>0 of 1 predictions hold</summary>');
+    const [predictions] = /<details>.*?<\/details>/s.exec(cards)!;
+    expect(predictions).toMatch(/<summary>0 of 1 .*; 1 prediction .*<\/summary>/);
+    expect(predictions).toMatch(/P: <strong>no<\/strong>.*O: <strong>one training<\/strong>/s);
   });
 
   it('links the pages that exist from each of them', async () => {

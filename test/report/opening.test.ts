@@ -4,12 +4,13 @@ import {
   openingBundle,
   setupText,
   type About,
+  type Prediction,
 } from '../../lib/report/opening.js';
 
 const ABOUT: About = { finding: '', summary: 'Some answers.', provenance: {} };
 const plain = (about: Partial<About>): string =>
   openingBundle({ ...ABOUT, ...about })['text/plain'];
-const prediction = (name: string, holds: boolean) => ({
+const prediction = (name: string, holds: Prediction['holds']) => ({
   prediction: name,
   found: '0.5 [0.4, 0.6]',
   holds,
@@ -51,5 +52,11 @@ describe('the opening of a report', () => {
       '<details><summary>1 of 2 predictions failed</summary><ul><li>A &lt;: 0.5 [0.4, 0.6]</li>',
     );
     expect(plain({ predictions: [prediction('B', true)] })).not.toContain('- B');
+  });
+
+  it('counts predictions that rest on one training apart', () => {
+    const predictions = [prediction('A', false), prediction('B', 'one training')];
+    expect(plain({ predictions })).toMatch(/\n1 of 1 .*\n- A: .*\n1 prediction .*\n- B: /);
+    expect(plain({ predictions: predictions.slice(1) })).not.toContain('hold');
   });
 });
