@@ -7,12 +7,14 @@ import { createChart, type Chart } from '../report/vega-lite.js';
 import { STYLES } from '../report/series.js';
 import type { TrainingRow } from '../report/curves.js';
 import { figureText } from '../report/text.js';
+import { metricInfo } from '../report/titles.js';
 import type { Limit } from './budget.js';
 import type { ResultParts } from './experiment.js';
 
 /** What the charts show of a condition. */
 export interface ChartedCondition extends Interval {
   condition: string;
+  metric: string;
   expected: string;
   predicted: number;
   found: string;
@@ -41,7 +43,12 @@ export function drawFigures(
   const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
-    ...(judged.length > 0 && { leads: conditionsChart(judged) }),
+    ...(judged.length > 0 && {
+      leads: conditionsChart(
+        judged,
+        'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
+      ),
+    }),
     entities: curve(
       { limit: 'turns', benchmark: MANY, subset: entities },
       {
@@ -84,19 +91,25 @@ export function drawFigures(
   };
 }
 
-/** A row for each condition: the difference with its interval, and the prediction. */
-export function conditionsChart(judged: readonly ChartedCondition[]): Chart {
-  const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
+/**
+ * A row for each condition: the difference with its interval, and the prediction; a panel
+ * per metric if there are several.
+ */
+export function conditionsChart(judged: readonly ChartedCondition[], title: string): Chart {
+  const values = judged.map(({ condition, value, low, high, predicted, ...row }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
-    return { condition, difference, from, to, predicted: before, expected, found };
+    const { expected, found, metric } = row;
+    const panel = metricInfo(metric).title;
+    return { condition, panel, difference, from, to, predicted: before, expected, found };
   });
+  const panels = [...new Set(values.map(({ panel }) => panel))];
   const y = {
     field: 'condition',
     type: 'nominal',
     sort: null,
     title: 'Condition',
     // In two lines: limit, and questions.
-    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300 },
+    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 340 },
   };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
   const legend = (name: string) => ({
@@ -112,8 +125,32 @@ export function conditionsChart(judged: readonly ChartedCondition[]): Chart {
     ...numbers.map((field) => ({ field, type: 'quantitative', format: '.1f' })),
     { field: 'found' },
   ];
+  const inner = {
+    width: 290,
+    height: { step: 32 },
+    layer: [
+      {
+        mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
+        encoding: { x: { ...x, datum: 0 } },
+      },
+      {
+        mark: { type: 'rule', strokeWidth: 2 },
+        encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
+      },
+      {
+        mark: { type: 'point', filled: true, size: 55, opacity: 1 },
+        encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
+      },
+      {
+        mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
+        encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
+      },
+    ],
+  };
+  const facet = { field: 'panel', type: 'nominal', sort: panels };
+  const resolve = { scale: { y: 'independent' } };
   return createChart({
-    title: 'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
+    title,
     subtitle: 'Predicted before the questions were drawn (small world)',
     alt: `${values
       .map(
@@ -123,32 +160,16 @@ export function conditionsChart(judged: readonly ChartedCondition[]): Chart {
       .join('; ')} points.`,
     spec: {
       data: { values },
-      width: 290,
-      height: { step: 32 },
-      layer: [
-        {
-          mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
-          encoding: { x: { ...x, datum: 0 } },
-        },
-        {
-          mark: { type: 'rule', strokeWidth: 2 },
-          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
-        },
-        {
-          mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-          encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
-        },
-        {
-          mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
-          encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
-        },
-      ],
+      ...(panels.length > 1 ? { facet, columns: 1, resolve, spec: inner } : inner),
     },
   });
 }
 
-/** Evidence and searches against RL steps from hasty models. */
-export const drawHabit = (curves: readonly TrainingRow[]): NonNullable<ResultParts['figures']> => {
+/** The conditions from hasty models; evidence and searches against RL steps. */
+export const drawHabit = (
+  curves: readonly TrainingRow[],
+  judged: readonly ChartedCondition[],
+): NonNullable<ResultParts['figures']> => {
   const curve = (fields: Fields, title: string): Chart =>
     bandChart(matching(curves, fields), {
       title,
@@ -158,6 +179,12 @@ export const drawHabit = (curves: readonly TrainingRow[]): NonNullable<ResultPar
       points: fields.benchmark === 'dev',
     });
   return {
+    ...(judged.length > 0 && {
+      habit_leads: conditionsChart(
+        judged,
+        'ParallelSearch’s lead over Search-R1 from models that search once, with 95 % intervals',
+      ),
+    }),
     habit_evidence: curve(
       { benchmark: 'dev', metric: 'evidence_seen' },
       'Evidence found by RL steps from models that search once, dev questions',

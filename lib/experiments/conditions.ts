@@ -215,17 +215,18 @@ async function compareConditions(
     provenance,
   };
   // Each test has a correction of its own.
-  const judged = [tidy, ...(fromHabit ? [fromHabit] : [])].flatMap((tables) =>
-    judgeConditions(tables, readPredictions()),
-  );
+  const predictions = readPredictions();
+  const judged = judgeConditions(tidy, predictions);
+  const judgedHabit = fromHabit ? judgeConditions(fromHabit, predictions) : [];
   return {
     ...resultParts({
-      summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
+      summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length + judgedHabit.length} conditions.`,
       finding: [describeFinding(judged), describeHabit(fromHabit)].filter(Boolean).join(' '),
       tidy,
       frames: {
         conditions: judged,
         ...(fromHabit && {
+          habit_conditions: judgedHabit,
           habit: fromHabit.rows,
           habit_gaps: fromHabit.contrasts,
           habit_curves: fromHabit.curves,
@@ -233,11 +234,11 @@ async function compareConditions(
       },
       figures: {
         ...drawFigures(tidy.rows, { judged, entities: ENTITIES }),
-        ...(fromHabit && drawHabit(fromHabit.curves)),
+        ...(fromHabit && drawHabit(fromHabit.curves, judgedHabit)),
       },
       card: { leads: '' },
     }),
-    predictions: judged.map(describePrediction),
+    predictions: [...judged, ...judgedHabit].map(describePrediction),
   };
 }
 

@@ -69,7 +69,8 @@ export async function describeHabitQuestions(): Promise<Provenance> {
     : { habitQuestions: 'fresh test', habitTestDrawnFrom: draw.commit };
 }
 
-interface HabitInput {
+/** A job: a run after so many RL steps. */
+export interface HabitInput {
   run: PolicyRun;
   step: number;
 }
@@ -139,8 +140,8 @@ export const habit: Experiment = {
   }),
 };
 
-const MEASURES = (['em', 'evidence_seen', 'turns', 'decomposition_ratio'] as const).map((metric) =>
-  mainMeasure(metric),
+const MEASURES = (['em', 'evidence_seen', 'model_calls', 'decomposition_ratio'] as const).map(
+  mainMeasure,
 );
 
 /** Answers and curves of the runs from hasty models. */

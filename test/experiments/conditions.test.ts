@@ -30,6 +30,7 @@ import { loadPolicy, rolloutForRun } from '../../lib/training/stored-policies.js
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
+import { writeSyntheticHabit } from './synthetic-habit.js';
 
 const answer = (fields: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
   ...result(),
@@ -243,14 +244,18 @@ describe('figures', () => {
   let rows: Row[];
   let contrasts: Row[];
   let judged: ConditionRow[];
+  let judgedHabit: ConditionRow[];
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticConditions(folder);
+    await writeSyntheticHabit(folder);
     await writeSyntheticTiming(folder);
     const parts = await conditions.result!(folder, { resamples: 20 });
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
-    judged = parts.frames!.conditions as ConditionRow[];
-    expect(parts.predictions).toHaveLength(judged.length);
+    [judged, judgedHabit] = ['conditions', 'habit_conditions'].map(
+      (name) => parts.frames![name] as ConditionRow[],
+    );
+    expect(parts.predictions).toHaveLength(judged.length + judgedHabit.length);
   });
   const many = { limit: 'turns', late: 'wrong', benchmark: 'many' };
 
@@ -271,10 +276,11 @@ describe('figures', () => {
   });
 
   it('include every condition that was predicted', () => {
-    // Those from hasty models need answers of their own.
-    const ofLimits = readPredictions().filter(({ figure }) => figure.limit);
-    expect(judged.map(({ id }) => id)).toEqual(ofLimits.map(({ id }) => id));
-    const find = (id: string): ConditionRow => judged.find((row) => row.id === id)!;
+    const all = [...judged, ...judgedHabit];
+    expect(all.map(({ id }) => id)).toEqual(readPredictions().map(({ id }) => id));
+    const find = (id: string): ConditionRow => all.find((row) => row.id === id)!;
+    expect(find('habit-50-evidence')).toMatchObject({ value: 0.5, found: 'more', holds: true });
+    expect(find('habit-100-evidence')).toMatchObject({ value: 0, found: 'same', holds: false });
     expect(find('turns-1-two')).toMatchObject({ value: 1, found: 'more', holds: true });
     expect(find('turns-6-two')).toMatchObject({ value: 0, found: 'same', holds: true });
     expect(find('forced-2-many').value).toBe(find('turns-2-many').value);

@@ -1,10 +1,25 @@
-import { describe, expect, it } from 'vitest';
-import { describeHabit } from '../../lib/experiments/conditions.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/table.js';
+import {
+  describeHabit,
+  judgeConditions,
+  readPredictions,
+} from '../../lib/experiments/conditions.js';
 import { drawHabit } from '../../lib/experiments/conditions-charts.js';
-import { habit, HABIT_STEPS, habitRuns, stepsToEnough } from '../../lib/experiments/habit.js';
+import {
+  habit,
+  HABIT_STEPS,
+  habitRuns,
+  loadHabit,
+  stepsToEnough,
+  type HabitResults,
+} from '../../lib/experiments/habit.js';
 import { keptSteps } from '../../lib/experiments/runs.js';
 import type { TrainingRow } from '../../lib/report/curves.js';
+import type { Chart } from '../../lib/report/vega-lite.js';
 import { isTrained, trainConfigForRun } from '../../lib/training/stored-policies.js';
+import { temporaryFolder } from '../folder.js';
+import { writeSyntheticHabit } from './synthetic-habit.js';
 
 describe('runs from hasty models', () => {
   it('compare both methods from each model, and differ in nothing else', () => {
@@ -33,6 +48,41 @@ describe('runs from hasty models', () => {
     const jobs = await habit.computation!.jobs();
     expect(jobs).toHaveLength(3 * habitRuns().filter((run) => isTrained(run)).length);
     expect(new Set(jobs.map(({ hash }) => hash)).size).toBe(jobs.length);
+  });
+});
+
+describe('results', () => {
+  const sides = { benchmark: 'all', subset: 'all', metric: 'evidence_seen', kind: 'difference' };
+  let results: HabitResults;
+  beforeAll(async () => {
+    const folder = temporaryFolder();
+    await writeSyntheticHabit(folder);
+    results = (await loadHabit(folder, { resamples: 20 }))!;
+  });
+
+  it('compare the methods at each step', () => {
+    const gaps = matching(results.contrasts, { ...sides, method: 'parallelsearch' });
+    expect(gaps.map(({ step, value }) => [step, value])).toEqual([
+      [0, 0],
+      [50, 0.5],
+      [100, 0],
+    ]);
+  });
+
+  it('count model calls, which are two where a model searches once', () => {
+    const calls = { ...sides, metric: 'model_calls' };
+    const before = matching(results.rows, { benchmark: 'all', subset: 'all', step: 0 });
+    expect(matching(before, { metric: 'model_calls' }).map(({ value }) => value)).toEqual([2, 2]);
+    const [ratio] = matching(results.contrasts, { ...calls, kind: 'ratio', step: 100 });
+    expect(ratio.value).toBeLessThan(1);
+  });
+
+  it('are in a chart with a panel for each metric', () => {
+    const judged = judgeConditions(results, readPredictions());
+    expect(judged).toHaveLength(13);
+    const { habit_leads: chart } = drawHabit(results.curves, judged);
+    const { spec } = chart as Chart;
+    expect(spec.facet).toMatchObject({ sort: ['Evidence recall', 'Exact match'] });
   });
 });
 
@@ -73,10 +123,8 @@ describe('the steps until enough is found', () => {
   });
 
   it('are seen in a chart of the dev answers', () => {
-    const { habit_evidence: chart } = drawHabit([
-      ...curves,
-      row({ benchmark: 'training', metric: 'turns' }),
-    ]);
+    const training = row({ benchmark: 'training', metric: 'turns' });
+    const { habit_evidence: chart } = drawHabit([...curves, training], []);
     expect(JSON.stringify(chart)).toContain('0.97');
   });
 });

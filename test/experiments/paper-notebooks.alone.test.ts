@@ -14,6 +14,7 @@ import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
+import { writeSyntheticHabit } from './synthetic-habit.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
@@ -50,6 +51,7 @@ beforeAll(async () => {
   await writeSyntheticTopK(varied);
   await writeSyntheticRealModel(answered);
   await writeSyntheticConditions(answered);
+  await writeSyntheticHabit(answered);
 }, 120_000);
 
 const countOf = (html: string, pattern: RegExp): number => [...html.matchAll(pattern)].length;
