@@ -32,13 +32,7 @@ import {
 import { drawFigures, drawHabit } from './conditions-charts.js';
 import { computation, type Experiment, type ResultParts } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
-import {
-  describeHabitQuestions,
-  HASTY_STEPS,
-  loadHabit,
-  stepsToEnough,
-  type HabitResults,
-} from './habit.js';
+import { describeHabitQuestions, loadHabit } from './habit.js';
 import { findFigure, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
@@ -221,7 +215,7 @@ async function compareConditions(
   return {
     ...resultParts({
       summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length + judgedHabit.length} conditions.`,
-      finding: [describeFinding(judged), describeHabit(fromHabit)].filter(Boolean).join(' '),
+      finding: [describeFinding(judged), describeHabit(judgedHabit)].filter(Boolean).join(' '),
       tidy,
       frames: {
         conditions: judged,
@@ -283,12 +277,29 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
     .join(' ');
 }
 
-/** How many steps each method needs from hasty models; empty without them. */
-export function describeHabit(habits: Pick<HabitResults, 'curves'> | null): string {
-  if (!habits) return '';
-  const [ours, theirs] = BUDGET_METHODS.map((method) => {
-    const steps = stepsToEnough(habits.curves, method);
-    return steps === null ? `not within ${HASTY_STEPS}` : `after ${steps} steps`;
-  });
-  return `From models that search once and answer, ParallelSearch finds 95 % of the evidence ${ours}, Search-R1 ${theirs}.`;
+/** Conditions from hasty models that the finding names. */
+const NAMED_HABIT: readonly (readonly [what: string, id: string][])[] = [
+  [
+    ['evidence found after 50 RL steps', 'habit-50-evidence'],
+    ['after 100', 'habit-100-evidence'],
+  ],
+  [
+    ['answers to comparisons of two to eight after 50', 'habit-50-many'],
+    ['after 100', 'habit-100-many'],
+  ],
+];
+
+/** ParallelSearch’s leads from hasty models; empty without them. */
+export function describeHabit(judged: readonly ConditionRow[]): string {
+  const size = ({ value, found }: ConditionRow): string => {
+    if (found !== 'more' && found !== 'fewer') return 'no significant difference';
+    return `${Math.round(100 * Math.abs(value))} points ${found === 'more' ? 'more' : 'less'}`;
+  };
+  const named = NAMED_HABIT.map((conditions) =>
+    conditions
+      .flatMap(([what, id]) => matching(judged, { id }).map((row) => `${what} ${size(row)}`))
+      .join(', '),
+  );
+  const leads = named.filter(Boolean).join('; ');
+  return leads && `From models that search once and answer: ${leads}.`;
 }

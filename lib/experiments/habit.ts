@@ -204,16 +204,3 @@ async function readHabitCurves(runs = habitRuns()): Promise<TrainingRow[]> {
     })),
   ];
 }
-
-/** Share of the evidence that counts as enough. */
-const ENOUGH = 0.95;
-
-/** The first evaluated step at which a method's dev answers show enough evidence. */
-export const stepsToEnough = (curves: readonly TrainingRow[], method: string): number | null =>
-  curves.find(
-    (row) =>
-      row.benchmark === 'dev' &&
-      row.metric === 'evidence_seen' &&
-      row.method === method &&
-      row.value >= ENOUGH,
-  )?.step ?? null;

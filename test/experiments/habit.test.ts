@@ -4,6 +4,7 @@ import {
   describeHabit,
   judgeConditions,
   readPredictions,
+  type ConditionRow,
 } from '../../lib/experiments/conditions.js';
 import { drawHabit } from '../../lib/experiments/conditions-charts.js';
 import {
@@ -11,11 +12,9 @@ import {
   HABIT_STEPS,
   habitRuns,
   loadHabit,
-  stepsToEnough,
   type HabitResults,
 } from '../../lib/experiments/habit.js';
 import { keptSteps } from '../../lib/experiments/runs.js';
-import type { TrainingRow } from '../../lib/report/curves.js';
 import type { Chart } from '../../lib/report/vega-lite.js';
 import { isTrained, trainConfigForRun } from '../../lib/training/stored-policies.js';
 import { temporaryFolder } from '../folder.js';
@@ -86,45 +85,32 @@ describe('results', () => {
   });
 });
 
-const row = (fields: Partial<TrainingRow>): TrainingRow => ({
-  method: 'search-r1',
-  model: 'hasty',
-  benchmark: 'dev',
-  subset: 'all',
-  metric: 'evidence_seen',
-  step: 0,
-  value: 0,
-  low: 0,
-  high: 1,
-  seeds: 3,
-  band: 'range of seeds',
-  ...fields,
-});
-
-describe('the steps until enough is found', () => {
-  const curves = [
-    row({ step: 25, value: 1, benchmark: 'training' }),
-    row({ step: 25, value: 1, metric: 'turns' }),
-    row({ step: 50, value: 0.94 }),
-    row({ step: 75, value: 0.95 }),
-    row({ step: 50, value: 0.97, method: 'parallelsearch' }),
-  ];
-
-  it('are those of dev answers, by method', () => {
-    expect(stepsToEnough(curves, 'search-r1')).toBe(75);
-    expect(stepsToEnough(curves, 'parallelsearch')).toBe(50);
-    expect(stepsToEnough(curves.slice(0, 3), 'search-r1')).toBeNull();
+describe('the finding', () => {
+  const row = (id: string, found: ConditionRow['found'], value: number): ConditionRow => ({
+    id,
+    condition: '',
+    metric: 'em',
+    kind: 'difference',
+    expected: 'more',
+    predicted: 0,
+    detectable: 0,
+    value,
+    low: value,
+    high: value,
+    p: 0,
+    found,
+    holds: false,
+    calls: null,
+    why: '',
   });
 
-  it('are in the finding, or that there were not enough', () => {
-    expect(describeHabit(null)).toBe('');
-    expect(describeHabit({ curves })).toMatch(/ParallelSearch .* 50 .*Search-R1 .* 75 /);
-    expect(describeHabit({ curves: curves.slice(0, 3) })).toContain('not within 100');
-  });
-
-  it('are seen in a chart of the dev answers', () => {
-    const training = row({ benchmark: 'training', metric: 'turns' });
-    const { habit_evidence: chart } = drawHabit([...curves, training], []);
-    expect(JSON.stringify(chart)).toContain('0.97');
+  it('has the leads with their side, or that they are not significant', () => {
+    expect(describeHabit([])).toBe('');
+    const text = describeHabit([
+      row('habit-50-evidence', 'more', 0.12),
+      row('habit-100-evidence', 'fewer', -0.05),
+      row('habit-50-many', 'undecided', 0.04),
+    ]);
+    expect(text).toMatch(/50 RL steps 12 points more, after 100 5 points less; .* no significant/);
   });
 });
