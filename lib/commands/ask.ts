@@ -8,7 +8,7 @@ import {
 } from '../rollout/answer-question.js';
 import { UNRELATED_PASSAGES, type SearchTurn } from '../rollout/trajectory.js';
 import { openTag, type Tag } from '../text/tags.js';
-import { interruptible, log } from './cli-utils.js';
+import { exitWith, interruptible, log } from './cli-utils.js';
 import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
 
 type Style = Parameters<typeof styleText>[0];
@@ -103,7 +103,5 @@ export function askCommand(): Command {
   const command = new Command('ask')
     .description('ask a question and watch the policy think, search and answer')
     .argument('<question>', 'the question, in quotes');
-  return withPolicyOptions(command).action(async (question: string, settings: PolicySpec) => {
-    process.exitCode = await runAsk(question, settings);
-  });
+  return withPolicyOptions(command).action(exitWith(runAsk));
 }

@@ -15,14 +15,14 @@ import {
   type AuditModel,
 } from '../interop/audit.js';
 import { readTokenRows, type TokenRow } from '../interop/token-rows.js';
-import { streamJsonLines } from '../io/files.js';
+import { readJsonLines } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
 import { readTokenizer, readTokenizerConfig } from '../policy/folder-settings.js';
 import { conversationTemplate } from '../text/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
 import { adapterBase, modelPath } from '../training/stored-policies.js';
 import type { BackendName } from '../tensor/backend.js';
-import { parseTemperature } from './cli-utils.js';
+import { exitWith, parseTemperature } from './cli-utils.js';
 import { announceBackend, backendOption } from './setup.js';
 
 interface AuditSettings {
@@ -80,10 +80,8 @@ async function* readRows(file: string): AsyncGenerator<{ row: number; value: Tok
     }
     return;
   }
-  for await (const line of streamJsonLines(file, readTokenRows)) {
-    if ('complaint' in line) throw new Error(line.complaint);
-    yield { row: ++row, value: line.value };
-  }
+  for await (const value of readJsonLines(file, readTokenRows, 'recorded rollouts'))
+    yield { row: ++row, value };
 }
 
 /** Adds a row's outcomes to the results. */
@@ -217,7 +215,5 @@ export function auditCommand(): Command {
     )
     .addOption(backendOption())
     .option('--json', 'the report as JSON')
-    .action(async (files: string[], settings: AuditSettings) => {
-      process.exitCode = await runAudit(files, settings);
-    });
+    .action(exitWith(runAudit));
 }

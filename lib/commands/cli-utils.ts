@@ -27,6 +27,14 @@ export const collect = (value: string, values: readonly string[] = []): string[]
   value,
 ];
 
+/** The action of a command whose exit code is what `run` returns. */
+export const exitWith =
+  <Args extends unknown[]>(run: (...args: Args) => Promise<number>) =>
+  async (...args: unknown[]): Promise<void> => {
+    // The command itself comes last.
+    process.exitCode = await run(...(args.slice(0, -1) as Args));
+  };
+
 /** Logs a line to stderr. */
 export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 

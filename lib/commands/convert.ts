@@ -9,7 +9,7 @@ import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../training/stored-policies.js';
-import { writeTextsSafely } from '../io/files.js';
+import { writeLines, writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/format-list.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
@@ -114,14 +114,11 @@ async function writeAll(
     return file;
   };
   if (to === 'flashrag') {
-    function* corpus(): Generator<string> {
-      for (const [id, contents] of passages.contents) yield formatPassages([{ id, contents }]);
-    }
-    if (passages.contents.size > 0) await writeTextsSafely(addFile('corpus.jsonl'), corpus());
-    function* lines(): Generator<string> {
-      for (const question of questions) yield formatQuestions([question]);
-    }
-    await writeTextsSafely(addFile('questions.jsonl'), lines());
+    if (passages.contents.size > 0)
+      await writeLines(addFile('corpus.jsonl'), passages.contents, ([id, contents]) =>
+        formatPassages([{ id, contents }]),
+      );
+    await writeLines(addFile('questions.jsonl'), questions, (one) => formatQuestions([one]));
     return files;
   }
   const format = DATA_FORMATS.find(({ name }) => name === to);

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { cross, group, rollup, sort } from 'd3-array';
 import { Command } from 'commander';
+import { exitWith } from './cli-utils.js';
 import {
   dataSetFiles,
   formatQuestions,
@@ -340,9 +341,7 @@ export function dataCommand(): Command {
 Example:
   $ parallelsearch data check my-data --retriever exact --out unanswerable.jsonl`,
     );
-  withSearchOptions(check).action(async (folder: string, settings: CheckSettings) => {
-    process.exitCode = await runDataCheck(folder, settings);
-  });
+  withSearchOptions(check).action(exitWith(runDataCheck));
   return new Command('data')
     .description(
       'your own data: passages from documents (data make), check (data check), convert (data convert)',

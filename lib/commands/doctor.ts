@@ -1,5 +1,6 @@
 /** `parallelsearch doctor`: checks what this machine has and says how to get the rest. */
 import { Command } from 'commander';
+import { exitWith } from './cli-utils.js';
 import { diagnose, formatDiagnosis, isComplete } from '../doctor/check.js';
 import { allParts } from '../doctor/parts.js';
 
@@ -18,7 +19,5 @@ export function doctorCommand(): Command {
   return new Command('doctor')
     .description('check Node, notebooks, backends, memory and optional parts')
     .option('--json', 'print JSON')
-    .action(async (settings: { json?: boolean }) => {
-      process.exitCode = await runDoctor(settings);
-    });
+    .action(exitWith(runDoctor));
 }

@@ -8,7 +8,7 @@ import { labelTrajectory } from '../evaluation/behaviour.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure } from '../evaluation/measure.js';
 import type { Measurement } from '../evaluation/result.js';
-import { writeFileSafely, writeTextsSafely } from '../io/files.js';
+import { writeFileSafely, writeLines } from '../io/files.js';
 import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
@@ -18,7 +18,7 @@ import { formatTrajectory, tokenUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { formatList } from '../text/format-list.js';
 import { METHODS, methodTitle } from '../training/methods.js';
-import { interruptible, parseCount, parseWeight, log } from './cli-utils.js';
+import { exitWith, interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import {
   comparedRun,
   comparisonText,
@@ -221,47 +221,41 @@ async function answerAll(
     );
   const done = questions.map(({ id }) => answers.get(id)!);
   const results = done.map(({ result }) => result);
-  function* resultLines(): Generator<string> {
-    for (const result of results) yield `${JSON.stringify(result)}\n`;
-  }
-  function* trajectoryLines(): Generator<string> {
-    for (const { trajectory, result } of done) {
-      const line = { ...run, benchmark: result.benchmark, ...trajectory! };
-      yield formatTrajectory(line);
-    }
-  }
-  if (out) await writeTextsSafely(out, resultLines());
-  if (trajectoryFile) await writeTextsSafely(trajectoryFile, trajectoryLines());
-  const usage = settings.policy ? usageLine(done, price) : '';
-  const time =
-    open.length > 0
-      ? `time             ${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question\n`
-      : '';
-  const refusals =
-    refused.length > 0 ? `refused          ${refused.length} answers, counted as wrong\n` : '';
-  const named = formatList([
+  if (out) await writeLines(out, results);
+  if (trajectoryFile)
+    await writeLines(trajectoryFile, done, ({ trajectory, result: { benchmark } }) => {
+      const line = { ...run, benchmark, ...trajectory! };
+      return formatTrajectory(line);
+    });
+  const named = [
     ...timedOut.slice(0, MAX_NAMED),
     ...(timedOut.length > MAX_NAMED ? ['others'] : []),
-  ]);
-  const timeouts =
-    timedOut.length > 0
-      ? `timed out        searches for ${timedOut.length} questions, whose answers count all the same: ${named}
-`
-      : '';
-  const summary = summaryTable(results) + usage + refusals + timeouts + time;
+  ];
+  const facts = {
+    tokens: settings.policy && describeUsage(done, price),
+    refused: refused.length > 0 && `${refused.length} answers, counted as wrong`,
+    'timed out':
+      timedOut.length > 0 &&
+      `searches for ${timedOut.length} questions, whose answers count all the same: ${formatList(named)}`,
+    time:
+      open.length > 0 &&
+      `${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question`,
+  };
+  const lines = Object.entries(facts).map(([name, fact]) => fact && `${name.padEnd(17)}${fact}\n`);
+  const summary = summaryTable(results) + lines.filter(Boolean).join('');
   const { prompt, promptForm, splitQueries, topK, maxSearchTurns } = rollout;
   const shown = { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns };
   return { name: methodTitle(run.method), settings: shown, answers: done, summary };
 }
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */
-function usageLine(answers: readonly Answer[], price?: TokenUsage): string {
+function describeUsage(answers: readonly Answer[], price?: TokenUsage): string {
   const [read, written] = (['read', 'written'] as const).map((kind) =>
     sum(answers, ({ usage }) => usage[kind]),
   );
   const calls = sum(answers, ({ result }) => result.modelCalls);
   const paid = price ? `, $${cost({ read, written }, price).toFixed(4)}` : '';
-  return `tokens           ${read} read, ${written} written in ${calls} calls${paid}\n`;
+  return `${read} read, ${written} written in ${calls} calls${paid}`;
 }
 
 /** Parses two prices such as `0.5,1.5`. */
@@ -322,7 +316,5 @@ export function evaluateCommand(): Command {
       parseMethods,
     )
     .option('--page <file>', 'file for the comparison of --methods', 'compare.html');
-  return withPolicyOptions(command).action(async (settings: EvaluateSettings) => {
-    process.exitCode = await runEvaluate(settings);
-  });
+  return withPolicyOptions(command).action(exitWith(runEvaluate));
 }

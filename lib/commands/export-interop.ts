@@ -11,7 +11,7 @@ import type { RewardCase } from '../interop/test-cases.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
-import { streamJsonLines, writeTextsSafely } from '../io/files.js';
+import { readJsonLines, writeLines } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/stored-policies.js';
 import { exportModel } from '../policy/model-folder.js';
@@ -42,11 +42,7 @@ function readCase(value: unknown): RewardCase {
 async function readCases(files: readonly string[]): Promise<RewardCase[]> {
   const cases: RewardCase[] = [];
   for (const file of files)
-    for await (const line of streamJsonLines(file, readCase)) {
-      if ('complaint' in line)
-        throw new Error(`Expected recorded transcripts, but: ${line.complaint}`);
-      cases.push(line.value);
-    }
+    for await (const one of readJsonLines(file, readCase, 'recorded transcripts')) cases.push(one);
   return cases;
 }
 
@@ -127,17 +123,13 @@ async function runExportVerifiers(
   { out }: { out: string },
 ): Promise<void> {
   let number = 0;
-  async function* episodes(): AsyncGenerator<string> {
+  async function* episodes(): AsyncGenerator<object> {
     for (const file of files)
-      for await (const line of streamJsonLines(file, parseTokens)) {
-        if ('complaint' in line)
-          throw new Error(`Expected recorded trajectories, but: ${line.complaint}`);
-        number++;
-        yield `${JSON.stringify(toEpisode(line.value, `${line.value.questionId}/${number}`))}\n`;
-      }
+      for await (const line of readJsonLines(file, parseTokens, 'recorded trajectories'))
+        yield toEpisode(line, `${line.questionId}/${++number}`);
   }
   const target = path.join(out, TRACES_FILE);
-  await writeTextsSafely(target, episodes());
+  await writeLines(target, episodes());
   log(`${target}: ${number} episodes of verifiers`);
 }
 

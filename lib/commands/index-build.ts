@@ -7,7 +7,7 @@ import { ANALYZERS } from '../retrieval/analyzers.js';
 import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
 import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
-import { interruptible, parseCount, log } from './cli-utils.js';
+import { exitWith, interruptible, parseCount, log } from './cli-utils.js';
 
 interface IndexSettings {
   to?: string;
@@ -82,7 +82,5 @@ export const indexCommand = (): Command =>
           parseCount,
           200,
         )
-        .action(async (settings: IndexSettings) => {
-          process.exitCode = await runIndexBuild(settings);
-        }),
+        .action(exitWith(runIndexBuild)),
     );

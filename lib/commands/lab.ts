@@ -9,7 +9,7 @@ import {
   registerKernel,
 } from '../notebook/jupyter.js';
 import { packagePath } from '../io/paths.js';
-import { parsePort, log } from './cli-utils.js';
+import { exitWith, parsePort, log } from './cli-utils.js';
 
 export interface LabSettings {
   /** Only looks for JupyterLab and registers the kernel. */
@@ -90,7 +90,5 @@ export function labCommand(): Command {
     .option('--no-browser', 'serve without opening a browser')
     .option('--port <n>', 'port of JupyterLab', parsePort)
     .option('--python <file>', 'Python with JupyterLab')
-    .action(async (args: string[], settings: LabSettings) => {
-      process.exitCode = await runLab(args, settings);
-    });
+    .action(exitWith(runLab));
 }

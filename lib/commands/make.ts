@@ -12,7 +12,7 @@ import {
 } from '../data/documents.js';
 import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js';
 import { makePassages } from '../data/passages.js';
-import { writeTextsSafely } from '../io/files.js';
+import { writeLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { formatList } from '../text/format-list.js';
 import { countWords } from '../text/words.js';
@@ -93,10 +93,7 @@ export async function runMake(
   if (complaints.length > 0) log(`${unreadable}, left out:\n${complaints.join('\n')}`);
   const { passages, numDuplicates } = makePassages(readable, words);
   if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
-  function* lines(): Generator<string> {
-    for (const passage of passages) yield formatPassages([passage]);
-  }
-  await writeTextsSafely(corpus, lines());
+  await writeLines(corpus, passages, (passage) => formatPassages([passage]));
 
   const byEnding = group(readable, ({ ending }) => ending);
   const endings = [...byEnding].map(([ending, members]) => `${members.length} ${ending}`);

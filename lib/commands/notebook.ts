@@ -11,7 +11,7 @@ import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/kernel-outputs.js';
-import { collect, parseSeconds, shellWord, log } from './cli-utils.js';
+import { exitWith, collect, parseSeconds, shellWord, log } from './cli-utils.js';
 
 /** Default folder of remembered outputs. */
 const CACHE = path.join('runs', 'notebooks');
@@ -215,9 +215,7 @@ papermill's \`-p NAME VALUE\` is \`-p NAME=VALUE\` here; a number, a boolean, a 
 read as the type that the cell tagged "parameters" declares. Cells tagged "skip-execution" are not
 run, cells tagged "raises-exception" may fail.`,
     )
-    .action(async (files: string[], settings: NotebookRunSettings) => {
-      process.exitCode = await runNotebooks(files, settings);
-    });
+    .action(exitWith(runNotebooks));
   notebook
     .command('render')
     .description('render a notebook with its outputs as one HTML file')

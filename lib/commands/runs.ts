@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { runsPageHtml } from '../pages/runs/page.js';
 import { startRunsServer } from '../pages/runs/server.js';
-import { interruptible, log, parsePort } from './cli-utils.js';
+import { exitWith, interruptible, log, parsePort } from './cli-utils.js';
 
 /** Serves the page until Ctrl-C, or writes it; the exit code is 130 or 0. */
 export async function runRuns(
@@ -37,7 +37,5 @@ export function runsCommand(): Command {
     .argument('[folder]', 'folder that contains output folders of `train` and `sweep`', 'runs')
     .option('-o, --out <file>', 'write one HTML file that works offline instead')
     .option('--port <n>', 'port of the page (default: a free one)', parsePort)
-    .action(async (folder: string, settings: { out?: string; port?: number }) => {
-      process.exitCode = await runRuns(folder, settings);
-    });
+    .action(exitWith(runRuns));
 }

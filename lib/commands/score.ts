@@ -9,7 +9,7 @@ import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
-import { parseCount } from './cli-utils.js';
+import { exitWith, parseCount } from './cli-utils.js';
 import {
   ANSWER_COLUMNS,
   behaviourTable,
@@ -186,7 +186,5 @@ Example of a line, and its score:
   {"id": "q1", "golden_answers": ["Bo Reed"], "messages": [{"role": "user", "content": "..."}, ...]}
   $ parallelsearch score conversations.jsonl`,
     )
-    .action(async (files: string[], settings: ScoreSettings) => {
-      process.exitCode = await runScore(files, settings);
-    });
+    .action(exitWith(runScore));
 }

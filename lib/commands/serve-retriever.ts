@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Command } from 'commander';
 import { DEFAULT_RETRIEVER } from '../retrieval/retrievers.js';
 import { startRetrievalServer } from '../retrieval/server.js';
-import { interruptible, parseCount, parsePort, log } from './cli-utils.js';
+import { exitWith, interruptible, parseCount, parsePort, log } from './cli-utils.js';
 import {
   announceBackend,
   withRetrieverOptions,
@@ -66,7 +66,5 @@ export function serveRetrieverCommand(): Command {
       parseCount,
       64,
     );
-  return withRetrieverOptions(command).action(async (settings: ServeSettings) => {
-    process.exitCode = await runServe(settings);
-  });
+  return withRetrieverOptions(command).action(exitWith(runServe));
 }

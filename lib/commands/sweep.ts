@@ -16,7 +16,7 @@ import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { selectQuestions, runEvaluate } from './evaluate.js';
-import { collect, log } from './cli-utils.js';
+import { exitWith, collect, log } from './cli-utils.js';
 import { backendOption, limitOption } from './setup.js';
 import { runTrain } from './train.js';
 import { describeStepsLeft, stepsLeft } from './training-time.js';
@@ -154,7 +154,5 @@ export function sweepCommand(): Command {
     .addOption(limitOption())
     .addOption(backendOption())
     .option('--force', 'accept a model that was not trained for the data')
-    .action(async (file: string, settings: SweepSettings) => {
-      process.exitCode = await runSweep(file, settings);
-    });
+    .action(exitWith(runSweep));
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
 import { parseTokens } from '../interop/verifiers.js';
-import { streamJsonLines } from '../io/files.js';
+import { readJsonLines } from '../io/files.js';
 import { shortNames } from '../pages/compare/runs.js';
 import { readDescription } from '../pages/run/folder.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -16,11 +16,9 @@ async function readRollouts(folder: string): Promise<Map<number, Trajectory[]>> 
   const rollouts = new Map<number, Trajectory[]>();
   const file = path.join(folder, 'trajectories.jsonl');
   if (!existsSync(file)) return rollouts;
-  for await (const line of streamJsonLines(file, parseTokens)) {
-    if ('complaint' in line)
-      throw new Error(`Expected recorded trajectories, but: ${line.complaint}`);
-    const { step = 0 } = line.value;
-    rollouts.set(step, [...(rollouts.get(step) ?? []), line.value]);
+  for await (const line of readJsonLines(file, parseTokens, 'recorded trajectories')) {
+    const { step = 0 } = line;
+    rollouts.set(step, [...(rollouts.get(step) ?? []), line]);
   }
   return rollouts;
 }

@@ -35,6 +35,7 @@ import { trainingMemory } from '../training/memory.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import {
+  exitWith,
   CHECKPOINT_NOTICE,
   collect,
   interruptible,
@@ -361,7 +362,5 @@ export function trainCommand(): Command {
     .option('--out <folder>', 'output folder (default: runs/MODEL-METHOD-seedN)')
     .option('--watch', 'serve curves, guards and the latest rollouts on a local page')
     .option('--port <n>', 'port of that page (default: a free one)', parsePort);
-  return withModelOptions(command).action(async (settings: TrainSettings) => {
-    process.exitCode = await runTrain(settings);
-  });
+  return withModelOptions(command).action(exitWith(runTrain));
 }

@@ -10,7 +10,7 @@ import { writeViewer } from '../pages/viewer/page.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { log as logLine } from './cli-utils.js';
+import { exitWith, log as logLine } from './cli-utils.js';
 
 export interface ViewSettings {
   out: string;
@@ -84,7 +84,5 @@ export function viewCommand(): Command {
 Example:
   $ parallelsearch view mine=conversations.jsonl base=trajectories.jsonl --questions my-data/questions.jsonl`,
     )
-    .action(async (files: string[], settings: ViewSettings) => {
-      process.exitCode = await runView(files, settings);
-    });
+    .action(exitWith(runView));
 }

@@ -8,7 +8,7 @@ import { MAIN_MEASURES } from '../evaluation/metrics.js';
 import { parseMeasurement, type Measurement, answersInCommon } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
-import { streamJsonLines, writeFileSafely } from '../io/files.js';
+import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { packagePath } from '../io/paths.js';
@@ -84,13 +84,8 @@ export const loadResult = async (name: string, folder = RESULTS): Promise<Report
 
 async function readAnswers(file: string): Promise<Measurement[]> {
   const answers: Measurement[] = [];
-  for await (const line of streamJsonLines(file, parseMeasurement)) {
-    if ('complaint' in line)
-      throw new Error(
-        `Expected answers, but: ${line.complaint} Give a file of \`evaluate --out\`.`,
-      );
-    answers.push(line.value);
-  }
+  const expected = 'answers, as in a file of `evaluate --out`';
+  for await (const answer of readJsonLines(file, parseMeasurement, expected)) answers.push(answer);
   return answers;
 }
 

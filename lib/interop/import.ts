@@ -8,7 +8,7 @@ import {
   questionTypeSchema,
   type Question,
 } from '../data/question.js';
-import { writeFileSafely, writeTextsSafely } from '../io/files.js';
+import { jsonLine, writeFileSafely, writeLines } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { presetRewards } from '../rewards/presets.js';
@@ -181,7 +181,7 @@ export async function importRollouts(
   const find = createPromptFinder(questions);
   const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
   const metrics: (Metrics & { alarms: string[] })[] = [];
-  async function* lines(): AsyncGenerator<string> {
+  async function* lines(): AsyncGenerator<object> {
     for await (const { step, rollouts } of steps) {
       // A killed training may leave an empty file.
       if (rollouts.length === 0) continue;
@@ -210,19 +210,13 @@ export async function importRollouts(
         const recorded = segments.map(({ tokenIds, ...segment }) =>
           tokenIds.length > 0 ? { ...segment, tokenIds } : segment,
         );
-        yield `${JSON.stringify({ step, method, ...line, segments: recorded })}\n`;
+        yield { step, method, ...line, segments: recorded };
       }
       onStep?.(step);
     }
   }
-  await writeTextsSafely(path.join(folder, 'trajectories.jsonl'), lines());
-  await writeFileSafely(
-    path.join(folder, 'metrics.jsonl'),
-    metrics.map((line) => `${JSON.stringify(line)}\n`).join(''),
-  );
-  await writeFileSafely(
-    path.join(folder, 'train_config.json'),
-    `${JSON.stringify({ method, trainer })}\n`,
-  );
+  await writeLines(path.join(folder, 'trajectories.jsonl'), lines());
+  await writeLines(path.join(folder, 'metrics.jsonl'), metrics);
+  await writeFileSafely(path.join(folder, 'train_config.json'), jsonLine({ method, trainer }));
   return imported;
 }

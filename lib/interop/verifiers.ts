@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { questionTypeSchema } from '../data/question.js';
-import { streamJsonLines } from '../io/files.js';
+import { readJsonLines } from '../io/files.js';
 import { describeFaults } from '../io/json.js';
 import { presetRewards } from '../rewards/presets.js';
 import { messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
@@ -264,11 +264,8 @@ export async function* readVerifiersRollouts(folder: string): AsyncGenerator<Rec
     const { run, traces } = episodeSchema.parse(value);
     return { step: run?.work.step ?? 0, rollouts: traces.map(toRollout) };
   };
-  for await (const line of streamJsonLines(path.join(folder, TRACES_FILE), parse)) {
-    if ('complaint' in line)
-      throw new Error(`Expected episodes of verifiers, but: ${line.complaint}`);
-    const { step, rollouts } = line.value;
+  const file = path.join(folder, TRACES_FILE);
+  for await (const { step, rollouts } of readJsonLines(file, parse, 'episodes of verifiers'))
     steps.set(step, [...(steps.get(step) ?? []), ...rollouts]);
-  }
   for (const [step, rollouts] of [...steps].sort(([a], [b]) => a - b)) yield { step, rollouts };
 }

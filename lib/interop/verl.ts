@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { streamJsonLines, writeFileSafely } from '../io/files.js';
+import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
@@ -99,12 +99,10 @@ export const verlRolloutFiles = (folder: string): string[] =>
 export async function* readVerlRollouts(folder: string): AsyncGenerator<RecordedStep> {
   for (const name of verlRolloutFiles(folder)) {
     const rollouts: RecordedRollout[] = [];
-    const file = path.join(folder, name);
-    for await (const line of streamJsonLines(file, (value) => lineSchema.parse(value))) {
-      if ('complaint' in line)
-        throw new Error(`Expected input, output, gts and score from verl, but: ${line.complaint}`);
-      rollouts.push(line.value);
-    }
+    const parse = (value: unknown): RecordedRollout => lineSchema.parse(value);
+    const expected = 'input, output, gts and score from verl';
+    for await (const rollout of readJsonLines(path.join(folder, name), parse, expected))
+      rollouts.push(rollout);
     yield { step: parseInt(name), rollouts };
   }
 }

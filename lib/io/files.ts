@@ -57,6 +57,24 @@ export const writeTextsSafely = (path: string, texts: Texts): Promise<void> =>
     texts: () => texts,
   });
 
+/** A line of JSON. */
+export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+/**
+ * Writes a line per item as {@link writeFileSafely} does. All lines together may exceed
+ * the longest string.
+ */
+export function writeLines<T>(
+  path: string,
+  items: Iterable<T> | AsyncIterable<T>,
+  print: (item: T) => string = jsonLine,
+): Promise<void> {
+  async function* lines(): AsyncGenerator<string> {
+    for await (const item of items) yield print(item);
+  }
+  return writeTextsSafely(path, lines());
+}
+
 /** Copies a file as {@link writeFileSafely} does. */
 export const copySafely = (from: string, to: string): Promise<void> =>
   replaceFile(to, {
@@ -301,5 +319,21 @@ export async function* streamJsonLines<T>(
     }
   } catch (error) {
     yield { complaint: `${name}: ${(error as Error).message}` };
+  }
+}
+
+/**
+ * The values of {@link streamJsonLines}.
+ * @param expected what the lines are, for the error
+ * @throws Error with the first complaint
+ */
+export async function* readJsonLines<T>(
+  file: string,
+  parse: (value: unknown) => T,
+  expected: string,
+): AsyncGenerator<T> {
+  for await (const line of streamJsonLines(file, parse)) {
+    if ('complaint' in line) throw new Error(`Expected ${expected}, but: ${line.complaint}`);
+    yield line.value;
   }
 }

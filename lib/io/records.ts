@@ -13,7 +13,7 @@ import {
   gzipSync,
 } from 'node:zlib';
 import { z } from 'zod';
-import { readLines, writeFileSafely, writeTextsSafely } from './files.js';
+import { jsonLine, readLines, writeFileSafely, writeLines } from './files.js';
 import { shortPath } from './paths.js';
 import type { Provenance } from './provenance.js';
 
@@ -234,11 +234,8 @@ export async function openJournal<T>(
     throw new Error(
       `Expected ${shortPath(file)} to hold results of settings ${hash}, but it holds ${numOthers} of others. Choose another output, repeat the earlier settings to finish those, or remove that file.`,
     );
-  const line = (item: T): string => `${JSON.stringify({ hash, item })}\n`;
-  function* lines(): Generator<string> {
-    for (const item of items) yield line(item);
-  }
-  await writeTextsSafely(file, lines());
+  const line = (item: T): string => jsonLine({ hash, item });
+  await writeLines(file, items, line);
   return {
     items,
     append: (item) => appendFile(file, line(item)),

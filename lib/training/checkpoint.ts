@@ -8,14 +8,7 @@ import { dirname, join } from 'node:path';
 import { descending } from 'd3-array';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import {
-  flush,
-  oldPath,
-  readJson,
-  replaceFolder,
-  writeTextsSafely,
-  readLines,
-} from '../io/files.js';
+import { flush, oldPath, readJson, replaceFolder, writeLines, readLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { parseSafetensors, encodeSafetensors, type NamedArray } from '../tensor/safetensors.js';
 import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
@@ -184,9 +177,7 @@ export async function dropLinesFrom(path: string, nextStep: number): Promise<voi
     }
   };
   // Line by line: the trajectories of a long run exceed the maximum string length.
-  async function* kept(): AsyncGenerator<string> {
-    for await (const { text } of readLines(createReadStream(path)))
-      if (isKept(text)) yield `${text}\n`;
-  }
-  await writeTextsSafely(path, kept());
+  await writeLines(path, readLines(createReadStream(path)), ({ text }) =>
+    isKept(text) ? `${text}\n` : '',
+  );
 }

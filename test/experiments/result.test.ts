@@ -54,7 +54,7 @@ describe('loadAnswerFiles', () => {
       /every file .*a\.jsonl has 1, .*b\.jsonl has 1/,
     );
     await expect(loadAnswerFiles({ a: write('c', [{ step: 1 }]) })).rejects.toThrow(
-      /c\.jsonl.*evaluate --out/s,
+      /evaluate --out.*c\.jsonl/s,
     );
   });
 });

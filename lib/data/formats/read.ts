@@ -6,7 +6,7 @@ import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { describeFaults } from '../../io/json.js';
-import { openFile, streamJsonLines } from '../../io/files.js';
+import { openFile, readJsonLines } from '../../io/files.js';
 import { normalizeAnswer } from '../../text/normalize.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
@@ -22,11 +22,7 @@ export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
 /** The elements of a JSON array, or the lines of a JSON Lines file. */
 async function* readRows(file: string): AsyncGenerator<unknown> {
   if (await beginsWithArray(file)) yield* readArray(file);
-  else
-    for await (const line of streamJsonLines(file, (value) => value)) {
-      if ('complaint' in line) throw new Error(line.complaint);
-      yield line.value;
-    }
+  else yield* readJsonLines(file, (value) => value, 'rows of a benchmark');
 }
 
 async function* readArray(file: string): AsyncGenerator<unknown> {

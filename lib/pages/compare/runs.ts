@@ -6,7 +6,7 @@ import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js
 import { MAIN_MEASURES } from '../../evaluation/metrics.js';
 import { answersInCommon, parseMeasurement, type Measurement } from '../../evaluation/result.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
-import { streamJsonLines } from '../../io/files.js';
+import { readJsonLines } from '../../io/files.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
@@ -123,12 +123,10 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
       ? parseMeasurement(value)
       : parseTrajectory(value);
   };
-  for await (const line of streamJsonLines(file, parse)) {
-    if ('complaint' in line)
-      throw new Error(`Expected answers or trajectories of \`evaluate\`. ${line.complaint}`);
-    if ('segments' in line.value) run.trajectories.push(line.value);
-    else run.answers.push(line.value);
-  }
+  const expected = 'answers or trajectories of `evaluate`';
+  for await (const line of readJsonLines(file, parse, expected))
+    if ('segments' in line) run.trajectories.push(line);
+    else run.answers.push(line);
   const { method, model, seed } = (run.answers[0] ?? {}) as Partial<Answer>;
   run.settings = { ...(method && flatten({ method, model, seed })), ...run.settings };
 }
