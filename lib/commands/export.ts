@@ -14,8 +14,7 @@ import { readNotebook } from '../notebook/nbformat.js';
 import { notebookFigures } from '../report/notebook-page.js';
 import { log as printLine } from './cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
-import { tensorBoardCommand } from './tensorboard.js';
-import { trackioCommand } from './trackio.js';
+import { tensorBoardCommand, trackioCommand } from './export-metrics.js';
 
 export interface ExportSettings {
   /** Gets one folder per report. */

@@ -1,7 +1,6 @@
 /** All commands as one program. */
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
-import { addExamples } from './help-examples.js';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
@@ -60,4 +59,69 @@ export async function createProgram(wanted?: string): Promise<Command> {
       if (!isName || name === wanted)
         program.addCommand(addExamples((await load()).helpGroup(heading)));
   return program;
+}
+
+/** Arguments after `npx parallelsearch COMMAND`, by command. */
+export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  ask: [
+    '"Which is taller, Mount Ory or Mount Sel?" --data my-data',
+    '"Who directed Red River?" --data my-data --policy chat:https://HOST/v1 --model NAME',
+  ],
+  evaluate: [
+    '--data my-data --model my-model --out answers.jsonl',
+    '--data my-data --policy chat:https://HOST/v1 --model NAME --methods search-r1,parallelsearch --limit 100',
+  ],
+  score: [
+    'trajectories.jsonl',
+    'trajectories.jsonl --json',
+    'rollouts.jsonl --behaviour --max-turns 4',
+  ],
+  playground: ['', '--data my-data --adapter runs/mine/adapter'],
+  'warm-up': ['--data my-data --model models/smollm2-135m-instruct --out runs/warm-up'],
+  train: [
+    '--steps 40 --out runs/first',
+    '--config high-lambda-d.json --set grpo.learningRate=5e-4 --dry-run',
+    '--out runs/first --watch',
+  ],
+  sweep: ['grid.json --out runs/grid'],
+  methods: ['', '--json'],
+  'data make': ['my-data notes/*.md manual.html faq.csv passages.parquet'],
+  'data check': ['my-data'],
+  'data convert': ['hotpot_dev_distractor_v1.json --to flashrag --out my-data'],
+  'index build': ['--data my-data', '--to milvus://127.0.0.1:19530/my_data --data my-data'],
+  'serve-retriever': ['--data my-data --retriever bm25 --port 8000'],
+  model: ['smollm2-135m-instruct'],
+  adapters: ['', 'runs/high-lambda-d'],
+  'export reports': ['main-results --out figures'],
+  'export tensorboard': ['runs/first'],
+  'export hf': ['models/searcher --model smollm2-parallelsearch --dtype float16'],
+  'export verl': ['my-training --data my-data --model Qwen/Qwen2.5-7B-Instruct'],
+  'export trl': ['my-training --data my-data --model Qwen/Qwen2.5-7B-Instruct'],
+  'export verifiers': ['runs/first/trajectories.jsonl -o traces'],
+  'export trackio': ['runs/first runs/second -o trackio'],
+  'import verifiers': ['traces --out runs/from-verifiers --data my-data'],
+  'import verl': ['my-training --out runs/from-verl --data my-data'],
+  'import trl': ['my-training --out runs/from-trl --data my-data'],
+  runs: ['', 'runs/grid -o runs.html'],
+  audit: ['rollouts.jsonl', 'rollouts.jsonl --model my-model --score', 'runs/first --json'],
+  compare: ['first=runs/first second=runs/second -o compare.html', 'api.jsonl here.jsonl'],
+  view: ['trajectories.jsonl', 'runs/first/trajectories.jsonl --out first.html'],
+  reproduce: ['', '--full', '--retrain --max-steps 1'],
+  experiment: ['main-results', 'all'],
+  'notebook run': ['my-notebook.ipynb'],
+  'notebook render': ['my-notebook.ipynb', 'my-notebook.ipynb --to observable'],
+  'notebook new': ['my-notebook.ipynb'],
+  lab: ['', 'my-notebook.ipynb'],
+  init: ['my-project'],
+  doctor: ['', '--json'],
+};
+
+/** Adds its examples to a command and its subcommands. */
+function addExamples(command: Command, path = command.name()): Command {
+  for (const child of command.commands) addExamples(child, `${path} ${child.name()}`);
+  const examples = EXAMPLES[path];
+  if (!examples) return command;
+  const lines = examples.map((rest) => `  npx parallelsearch ${path} ${rest}`.trimEnd());
+  const heading = lines.length > 1 ? 'Examples:' : 'Example:';
+  return command.addHelpText('after', `\n${heading}\n${lines.join('\n')}`);
 }

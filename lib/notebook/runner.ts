@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { declaredInputs, hashNotebook, restoreOutputs, saveOutputs, type Timing } from './cache.js';
-import { errorOutput, NotebookError, type FailureReason } from './failure.js';
 import {
   codeCells,
   hasTag,
@@ -12,6 +11,7 @@ import {
   writeNotebook,
   type CodeCell,
   type Notebook,
+  type CellOutput,
 } from './nbformat.js';
 import {
   createLiveLog,
@@ -21,9 +21,14 @@ import {
   type Log,
 } from './kernel-outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
-import { hasUnhandled, KernelError, startKernel, type Kernel, type KernelOutput } from './tslab.js';
-
-export { NotebookError } from './failure.js';
+import {
+  hasUnhandled,
+  KernelError,
+  startKernel,
+  type Kernel,
+  type KernelOutput,
+  cellError,
+} from './tslab.js';
 
 export interface RunOptions {
   /** Values for the cell tagged `parameters`, or `name=value` texts. */
@@ -207,3 +212,44 @@ async function execute(
 
 const numCells = (count: number): string => `${count} ${count === 1 ? 'cell' : 'cells'}`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+type FailureReason = 'error' | 'unhandled' | 'timeout' | 'died';
+
+/** A cell that failed, as an error and as an output of the notebook. */
+export class NotebookError extends Error {
+  /** What the cell or the kernel printed. */
+  readonly errorText: string;
+
+  constructor(
+    readonly notebook: string,
+    /** The number counts code cells, from 1. */
+    readonly cell: { number: number; id: string; source: string },
+    readonly reason: FailureReason,
+    stderr: string,
+  ) {
+    const errorText = cellError(stderr);
+    const code = cell.source.replace(/^/gm, '    ');
+    super(`${notebook}, code cell ${cell.number} (${cell.id}) failed:\n\n${code}\n\n${errorText}`);
+    this.name = 'NotebookError';
+    this.errorText = errorText;
+  }
+}
+
+const NAMES = { unhandled: 'UnhandledRejection', timeout: 'Timeout', died: 'KernelDied' } as const;
+
+/** The output that marks a failed cell in any viewer of notebooks. */
+export function errorOutput({ reason, errorText }: NotebookError): CellOutput {
+  const traceback = errorText.split('\n');
+  const [first] = traceback;
+  const output = (ename: string, evalue = first): CellOutput => ({
+    output_type: 'error',
+    ename,
+    evalue,
+    traceback,
+  });
+  if (reason !== 'error') return output(NAMES[reason]);
+  if (/^\d+:\d+ - /.test(first)) return output('TypeScriptError');
+  const [, name = 'Error', message = first] =
+    /^(?:Uncaught )?([\w$]*(?:Error|Exception)): (.*)$/m.exec(errorText) ?? [];
+  return output(name, message);
+}

@@ -9,9 +9,9 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import {
-  frozenProduct,
+  frozenLinear,
   gatherRows,
-  product,
+  linear,
   rmsNorm,
   rotary,
   swiglu,
@@ -89,25 +89,25 @@ function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig):
   return { cos: rows(table.cos), sin: rows(table.sin), rotation: table.rotation };
 }
 
-/** Keeps the outputs of frozen products, by the weight's key. */
-export interface ProductStore {
-  /** The product (N, O), computed or kept from an earlier pass. */
+/** Keeps the outputs of frozen projections, by the weight's key. */
+export interface ProjectionStore {
+  /** The output (N, O), computed or kept from an earlier pass. */
   getOutput: (key: string, compute: () => tf.Tensor2D) => tf.Tensor2D;
 }
 
 /**
  * x (N, I) times the weight of a key, plus x A B if there is an adapter A (I, R), B (R,
  * O), plus the bias if there is one: (N, O).
- * @param store keeps the product; the weight gets no gradient then
+ * @param store keeps the output; the weight gets no gradient then
  */
-function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProductStore): tf.Tensor2D {
+function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProjectionStore): tf.Tensor2D {
   const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
     (name) => w[name] as tf.Tensor2D | undefined,
   );
   const update = a && { a, b: b! };
-  const multiply = (): tf.Tensor2D => product(x, weight!, update);
+  const multiply = (): tf.Tensor2D => linear(x, weight!, update);
   const y = store
-    ? frozenProduct(x, weight!, update, () => store.getOutput(key, multiply))
+    ? frozenLinear(x, weight!, update, () => store.getOutput(key, multiply))
     : multiply();
   return bias ? tf.add(y, bias) : y;
 }
@@ -129,7 +129,7 @@ function queryKeyValue(
   i: number,
   c: ModelConfig,
   rope: RotaryTable,
-  store?: ProductStore,
+  store?: ProjectionStore,
 ): [tf.Tensor2D, tf.Tensor2D] {
   const { numHeads: heads, numKeyValueHeads: kvHeads, headDim } = c;
   const qkv = project(x, w, `${i}.qkv`, store); // (N, (H+2K)*D)
@@ -141,14 +141,14 @@ function queryKeyValue(
   return [tf.reshape(rotated, qk.shape), v];
 }
 
-/** The rest of a layer: output product, residual, SwiGLU, residual. (N, C) */
+/** The rest of a layer: output projection, residual, SwiGLU, residual. (N, C) */
 function afterAttention(
   x: tf.Tensor2D,
   attended: tf.Tensor2D,
   w: Weights,
   i: number,
   c: ModelConfig,
-  store?: ProductStore,
+  store?: ProjectionStore,
 ): tf.Tensor2D {
   const y = tf.add<tf.Tensor2D>(x, project(attended, w, `${i}.o`, store));
   const normed = rmsNorm(y, w[`${i}.postNorm`] as tf.Tensor1D, c.rmsNormEps);
@@ -187,7 +187,7 @@ export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
   gatherRows(w.embed as tf.Tensor2D, tf.tensor1d([...ids], 'int32'));
 
 /**
- * Layer i: (N, C) -> (N, C). Differentiable in x and in the weights whose products no
+ * Layer i: (N, C) -> (N, C). Differentiable in x and in the weights whose outputs no
  * store keeps.
  */
 export function runLayer(
@@ -196,7 +196,7 @@ export function runLayer(
   i: number,
   c: ModelConfig,
   { batch, rope, blocks, cells, firsts }: LayerContext,
-  store?: ProductStore,
+  store?: ProjectionStore,
 ): tf.Tensor2D {
   const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
   const [rotated, values] = queryKeyValue(normed, w, i, c, rope, store);

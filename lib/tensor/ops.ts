@@ -61,16 +61,16 @@ export interface LowRank {
 }
 
 /** x (N, I) times a weight (I, O), or (O, I) if stored transposed, plus x A B: (N, O). */
-export function product(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): tf.Tensor2D {
+export function linear(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): tf.Tensor2D {
   const y = tf.matMul<tf.Tensor2D>(x, weight, false, weight.shape[0] !== x.shape[1]);
   return update ? tf.add(y, tf.matMul(tf.matMul(x, update.a), update.b)) : y;
 }
 
 /**
- * {@link product} with a frozen weight: gradients for x, A and B only. They do not depend
- * on the product itself, so `value` may return one computed earlier.
+ * {@link linear} with a frozen weight: gradients for x, A and B only. They do not depend
+ * on the output itself, so `value` may return one computed earlier.
  */
-export function frozenProduct(
+export function frozenLinear(
   x: tf.Tensor2D,
   weight: tf.Tensor2D,
   update: LowRank | undefined,
@@ -126,7 +126,7 @@ export function rmsNorm(x: tf.Tensor2D, gain: tf.Tensor1D, epsilon: number): tf.
   );
 }
 
-/** SwiGLU of a fused product (N, 2F): silu(left half) * right half -> (N, F). */
+/** SwiGLU of a fused projection (N, 2F): silu(left half) * right half -> (N, F). */
 export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
   return withGradient(
     [gateUp],

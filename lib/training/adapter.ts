@@ -2,14 +2,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { isLarge } from '../policy/families.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/lora.js';
-import { type LoraOptions } from '../policy/peft.js';
+import type { LoraOptions } from '../policy/peft.js';
 import type { Model } from '../policy/model-folder.js';
-import { rotaryTable } from '../policy/transformer.js';
+import { rotaryTable, type FrozenLayerStore } from '../policy/transformer.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
-import { FrozenLayerCache } from './frozen-layers.js';
 import {
   clipByGlobalNorm,
   lowestLayer,
@@ -25,6 +24,7 @@ import {
   type PassOptions,
   type Sequence,
 } from './sequences.js';
+import type { PrefixTree } from '../policy/prefix-tree.js';
 
 interface AdapterOptions {
   /** The name of the policy. */
@@ -202,5 +202,32 @@ export class TrainedAdapter {
     if (this.merged) disposeMerged(this.merged, this.model.weights);
     this.merged = null;
     this.localPolicy.setWeights(this.model.weights);
+  }
+}
+
+/**
+ * Outputs of the layers below the lowest trained one. They are the same for the policy
+ * and its reference, so these layers run once per row.
+ */
+export class FrozenLayerCache implements FrozenLayerStore {
+  private readonly outputs = new Map<string, tf.Tensor2D>();
+
+  /** @param count number of frozen layers, from the first */
+  constructor(readonly count: number) {}
+
+  getOutput({ ids, places }: PrefixTree, compute: () => tf.Tensor2D): tf.Tensor2D {
+    const key = `${ids.join()} ${places.join()}`;
+    let output = this.outputs.get(key);
+    if (!output) {
+      output = tf.keep(tf.tidy(compute));
+      this.outputs.set(key, output);
+    }
+    return tf.clone(output);
+  }
+
+  /** Clears the cache. */
+  release(): void {
+    tf.dispose([...this.outputs.values()]);
+    this.outputs.clear();
   }
 }

@@ -9,11 +9,11 @@ import {
   layerContext,
   layerInput,
   runLayer,
+  type ProjectionStore,
 } from '../policy/transformer.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import { gatherRows } from '../tensor/ops.js';
 import type { NamedArray } from '../tensor/safetensors.js';
-import { KeptProducts } from './kept-products.js';
 import { ALONE } from './ranks.js';
 import {
   batchHidden,
@@ -173,8 +173,8 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
 /**
  * Gradients with one layer's activations in memory at a time (gradient checkpointing,
  * Chen et al. 2016, arXiv 1604.06174). The forward pass keeps the input of each layer
- * and, while memory lasts, products with frozen weights; the backward pass recomputes the
- * rest. Returns the loss of hidden states (M, C) and its gradients with respect to all
+ * and, while memory lasts, frozen projections; the backward pass recomputes the rest.
+ * Returns the loss of hidden states (M, C) and its gradients with respect to all
  * `trained`. The caller disposes of both.
  * @param options.buildWeights maps the trained weights to those of the forward pass
  */
@@ -185,7 +185,7 @@ function checkpointedGradients(
   loss: (hidden: tf.Tensor2D, newest: Weights) => tf.Scalar,
 ): { value: tf.Scalar; gradients: Weights } {
   const { config, table, frozen, isAdapter, budgetBytes, buildWeights } = options;
-  const products = isAdapter ? new KeptProducts(budgetBytes) : undefined;
+  const saved = isAdapter ? new SavedProjections(budgetBytes) : undefined;
   const compute = (): { value: tf.Scalar; gradients: Weights } => {
     const { tree } = batch;
     const context = layerContext(tree, config, table);
@@ -197,7 +197,7 @@ function checkpointedGradients(
     for (let i = frozen?.count ?? 0; i < config.numLayers; i++) {
       const x = hidden;
       hidden = tf.tidy(() =>
-        runLayer(x, weights, i, config, context, i >= lowest ? products?.forwardStore : undefined),
+        runLayer(x, weights, i, config, context, i >= lowest ? saved?.forwardStore : undefined),
       );
       if (i >= lowest) inputs.push(x);
       else x.dispose();
@@ -227,7 +227,7 @@ function checkpointedGradients(
           i,
           config,
           context,
-          products?.backwardStore,
+          saved?.backwardStore,
         );
       })([x, ...Object.values(layerWeights)], dx);
       tf.dispose([x, dx]);
@@ -246,7 +246,7 @@ function checkpointedGradients(
   try {
     return tf.tidy(compute);
   } finally {
-    products?.release();
+    saved?.release();
   }
 }
 
@@ -283,4 +283,55 @@ export async function clipByGlobalNorm(
   );
   disposeWeights(gradients);
   return { gradients: clipped, norm };
+}
+
+const FLOAT = 4;
+
+/**
+ * Bytes available for outputs: a quarter of the free memory. The free memory of a GPU or
+ * of wasm is unknown.
+ */
+const freeActivationBytes = (): number =>
+  tf.getBackend() === 'tensorflow' ? process.availableMemory() / 4 : 0;
+
+/**
+ * Outputs of projections, saved by the forward pass for the backward pass, which
+ * recomputes the rest of a layer (selective activation checkpointing, as in PyTorch):
+ * projections are most of the arithmetic.
+ */
+class SavedProjections {
+  private readonly outputs = new Map<string, tf.Tensor2D>();
+
+  /** @param budgetBytes bytes available; the rest is recomputed */
+  constructor(private budgetBytes = freeActivationBytes()) {}
+
+  /** For the forward pass. */
+  readonly forwardStore: ProjectionStore = {
+    getOutput: (key, compute) => {
+      const output = compute();
+      const bytes = output.size * FLOAT;
+      if (bytes > this.budgetBytes) return output;
+      this.budgetBytes -= bytes;
+      this.outputs.set(key, tf.keep(tf.clone(output)));
+      return output;
+    },
+  };
+
+  /** For the backward pass: each output is returned once and then released. */
+  readonly backwardStore: ProjectionStore = {
+    getOutput: (key, compute) => {
+      const kept = this.outputs.get(key);
+      if (!kept) return compute();
+      this.outputs.delete(key);
+      const output = tf.clone(kept);
+      kept.dispose();
+      return output;
+    },
+  };
+
+  /** Releases unused outputs. */
+  release(): void {
+    tf.dispose([...this.outputs.values()]);
+    this.outputs.clear();
+  }
 }

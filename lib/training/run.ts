@@ -149,72 +149,42 @@ interface IdentifiedRun extends TrainingRun {
   lost: AbortSignal;
 }
 
-/** All remaining steps. */
-async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void> {
-  const { config, folder, keepSteps = [], signal, lost: lockLost } = run;
-  const hash = hashRun(run);
-  const checkpointFolder = join(folder, 'checkpoint');
-  const records = RECORDS.map((name) => join(folder, name));
-  const { session } = trainer;
-  const { trained, numSteps } = session;
-  let rollbacks: Rollbacks = [];
-  let best: RunState['best'];
+/** What a run keeps besides its weights. */
+interface Progress {
+  rollbacks: Rollbacks;
+  best?: RunState['best'];
   /**
    * Rewards since the last regular checkpoint. One made only on interruption does not
    * count: results would depend on it.
    */
-  let rewards: number[] = [];
-  const save = (): Promise<void> => {
-    const state = {
-      nextStep: session.step,
-      hash,
-      ...(rollbacks.length > 0 && { rollbacks }),
-      ...(best && { best }),
-      ...(rewards.length > 0 && { rewards }),
-    };
-    return saveCheckpoint(checkpointFolder, trained.weights, trained.optimizer, state, { records });
-  };
-  /** Restores the newest checkpoint; false if there is none. */
-  const resume = async (before?: number): Promise<boolean> => {
-    const checkpoint = await resumeCheckpoint(checkpointFolder, hash, { before });
-    if (!checkpoint) return false;
-    trained.restore(checkpoint);
-    session.step = checkpoint.state.nextStep;
-    ({ rollbacks = [], rewards = [] } = checkpoint.state);
-    best ??= checkpoint.state.best;
-    session.rollbacks = rollbacks.length;
-    return true;
-  };
-  await resume();
-  const isLost = (step: number): boolean =>
-    step <= session.step && !existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
-  const lost = keepSteps.find(isLost);
-  if (lost !== undefined)
-    throw new Error(
-      `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${session.step} and did not save it. Choose another folder, or remove this one.`,
-    );
+  rewards: number[];
+}
+
+/** All remaining steps. */
+async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void> {
+  const { config, folder, keepSteps = [], signal } = run;
+  const { session } = trainer;
+  const { trained, numSteps } = session;
+  let progress = (await restore(run, trainer)) ?? { rollbacks: [], rewards: [] };
+  requireKept(run, session.step);
   if (session.step < numSteps) await writeDescription(run);
-  /** Metrics of the steps before the next one. */
-  let history: Metrics[] = [];
-  const dropLaterLines = async (): Promise<void> => {
-    for (const path of records) await dropLinesFrom(path, session.step);
-    history = await readMetrics(folder);
-  };
-  await dropLaterLines();
+  let history = await dropLaterRecords(folder, session.step);
   let numSkipped = 0;
   while (session.step < numSteps) {
-    lockLost.throwIfAborted();
+    run.lost.throwIfAborted();
     if (signal?.aborted) {
-      await save();
+      await save(run, trainer, progress);
       signal.throwIfAborted();
     }
     const from = session.step;
-    const weights = trained.weights;
+    const { weights } = trained;
+    const { rollbacks } = progress;
     const { alarm, reward } = await recordedStep(run, trainer, { rollbacks, history }).catch(
       async (error: unknown) => {
         // Interrupt in a notebook does not wait for the end of the step.
         const isUnchanged = trained.weights === weights;
-        if (isUnchanged && (error as Error).name === 'AbortError') await save();
+        if (isUnchanged && (error as Error).name === 'AbortError')
+          await save(run, trainer, progress);
         throw error;
       },
     );
@@ -222,28 +192,90 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     numSkipped = alarm?.action === 'skip' ? numSkipped + 1 : 0;
     if (alarm?.action === 'stop' || numSkipped >= MAX_SKIPPED) throw stopped(from, alarm!);
     if (alarm?.action === 'rollback') {
+      const canRestore = session.rollbacks < MAX_ROLLBACKS;
       // A checkpoint right before this step already contains the problem.
-      if (session.rollbacks >= MAX_ROLLBACKS || !(await resume(from))) throw stopped(from, alarm);
-      rollbacks = [...rollbacks, { from, to: session.step, alarm: alarm.text }];
-      session.rollbacks = rollbacks.length;
-      await save();
-      await dropLaterLines();
+      const restored = canRestore ? await restore(run, trainer, from) : null;
+      if (!restored) throw stopped(from, alarm);
+      const rollback = { from, to: session.step, alarm: alarm.text };
+      progress = {
+        rollbacks: [...restored.rollbacks, rollback],
+        best: progress.best ?? restored.best,
+        rewards: restored.rewards,
+      };
+      session.rollbacks = progress.rollbacks.length;
+      await save(run, trainer, progress);
+      history = await dropLaterRecords(folder, session.step);
       continue;
     }
     // Before the checkpoint: a resumed run does not repeat this step.
     if (keepSteps.includes(step)) await saveAdapter(run, trained.weights, keptAdapter(step));
-    if (trainer.isOnPolicy && reward !== undefined) rewards.push(reward);
+    if (trainer.isOnPolicy && reward !== undefined) progress.rewards.push(reward);
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
-    if (rewards.length > 0 && strictMean(rewards) > (best?.reward ?? -Infinity)) {
-      best = { step, reward: strictMean(rewards) };
+    if (isBest(progress)) {
+      progress.best = { step, reward: strictMean(progress.rewards) };
       const aside = partialPath(BEST_ADAPTER);
       await saveAdapter(run, trained.weights, aside);
       await replaceFolder(join(folder, aside), join(folder, BEST_ADAPTER));
     }
-    rewards = [];
-    await save();
+    progress.rewards = [];
+    await save(run, trainer, progress);
   }
   await saveAdapter(run, trained.weights, 'adapter');
+}
+
+const isBest = ({ best, rewards }: Progress): boolean =>
+  rewards.length > 0 && strictMean(rewards) > (best?.reward ?? -Infinity);
+
+const checkpointFolder = ({ folder }: TrainingRun): string => join(folder, 'checkpoint');
+const recordFiles = (folder: string): string[] => RECORDS.map((name) => join(folder, name));
+
+function save(
+  run: TrainingRun,
+  { session: { step, trained } }: Trainer,
+  { rollbacks, best, rewards }: Progress,
+): Promise<void> {
+  const state = {
+    nextStep: step,
+    hash: hashRun(run),
+    ...(rollbacks.length > 0 && { rollbacks }),
+    ...(best && { best }),
+    ...(rewards.length > 0 && { rewards }),
+  };
+  const { weights, optimizer } = trained;
+  const options = { records: recordFiles(run.folder) };
+  return saveCheckpoint(checkpointFolder(run), weights, optimizer, state, options);
+}
+
+/** Restores the newest checkpoint, or the newest before a step; null if there is none. */
+async function restore(
+  run: TrainingRun,
+  { session }: Trainer,
+  before?: number,
+): Promise<Progress | null> {
+  const checkpoint = await resumeCheckpoint(checkpointFolder(run), hashRun(run), { before });
+  if (!checkpoint) return null;
+  const { nextStep, rollbacks = [], best, rewards = [] } = checkpoint.state;
+  session.trained.restore(checkpoint);
+  session.step = nextStep;
+  session.rollbacks = rollbacks.length;
+  return { rollbacks, best, rewards };
+}
+
+/** @throws Error if an adapter to keep is of a step that is past */
+function requireKept({ folder, keepSteps = [] }: TrainingRun, numDone: number): void {
+  const isKept = (step: number): boolean =>
+    existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
+  const lost = keepSteps.find((step) => step <= numDone && !isKept(step));
+  if (lost !== undefined)
+    throw new Error(
+      `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${numDone} and did not save it. Choose another folder, or remove this one.`,
+    );
+}
+
+/** Drops the records of a step and later ones; returns the metrics of those before. */
+async function dropLaterRecords(folder: string, step: number): Promise<Metrics[]> {
+  for (const file of recordFiles(folder)) await dropLinesFrom(file, step);
+  return readMetrics(folder);
 }
 
 const printJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

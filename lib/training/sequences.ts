@@ -48,7 +48,7 @@ export interface PassOptions {
    * the number of layers.
    */
   isCheckpointed?: boolean;
-  /** Bytes for keeping products with frozen weights; default: `freeProductBytes`. */
+  /** Bytes for saving frozen projections; default: a quarter of what is free. */
   budgetBytes?: number;
   /** Frozen layers below the trained ones. */
   frozen?: FrozenLayerStore;

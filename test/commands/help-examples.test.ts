@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { EXAMPLES } from '../../lib/commands/help-examples.js';
-import { createProgram } from '../../lib/commands/program.js';
+import { EXAMPLES, createProgram } from '../../lib/commands/program.js';
 
 let program: Command;
 beforeAll(async () => {

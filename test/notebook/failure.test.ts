@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorOutput, NotebookError } from '../../lib/notebook/failure.js';
+import { errorOutput, NotebookError } from '../../lib/notebook/runner.js';
 import { hasUnhandled } from '../../lib/notebook/tslab.js';
 
 const failure = (...how: [reason: NotebookError['reason'], text: string]): NotebookError =>

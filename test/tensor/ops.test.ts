@@ -6,10 +6,10 @@ import {
   LOGITS_AT_ONCE,
   chosenLogProbs,
   chosenLogProbsInParts,
-  frozenProduct,
+  frozenLinear,
   gatherRows,
   groupByLength,
-  product,
+  linear,
   rmsNorm,
   rotary,
   swiglu,
@@ -92,9 +92,9 @@ function expectGradients<T extends tf.Tensor>(
 const indices = (...values: number[]): tf.Tensor1D => tf.tensor1d(values, 'int32');
 
 const weight = (): tf.Tensor2D => randomTensor<tf.Rank.R2>('weight', [7, 4]);
-/** A frozen product with a value computed earlier. */
+/** A frozen projection with a value computed earlier. */
 const known = (x: tf.Tensor2D, w: tf.Tensor2D, update?: LowRank): tf.Tensor2D =>
-  frozenProduct(x, w, update, () => product(x, w, update));
+  frozenLinear(x, w, update, () => linear(x, w, update));
 
 /** Log-probs from hidden states of width 7 with a vocabulary of 9. */
 function logProbsOf(hidden: tf.Tensor2D, computesGradient: boolean): tf.Tensor1D {
@@ -123,17 +123,17 @@ const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, 
     [6, 3],
   ],
   [
-    'product, with an update',
-    (x, w, a, b) => product(x, w, { a, b }),
+    'linear, with an update',
+    (x, w, a, b) => linear(x, w, { a, b }),
     [5, 7],
     [7, 4],
     [7, 2],
     [2, 4],
   ],
-  ['frozenProduct', (x) => known(x, weight()), [5, 7]],
-  ['frozenProduct a transposed weight', (x) => known(x, tf.transpose(weight())), [5, 7]],
+  ['frozenLinear', (x) => known(x, weight()), [5, 7]],
+  ['frozenLinear a transposed weight', (x) => known(x, tf.transpose(weight())), [5, 7]],
   [
-    'frozenProduct, with an update',
+    'frozenLinear, with an update',
     (x, a, b) => known(x, weight(), { a, b }),
     [5, 7],
     [7, 2],
@@ -195,7 +195,7 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       expectClose(dx, flat(gradients[name]), 1e-5);
     });
 
-    it('swiglu between products', () => {
+    it('swiglu between projections', () => {
       const { settings, inputs, outputs, upstream, gradients } = layers.swiglu;
       const { width, inner } = settings;
       // PyTorch stores output by input.

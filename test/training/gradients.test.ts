@@ -6,7 +6,7 @@ import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { FrozenLayerCache } from '../../lib/training/frozen-layers.js';
+import { FrozenLayerCache } from '../../lib/training/adapter.js';
 import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
 import { grpoLoss } from '../../lib/training/grpo.js';
 import {
@@ -258,7 +258,7 @@ describe('gradients one layer at a time', () => {
     );
   });
 
-  it('are the same however many products there is room to keep, and what is kept is not computed again', async () => {
+  it('are the same however many projections there is room to save, and what is saved is not computed again', async () => {
     const adapter = mapWeights(createAdapter(CONFIG, LORA, createRandom('adapter')), (t) =>
       tf.add(t, tf.mul(normalLike(t, createRandom('b')), 0.1)),
     );
@@ -277,7 +277,7 @@ describe('gradients one layer at a time', () => {
       });
       runs.push({
         ...found!,
-        numProducts: kernels.filter(({ name }) => name === 'BatchMatMul').length,
+        numMatMuls: kernels.filter(({ name }) => name === 'BatchMatMul').length,
       });
     }
     expect(tf.memory().numTensors - before).toBe(3 * Object.keys(trained).length);
@@ -287,7 +287,7 @@ describe('gradients one layer at a time', () => {
       for (const [key, gradient] of Object.entries(gradients))
         expect(gradient.dataSync(), key).toEqual(none.gradients[key].dataSync());
     }
-    const [fewest, some, most] = runs.map(({ numProducts }) => numProducts).reverse();
+    const [fewest, some, most] = runs.map(({ numMatMuls }) => numMatMuls).reverse();
     // Four matrices a layer, each with its adapter.
     expect(most - fewest).toBe(CONFIG.numLayers * 4 * 3);
     expect(some).toBeGreaterThan(fewest);

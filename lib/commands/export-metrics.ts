@@ -1,0 +1,128 @@
+/**
+ * `parallelsearch export tensorboard|trackio RUN...`: training metrics as TensorBoard's
+ * event files, and with the rollouts for trackio's pages.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Command } from 'commander';
+import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
+import { parseTokens } from '../interop/verifiers.js';
+import { readJsonLines, writeFileSafely } from '../io/files.js';
+import { shortNames } from '../pages/compare/runs.js';
+import { readDescription, readSteps, type StepMetrics } from '../pages/run/folder.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+import { log, shellWord } from './cli-utils.js';
+import { stat } from 'node:fs/promises';
+import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
+
+/** All recorded rollouts by step. @throws Error naming an invalid line */
+async function readRollouts(folder: string): Promise<Map<number, Trajectory[]>> {
+  const rollouts = new Map<number, Trajectory[]>();
+  const file = path.join(folder, 'trajectories.jsonl');
+  if (!existsSync(file)) return rollouts;
+  for await (const line of readJsonLines(file, parseTokens, 'recorded trajectories')) {
+    const { step = 0 } = line;
+    rollouts.set(step, [...(rollouts.get(step) ?? []), line]);
+  }
+  return rollouts;
+}
+
+interface TrackioSettings {
+  out: string;
+  project: string;
+}
+
+async function runTrackio(
+  folders: readonly string[],
+  { out, project }: TrackioSettings,
+): Promise<void> {
+  const names = shortNames(folders);
+  const runs: TrackedRun[] = [];
+  for (const [i, folder] of folders.entries())
+    runs.push({
+      name: names[i],
+      config: (await readDescription(folder))?.config ?? {},
+      steps: await readTimedSteps(folder),
+      rollouts: await readRollouts(folder),
+    });
+  const { numSteps, numTraces } = await writeTrackio(out, runs, { project });
+  log(`${out}: ${numSteps} steps and ${numTraces} rollouts of ${names.join(', ')}. To see them:`);
+  const environment = `TRACKIO_DIR=${shellWord(path.resolve(out))}`;
+  log(
+    `  ${environment} python3 -c "from trackio.sqlite_storage import SQLiteStorage; SQLiteStorage.import_from_parquet()"`,
+  );
+  log(`  ${environment} trackio show --project ${project}`);
+}
+
+/** The `trackio` command below `export`. */
+export const trackioCommand = (): Command =>
+  new Command('trackio')
+    .description('write training metrics and rollouts as trackio’s tables')
+    .argument('<runs...>', 'output folders of `train`')
+    .requiredOption('-o, --out <folder>', 'folder for the Parquet files, trackio’s TRACKIO_DIR')
+    .option('--project <name>', 'trackio’s project', 'parallelsearch')
+    .action(runTrackio);
+
+/** A fixed name, so that a later export replaces an earlier one. */
+const EVENT_FILE = 'events.out.tfevents.0000000000.parallelsearch';
+/** Prefix of training metrics in Hugging Face's trainer and TRL. */
+const TAG_PREFIX = 'train/';
+
+/**
+ * A run's metrics with the time of each step (seconds since 1970): the file's time less
+ * the duration of later steps.
+ * @throws Error for a folder without metrics
+ */
+async function readTimedSteps(folder: string): Promise<(StepMetrics & { wallTime: number })[]> {
+  const file = path.join(folder, 'metrics.jsonl');
+  if (!existsSync(file))
+    throw new Error(
+      `Expected ${folder} to be an output folder of \`train\`, but it has no metrics.jsonl.`,
+    );
+  const steps = await readSteps(folder);
+  let wallTime = (await stat(file)).mtimeMs / 1000;
+  const timed = steps.toReversed().map(({ step, metrics }) => {
+    const one = { step, metrics, wallTime };
+    wallTime -= (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0);
+    return one;
+  });
+  return timed.reverse();
+}
+
+/** A run's metrics as events. */
+async function readEvents(folder: string): Promise<ScalarEvent[]> {
+  const steps = await readTimedSteps(folder);
+  return steps.map(({ step, wallTime, metrics }) => {
+    const scalars = Object.entries(metrics).map(([name, value]) => [TAG_PREFIX + name, value]);
+    return { step, wallTime, scalars: Object.fromEntries(scalars) as Record<string, number> };
+  });
+}
+
+/**
+ * Writes an event file per run, into its folder or a folder in `out`; returns the files.
+ */
+async function runTensorBoard(
+  runs: readonly string[],
+  { out }: { out?: string },
+): Promise<string[]> {
+  const names = shortNames(runs);
+  const files = runs.map((run, i) =>
+    path.join(out === undefined ? run : path.join(out, names[i]), EVENT_FILE),
+  );
+  for (const [i, run] of runs.entries()) {
+    const events = await readEvents(run);
+    await writeFileSafely(files[i], encodeEvents(events));
+    log(`${events.length} steps of ${run}: ${files[i]}`);
+  }
+  return files;
+}
+
+/** The `tensorboard` command below `export`. */
+export const tensorBoardCommand = (): Command =>
+  new Command('tensorboard')
+    .description('write training metrics as TensorBoard event files')
+    .argument('<runs...>', 'output folders of `train`')
+    .option('-o, --out <folder>', 'folder for the event files (default: in each run’s folder)')
+    .action(async (runs: string[], settings: { out?: string }) => {
+      await runTensorBoard(runs, settings);
+    });
