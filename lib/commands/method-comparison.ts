@@ -4,6 +4,7 @@ import type { Measurement } from '../evaluation/result.js';
 import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { intervalText } from '../report/text.js';
+import { criticalSteps } from '../rewards/critical-steps.js';
 import { metricInfo } from '../report/titles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './score-table.js';
@@ -34,6 +35,7 @@ export const cost = (usage: TokenUsage, price: TokenUsage): number =>
 export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   ...ANSWER_COLUMNS,
   { title: 'queries', value: ({ searches }) => searches.flat().length },
+  { title: 'critical steps', value: criticalSteps },
   { title: 'tokens written', value: ({ responseTokens }) => responseTokens },
 ];
 

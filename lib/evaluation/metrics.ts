@@ -1,5 +1,6 @@
 /** Metrics of answers: means, or ratios of two means. */
 import { mean } from 'd3-array';
+import { criticalSteps } from '../rewards/critical-steps.js';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 import { paddedWords } from '../text/normalize.js';
@@ -17,6 +18,7 @@ const ANSWER_METRICS = {
   turns: ({ turns }) => turns,
   model_calls: ({ modelCalls }) => modelCalls,
   retrievals: ({ searches }) => searches.flat().length,
+  critical_steps: criticalSteps,
   repeated_queries: repeatedQueries,
   decomposition_ratio: ({ decomposed }) => Number(decomposed),
   coverage: ({ coverage }) => coverage,
@@ -47,6 +49,7 @@ const COUNTS: readonly Metric[] = [
   'turns',
   'model_calls',
   'retrievals',
+  'critical_steps',
   'critical_path_ratio',
   'tokens_written',
 ];

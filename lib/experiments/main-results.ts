@@ -14,7 +14,7 @@ import {
   type TidyRow,
 } from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/stored-policies.js';
-import { BASELINES, METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
+import { MAIN_METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
@@ -101,9 +101,7 @@ const hasOwnTraining = ({ method }: PolicyRun): boolean => trainedBy(method) ===
  * greedily, so one seed is enough; lookup does not depend on the model.
  */
 export function mainRuns(): PolicyRun[] {
-  const names = METHODS.all().flatMap((method) =>
-    method.isPreparation || BASELINES.includes(method) ? [] : [method.name],
-  );
+  const names = MAIN_METHODS.map(({ name }) => name);
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));

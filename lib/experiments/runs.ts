@@ -1,7 +1,7 @@
 /** Seeds of the runs, and what is published of each. */
 import { CHECKPOINTS } from '../io/paths.js';
 import { isTrained, type PolicyRun } from '../training/stored-policies.js';
-import { BASELINES } from '../training/methods.js';
+import { MAIN_METHODS } from '../training/methods.js';
 
 /** An initial model is published with every n-th line of its metrics. */
 export const PUBLISH_EVERY = 20;
@@ -36,7 +36,7 @@ const isKept = ({ method, model, initSeed, seed, lambdas, topK }: PolicyRun): bo
   seed === 1 &&
   !lambdas &&
   !topK &&
-  !BASELINES.some(({ name }) => name === method);
+  MAIN_METHODS.some(({ name }) => name === method);
 export const keptSteps = (run: PolicyRun): readonly number[] => {
   if (run.model === 'hasty') return [EARLY_STEP];
   return isKept(run) ? KEPT_STEPS : [];

@@ -11,6 +11,7 @@ import { METHODS, resolveRollout, type Method } from '../training/methods.js';
 import { createRandom } from '../random.js';
 import type { RewardOptions } from '../rewards/parallelsearch.js';
 import {
+  REWARD_PRESET_NAMES,
   REWARD_PRESETS,
   rewardOptions,
   createRewards,
@@ -61,6 +62,9 @@ function exportedTraining({ training }: Method): ExportedTraining | null {
 /** Methods trained by GRPO or PPO with rewards of Eq. 3 to 7. */
 export const exportableMethods = (): string[] =>
   METHODS.all().flatMap((method) => (exportedTraining(method) ? [method.name] : []));
+
+const pythonPresets = (): string[] =>
+  REWARD_PRESET_NAMES.filter((name) => !REWARD_PRESETS[name].options.rewards);
 
 /** @throws RangeError for a method without algorithm or rewards in Python */
 export function requireExportable(method: string): ExportedTraining {
@@ -150,12 +154,13 @@ export async function writeExport(
 export function rewardKeywords(options: RewardOptions): Record<string, number | boolean | string> {
   if (options.rewards)
     throw new RangeError(
-      'Expected the rewards paper, authors-code or search-r1, the only ones in the Python package.',
+      `Expected one of the rewards ${pythonPresets().join(', ')}, the only ones in the Python package.`,
     );
   return {
     lambda_d: options.lambdaD,
     lambda_s: options.lambdaS,
     lambda_f: options.lambdaF,
+    ...(options.finalFormatScore && { final_format_score: options.finalFormatScore }),
     alpha: options.alpha,
     search_count_shifted: options.searchCountShifted,
     decomposed_by: options.decomposedBy,

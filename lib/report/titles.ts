@@ -153,6 +153,7 @@ const METRIC_TITLES: Readonly<
   turns: ['Search turns', QUESTION, 2],
   model_calls: ['Model calls', QUESTION, 2],
   retrievals: ['Retrievals', QUESTION, 2],
+  critical_steps: ['Critical steps', QUESTION, 2],
   repeated_queries: ['Repeated queries', 'share of sub-queries'],
   decomposition_ratio: ['Decomposed', 'share of questions'],
   coverage: ['Sub-question recall', SUB_QUESTIONS],

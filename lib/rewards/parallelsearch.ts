@@ -14,6 +14,10 @@ export interface RewardOptions {
   /** lambda_f of Eq. 6. */
   lambdaF: number;
   /**
+   * Reward of a wrong answer in a wrong format in Search-R1's code; default 0, as in Eq. 6.
+   */
+  finalFormatScore?: number;
+  /**
    * alpha of Eq. 4, the bonus for decomposing a parallelizable question; > 1 in the
    * paper.
    */
@@ -100,10 +104,11 @@ export const searchCount = (options: RewardOptions): Reward => ({
  * Format reward r_f (Eq. 6): -lambda_f for a correct answer in a wrong format, +lambda_f
  * for a wrong answer in the right format, else 0. `formatFault` judges the format.
  */
-export const format = ({ lambdaF }: RewardOptions): Reward => ({
+export const format = ({ lambdaF, finalFormatScore = 0 }: RewardOptions): Reward => ({
   name: 'format',
   score: (input) => {
-    if (isCorrect(input) === input.formatOk) return 0;
-    return isCorrect(input) ? 0 - lambdaF : lambdaF;
+    if (isCorrect(input)) return input.formatOk ? 0 : 0 - lambdaF;
+    if (input.formatOk) return lambdaF;
+    return input.answer === null ? 0 : finalFormatScore;
   },
 });

@@ -16,6 +16,7 @@ export const REWARD_PRESET_NAMES = [
   'paper',
   'authors-code',
   'search-r1',
+  'search-r1-format',
   'otc-grpo',
   'otc-ppo',
   'stepsearch',
@@ -75,6 +76,12 @@ export const REWARD_PRESETS: Readonly<
     source:
       'Search-R1 (arXiv 2503.09516), the outcome reward only: exact match of the final answer, no format reward.',
     options: OUTCOME_ONLY,
+  },
+  'search-r1-format': {
+    source:
+      "Search-R1's format reward (Jin et al. 2025, arXiv 2505.15117): the outcome reward and Eq. 6 with lambda_f = 0.2; a wrong " +
+      "answer in a wrong format gets 0.1. The values are those of the authors' script (v0.3).",
+    options: { ...OUTCOME_ONLY, lambdaF: 0.2, finalFormatScore: 0.1 },
   },
   'otc-grpo': {
     source:

@@ -33,6 +33,13 @@ const SEARCH =
 const DECOMPOSE =
   'If the original query is complex or involves multiple parts, you are encouraged to decompose it into smaller ' +
   'sub-questions, separated by ##. For example: <search> sub-question 1 ## sub-question 2 </search>. ';
+/** RAG-R1's form of {@link SEARCH}. */
+const SEARCH_EACH =
+  'After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query_1 ## query_2 </search> ' +
+  'and it will return the top searched results for each query between <information> and </information>. ';
+const UP_TO_THREE =
+  'You can search as many times as you want, using up to three queries each time. ';
+const SPLIT_PARTS = 'Answer with search, split parts with ##. ';
 const AS_OFTEN = 'You can search as many times as you want. ';
 const FINISH =
   'If you find no further external knowledge needed, you can directly provide the answer inside <answer> and </answer>, ' +
@@ -63,8 +70,15 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
   {
     name: 'parallel', // may decompose a search
     full: `Answer the given question. ${THINK}${SEARCH}${DECOMPOSE}${AS_OFTEN}${FINISH}`,
-    short: 'Answer with search, split parts with ##. ',
+    short: SPLIT_PARTS,
     tools: `${USE_TOOL}${DECOMPOSE_CALL}${AS_OFTEN}${FINISH}`,
+  },
+  {
+    name: 'rag-r1', // several queries in a search, at most three
+    full: `Answer the given question. ${THINK}${SEARCH_EACH}${UP_TO_THREE}${FINISH}`,
+    // Of `parallel`: the small policy has learned what it means.
+    short: SPLIT_PARTS,
+    tools: `${USE_TOOL}${UP_TO_THREE}${FINISH}`,
   },
   // For practice in supervised training.
   { name: 'drill', full: 'Practice. ', short: 'Practice. ' },

@@ -228,6 +228,16 @@ const searchR1Ppo: Method = {
   training: { trainer: 'ppo', rewards: 'search-r1' },
 };
 
+/** Search-R1 with a format reward. */
+const searchR1Format: Method = {
+  ...searchR1,
+  name: 'search-r1:format',
+  title: 'Search-R1, format reward',
+  source: 'Search-R1’s later study (Jin et al. 2025), arXiv 2505.15117; authors’ code, v0.3',
+  paperName: null,
+  training: { trainer: 'grpo', rewards: 'search-r1-format' },
+};
+
 /** Search-R1's weights with the parallel prompt: the effect of the prompt alone. */
 const searchR1ParallelPrompt: Method = {
   name: 'search-r1-parallel-prompt',
@@ -266,6 +276,40 @@ const parallelSearchReleasedCode: Method = {
 };
 
 /**
+ * RAG-R1 in its multi-query mode: several queries in a search by the prompt alone, the
+ * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL, `RAG-R1`:
+ * `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
+ *
+ * Departures:
+ * 1. `##` separates queries, commas there: names contain commas.
+ * 2. Results come in the order of the queries, numbered from 1 for each; there they are
+ *    JSON, `{"query": [...], "documents": [...]}`, and each query's documents are cut at
+ *    1,000 tokens. Here a turn has one limit, and all queries lose their last passages.
+ * 3. No supervised stage of its own before RL: the initial models have learned to search
+ *    for several things at once. The short prompt is that of ParallelSearch.
+ * 4. Six search turns as all methods here, five in the script. Queries beyond three run
+ *    (at most 8 a turn), as in the code.
+ */
+const ragR1: Method = {
+  name: 'rag-r1',
+  title: 'RAG-R1',
+  source: 'RAG-R1, arXiv 2507.02962, multi-query mode; authors’ code',
+  paperName: null,
+  rollout: { prompt: 'rag-r1', splitQueries: true },
+  training: { trainer: 'ppo', rewards: 'search-r1' },
+};
+
+const ragR1Grpo: Method = {
+  ...ragR1,
+  name: 'rag-r1:grpo',
+  title: 'RAG-R1, GRPO',
+  training: { trainer: 'grpo', rewards: 'search-r1' },
+};
+
+/** Of later papers; in no experiment. */
+export const LATER_METHODS: readonly Method[] = [ragR1, ragR1Grpo, searchR1Format];
+
+/**
  * Only in the experiment `baselines`: other papers' methods, and variants of this one.
  */
 export const BASELINES: readonly Method[] = [
@@ -283,19 +327,15 @@ export const BASELINES: readonly Method[] = [
   parallelSearchReleasedCode,
 ];
 
+const NOT_TRAINED = [lookup, r1, ...UNTRAINED];
+const COMPARED = [searchR1, searchR1FourTurns, searchR1ParallelPrompt, parallelSearch];
+
+/** In the main comparison. */
+export const MAIN_METHODS: readonly Method[] = [...NOT_TRAINED, ...COMPARED];
+
 export const METHODS = createRegistry<Method>(
   'method',
-  [
-    lookup,
-    r1,
-    ...UNTRAINED,
-    demonstrations,
-    ...BASELINES,
-    searchR1,
-    searchR1FourTurns,
-    searchR1ParallelPrompt,
-    parallelSearch,
-  ],
+  [...NOT_TRAINED, demonstrations, ...BASELINES, ...LATER_METHODS, ...COMPARED],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 

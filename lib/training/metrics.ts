@@ -6,6 +6,7 @@ import type { Trajectory, With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
+import { criticalSteps } from '../rewards/critical-steps.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
@@ -105,6 +106,9 @@ export function rolloutMetrics(
     ),
     turns: average((t) => t.searchTurns.length),
     model_calls: average((t) => t.modelCalls),
+    critical_steps: average((t) =>
+      criticalSteps({ ...t, searches: t.searchTurns.map(({ queries }) => queries) }),
+    ),
     ...meanMetric(
       'turns/sequential',
       ofType('sequential').map((t) => t.searchTurns.length),

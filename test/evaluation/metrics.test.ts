@@ -22,6 +22,7 @@ it('meanMetrics averages each metric and rejects an empty list', () => {
     coverage: 0.75,
     critical_path_ratio: 1.5,
     retrievals: 2,
+    critical_steps: 4.5,
     repeated_queries: 0,
     evidence_seen: 0.75,
     tokens_written: 55,

@@ -35,6 +35,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     ['paper', {}],
     ['authors-code', {}],
     ['search-r1', {}],
+    ['search-r1-format', {}],
     // Not exact in 64-bit floats.
     ['paper', { lambdaD: 1 / 3, lambdaS: 0.7, lambdaF: 1e-9, alpha: Math.PI }],
   ])(
@@ -176,7 +177,7 @@ describe('random rollouts', () => {
 
   it('has no keywords for rewards that only this library has', () => {
     expect(() => rewardKeywords(rewardOptions('stepsearch'))).toThrow(
-      /^Expected the rewards paper/,
+      /^Expected one of the rewards paper, authors-code, search-r1, search-r1-format,/,
     );
   });
 });

@@ -134,6 +134,31 @@ describe('format (Eq. 6), lambda_f = 0.1', () => {
   });
 });
 
+describe('Search-R1’s format reward', () => {
+  // `compute_score_em` of the authors' `qa_em_format.py` with the scores of their script:
+  // structure_format_score 0.2, final_format_score 0.1, retrieval_score 0.
+  it.each<[string | null, boolean, number]>([
+    ['right', true, 1],
+    ['right', false, 0.8],
+    ['wrong', true, 0.2],
+    ['wrong', false, 0.1],
+    [null, false, 0],
+  ])('gives the answer %s, format = %s the total %d', (answer, formatOk, total) => {
+    expect(scoreOf('search-r1-format', { answer, formatOk }).total).toBeCloseTo(total, PLACES);
+  });
+
+  it('only reads answer and format', () => {
+    fc.assert(
+      fc.property(rolloutArbitrary, rolloutArbitrary, (one, { answer, formatOk }) => {
+        const change = { answer, formatOk };
+        expect(scoreOf('search-r1-format', { ...one, ...change }).total).toBe(
+          scoreOf('search-r1-format', change).total,
+        );
+      }),
+    );
+  });
+});
+
 describe('presetRewards (Eq. 7)', () => {
   it.each<[string, Partial<ScoringInput>, number, number]>([
     ['the ideal comparison', {}, 1.45, 1.8],
@@ -167,7 +192,7 @@ describe('presetRewards (Eq. 7)', () => {
     fc.assert(
       fc.property(
         rolloutArbitrary,
-        fc.constantFrom('paper', 'authors-code', 'search-r1'),
+        fc.constantFrom('paper', 'authors-code', 'search-r1', 'search-r1-format'),
         (random, preset) => {
           const { total, ...parts } = scoreOf(preset, random);
           expect(Object.keys(parts)).toEqual([

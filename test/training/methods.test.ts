@@ -3,15 +3,19 @@ import { tinyModel } from './tiny.js';
 import { describe, expect, it } from 'vitest';
 import {
   BASELINES,
+  LATER_METHODS,
+  MAIN_METHODS,
   METHODS,
   methodTitle,
   resolveRollout,
   trainedBy,
   trainedMethods,
 } from '../../lib/training/methods.js';
+import { parseQueries } from '../../lib/rollout/rollout.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
 import { paperTables } from '../../lib/experiments/paper.js';
 
-const isBaseline = (name: string): boolean => BASELINES.some((baseline) => baseline.name === name);
+const others = [...BASELINES, ...LATER_METHODS].map(({ name }) => name);
 
 describe('the methods', () => {
   it('stand in the order of tables, with weights of a training, of another method, or of the initial model', () => {
@@ -19,18 +23,19 @@ describe('the methods', () => {
       ...['lookup', 'r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'].map(
         (name) => [name, null],
       ),
-      ...['demonstrations', ...BASELINES.map(({ name }) => name), 'search-r1', 'search-r1:b4'].map(
-        (name) => [name, name],
-      ),
+      ...['demonstrations', ...others, 'search-r1', 'search-r1:b4'].map((name) => [name, name]),
       ['search-r1-parallel-prompt', 'search-r1'],
       ['parallelsearch', 'parallelsearch'],
     ]);
-    expect(trainedMethods().filter((name) => !isBaseline(name))).toEqual([
+    expect(trainedMethods().filter((name) => !others.includes(name))).toEqual([
       'demonstrations',
       'search-r1',
       'search-r1:b4',
       'parallelsearch',
     ]);
+    expect(MAIN_METHODS.map(({ name }) => name)).toEqual(
+      METHODS.names().filter((name) => ![...others, 'demonstrations'].includes(name)),
+    );
   });
 
   it('search alike, but for those without search and Search-R1 in four turns', () => {
@@ -59,6 +64,26 @@ describe('the methods', () => {
       splitQueries: true,
     });
     expect(resolveRollout('r1', model).maxSearchTurns).toBe(0);
+  });
+
+  it('give RAG-R1 several queries by its prompt and the outcome reward alone', () => {
+    for (const name of ['rag-r1', 'rag-r1:grpo']) {
+      const rollout = resolveRollout(name, 'small-world');
+      expect(rollout).toMatchObject({ prompt: 'rag-r1', splitQueries: true, maxSubQueries: 8 });
+      const prompt = buildPrompt(rollout.prompt, 'Who?', { form: 'full' });
+      expect(prompt).toContain('<search> query_1 ## query_2 </search>');
+      expect(prompt).toContain('up to three queries');
+      expect(parseQueries('<search> a, b ## c ## d ## e </search>', rollout)).toEqual([
+        'a, b',
+        'c',
+        'd',
+        'e',
+      ]);
+      expect(METHODS.get(name).training).toMatchObject({ rewards: 'search-r1' });
+    }
+    // The small policy knows this prompt.
+    const short = (prompt: string) => buildPrompt(prompt, 'Who?', { form: 'short' });
+    expect(short('rag-r1')).toBe(short('parallel'));
   });
 
   it('ask an untrained model under each prompt that it has seen; only Search-R1’s is one query a turn', () => {

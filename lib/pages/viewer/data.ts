@@ -17,6 +17,7 @@ import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
 import { subQuestionRecall } from '../../rewards/sub-questions.js';
 import type { RewardComponents, Trajectory } from '../../rollout/trajectory.js';
+import { criticalSteps } from '../../rewards/critical-steps.js';
 import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
 import { parseInformation } from '../../text/tags.js';
 
@@ -33,6 +34,9 @@ export interface ViewerTrajectory
   turns: ShownTurn[];
   /** Search turns with at least one query of the policy. */
   numTurns: number;
+  criticalSteps: number;
+  /** As if all steps ran one after another. */
+  totalSteps: number;
   rewards: RewardComponents;
   /** Whether `rewards` were recorded rather than computed for the page. */
   isRecorded: boolean;
@@ -107,7 +111,8 @@ export function viewerData(
     const score = scoreTranscript({ ...trajectory, questionType: type }, options);
     const { answer, exactMatch, f1, formatReason } = score;
     const hasGraph = Boolean(question?.metadata.graph?.length);
-    const recall = hasGraph ? subQuestionRecall(question!, executedSearches(segments)) : undefined;
+    const searches = executedSearches(segments);
+    const recall = hasGraph ? subQuestionRecall(question!, searches) : undefined;
     const shared = {
       finish: trajectory.finish,
       questionType: type,
@@ -129,6 +134,8 @@ export function viewerData(
       metadata,
       segments: segments.map(({ kind, text }) => ({ kind, text })),
       numTurns: score.turns,
+      criticalSteps: criticalSteps({ modelCalls: score.modelCalls, searches }),
+      totalSteps: score.modelCalls + searches.flat().length,
       answer,
       exactMatch,
       f1,

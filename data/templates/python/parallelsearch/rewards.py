@@ -38,11 +38,16 @@ def search_count(searches, shape, *, lambda_s, search_count_shifted):
     return (lambda_s if search_count_shifted else 0.0) - lambda_s * distance
 
 
-def format_reward(outcome, well_formed, *, lambda_f):
-    """r_f (Eq. 6): a right answer in a wrong format costs, a wrong answer in the right format pays."""
-    if (outcome == 1) == well_formed:
-        return 0.0
-    return 0.0 - lambda_f if outcome == 1 else lambda_f
+def format_reward(answer, outcome, well_formed, *, lambda_f, final_format_score):
+    """r_f (Eq. 6): a right answer in a wrong format costs, a wrong answer in the right format pays.
+
+    final_format_score: reward of a wrong answer in a wrong format, 0 in Eq. 6.
+    """
+    if outcome == 1:
+        return 0.0 if well_formed else 0.0 - lambda_f
+    if well_formed:
+        return lambda_f
+    return 0.0 if answer is None else final_format_score
 
 
 def compute_score(
@@ -54,6 +59,7 @@ def compute_score(
     lambda_d=0.15,
     lambda_s=0.35,
     lambda_f=0.1,
+    final_format_score=0.0,
     alpha=3.0,
     search_count_shifted=False,
     decomposed_by="any",
@@ -70,7 +76,8 @@ def compute_score(
         segments = split_transcript(solution_str)
     shape = ground_truth["shape"]
     searches = executed_searches(segments)
-    outcome = exact_match(final_answer(segments), ground_truth["target"])
+    answer = final_answer(segments)
+    outcome = exact_match(answer, ground_truth["target"])
     parts = {
         "outcome": outcome,
         "decomposition": decomposition(
@@ -79,7 +86,9 @@ def compute_score(
         "search_count": search_count(
             searches, shape, lambda_s=lambda_s, search_count_shifted=search_count_shifted
         ),
-        "format": format_reward(outcome, is_well_formed(segments), lambda_f=lambda_f),
+        "format": format_reward(
+            answer, outcome, is_well_formed(segments), lambda_f=lambda_f, final_format_score=final_format_score
+        ),
     }
     # Not sum(), which from Python 3.12 on is more exact than adding.
     score = parts["outcome"] + parts["decomposition"] + parts["search_count"] + parts["format"]

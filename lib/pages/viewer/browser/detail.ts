@@ -37,6 +37,7 @@ function factsNode(trajectory: ViewerTrajectory): HTMLElement {
     'Gold answer': trajectory.goldenAnswers.join(' / '),
     Answer: `${answer ?? 'none'} (${verdict(trajectory)}, F1 ${f1.toFixed(2)})`,
     'Search turns': String(trajectory.numTurns),
+    'Critical steps': `${trajectory.criticalSteps} of ${trajectory.totalSteps}`,
     'Ended by': trajectory.finish,
     'Sub-question recall': recall === undefined ? null : `${Math.round(100 * recall)} %`,
   };
