@@ -1,6 +1,6 @@
 /**
- * Critical steps (Kimi K2.5, arXiv 2602.02276, "Agent Swarm"): the steps that cannot run at
- * the same time, as on the critical path of a computation graph,
+ * Critical steps (Kimi K2.5, arXiv 2602.02276, "Agent Swarm"): the steps that cannot run
+ * at the same time, as on the critical path of a computation graph,
  *
  *     critical steps = sum over stages t of  S_main(t) + max_i S_sub,i(t)
  *
@@ -9,8 +9,8 @@
  * another, the same steps would be the sum over i, that is `model_calls + retrievals`.
  *
  * Departures:
- * 1. A sub-agent of the paper takes many steps, so that their balance matters; a sub-query
- *    takes one.
+ * 1. A sub-agent of the paper takes many steps, so that their balance matters; a
+ *    sub-query takes one.
  * 2. In the paper, critical steps are also the budget of training and evaluation; here
  *    they are only measured, and the budget is search turns.
  */

@@ -14,7 +14,8 @@ export interface RewardOptions {
   /** lambda_f of Eq. 6. */
   lambdaF: number;
   /**
-   * Reward of a wrong answer in a wrong format in Search-R1's code; default 0, as in Eq. 6.
+   * Reward of a wrong answer in a wrong format (Search-R1's code); 0 by default, as in
+   * Eq. 6.
    */
   finalFormatScore?: number;
   /**

@@ -277,8 +277,8 @@ const parallelSearchReleasedCode: Method = {
 
 /**
  * RAG-R1 in its multi-query mode: several queries in a search by the prompt alone, the
- * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL, `RAG-R1`:
- * `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
+ * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL,
+ * `RAG-R1`: `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
  *
  * Departures:
  * 1. `##` separates queries, commas there: names contain commas.
