@@ -11,7 +11,13 @@ import { SMALL_WORLD } from '../io/paths.js';
 import { type Provenance, configHash, contentHash } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
-import { computation, type Computation, type Experiment, type WorkContext } from './experiment.js';
+import {
+  computation,
+  type Computation,
+  type Experiment,
+  type Job,
+  type WorkContext,
+} from './experiment.js';
 import { readLines } from './publish.js';
 import { mergeProvenance, requireResults } from './records.js';
 import { requireFolders } from '../policy/folder-settings.js';
@@ -179,6 +185,29 @@ export async function answerSample<T>(
 }
 
 /**
+ * A job for each run that is trained.
+ * @param hash of a job, by the hash of what the run's answers depend on
+ */
+export const listRunJobs = (
+  runs: readonly PolicyRun[],
+  {
+    name,
+    seconds,
+    hash = (evaluation) => evaluation,
+  }: { name: string; seconds: number; hash?: (evaluation: string) => string },
+): Promise<Job<PolicyRun>[]> =>
+  Promise.all(
+    runs
+      .filter((run) => isTrained(run))
+      .map(async (run) => ({
+        key: `${name}/${runName(run)}`,
+        hash: hash(await evaluationHash(run)),
+        input: run,
+        seconds,
+      })),
+  );
+
+/**
  * The computation of an experiment that compares trained runs by their answers, a job per
  * run; experiments that share runs share the records.
  */
@@ -188,17 +217,7 @@ export const answerComputation = (
 ): Computation =>
   computation<PolicyRun, Answers>({
     prepare,
-    jobs: () =>
-      Promise.all(
-        runs()
-          .filter((run) => isTrained(run))
-          .map(async (run) => ({
-            key: `answers/${runName(run)}`,
-            hash: await evaluationHash(run),
-            input: run,
-            seconds: ROUGH_SECONDS,
-          })),
-      ),
+    jobs: () => listRunJobs(runs(), { name: 'answers', seconds: ROUGH_SECONDS }),
     work: answerAll,
     merged: mergeAnswers<Answers>,
   });

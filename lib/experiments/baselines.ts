@@ -28,7 +28,7 @@ import type { Experiment, Numbers, PaperClaim, ResultParts } from './experiment.
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './paper.js';
 import { resultParts, summarise, type Predicted } from './report.js';
-import { SEEDS, INIT_SEEDS } from './runs.js';
+import { INIT_SEEDS, listRuns } from './runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { planTraining } from './train-runs.js';
@@ -130,7 +130,7 @@ const baselineClaims: readonly PaperClaim[] = [
 
 /** One training from either initial model: a working day on two cores for all methods. */
 const methodRuns = (method: string): PolicyRun[] =>
-  INITIAL_MODELS.map((model) => ({ method, model, initSeed: INIT_SEEDS[0], seed: SEEDS[0] }));
+  listRuns({ methods: [method], models: INITIAL_MODELS, initSeeds: INIT_SEEDS.slice(0, 1) });
 
 /** Runs of this experiment only; simulated search engines come first. */
 export const baselineRuns = (): PolicyRun[] =>

@@ -20,16 +20,10 @@ import { readDraw, type World } from '../retrieval/small-world.js';
 import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch } from '../text/normalize.js';
 import { nextAction } from '../text/tags.js';
-import {
-  isTrained,
-  loadPolicy,
-  rolloutForRun,
-  runName,
-  type PolicyRun,
-} from '../training/stored-policies.js';
-import { evaluationBatchSize, evaluationHash, stratifiedSample } from './answers.js';
+import { loadPolicy, rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
+import { evaluationBatchSize, listRunJobs, stratifiedSample } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
-import { INIT_SEEDS, SEEDS } from './runs.js';
+import { listRuns } from './runs.js';
 import type { TimedAnswer } from './timing.js';
 
 /** Limits of search turns; the policies were trained with 6. */
@@ -48,12 +42,7 @@ export const REQUEST_MS = [50, 200] as const;
 export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
 
 /** The main comparison's runs of the first seed from the instruct models. */
-export const budgetRuns = (): PolicyRun[] =>
-  INIT_SEEDS.flatMap((initSeed) =>
-    BUDGET_METHODS.map(
-      (method): PolicyRun => ({ method, model: 'instruct', initSeed, seed: SEEDS[0] }),
-    ),
-  );
+export const budgetRuns = (): PolicyRun[] => listRuns({ methods: BUDGET_METHODS });
 
 export interface ForcedAnswer {
   /** Search turns before it. */
@@ -202,21 +191,12 @@ const ROUGH_SECONDS = 80;
 /** A job for each run that is trained. */
 export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
   const draw = existsSync(QUESTIONS) ? await contentHash([QUESTIONS]) : { devOneOf: ONE_OF };
-  return Promise.all(
-    budgetRuns()
-      .filter((run) => isTrained(run))
-      .map(async (run) => ({
-        key: `conditions/${runName(run)}`,
-        hash: configHash({
-          policy: await evaluationHash(run),
-          draw,
-          maxSearchTurns: MOST_TURNS,
-          forced: { after: FORCED_AFTER, maxNewTokens: FORCED_TOKENS },
-        }),
-        input: run,
-        seconds: ROUGH_SECONDS,
-      })),
-  );
+  const forced = { after: FORCED_AFTER, maxNewTokens: FORCED_TOKENS };
+  return listRunJobs(budgetRuns(), {
+    name: 'conditions',
+    seconds: ROUGH_SECONDS,
+    hash: (policy) => configHash({ policy, draw, maxSearchTurns: MOST_TURNS, forced }),
+  });
 }
 
 /** A limit, and what a late answer counts for. */

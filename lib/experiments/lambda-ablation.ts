@@ -18,7 +18,7 @@ import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { tradeOffChart } from './trade-off-chart.js';
-import { dropIncompleteSeeds, SEEDS, INIT_SEEDS } from './runs.js';
+import { dropIncompleteSeeds, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { partsAhead, findParts } from './verdicts.js';
 
@@ -59,16 +59,8 @@ const isPaper = (setting: Lambdas): boolean => lambdaName(setting) === lambdaNam
 
 /** ParallelSearch from the instruct models with every setting and one seed. */
 export const lambdaRuns = (): PolicyRun[] =>
-  INIT_SEEDS.flatMap((initSeed) =>
-    lambdaSettings().map((lambdas): PolicyRun => {
-      const run = {
-        method: 'parallelsearch',
-        model: 'instruct',
-        initSeed,
-        seed: SEEDS[0],
-      } as const;
-      return isPaper(lambdas) ? run : { ...run, lambdas };
-    }),
+  listRuns({ methods: ['parallelsearch'] }).flatMap((run) =>
+    lambdaSettings().map((lambdas) => (isPaper(lambdas) ? run : { ...run, lambdas })),
   );
 
 /** The rewards of a setting: `neither`, `one`, `both`, or both as in the `paper`. */

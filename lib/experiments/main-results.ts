@@ -24,7 +24,7 @@ import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answ
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
 import { chartByType, findFigure, resultParts, summarise, type Predicted } from './report.js';
-import { SEEDS, INIT_SEEDS } from './runs.js';
+import { SEEDS, INIT_SEEDS, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, partsAhead } from './verdicts.js';
 
@@ -105,24 +105,14 @@ export function mainRuns(): PolicyRun[] {
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
   const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
   const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));
-  const runs = (methods: string[], seeds: number[], warmUps = INIT_SEEDS): PolicyRun[] =>
-    seeds.flatMap((seed) =>
-      warmUps.flatMap((initSeed) =>
-        INITIAL_MODELS.flatMap((model) =>
-          methods.map((method) => ({ method, model, initSeed, seed })),
-        ),
-      ),
-    );
-  const first = SEEDS.slice(0, 1);
+  const models = INITIAL_MODELS;
+  const repeated = trained.filter((name) => !ONE_SEED.includes(name));
   return [
-    ...runs(
-      trained.filter((name) => !ONE_SEED.includes(name)),
-      SEEDS,
-    ),
-    ...runs(untrained, first),
-    ...runs(others, SEEDS),
-    ...runs(ONE_SEED, first),
-    ...runs(['lookup'], first, INIT_SEEDS.slice(0, 1)),
+    ...listRuns({ methods: repeated, models, seeds: SEEDS }),
+    ...listRuns({ methods: untrained, models }),
+    ...listRuns({ methods: others, models, seeds: SEEDS }),
+    ...listRuns({ methods: ONE_SEED, models }),
+    ...listRuns({ methods: ['lookup'], models, initSeeds: INIT_SEEDS.slice(0, 1) }),
   ];
 }
 

@@ -12,6 +12,24 @@ export const INIT_SEEDS = [1, 2, 3];
 /** Seeds of RL in the main comparison; ablations use the first. */
 export const SEEDS = [1, 2];
 
+/** Runs of every combination, by default those of ablations. */
+export const listRuns = ({
+  methods,
+  models = ['instruct'],
+  initSeeds = INIT_SEEDS,
+  seeds = SEEDS.slice(0, 1),
+}: {
+  methods: readonly string[];
+  models?: readonly PolicyRun['model'][];
+  initSeeds?: readonly number[];
+  seeds?: readonly number[];
+}): PolicyRun[] =>
+  seeds.flatMap((seed) =>
+    initSeeds.flatMap((initSeed) =>
+      models.flatMap((model) => methods.map((method) => ({ method, model, initSeed, seed }))),
+    ),
+  );
+
 /** Drops seeds of initial models with untrained runs: compared settings share models. */
 export const dropIncompleteSeeds = (
   runs: readonly PolicyRun[],

@@ -29,7 +29,7 @@ import {
   rolloutForRun,
   type PolicyRun,
 } from '../training/stored-policies.js';
-import { SEEDS, INIT_SEEDS } from './runs.js';
+import { INIT_SEEDS, listRuns } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };
@@ -154,7 +154,7 @@ export const timing = timingExperiment(
   () =>
     INIT_SEEDS.flatMap((initSeed) =>
       INITIAL_MODELS.map((model) =>
-        METHODS.map((method) => ({ method, model, initSeed, seed: SEEDS[0] })),
+        listRuns({ methods: METHODS, models: [model], initSeeds: [initSeed] }),
       ),
     ).filter((runs) => runs.every((run) => isTrained(run))),
 );

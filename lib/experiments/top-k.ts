@@ -50,7 +50,7 @@ import {
 } from './experiment.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
-import { SEEDS, INIT_SEEDS } from './runs.js';
+import { listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { partsAhead } from './verdicts.js';
 
@@ -85,13 +85,8 @@ export const topKSettings = (trainedK = 3): TopKSetting[] =>
  * The main comparison's runs of the first seed, and the same trained with one passage.
  */
 export const topKRuns = (): PolicyRun[] =>
-  INIT_SEEDS.flatMap((initSeed) =>
-    TOP_K.methods.flatMap((method) =>
-      TOP_K.trainedKs.map((trainedK) => {
-        const run = { method, model: TOP_K.model, initSeed, seed: SEEDS[0] };
-        return trainedK === 1 ? { ...run, topK: 1 } : run;
-      }),
-    ),
+  listRuns({ methods: TOP_K.methods, models: [TOP_K.model] }).flatMap((run) =>
+    TOP_K.trainedKs.map((trainedK) => (trainedK === 1 ? { ...run, topK: 1 } : run)),
   );
 
 /** Results of the queries of one question. */

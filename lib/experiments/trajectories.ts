@@ -13,13 +13,14 @@ import { executedSearches } from '../text/response.js';
 import {
   answerSample,
   readQuestionProvenance,
-  evaluationHash,
+  listRunJobs,
   type SampleOptions,
   stratifiedSample,
 } from './answers.js';
-import { computation, type Experiment, type Job } from './experiment.js';
+import { computation, type Experiment } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
-import { isTrained, type PolicyRun, runName } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/stored-policies.js';
+import { listRuns } from './runs.js';
 
 const SEED = 1;
 const METHODS = {
@@ -27,7 +28,7 @@ const METHODS = {
   base: ['parallelsearch', 'search-r1'],
 };
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = (['instruct', 'base'] as const).flatMap(
-  (model) => METHODS[model].map((method) => ({ method, model, initSeed: SEED, seed: SEED })),
+  (model) => listRuns({ methods: METHODS[model], models: [model], initSeeds: [SEED] }),
 );
 export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
 /** All trajectories are scored alike, whatever their policy was trained with. */
@@ -61,27 +62,19 @@ export const scoredLine = (
     .components,
 });
 
-const listJobs = (): Promise<Job<PolicyRun>[]> =>
-  Promise.all(
-    TRAJECTORY_RUNS.filter((run) => isTrained(run)).map(async (run) => ({
-      key: `trajectories/${runName(run)}`,
-      hash: configHash({
-        sample: TRAJECTORY_SAMPLE,
-        preset: TRAJECTORY_REWARDS,
-        retriever: 'bm25',
-        evaluation: await evaluationHash(run),
-      }),
-      input: run,
-      seconds: ROUGH_SECONDS,
-    })),
-  );
+const SETTINGS = { sample: TRAJECTORY_SAMPLE, preset: TRAJECTORY_REWARDS, retriever: 'bm25' };
 
 /** The experiment behind `reports/trajectories.html`. */
 export const trajectories: Experiment = {
   name: 'trajectories',
   title: 'trajectories of sampled questions, to read',
   computation: computation({
-    jobs: listJobs,
+    jobs: () =>
+      listRunJobs(TRAJECTORY_RUNS, {
+        name: 'trajectories',
+        seconds: ROUGH_SECONDS,
+        hash: (evaluation) => configHash({ ...SETTINGS, evaluation }),
+      }),
     work: async (run: PolicyRun, context): Promise<Recorded> => {
       const questions = stratifiedSample(context.world.questions, TRAJECTORY_SAMPLE);
       const lines = await answerSample(run, context, {
