@@ -107,7 +107,6 @@ export async function runAdapters(
   process.stdout.write(`${text}\n`);
 }
 
-/** The `adapters` command. */
 export const adaptersCommand = (): Command =>
   new Command('adapters')
     .description('list adapters: base, method, training data, recorded figures')

@@ -98,7 +98,6 @@ export async function runAsk(question: string, settings: PolicySpec): Promise<nu
   );
 }
 
-/** The `ask` command. */
 export function askCommand(): Command {
   const command = new Command('ask')
     .description('ask a question and watch the policy think, search and answer')

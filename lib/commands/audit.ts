@@ -191,7 +191,6 @@ export async function runAudit(
   return report.checks.some(({ numBroken }) => numBroken > 0) ? 1 : 0;
 }
 
-/** The `audit` command. */
 export function auditCommand(): Command {
   return new Command('audit')
     .description(

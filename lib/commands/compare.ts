@@ -18,7 +18,6 @@ export async function runCompare(
   log(`${runs.length} runs compared: ${out}`);
 }
 
-/** The `compare` command. */
 export function compareCommand(): Command {
   return new Command('compare')
     .description(

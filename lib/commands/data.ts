@@ -64,7 +64,6 @@ function countBy<T>(items: readonly T[], name: (item: T) => string): string {
   return formatList(groups.map(([key, number]) => `${count(number)} ${key}`));
 }
 
-/** Passages of a file. */
 interface PassageCount {
   numPassages: number;
   /** Empty if the file is large. */
@@ -326,7 +325,6 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
   return complaints.length > 0 ? 1 : 0;
 }
 
-/** The `data` command. */
 export function dataCommand(): Command {
   const check = new Command('check')
     .description(

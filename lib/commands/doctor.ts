@@ -14,7 +14,6 @@ export async function runDoctor(settings: { json?: boolean }, parts = allParts()
   return ok ? 0 : 1;
 }
 
-/** The `doctor` command. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('check Node, notebooks, backends, memory and optional parts')

@@ -296,7 +296,6 @@ function summaryTable(results: readonly Measurement[]): string {
   return `${table}\n${graphs}\n${behaviour}\n`;
 }
 
-/** The `evaluate` command. */
 export function evaluateCommand(): Command {
   const command = new Command('evaluate')
     .description('answer questions with a policy and measure the answers; resumes if interrupted')

@@ -118,7 +118,6 @@ export async function runExperiments(
   }
 }
 
-/** The `experiment` command. */
 export function experimentCommand(): Command {
   const list = COMPUTED.map(({ name, title }) => `  ${name.padEnd(22)} ${title}`);
   return new Command('experiment')

@@ -54,7 +54,6 @@ async function runTrackio(
   log(`  ${environment} trackio show --project ${project}`);
 }
 
-/** The `trackio` command below `export`. */
 export const trackioCommand = (): Command =>
   new Command('trackio')
     .description('write training metrics and rollouts as trackio’s tables')

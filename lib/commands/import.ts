@@ -109,7 +109,6 @@ async function runImport(
   }
 }
 
-/** The `import` command. */
 export function importCommand(): Command {
   const command = new Command('import').description(
     'import weights and rollouts of another trainer, to evaluate, compare and view them',

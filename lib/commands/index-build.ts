@@ -59,7 +59,6 @@ async function buildCollection({
   });
 }
 
-/** The `index` command. */
 export const indexCommand = (): Command =>
   new Command('index')
     .description('index a corpus on disk or in a vector database (index build)')

@@ -88,7 +88,6 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
   npm test    # checks types and data, and tests the reward`);
 }
 
-/** The `init` command. */
 export function initCommand(): Command {
   return new Command('init')
     .description(

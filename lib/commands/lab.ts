@@ -78,7 +78,6 @@ export async function runLab(
   return start(found.executable, labArguments(target, settings, extra));
 }
 
-/** The `lab` command. */
 export function labCommand(): Command {
   return new Command('lab')
     .description('open notebooks in JupyterLab with the TypeScript kernel')

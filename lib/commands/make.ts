@@ -38,7 +38,6 @@ function findDocuments(sources: readonly string[]): string[] {
   return [...new Map(files.map((file) => [path.resolve(file), file])).values()];
 }
 
-/** The folder that contains all files. */
 function commonFolder(files: readonly string[]): string {
   let folder = path.dirname(path.resolve(files[0]));
   while (files.some((file) => path.relative(folder, path.resolve(file)).startsWith('..')))

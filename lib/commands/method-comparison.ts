@@ -50,7 +50,6 @@ function costColumns(price?: TokenUsage): Column<Answer>[] {
   return [...columns, paid];
 }
 
-/** For the page of `compare`. */
 export const comparedRun = (
   { name, settings, answers }: Evaluation,
   price?: TokenUsage,

@@ -43,7 +43,6 @@ export function runMethods({ json = false }: { json?: boolean } = {}): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** The `methods` command. */
 export const methodsCommand = (): Command =>
   new Command('methods')
     .description('list methods: name, title, how each is trained, source')

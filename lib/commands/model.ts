@@ -24,7 +24,6 @@ async function runModel(name: string, { out }: { out?: string }): Promise<number
   });
 }
 
-/** The `model` command. */
 export const modelCommand = (): Command =>
   new Command('model')
     .description(

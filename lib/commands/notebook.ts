@@ -183,7 +183,6 @@ export async function newNotebook(name: string): Promise<string> {
   return file;
 }
 
-/** The `notebook` command with its subcommands. */
 export function notebookCommand(): Command {
   const notebook = new Command('notebook').description(
     'execute notebooks (notebook run), render them as pages (notebook render), create new ones (notebook new)',

@@ -21,7 +21,6 @@ async function runPlayground(settings: ExportPlaygroundOptions): Promise<void> {
   log(await exportPlayground({ ...settings, log }));
 }
 
-/** The `playground` command. */
 export function playgroundCommand(): Command {
   return new Command('playground')
     .description(

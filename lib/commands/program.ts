@@ -116,7 +116,6 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   doctor: ['', '--json'],
 };
 
-/** Adds its examples to a command and its subcommands. */
 function addExamples(command: Command, path = command.name()): Command {
   for (const child of command.commands) addExamples(child, `${path} ${child.name()}`);
   const examples = EXAMPLES[path];

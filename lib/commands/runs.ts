@@ -28,7 +28,6 @@ export async function runRuns(
   );
 }
 
-/** The `runs` command. */
 export function runsCommand(): Command {
   return new Command('runs')
     .description(

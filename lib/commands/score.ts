@@ -112,7 +112,6 @@ export async function runScore(
   return exitCode;
 }
 
-/** A transcript as the table shows it. */
 const tableRow = (score: TranscriptScore) => ({ ...score, em: score.exactMatch });
 type Row = ReturnType<typeof tableRow>;
 
@@ -161,7 +160,6 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
   return `${table}\n?: ${numAmbiguous} of ${scores.length} transcripts do not show which parts the model wrote; information in doubt counts as the policy's. --json gives the reason.`;
 }
 
-/** The `score` command. */
 export function scoreCommand(): Command {
   return new Command('score')
     .description('score recorded transcripts with the rewards of Eq. 3 to 7')

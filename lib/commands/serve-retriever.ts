@@ -47,7 +47,6 @@ async function runServe(settings: ServeSettings): Promise<number> {
   );
 }
 
-/** The `serve-retriever` command. */
 export function serveRetrieverCommand(): Command {
   const command = new Command('serve-retriever')
     .description(

@@ -33,7 +33,6 @@ interface SweepSettings {
   force?: boolean;
 }
 
-/** One point of the grid. */
 interface Point {
   /** Its settings from the grid, named as in Hydra: `rewards.lambdaD=0.5,seed=2`. */
   name: string;
@@ -131,7 +130,6 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
   return 0;
 }
 
-/** The `sweep` command. */
 export function sweepCommand(): Command {
   return new Command('sweep')
     .description(

@@ -317,7 +317,6 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   });
 }
 
-/** The `train` command. */
 export function trainCommand(): Command {
   const orElse = (byDefault: string): string => ` (default: ${byDefault})`;
   const command = new Command('train')

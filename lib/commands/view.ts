@@ -58,7 +58,6 @@ export async function runView(sources: readonly string[], settings: ViewSettings
   return exitCode;
 }
 
-/** The `view` command. */
 export function viewCommand(): Command {
   return new Command('view')
     .description('view recorded trajectories: writes one HTML file to filter, search and compare')

@@ -13,7 +13,6 @@ interface WarmUpSettings extends ModelSettings {
 /** The method that warms up a language model. */
 const WARM_UP_METHOD = 'demonstrations';
 
-/** The `warm-up` command. */
 export function warmUpCommand(): Command {
   const command = new Command('warm-up')
     .description(

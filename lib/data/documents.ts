@@ -118,7 +118,6 @@ function elementName(node: Node): string {
   return ROLES.get(role) ?? node.nodeName;
 }
 
-/** Elements with a name, in order. */
 const findElements = (node: DefaultTreeAdapterTypes.Node, name: string): Node[] =>
   childNodes(node).flatMap((child) => [
     ...(elementName(child) === name ? [child] : []),

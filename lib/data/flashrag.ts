@@ -99,7 +99,6 @@ export function withSplit(questions: Question[], path: string): Question[] {
   return SPLITS.includes(split) ? questions.map((question) => ({ split, ...question })) : questions;
 }
 
-/** The existing files of a data set. */
 export interface DataSetFiles {
   passages: string | undefined;
   questions: string[];

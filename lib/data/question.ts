@@ -94,7 +94,6 @@ export const selectSplit = (questions: readonly Question[], split: string): Ques
 export const evaluatedSplit = (questions: readonly Question[]): 'test' | 'dev' =>
   questions.some(({ split }) => split === 'test') ? 'test' : 'dev';
 
-/** The questions of the evaluated split. */
 export const evaluatedQuestions = (questions: readonly Question[]): Question[] =>
   selectSplit(questions, evaluatedSplit(questions));
 

@@ -60,7 +60,6 @@ export const mainMeasure = (metric: Metric): Measure => ({
   byRatio: COUNTS.includes(metric),
 });
 
-/** The measures of the main report. */
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
 /**

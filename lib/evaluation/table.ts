@@ -195,7 +195,6 @@ interface Placed<Row> {
   selection: number;
 }
 
-/** Rows of each item and cell. */
 const crossed = <Item, Row>(
   items: readonly Item[],
   cells: readonly Cell[],

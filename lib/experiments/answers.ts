@@ -283,7 +283,6 @@ export const listSeeds = (runs: readonly PolicyRun[]): Provenance => ({
   seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
 });
 
-/** The evaluated questions, for the provenance. */
 export async function readQuestionProvenance(): Promise<Provenance> {
   const draw = await readDraw();
   return draw === null

@@ -79,7 +79,6 @@ export async function readBudgetQuestions({
   return stratifiedSample(dev, { oneOf: ONE_OF, seed: 'budget' });
 }
 
-/** For the provenance. */
 export async function describeBudgetQuestions(): Promise<Provenance> {
   const draw = await readDraw(CONDITIONS);
   return draw === null
@@ -188,7 +187,6 @@ export async function answerWithinBudgets(
 /** For the fresh test on one core; only for estimates. */
 const ROUGH_SECONDS = 80;
 
-/** A job for each run that is trained. */
 export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
   const draw = existsSync(QUESTIONS) ? await contentHash([QUESTIONS]) : { devOneOf: ONE_OF };
   const forced = { after: FORCED_AFTER, maxNewTokens: FORCED_TOKENS };

@@ -118,7 +118,6 @@ export interface Numbers {
   frames: ExperimentResult['frames'];
 }
 
-/** The evidence for a claim. */
 export interface Evidence {
   /** Id of the notebook cell that shows it. */
   cell: string;

@@ -52,7 +52,6 @@ const lambdaGrid = (): Lambdas[] =>
 /** Every setting that is trained here. */
 export const lambdaSettings = (): Lambdas[] => [...lambdaGrid(), CONTROL];
 
-/** The setting of a run. */
 export const runLambdas = ({ lambdas = PAPER }: PolicyRun): Lambdas => lambdas;
 
 const isPaper = (setting: Lambdas): boolean => lambdaName(setting) === lambdaName(PAPER);

@@ -43,7 +43,6 @@ type DevCurve = readonly (DevPoint & { chosen: boolean })[];
 
 interface AdapterTraining extends Omit<TrainingRun, 'model' | 'inputsHash' | 'keepSteps'> {
   modelFolder: string;
-  /** Dev questions. */
   dev: readonly Question[];
   /** Steps after which the adapter is evaluated; 0 is the model without adapter. */
   evaluatedSteps: readonly number[];

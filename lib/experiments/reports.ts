@@ -68,7 +68,6 @@ export function listReports(folder: string): ReportInfo[] {
 }
 
 export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> {
-  /** The notebook to run. */
   notebook: string;
   /** The report's files without ending, such as `main-results`. */
   name: string;

@@ -135,7 +135,6 @@ function claimP({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): num
   return min(ps.filter((_, i) => isOpposite(parts[i])))!;
 }
 
-/** Claims with figures first. */
 export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
   sort(claims, ({ parts }) => Number(parts.length === 0));
 

@@ -191,7 +191,6 @@ async function bundle(file: string): Promise<string> {
   return output[0].code;
 }
 
-/** The heading of the provenance. */
 export const PROVENANCE = {
   level: 2,
   text: 'Where the numbers come from',

@@ -32,7 +32,6 @@ function passageMarkup({ title, text, id, score }: ShownPassage): Markup {
   return markup('li', markup('strong', title), shown, markup('div.text', text));
 }
 
-/** A sub-query with its passages. */
 export function resultMarkup({ query, failure, isUnlike, passages }: ShownResult): Markup {
   const found =
     failure !== null

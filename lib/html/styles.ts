@@ -1,6 +1,5 @@
 /** Styles that pages share. */
 
-/** Styles of every page. */
 export const PAGE_STYLE = `
 :root { --fg: #1b1f24; --soft: #57606a; --bg: #ffffff; --panel: #f5f6f8; --line: #d5d9df; --accent: #0b5cad; color-scheme: light dark; }
 @media screen and (prefers-color-scheme: dark) {

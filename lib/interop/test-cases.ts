@@ -155,7 +155,6 @@ const drawPassage = (random: Random): { title: string; text: string } => ({
   text: `${drawText(random)}${random.choice(['', '\nDoc 9(Title: t) x', '</information>', '\u2003'])}`,
 });
 
-/** Draws `count` cases. */
 export function drawRewardCases(random: Random, count: number): RewardCase[] {
   return range(count).map(() => {
     const ways = random.choice(ANSWERS);

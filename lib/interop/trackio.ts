@@ -7,7 +7,6 @@ import path from 'node:path';
 import { writeParquet } from '../io/parquet.js';
 import type { Segment, Trajectory } from '../rollout/trajectory.js';
 
-/** A run to export. */
 export interface TrackedRun {
   name: string;
   config: object;

@@ -57,7 +57,6 @@ export const writeTextsSafely = (path: string, texts: Texts): Promise<void> =>
     texts: () => texts,
   });
 
-/** A line of JSON. */
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 /**

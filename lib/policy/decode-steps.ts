@@ -8,7 +8,6 @@ import { canCapture, captureGraph, graphInput, overwrite, type Graph } from '../
 import { disposeBlock, type CacheBlock, type Piece } from './kv-cache.js';
 import type { CachedInput, CachedTokens } from './transformer.js';
 
-/** One token for each row. */
 export interface TokenInput {
   ids: number[];
   positions: number[];

@@ -17,7 +17,6 @@ import { fieldName, seriesChannels } from './series.js';
 /** Subtitle of charts of results in the small world. */
 export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the paper’s';
 
-/** An axis title with its unit. */
 export const axisTitle = (title: string, unit: string): string => `${title} (${unit})`;
 
 export interface ChartSpec {

@@ -27,7 +27,6 @@ export function reportBibtex(title: string, commit?: string): string {
 }`;
 }
 
-/** The heading of the citation. */
 export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
 /** A section with both entries, folded; the copy button needs scripts. */

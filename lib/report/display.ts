@@ -151,7 +151,6 @@ function asDisplayable(value: unknown): Displayable | null {
   return isSpec ? value : null;
 }
 
-/** The first rows as a table. */
 function previewTable(frame: Rows, name: string): Table {
   const rows = toRows(frame);
   const first = rows.slice(0, MAX_PREVIEW_ROWS);

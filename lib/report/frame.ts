@@ -154,6 +154,5 @@ export function toRows(frame: Rows): Row[] {
 export const isSeries = (item: object): item is SeriesLike =>
   '$isSeries' in item && item.$isSeries === true;
 
-/** The labels and values of a series. */
 export const seriesRows = ({ columns, index, values }: SeriesLike): Row[] =>
   (values as Row[string][]).map((value, i) => ({ index: index[i], [columns[0]]: value }));

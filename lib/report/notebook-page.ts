@@ -300,7 +300,6 @@ function uniqueId(text: string, headings: readonly Heading[]): string {
   return id;
 }
 
-/** The anchor of a cell in its page. */
 export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 
 /** What may stand in a page as it is: tags, and attributes with their values. */

@@ -56,7 +56,6 @@ export function gapWords({ value, low, high }: Interval, same = 'no different'):
   return `${size} ${value < 0 ? 'worse' : 'better'}`;
 }
 
-/** A sentence out of words. */
 export const sentence = (words: string): string =>
   `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 

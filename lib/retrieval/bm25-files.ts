@@ -50,7 +50,6 @@ export interface Bm25Corpus {
   analyzer: string;
 }
 
-/** A searched file. */
 export interface Bm25Files extends Retriever, Bm25Search {
   readonly numPassages: number;
   fullScore(query: string): number;

@@ -27,7 +27,6 @@ import {
 import type { PrefixTree } from '../policy/prefix-tree.js';
 
 interface AdapterOptions {
-  /** The name of the policy. */
   name: string;
   lora: LoraOptions;
   random: Random;

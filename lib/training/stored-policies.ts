@@ -88,7 +88,6 @@ export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
   ...(topK && { topK }),
 });
 
-/** The training configuration of a run. */
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
   const { method, seed, lambdas, topK, steps } = run;
   const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
@@ -124,7 +123,6 @@ export async function resolveTrainConfig(
   return { preset, config: parseTrainConfig(mergeOverrides(preset, merged)) };
 }
 
-/** The folder of a run's adapter. */
 export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
   join(root, runName(run));
 

@@ -43,7 +43,6 @@ export function writeOwnData(
   }
 }
 
-/** The objects in a file of one a line. */
 export const linesOf = <T = object>(file: string): T[] =>
   readFileSync(file, 'utf8')
     .trimEnd()

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { cutParagraphs, makePassages } from '../../lib/data/passages.js';
 import { countWords } from '../../lib/text/words.js';
 
-/** A sentence of n words. */
 const sentence = (n: number, word = 'word'): string => `W${` ${word}`.repeat(n - 1)}.`;
 const paragraph = (...lengths: number[]): string => lengths.map((n) => sentence(n)).join(' ');
 const lengths = (texts: readonly string[]): number[] => texts.map(countWords);

@@ -16,7 +16,6 @@ const inFolder = folderForEach();
 let folder: string;
 beforeEach(() => void (folder = inFolder('results')));
 
-/** An experiment that squares numbers, one job each. */
 const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   name: 'squares',
   title: 'squares',

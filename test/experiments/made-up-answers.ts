@@ -5,7 +5,6 @@
 import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
 import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
-import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, stratifiedSample } from '../../lib/experiments/answers.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
@@ -14,24 +13,9 @@ import { runName, type PolicyRun } from '../../lib/training/stored-policies.js';
 import { timing } from '../../lib/experiments/timing.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { createRandom, type Random } from '../../lib/random.js';
-import { writeRecords } from './synthetic.js';
+import { SKILL, writeRecords, writeTimes } from './synthetic.js';
 import { isDecomposed } from '../../lib/rewards/parallelsearch.js';
 
-/** Seconds of a model call in the made-up times. */
-export const SECONDS_A_CALL = 0.01;
-
-/** How likely each method is to be right. */
-const SKILL: Readonly<Record<string, number>> = {
-  lookup: 0.45,
-  r1: 0.1,
-  'untrained:search-r1': 0.3,
-  'untrained:parallel': 0.32,
-  'untrained:drill': 0.34,
-  'search-r1': 0.6,
-  'search-r1:b4': 0.55,
-  'search-r1-parallel-prompt': 0.62,
-  parallelsearch: 0.7,
-};
 /** How likely each is to ask for everything at once where it can. */
 const AT_ONCE: Readonly<Record<string, number>> = {
   parallelsearch: 0.95,
@@ -112,11 +96,7 @@ export async function writeMadeUpAnswers(folder: string, { oneOf = 12 } = {}): P
     const timed = answers.filter(({ benchmark }) =>
       ['hotpotqa', '2wikimultihopqa'].includes(benchmark),
     );
-    await writeRecords(folder, timer, (runs: readonly PolicyRun[]) => ({
-      answers: runs
-        .flatMap((run) => matching(timed, { ...run }))
-        .map((answer) => ({ ...answer, seconds: SECONDS_A_CALL * answer.modelCalls })),
-    }));
+    await writeTimes(folder, timer, timed);
   }
   return sample.filter(({ metadata }) => metadata.benchmark !== 'many').length;
 }

@@ -16,6 +16,20 @@ export const chart: Chart = {
   },
 };
 
+/** ParallelSearch's lead over Search-R1 in exact match, on the average of benchmarks. */
+export const lead = (model: string, value: number) => ({
+  method: 'parallelsearch',
+  against: 'search-r1',
+  model,
+  benchmark: 'average',
+  subset: 'all',
+  metric: 'em',
+  kind: 'difference',
+  value,
+  low: value - 0.01,
+  high: value + 0.01,
+});
+
 /** A result without rows, with one chart. */
 export const emptyResult = (name: string): ExperimentResult => ({
   name,

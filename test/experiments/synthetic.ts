@@ -43,7 +43,7 @@ const TEMPLATES: Template[] = [
 ];
 
 /** How likely each method is to be right. */
-const SKILL: Readonly<Record<string, number>> = {
+export const SKILL: Readonly<Record<string, number>> = {
   lookup: 0.45,
   r1: 0.15,
   'untrained:search-r1': 0.3,
@@ -186,15 +186,17 @@ export async function writeSyntheticAnswers(
   }));
 }
 
-/** Synthetic timings: a call of the model takes 10 ms. */
-export async function writeSyntheticTiming(
+/** Made-up times of answers: a call of the model takes 10 ms. */
+export const writeTimes = (
   folder: string,
-  { perTemplate = 4 } = {},
-): Promise<void> {
-  const results = syntheticResults({ perTemplate });
-  await writeRecords(folder, timing, (runs: readonly PolicyRun[]) => ({
+  experiment: Experiment,
+  results: readonly QuestionResult[],
+): Promise<void> =>
+  writeRecords(folder, experiment, (runs: readonly PolicyRun[]) => ({
     answers: runs
       .flatMap((run) => matching(results, { ...run }))
       .map((answer) => ({ ...answer, seconds: 0.01 * answer.modelCalls })),
   }));
-}
+
+export const writeSyntheticTiming = (folder: string): Promise<void> =>
+  writeTimes(folder, timing, syntheticResults({ perTemplate: 4 }));

@@ -1,22 +1,22 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import type { ExperimentResult, PaperClaim, Part } from '../../lib/experiments/experiment.js';
+import type {
+  Evidence,
+  ExperimentResult,
+  PaperClaim,
+  Part,
+} from '../../lib/experiments/experiment.js';
 import { holm, judgeClaims, judgeParts } from '../../lib/experiments/verdicts.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
-import { emptyResult } from './made-up-results.js';
+import { emptyResult, lead } from './made-up-results.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 
 const part = (low: number, high: number, side: Part['side'] = 'above'): Part => {
-  return {
-    of: '',
-    found: { value: (low + high) / 2, low, high },
-    unit: 'points',
-    side,
-    threshold: 0,
-  };
+  const found = { value: (low + high) / 2, low, high };
+  return { of: '', found, unit: 'points', side, threshold: 0 };
 };
 
 describe('judgeParts', () => {
@@ -46,23 +46,21 @@ describe('judgeParts', () => {
   });
 });
 
+const madeUpClaim = (id: string, evidence: Pick<Evidence, 'parts' | 'findReason'>): PaperClaim => ({
+  id,
+  claim: '',
+  paper: '',
+  tables: () => '',
+  evidence: { cell: '', rule: '', ...evidence },
+});
+const judgeMany = (claims: PaperClaim[]) =>
+  judgeClaims([{ name: 'many', claims }], new Map([['many', emptyResult('many')]]));
+
 describe('many claims at once', () => {
   /** The verdicts on claims with these figures, and their corrected p. */
   const judged = (...figures: Part[][]) => {
-    const claims = figures.map(
-      (parts, i): PaperClaim => ({
-        id: String(i),
-        claim: '',
-        paper: '',
-        tables: () => '',
-        evidence: { cell: '', rule: '', parts: () => parts },
-      }),
-    );
-    const results = new Map([['many', emptyResult('many')]]);
-    return judgeClaims([{ name: 'many', claims }], results).map(({ verdict, p }) => [
-      verdict,
-      Number(p!.toFixed(3)),
-    ]);
+    const claims = figures.map((parts, i) => madeUpClaim(String(i), { parts: () => parts }));
+    return judgeMany(claims).map(({ verdict, p }) => [verdict, Number(p!.toFixed(3))]);
   };
   const SURE = part(1, 1.2);
   /** p = 0.04: 2.05 standard errors from the threshold. */
@@ -109,18 +107,6 @@ describe('many claims at once', () => {
   });
 });
 
-const gain = (model: string, value: number) => ({
-  method: 'parallelsearch',
-  against: 'search-r1',
-  model,
-  benchmark: 'average',
-  subset: 'all',
-  metric: 'em',
-  kind: 'difference',
-  value,
-  low: value - 0.01,
-  high: value + 0.01,
-});
 const resultsWith = (...contrasts: object[]): Map<string, ExperimentResult> =>
   new Map([['main-results', { ...emptyResult('main-results'), contrasts }]]);
 const judgeGains = (...contrasts: object[]) => judgeClaims(EXPERIMENTS, resultsWith(...contrasts));
@@ -148,26 +134,26 @@ describe('the claims', () => {
   it('are not computed without a result or if it lacks a model', () => {
     const [claim] = judgeClaims(EXPERIMENTS, new Map());
     expect(claim).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
-    expect(averageEm(gain('base', 0.05))).toMatchObject({
+    expect(averageEm(lead('base', 0.05))).toMatchObject({
       verdict: 'not computed yet',
       link: 'main-results.html#cell-gap-table',
     });
   });
 
   it('are judged by the result', () => {
-    const both = [gain('base', 0.05), gain('instruct', 0.02)];
+    const both = [lead('base', 0.05), lead('instruct', 0.02)];
     const found = 'base: +5.0 [+4.0, +6.0] points; instruct: +2.0 [+1.0, +3.0] points';
     expect(averageEm(...both)).toMatchObject({ verdict: 'shown', found, figure: found });
     // The pooled figure comes last and must hold too.
-    expect(averageEm(...both, { ...gain('all', 0.03), low: -0.01 })).toMatchObject({
+    expect(averageEm(...both, { ...lead('all', 0.03), low: -0.01 })).toMatchObject({
       verdict: 'not shown',
       figure: `${found}; both, pooled: +3.0 [−1.0, +4.0] points`,
     });
-    expect(averageEm(gain('base', 0.05), gain('instruct', -0.02)).verdict).toBe('contradicted');
+    expect(averageEm(lead('base', 0.05), lead('instruct', -0.02)).verdict).toBe('contradicted');
   });
 
   it('show only the deciding figure if there are many', () => {
-    const onNq = { ...gain('base', -0.05), benchmark: 'nq' };
+    const onNq = { ...lead('base', -0.05), benchmark: 'nq' };
     const others = ['hotpotqa', 'bamboogle', 'musique'].map((benchmark) => ({
       ...onNq,
       benchmark,
@@ -181,16 +167,12 @@ describe('the claims', () => {
 });
 
 it('decides nothing where the result says why, and leaves that claim out of the correction', () => {
-  const claim = (id: string, findReason?: () => string | null): PaperClaim => ({
-    id,
-    claim: '',
-    paper: '',
-    tables: () => '',
-    evidence: { cell: '', rule: 'a rule', parts: () => [part(-1.1, -1)], findReason },
-  });
-  const claims = [claim('a', () => 'no room'), claim('b', () => null), claim('c')];
-  const results = new Map([['many', emptyResult('many')]]);
-  const [a, b, c] = judgeClaims([{ name: 'many', claims }], results);
+  const parts = () => [part(-1.1, -1)];
+  const [a, b, c] = judgeMany([
+    madeUpClaim('a', { parts, findReason: () => 'no room' }),
+    madeUpClaim('b', { parts, findReason: () => null }),
+    madeUpClaim('c', { parts }),
+  ]);
   expect(a).toMatchObject({ verdict: 'not testable', rule: 'no room', parts: [], p: null });
   expect(a.figure).toMatch(/^−105.*but: no room$/);
   expect([b.verdict, c.verdict]).toEqual(['contradicted', 'contradicted']);

@@ -158,13 +158,11 @@ describe.skipIf(!found || !chromiumPath)(
       expect(await outputs('canvas.marks', INK)).toEqual([ink]);
     });
 
-    /** Appends a cell. */
     async function typeCell(source: string): Promise<void> {
       await execute('notebook:insert-cell-below');
       await execute('notebook:enter-edit-mode');
       await page.keyboard.type(source);
     }
-    /** Starts the last cell. */
     const startCell = (): Promise<void> =>
       page.evaluate(`void jupyterapp.commands.execute('notebook:run-cell')`);
     /** The output of the last cell. */

@@ -3,7 +3,6 @@ import { sampleToken } from '../../lib/policy/sampling.js';
 import { createRandom } from '../../lib/random.js';
 
 const LOGITS = [1.2, -0.3, 3.1, 0, 2.2, -4];
-/** Softmax at a temperature. */
 function softmax(temperature: number): number[] {
   const exponentials = LOGITS.map((x) => Math.exp(x / temperature));
   const total = exponentials.reduce((a, b) => a + b);

@@ -18,7 +18,6 @@ function numbers(name: string, shape: number[]): tf.Tensor {
 const matrix = (name: string, rows: number, columns: number) =>
   numbers(name, [rows, columns]) as tf.Tensor2D;
 
-/** A value and its gradients. */
 const withGradients = (of: (...xs: tf.Tensor[]) => tf.Tensor, ...xs: tf.Tensor[]): tf.Tensor[] => {
   const value = of(...xs);
   return [value, ...tf.grads(of)(xs, numbers('dy', value.shape))];

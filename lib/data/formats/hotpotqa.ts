@@ -21,7 +21,6 @@ export const hotpotSchema = z.object({
   context: z.array(paragraphSchema),
 });
 
-/** A supporting article. */
 export interface Article {
   title: string;
   /** The supporting sentences. */

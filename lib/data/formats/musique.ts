@@ -37,7 +37,6 @@ export interface DecompositionStep {
   evidence: string[];
 }
 
-/** The graph of a decomposition. */
 export const decompositionGraph = (steps: readonly DecompositionStep[]): QuestionGraph =>
   steps.map(({ question, answer, title, evidence }, i): SubQuestion => {
     // Any other number is text, such as "the #1 hit".

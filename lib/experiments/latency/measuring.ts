@@ -138,7 +138,6 @@ interface MeasureOptions {
 
 const maxQueries = ({ numQueries }: LatencySettings): number => Math.max(...numQueries);
 
-/** The random numbers of each repeat, seed by seed. */
 function* repeatRandoms({ settings: { seeds }, repeats }: MeasureOptions) {
   for (let i = 0; i < seeds.length * repeats; i++)
     yield createRandom(`latency/${seeds[i % seeds.length]}/${i}`);

@@ -154,7 +154,6 @@ function requestMs({ turns }: MeasuredScale): number {
 
 export const METHODS = ['parallelsearch', 'search-r1'] as const;
 export type Method = (typeof METHODS)[number];
-/** Shapes of rollouts by kind of question and method. */
 type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
 const SEARCHES = ['hnsw', 'milvus'];
 interface Setting {

@@ -10,7 +10,6 @@ export interface Call {
   written: number;
   subQueries: number;
 }
-/** The calls of a rollout, in order. */
 export type RolloutShape = readonly Call[];
 
 export interface Engine {

@@ -43,7 +43,6 @@ const builder =
  * are null or false are left out.
  */
 export const h = builder<HTMLElementTagNameMap>((name) => document.createElement(name));
-/** An SVG element. */
 export const svg = builder<SVGElementTagNameMap>((name) =>
   document.createElementNS('http://www.w3.org/2000/svg', name),
 );
@@ -66,7 +65,6 @@ export function table(
   );
 }
 
-/** A choice of values with their texts. */
 export function select(name: string, options: readonly (readonly [value: string, text: string])[]) {
   return h(
     'select',

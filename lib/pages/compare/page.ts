@@ -92,7 +92,6 @@ export async function readComparison(
   return { runs, questions, data: benchmark };
 }
 
-/** A quantity and its value for a run. */
 type Field = readonly [title: string, value: (run: ComparedRun) => string | undefined];
 
 /** A table of fields by run, the longer of the two downwards; empty without values. */

@@ -12,7 +12,6 @@ import { parseModelName } from '../../training/stored-policies.js';
 import { trainConfigSchema, trainingPreset, type TrainConfig } from '../../training/config.js';
 import type { RunDescription } from '../../training/run.js';
 
-/** The metrics of one step by name. */
 export interface StepMetrics {
   step: number;
   metrics: Readonly<Record<string, number>>;
@@ -53,7 +52,6 @@ function parseLine(file: string, line: string): unknown {
   );
 }
 
-/** The metrics of all finished steps. */
 export async function readSteps(folder: string): Promise<StepMetrics[]> {
   type Line = { step: number; alarms: string[] } & Record<string, number>;
   const lines = await readTail<Line>(path.join(folder, 'metrics.jsonl'));

@@ -137,6 +137,5 @@ export const ownMean = (
 ): number | undefined =>
   (steps.at(-1)?.step ?? -1) < at ? undefined : mean(valuesNear(steps, metric, at));
 
-/** The point of a band at a step. */
 export const nearestPoint = (band: readonly BandPoint[], at: number): BandPoint =>
   least(band, ([step]) => Math.abs(step - at))!;

@@ -77,7 +77,6 @@ export async function writeViewer(file: string, page: ViewerPage): Promise<strin
   return `${count} trajectories, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;
 }
 
-/** Styles of the viewer. */
 const STYLES = `.static { padding: 1rem 1.25rem; }
 .viewer { display: grid; grid-template: auto minmax(0, 1fr) / minmax(18rem, 27rem) minmax(0, 1fr); height: 100vh; }
 body:has(> .site) { display: flex; flex-direction: column; height: 100vh; }

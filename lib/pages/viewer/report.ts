@@ -23,7 +23,6 @@ export interface ExportTrajectoriesOptions {
   folder?: string;
   /** File of the questions with their graphs; default the small world's. */
   questions?: string;
-  log?: (line: string) => void;
 }
 
 /** The page of recorded trajectories, as the index lists it. */
@@ -41,7 +40,6 @@ export async function exportTrajectories({
   outDir,
   folder,
   questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'),
-  log,
 }: ExportTrajectoriesOptions): Promise<string> {
   const { lines, provenance } = await loadTrajectories(folder);
   const questions = await readQuestions(questionFile);
@@ -63,7 +61,6 @@ export async function exportTrajectories({
   const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
   const about = `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
   const file = join(outDir, 'trajectories.html');
-  const written = await writeViewer(file, { title: TRAJECTORIES.title, description, about, data });
-  log?.(`trajectories: ${written}`);
+  await writeViewer(file, { title: TRAJECTORIES.title, description, about, data });
   return file;
 }

@@ -7,7 +7,6 @@ import {
 } from '../../../lib/data/question.js';
 import { withAnnotatedGraph } from '../../../lib/data/formats/read.js';
 
-/** An invented corpus. */
 function corpus(): PassageCollector {
   const passages = new PassageCollector();
   const texts = [

@@ -102,7 +102,6 @@ describe.skipIf(!chromiumPath)(
     const question = (): Promise<string> => page.locator('[name=question]').inputValue();
     const texts = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
     const count = (selector: string): Promise<number> => page.locator(selector).count();
-    /** Ids of the tokens on the page. */
     const tokenIds = (method: Method): Promise<number[]> =>
       page
         .locator(`[data-method=${method}] .token`)

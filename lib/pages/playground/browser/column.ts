@@ -73,7 +73,6 @@ function createTokenText(label: string, tip: HTMLElement) {
 const resultsNode = (cards: readonly (Node | Markup)[]): HTMLElement =>
   h('div.results', { role: 'group', 'aria-label': `${cards.length} sub-queries` }, cards);
 
-/** Builds the column of a method. */
 export function createColumn({ name, title }: PlaygroundMethod, tip: HTMLElement) {
   const prompt = h('p.prompt');
   const turns = h('ol.turns');
