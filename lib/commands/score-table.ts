@@ -72,14 +72,14 @@ export function behaviourTable(
   const labelled = answers.flatMap(({ type, behaviour }) =>
     behaviour ? [{ type, behaviour }] : [],
   );
-  const sharesOf = (items: typeof labelled) =>
+  const listShares = (items: typeof labelled) =>
     new Map(
       behaviourShares(items.map(({ behaviour }) => behaviour)).map((one) => [one.label, one]),
     );
-  const all = sharesOf(labelled);
+  const all = listShares(labelled);
   const types = [...group(labelled, ({ type }) => type)].sort(([a], [b]) => (a < b ? -1 : 1));
   const columns = types.length > 1 ? types : [];
-  const byType = columns.map(([, items]) => sharesOf(items));
+  const byType = columns.map(([, items]) => listShares(items));
   const rows = [...all.values()].map(({ label, count, n, value, low, high }) => [
     label,
     `${count} of ${n}`,

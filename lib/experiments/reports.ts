@@ -153,16 +153,16 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
 
 /** Puts a navigation bar with the pages that exist into each of them. */
 async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<void> {
-  const fileOf = ({ name }: Pick<PageInfo, 'name'>): string => path.join(outDir, `${name}.html`);
+  const pageFile = ({ name }: Pick<PageInfo, 'name'>): string => path.join(outDir, `${name}.html`);
   const written = <Page extends Pick<PageInfo, 'name'>>(list: readonly Page[]): Page[] =>
-    list.filter((page) => existsSync(fileOf(page)));
+    list.filter((page) => existsSync(pageFile(page)));
   const site = {
     pages: written([{ name: 'index', title: 'Results' }, ...pages]),
     reports: written(listReports(outDir)),
   };
   for (const page of [...site.pages, ...site.reports]) {
-    const html = readFileSync(fileOf(page), 'utf8');
-    await writeFileSafely(fileOf(page), withNavigation(html, page.name, site));
+    const html = readFileSync(pageFile(page), 'utf8');
+    await writeFileSafely(pageFile(page), withNavigation(html, page.name, site));
   }
 }
 

@@ -4,6 +4,7 @@
  * that strip thinking, masks longer than ids, separators lost at tool boundaries, tokens
  * of the environment in the loss, log-probs that are not finite.
  */
+import { max, sum } from 'd3-array';
 import type { ConversationTemplate, TemplateMessage } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { Piece, TokenRow } from './token-rows.js';
@@ -34,7 +35,7 @@ export interface AuditModel {
 }
 
 /** A check's fault, null if there is none, or undefined if the row does not allow it. */
-type Outcome = Omit<AuditFault, 'check'> | null | undefined;
+type Outcome = Pick<AuditFault, 'turn' | 'message'> | null | undefined;
 type Check = (row: TokenRow, model: AuditModel | undefined) => Outcome;
 
 const REMEDIES = {
@@ -51,11 +52,7 @@ const REMEDIES = {
     'Ask the engine for the log-prob of each sampled token, and record it where the id is recorded.',
 } satisfies Record<AuditCheck, string>;
 
-const fault = (check: AuditCheck, turn: number | null, message: string): Outcome => ({
-  turn,
-  message,
-  remedy: REMEDIES[check],
-});
+const isWritten = ({ kind }: Piece): boolean => kind === 'policy';
 
 /** Pieces with the turn each belongs to: that of the last generation before, from 1. */
 function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
@@ -65,6 +62,9 @@ function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
     return { piece, turn: Math.max(1, turn) };
   });
 }
+
+const countTrained = (mask: readonly number[]): number =>
+  mask.filter((value) => value !== 0).length;
 
 /** The first fault in any piece. */
 function firstFault(
@@ -133,32 +133,29 @@ function brokenRendering(
     const written = messages[answer].content?.trim() ?? '';
     const start = before.lastIndexOf(written);
     if (start < 0)
-      return fault(
-        'prefix',
-        turn + 1,
-        `the chat template does not render the answer of turn ${turn} as it was written: ${JSON.stringify(written.slice(0, 60))}`,
-      );
+      return {
+        turn: turn + 1,
+        message: `the chat template does not render the answer of turn ${turn} as it was written: ${JSON.stringify(written.slice(0, 60))}`,
+      };
     // What follows the answer may be the end of the whole conversation.
     const read = written ? before.slice(0, start + written.length) : before.trimEnd();
     const at = differsAt(after, read);
     if (at === null) continue;
     const from = Math.max(0, at - 10);
-    return fault(
-      'prefix',
-      turn + 1,
-      `the chat template renders turn ${turn} differently once turn ${turn + 1} follows: ${JSON.stringify(before.slice(from, at + 40))} became ${JSON.stringify(after.slice(from, at + 40))}`,
-    );
+    return {
+      turn: turn + 1,
+      message: `the chat template renders turn ${turn} differently once turn ${turn + 1} follows: ${JSON.stringify(before.slice(from, at + 40))} became ${JSON.stringify(after.slice(from, at + 40))}`,
+    };
   }
   return null;
 }
 
 const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => {
   if (forkTurn !== undefined)
-    return fault(
-      'prefix',
-      forkTurn,
-      `the context of turn ${forkTurn} does not begin with the turns before it: the rollout forked into ${sequences.length} sequences`,
-    );
+    return {
+      turn: forkTurn,
+      message: `the context of turn ${forkTurn} does not begin with the turns before it: the rollout forked into ${sequences.length} sequences`,
+    };
   for (const [i, { context }] of (turns ?? []).entries()) {
     if (i === 0) continue;
     const previous = turns![i - 1];
@@ -169,11 +166,10 @@ const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => 
       at < previous.context.length
         ? `context`
         : `answer, at its token ${at - previous.context.length + 1} of ${previous.generation.length}`;
-    return fault(
-      'prefix',
-      i + 1,
-      `the context does not begin with turn ${i}'s context and answer: token ${at + 1} differs (in that turn's ${where})`,
-    );
+    return {
+      turn: i + 1,
+      message: `the context does not begin with turn ${i}'s context and answer: token ${at + 1} differs (in that turn's ${where})`,
+    };
   }
   if (sequences.length > 0) return null;
   return messages && model?.template ? brokenRendering(messages, model.template) : undefined;
@@ -183,11 +179,7 @@ const checkMaskLength: Check = (row) =>
   firstFault(row, ({ ids, mask }, turn) =>
     mask.length === ids.length
       ? null
-      : fault(
-          'mask_length',
-          turn,
-          `the mask has ${mask.length} values for ${ids.length} token ids`,
-        ),
+      : { turn, message: `the mask has ${mask.length} values for ${ids.length} token ids` },
   );
 
 const checkTokenIds: Check = (row, model) =>
@@ -195,18 +187,17 @@ const checkTokenIds: Check = (row, model) =>
     const size = model?.tokenizer.vocabSize ?? Infinity;
     const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < size));
     if (wrong !== undefined)
-      return fault('token_ids', turn, `${wrong} is no token id of a vocabulary of ${size}`);
+      return { turn, message: `${wrong} is no token id of a vocabulary of ${size}` };
     if (!model || text === undefined || ids.length === 0) return null;
     const decoded = model.tokenizer.decode(ids);
     // Engines cut a text at a stop string, but never the ids; a character may be cut.
     const isSame = decoded.trimStart().startsWith(text.trim()) || decoded.includes('\uFFFD');
     return isSame
       ? null
-      : fault(
-          'token_ids',
+      : {
           turn,
-          `the ids decode to ${JSON.stringify(decoded.slice(0, 60))}, but the text is ${JSON.stringify(text.slice(0, 60))}`,
-        );
+          message: `the ids decode to ${JSON.stringify(decoded.slice(0, 60))}, but the text is ${JSON.stringify(text.slice(0, 60))}`,
+        };
   });
 
 const SENTINELS = ['Sentinel question.', 'Sentinel answer.', 'Sentinel result.'] as const;
@@ -282,11 +273,10 @@ const checkSeparators: Check = ({ sequences }, model) => {
       );
       if (fits) continue;
       const { before, after } = nearest(separators, text);
-      return fault(
-        'separators',
+      return {
         turn,
-        `after the answer the template writes ${JSON.stringify(before)} and before the next one ${JSON.stringify(after)}, but the ids are ${JSON.stringify(`${answer.slice(-20)}${text.slice(0, 40)}`)} ... ${JSON.stringify(text.slice(-40))}`,
-      );
+        message: `after the answer the template writes ${JSON.stringify(before)} and before the next one ${JSON.stringify(after)}, but the ids are ${JSON.stringify(`${answer.slice(-20)}${text.slice(0, 40)}`)} ... ${JSON.stringify(text.slice(-40))}`,
+      };
     }
   }
   return isChecked ? null : undefined;
@@ -312,16 +302,11 @@ const TRAINED_RESULT =
 const checkInformation: Check = (row, model) => {
   const trained = firstFault(row, ({ kind, mask, logProbs }, turn) => {
     if (kind !== 'prompt' && kind !== 'environment') return null;
-    const numTrained = mask.filter((value) => value !== 0).length;
+    const numTrained = countTrained(mask);
     const origin = kind === 'prompt' ? 'the prompt' : 'the environment';
-    if (numTrained > 0)
-      return fault('information', turn, `${numTrained} tokens of ${origin} have mask 1`);
+    if (numTrained > 0) return { turn, message: `${numTrained} tokens of ${origin} have mask 1` };
     return logProbs?.some((value) => value !== null && value !== 0)
-      ? fault(
-          'information',
-          turn,
-          `tokens of ${origin} have log-probs, as if the policy had sampled them`,
-        )
+      ? { turn, message: `tokens of ${origin} have log-probs, as if the policy had sampled them` }
       : null;
   });
   if (trained !== null) return trained;
@@ -334,13 +319,12 @@ const checkInformation: Check = (row, model) => {
     const segments = response.segments && mergeSegments(response.segments);
     // The last generation may be empty.
     const expected = segments?.filter(({ isPolicy, text }) => isPolicy && text !== '').length;
-    const numTrained = runs.filter(({ kind }) => kind === 'policy').length;
+    const numTrained = runs.filter(isWritten).length;
     if (expected !== undefined && numTrained < expected)
-      return fault(
-        'information',
-        firstDifferentRun(runs, segments!, model),
-        `the mask has ${numTrained} runs of trained tokens, but the policy wrote ${expected} times`,
-      );
+      return {
+        turn: firstDifferentRun(runs, segments!, model),
+        message: `the mask has ${numTrained} runs of trained tokens, but the policy wrote ${expected} times`,
+      };
   }
   return null;
 };
@@ -352,11 +336,10 @@ function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): O
     const text = model.tokenizer.decode(piece.ids);
     const found = TRAINED_RESULT.exec(text);
     if (found)
-      return fault(
-        'information',
+      return {
         turn,
-        `a result of the environment has mask 1: ${JSON.stringify(text.slice(found.index, found.index + 60))}`,
-      );
+        message: `a result of the environment has mask 1: ${JSON.stringify(text.slice(found.index, found.index + 60))}`,
+      };
   }
   return null;
 }
@@ -383,10 +366,11 @@ function firstDifferentRun(
 ): number | null {
   if (!model) return null;
   const texts = segments.filter(({ isPolicy }) => isPolicy).map(({ text }) => text.trim());
-  const policyRuns = runs.filter(({ kind }) => kind === 'policy');
-  const at = policyRuns.findIndex(
-    ({ ids }, i) => model.tokenizer.decode(ids).trim().length > (texts[i]?.length ?? 0) + 20,
-  );
+  const at = runs
+    .filter(isWritten)
+    .findIndex(
+      ({ ids }, i) => model.tokenizer.decode(ids).trim().length > (texts[i]?.length ?? 0) + 20,
+    );
   return Math.max(0, at) + 1;
 }
 
@@ -394,39 +378,35 @@ function firstDifferentRun(
 const MAX_LOG_PROB = 1e-2;
 
 const checkLogProbs: Check = (row) => {
-  const hasAny = row.sequences.some((pieces) =>
-    pieces.some(({ logProbs, weights }) => logProbs || Object.keys(weights ?? {}).length > 0),
-  );
-  if (!hasAny) return undefined;
+  const pieces = row.sequences.flat();
+  const hasLogProbs = pieces.some(({ logProbs }) => logProbs);
+  if (!hasLogProbs && pieces.every(({ weights = {} }) => Object.keys(weights).length === 0))
+    return undefined;
   return firstFault(row, ({ kind, ids, mask, logProbs, weights = {} }, turn) => {
-    const numTrained = mask.filter((value) => value !== 0).length;
-    const isWritten = kind === 'policy' || kind === 'response';
-    if (isWritten && numTrained > 0 && !logProbs && rowHasLogProbs(row))
-      return fault('log_probs', turn, `${numTrained} trained tokens have no log-probs`);
+    const numTrained = countTrained(mask);
+    const isResponse = kind === 'policy' || kind === 'response';
+    if (isResponse && numTrained > 0 && !logProbs && hasLogProbs)
+      return { turn, message: `${numTrained} trained tokens have no log-probs` };
     for (const [name, values] of Object.entries({ logprobs: logProbs, ...weights })) {
-      if (!values || !isWritten) continue;
+      if (!values || !isResponse) continue;
       const isPerToken = values.length === ids.length;
       // One weight may hold for the whole rollout.
       const isOne = name !== 'logprobs' && values.length === 1;
       if (!isPerToken && !isOne && values.length !== numTrained)
-        return fault(
-          'log_probs',
+        return {
           turn,
-          `there are ${values.length} ${name} for ${ids.length} tokens, ${numTrained} of them trained`,
-        );
+          message: `there are ${values.length} ${name} for ${ids.length} tokens, ${numTrained} of them trained`,
+        };
       const isWrong = (value: number | null): boolean =>
         value === null || !Number.isFinite(value) || (name === 'logprobs' && value > MAX_LOG_PROB);
       const at = values.findIndex((value, i) => (!isPerToken || mask[i] !== 0) && isWrong(value));
       if (at < 0) continue;
       const inTurn = kind === 'response' && isPerToken ? turnAt(mask, at) : turn;
-      return fault('log_probs', inTurn, `${name}[${at}] is ${values[at]}`);
+      return { turn: inTurn, message: `${name}[${at}] is ${values[at]}` };
     }
     return null;
   });
 };
-
-const rowHasLogProbs = ({ sequences }: TokenRow): boolean =>
-  sequences.some((pieces) => pieces.some(({ logProbs }) => logProbs));
 
 /** The turn of a position in a response: the number of trained runs up to it. */
 const turnAt = (mask: readonly number[], at: number): number =>
@@ -451,18 +431,13 @@ export function auditRow(
 ): Record<AuditCheck, AuditFault | null | undefined> {
   const outcomes = AUDIT_CHECKS.map((check) => {
     const found = CHECKS[check](row, model);
-    return [check, found && { check, ...found }] as const;
+    return [check, found && { check, ...found, remedy: REMEDIES[check] }] as const;
   });
   return Object.fromEntries(outcomes) as Record<AuditCheck, AuditFault | null | undefined>;
 }
 
 export const numTurns = ({ sequences }: TokenRow): number =>
-  Math.max(
-    0,
-    ...sequences.map(
-      (pieces) => splitResponses(pieces).filter(({ kind }) => kind === 'policy').length,
-    ),
-  );
+  max(sequences, (pieces) => splitResponses(pieces).filter(isWritten).length) ?? 0;
 
 export const numTrainedTokens = ({ sequences }: TokenRow): number =>
-  sequences.flat().reduce((sum, { mask }) => sum + mask.filter((value) => value !== 0).length, 0);
+  sum(sequences.flat(), ({ mask }) => countTrained(mask));

@@ -54,7 +54,7 @@ const numbers = z.array(
   z.union([z.number(), z.null(), z.enum(['NaN', 'Infinity', '-Infinity']).transform(Number)]),
 );
 /** A list, or its JSON, as in columns of a Parquet file. */
-const listOf = <T extends z.ZodType>(schema: T) =>
+const orJson = <T extends z.ZodType>(schema: T) =>
   z.union([
     schema,
     z
@@ -63,7 +63,7 @@ const listOf = <T extends z.ZodType>(schema: T) =>
       .pipe(schema),
   ]);
 const optionalList = <T extends z.ZodType>(schema: T) =>
-  listOf(schema)
+  orJson(schema)
     .nullish()
     .transform((value) => value ?? undefined);
 
@@ -130,8 +130,8 @@ const weight = optionalList(z.union([z.number().transform((one) => [one]), numbe
 /** Columns of TRL's rollout functions and batches. */
 const trlSchema = z
   .object({
-    prompt_ids: listOf(ids),
-    completion_ids: listOf(ids),
+    prompt_ids: orJson(ids),
+    completion_ids: orJson(ids),
     env_mask: optionalList(flags),
     tool_mask: optionalList(flags),
     completion_mask: optionalList(flags),
@@ -163,7 +163,7 @@ const verlSchema = z
     prompt_ids: optionalList(ids),
     responses: optionalList(ids),
     response_ids: optionalList(ids),
-    response_mask: listOf(flags),
+    response_mask: orJson(flags),
     attention_mask: optionalList(flags),
     response_logprobs: optionalList(numbers),
     rollout_log_probs: optionalList(numbers),
@@ -214,25 +214,13 @@ type Node = z.infer<typeof nodeSchema>;
 function nodePieces({ message, sampled, token_ids, mask, logprobs, advantages }: Node): Piece[] {
   const weights = advantages ? { advantages } : undefined;
   const isPolicy = sampled && message.role === 'assistant';
-  if (!isPolicy)
-    return [
-      {
-        kind: 'environment',
-        ids: token_ids,
-        mask,
-        logProbs: logprobs?.length ? logprobs : undefined,
-      },
-    ];
+  const logProbs = logprobs?.length ? logprobs : undefined;
+  if (!isPolicy) return [{ kind: 'environment', ids: token_ids, mask, logProbs }];
   const start = Math.max(0, mask.indexOf(1));
+  const [ids, ownMask] = [token_ids.slice(start), mask.slice(start)];
   return [
     { kind: 'environment', ids: token_ids.slice(0, start), mask: mask.slice(0, start) },
-    {
-      kind: 'policy',
-      ids: token_ids.slice(start),
-      mask: mask.slice(start),
-      logProbs: logprobs?.length ? logprobs : undefined,
-      weights,
-    },
+    { kind: 'policy', ids, mask: ownMask, logProbs, weights },
   ];
 }
 
@@ -245,13 +233,11 @@ const traceSchema = z
       if (parents.has(leaf)) return [];
       const path: number[] = [];
       for (
-        let i: number | null | undefined = leaf;
-        i !== null && i !== undefined;
-        i = nodes[i]?.parent
-      ) {
-        if (path.includes(i)) break;
+        let i: number | undefined = leaf;
+        i !== undefined && !path.includes(i);
+        i = nodes[i]?.parent ?? undefined
+      )
         path.unshift(i);
-      }
       return [path];
     });
     // A harness that starts another agent says so by a semantic link.
@@ -324,7 +310,14 @@ const conversationSchema = z
 const WITHOUT_IDS =
   'Expected token ids, but this row has only texts, which do not show what was trained. Record prompt and response ids with their mask (docs/verl.md), or pass a file that has them.';
 
-/** Schemas by format; a line of verifiers can hold several traces. */
+/** Schemas by format; those of verifiers are told apart by a row's fields. */
+const SCHEMAS = {
+  parallelsearch: trajectorySchema,
+  trl: trlSchema,
+  verl: verlSchema,
+  messages: conversationSchema,
+};
+
 function parseRows(
   format: TokenFormat,
   value: Record<string, unknown>,
@@ -334,21 +327,10 @@ function parseRows(
     if (parsed.success) return parsed.data;
     throw new Error(`Expected a row of ${format}, but ${describeFaults(parsed.error)}`);
   };
-  switch (format) {
-    case 'parallelsearch':
-      return [parse(trajectorySchema, value)];
-    case 'trl':
-      return [parse(trlSchema, value)];
-    case 'verl':
-      return [parse(verlSchema, value)];
-    case 'messages':
-      return [parse(conversationSchema, value)];
-    case 'verifiers': {
-      if (Array.isArray(value.traces))
-        return value.traces.map((trace: unknown) => parse(traceSchema, trace));
-      return [value.nodes ? parse(traceSchema, value) : parse(stepsSchema, value.trajectory)];
-    }
-  }
+  if (format !== 'verifiers') return [parse(SCHEMAS[format], value)];
+  const { traces, nodes, trajectory } = value;
+  if (Array.isArray(traces)) return traces.map((trace: unknown) => parse(traceSchema, trace));
+  return [nodes ? parse(traceSchema, value) : parse(stepsSchema, trajectory)];
 }
 
 /**

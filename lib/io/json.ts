@@ -27,7 +27,7 @@ export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
 }
 
 /** As `z.array`, but ends at the first item that is wrong: a million take seconds. */
-export const listOf = <T extends z.ZodType>(item: T) =>
+export const boundedArray = <T extends z.ZodType>(item: T) =>
   z.array(z.unknown()).transform((values, context): z.output<T>[] => {
     const items: z.output<T>[] = [];
     for (const [i, value] of values.entries()) {

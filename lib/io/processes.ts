@@ -57,7 +57,7 @@ function forkModule(url: string, env: Record<string, string>): ChildProcess {
 }
 
 /** Whether this process was started to run the module at `url`. */
-const isChildOf = (url: string): boolean =>
+const startedFor = (url: string): boolean =>
   process.send !== undefined && process.argv[1] === fileURLToPath(url);
 
 /** Ends this child process when its parent ends or closes the connection. */
@@ -113,7 +113,7 @@ export function serve<Request, Reply, Note = never>(
   url: string,
   answer: (request: Request, note: (note: Note) => void) => Promise<Reply>,
 ): void {
-  if (!isChildOf(url)) return;
+  if (!startedFor(url)) return;
   const post = (message: Message<Reply, Note>): boolean => process.send!(message);
   const respond = async (request: Request): Promise<void> => {
     try {
@@ -188,7 +188,7 @@ export function startPeer(url: string, name: string): Channel {
 
 /** The child's side of {@link startPeer}; does nothing if this is not such a process. */
 export function connectToParent(url: string, run: (parent: Channel) => Promise<void>): void {
-  if (!isChildOf(url)) return;
+  if (!startedFor(url)) return;
   const inbox = createInbox();
   process.on('message', ({ value }: { value: unknown }) => inbox.put(value));
   endWhenDisconnected();

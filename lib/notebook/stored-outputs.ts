@@ -23,7 +23,7 @@ export interface OutputsState {
   result?: string;
 }
 
-const stateOf = (notebook: Notebook, result?: object): OutputsState => ({
+const describeState = (notebook: Notebook, result?: object): OutputsState => ({
   cells: configHash({
     code: codeCells(notebook).map(({ source, metadata }) => [joinLines(source), metadata.tags]),
   }),
@@ -41,7 +41,7 @@ export function findStaleOutputs(notebook: Notebook, result?: object): string | 
   const { outputs: stored } = metadata(notebook);
   const hasOutputs = codeCells(notebook).some(({ outputs }) => outputs.length > 0);
   if (!stored) return hasOutputs ? 'nothing says what its outputs were made of' : null;
-  const now = stateOf(notebook, result);
+  const now = describeState(notebook, result);
   if (stored.cells !== now.cells) return 'its cells have changed';
   return result && stored.result !== now.result ? 'its result has changed' : null;
 }
@@ -59,8 +59,8 @@ export async function storeOutputs(
   result?: object,
 ): Promise<boolean> {
   const notebook = readNotebook(file);
-  const state = stateOf(executed, result);
-  if (stateOf(notebook).cells !== state.cells) return false; // edited in the meantime
+  const state = describeState(executed, result);
+  if (describeState(notebook).cells !== state.cells) return false; // edited in the meantime
   const isCurrent = metadata(notebook).outputs && findStaleOutputs(notebook, result) === null;
   if (isCurrent) return false;
   const stored = compactCells(codeCells(executed));
@@ -95,7 +95,7 @@ function compactOutput(output: CellOutput): CellOutput {
   return { ...output, data };
 }
 
-const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value, null, 1));
+const countBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value, null, 1));
 
 /** Leaves out the largest specifications of charts that are pictures too. */
 function shrink(notebook: Notebook): void {
@@ -106,8 +106,8 @@ function shrink(notebook: Notebook): void {
       const mime = Object.keys(data).find((name) => VEGA_LITE.test(name));
       return mime === undefined ? [] : { data, mime };
     });
-  for (const { data, mime } of sort(specs, ({ data, mime }) => -sizeOf(data[mime]))) {
-    if (sizeOf(notebook) <= MAX_STORED_BYTES) return;
+  for (const { data, mime } of sort(specs, ({ data, mime }) => -countBytes(data[mime]))) {
+    if (countBytes(notebook) <= MAX_STORED_BYTES) return;
     delete data[mime];
   }
 }

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { describeFaults, listOf } from '../io/json.js';
+import { describeFaults, boundedArray } from '../io/json.js';
 import { readJson } from '../io/files.js';
 import { AnswerError, HttpError, requestJson, splitCredentials } from '../io/http.js';
 import type { PromptForm } from '../text/prompts.js';
@@ -61,10 +61,10 @@ type ServedModel = z.infer<typeof modelsSchema>['data'][number];
 const choiceSchema = z.object({
   text: z.string(),
   finish_reason: z.string().nullish(),
-  token_ids: listOf(z.int()).nullish(),
+  token_ids: boundedArray(z.int()).nullish(),
   // Other servers use other forms.
   logprobs: z
-    .object({ token_logprobs: listOf(z.number()) })
+    .object({ token_logprobs: boundedArray(z.number()) })
     .optional()
     .catch(undefined),
 });

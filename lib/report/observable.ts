@@ -20,7 +20,7 @@ const EMBED = `import embed from "npm:vega-embed@7";`;
 /** @returns the content of a file that Notebook Kit opens and builds */
 export function observableHtml(notebook: Notebook): string {
   const charts = { count: 0 };
-  const shown = notebook.cells.flatMap((cell) => cellsOf(cell, charts));
+  const shown = notebook.cells.flatMap((cell) => toCells(cell, charts));
   const cells = charts.count > 0 ? [...shown, { type: 'module', source: EMBED } as const] : shown;
   const [, title = 'Notebook'] =
     /^# +(.+)$/m.exec(notebook.cells.map(({ source }) => joinLines(source)).join('\n')) ?? [];
@@ -43,7 +43,7 @@ const html = (source: string): ObservableCell => ({
   source: source.replace(/\$(?=\{)/g, '&#36;').replaceAll('\\', '&#92;'),
 });
 
-function cellsOf(cell: Cell, charts: { count: number }): ObservableCell[] {
+function toCells(cell: Cell, charts: { count: number }): ObservableCell[] {
   const source = joinLines(cell.source);
   if (source.trim() === '') return [];
   if (cell.cell_type === 'markdown')

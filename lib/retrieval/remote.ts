@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeFaults, listOf } from '../io/json.js';
+import { describeFaults, boundedArray } from '../io/json.js';
 import { requestJson, splitCredentials } from '../io/http.js';
 import { requireInteger, type RetrievedPassage, type Retriever } from './retriever.js';
 import { splitContents } from '../text/contents.js';
@@ -11,15 +11,15 @@ import { splitContents } from '../text/contents.js';
  * search_r1/search/retrieval_server.py.
  */
 export const retrieveRequestSchema = z.object({
-  queries: listOf(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
+  queries: boundedArray(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
   // Python clients send null for what is not set.
   topk: z.int().min(1).nullish(),
   return_scores: z.boolean().nullish(),
 });
 
 const responseSchema = z.object({
-  result: listOf(
-    listOf(
+  result: boundedArray(
+    boundedArray(
       z.object({
         // FlashRAG has numbers as ids; web-search servers send neither id nor score.
         document: z.object({

@@ -71,14 +71,17 @@ export function trainEncoder(
     passageGain: initial.passageGain.slice(),
   };
   const squares = TRAINED.map((name) => new Float32Array(weights[name].length));
-  const featuresOf = createFeatureCache(weights);
+  const readFeatures = createFeatureCache(weights);
   const random = createRandom(seed).fork('encoder-batches');
   for (let epoch = 1; epoch <= epochs; epoch++) {
     const order = random.shuffle(pairs);
     let lossSum = 0;
     for (let at = 0; at < order.length; at += batchSize) {
       const batch = order.slice(at, at + batchSize);
-      const { loss, rows, gradients } = batchGradients(batch, weights, { featuresOf, temperature });
+      const { loss, rows, gradients } = batchGradients(batch, weights, {
+        readFeatures,
+        temperature,
+      });
       TRAINED.forEach((name, i) =>
         adagrad(weights[name], squares[i], { rows, gradient: gradients[i], learningRate }),
       );
@@ -103,16 +106,16 @@ const TINY = 1e-12;
 function batchGradients(
   pairs: readonly TrainingPair[],
   weights: HashedWeights,
-  { featuresOf, temperature }: { featuresOf: FeatureCache; temperature: number },
+  { readFeatures, temperature }: { readFeatures: FeatureCache; temperature: number },
 ): { loss: number; rows: number[]; gradients: Float32Array[] } {
   const texts = [
     ...new Set(pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives])),
   ];
-  const queries = pairs.map(({ query }) => featuresOf(query, 'query'));
-  const passages = texts.map((text) => featuresOf(text, 'passage'));
+  const queries = pairs.map(({ query }) => readFeatures(query, 'query'));
+  const passages = texts.map((text) => readFeatures(text, 'passage'));
   const rows = [...new Set([...queries, ...passages].flatMap(({ buckets }) => [...buckets]))];
-  const table = (valueOf: (pair: TrainingPair, text: string) => number): tf.Tensor2D =>
-    tf.tensor2d(pairs.map((pair) => texts.map((text) => valueOf(pair, text)))); // (pairs, texts)
+  const table = (readValue: (pair: TrainingPair, text: string) => number): tf.Tensor2D =>
+    tf.tensor2d(pairs.map((pair) => texts.map((text) => readValue(pair, text)))); // (pairs, texts)
   return tf.tidy(() => {
     const [queryFeatures, passageFeatures] = [
       denseFeatures(queries, rows),

@@ -116,7 +116,7 @@ export const CONDITIONS_COUNTS: Counts = {
 };
 
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */
-function partsOf(total: number, shares: readonly number[]): number[] {
+function splitTotal(total: number, shares: readonly number[]): number[] {
   let [share, before] = [0, 0];
   return shares.map((own) => {
     const until = Math.round((share += own) * total);
@@ -154,7 +154,7 @@ export function drawQuestions(
     const types =
       BENCHMARKS[benchmark] ?? many(isTraining ? MOST_COMPARED.train : MOST_COMPARED.heldOut);
     const own = random.fork(`${name} ${benchmark}`);
-    const parts = partsOf(
+    const parts = splitTotal(
       total,
       types.map(({ share }) => share),
     );

@@ -27,13 +27,13 @@ function recallTable({ things, passages }: World): string {
   const facts = things
     .filter(({ split }) => split === 'dev')
     .flatMap((thing) => Object.keys(thing.facts).map((attribute) => ({ thing, attribute })));
-  const rankOf = (thing: Thing, attribute: string, query: string): number => {
+  const findRank = (thing: Thing, attribute: string, query: string): number => {
     const found = retriever.search(query, Math.max(...DEPTHS));
     return found.findIndex(({ index }) => passages[index].id === thing.facts[attribute].passageId);
   };
   const rows = Object.entries(QUERIES).map(([title, query]) => {
     const ranks = facts.map(({ thing, attribute }) =>
-      rankOf(thing, attribute, query(thing, attribute)),
+      findRank(thing, attribute, query(thing, attribute)),
     );
     return [
       title,

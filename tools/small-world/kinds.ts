@@ -374,5 +374,5 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
 };
 
 /** The attribute of a kind. */
-export const attributeOf = (kind: Kind, attribute: string): Attribute =>
+export const findAttribute = (kind: Kind, attribute: string): Attribute =>
   SPECS[kind].attributes[attribute];

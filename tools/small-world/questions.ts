@@ -8,7 +8,7 @@
 import { group, range } from 'd3-array';
 import type { Operation, Question, SubQuestion } from '../../lib/data/question.js';
 import type { Random } from '../../lib/random.js';
-import { attributeOf, SPECS, type Attribute, type Kind } from './kinds.js';
+import { findAttribute, SPECS, type Attribute, type Kind } from './kinds.js';
 import type { Split, Thing } from './world.js';
 
 /** Whose wordings a question has. */
@@ -37,16 +37,16 @@ const mention = ({ kind, name }: Thing): string => `the ${kind} ${name}`;
  * however it is said.
  */
 export const idealQuery = ({ name, kind }: Thing, attribute: string): string =>
-  `${name} ${kind} ${attributeOf(kind, attribute).words}`;
+  `${name} ${kind} ${findAttribute(kind, attribute).words}`;
 
 /** The sub-question that asks for a fact. */
-export function nodeOf(
+export function makeNode(
   thing: Thing,
   attribute: string,
   id = 1,
   dependsOn: number[] = [],
 ): SubQuestion {
-  const { openings, clauses } = attributeOf(thing.kind, attribute);
+  const { openings, clauses } = findAttribute(thing.kind, attribute);
   const { value, passageId } = thing.facts[attribute];
   return {
     id: `q${id}`,
@@ -66,7 +66,7 @@ const follow = (thing: Thing, attributes: readonly string[]): Thing =>
 
 const chainNodes = (thing: Thing, attributes: readonly string[], firstId: number): SubQuestion[] =>
   attributes.map((attribute, i) =>
-    nodeOf(
+    makeNode(
       follow(thing, attributes.slice(0, i)),
       attribute,
       firstId + i,
@@ -98,14 +98,17 @@ export function chainQuestion(
   const [opening, clause, ...phrases] = choices(attributes.length + 1, wording, random);
   const inner = attributes.slice(0, -1).reduce(
     (x, attribute, i) => {
-      const { phrases: some } = attributeOf(follow(thing, attributes.slice(0, i)).kind, attribute);
+      const { phrases: some } = findAttribute(
+        follow(thing, attributes.slice(0, i)).kind,
+        attribute,
+      );
       return insert(some![phrases[i]], x);
     },
     rootMention(thing, attributes, random),
   );
   const last = attributes[attributes.length - 1];
   const end = follow(thing, attributes.slice(0, -1));
-  const { openings, clauses } = attributeOf(end.kind, last);
+  const { openings, clauses } = findAttribute(end.kind, last);
   return {
     question: `${openings[opening]} ${insert(clauses[clause], inner)}?`,
     goldenAnswers: [end.facts[last].value],
@@ -117,9 +120,9 @@ export function chainQuestion(
   };
 }
 
-const numberOf = (thing: Thing, attributes: readonly string[]): number =>
+const readNumber = (thing: Thing, attributes: readonly string[]): number =>
   Number(follow(thing, attributes.slice(0, -1)).facts[attributes[attributes.length - 1]].value);
-const valueOf = (thing: Thing, attributes: readonly string[]): string =>
+const readValue = (thing: Thing, attributes: readonly string[]): string =>
   follow(thing, attributes.slice(0, -1)).facts[attributes[attributes.length - 1]].value;
 
 /** Noun and pronoun for the thing in the middle of two chains. */
@@ -141,7 +144,7 @@ export function comparison(
   random: Random,
 ): Draft {
   const last = attributes[attributes.length - 1];
-  const spec = attributeOf(follow(things[0], attributes.slice(0, -1)).kind, last);
+  const spec = findAttribute(follow(things[0], attributes.slice(0, -1)).kind, last);
   const operation: Operation = { kind, attribute: last };
   const metadata = {
     template: [kind, things[0].kind, ...attributes].join('.'),
@@ -151,7 +154,7 @@ export function comparison(
   const [frame, clause] = choices(2, wording, random);
   const sign = kind === 'argmin' ? 1 : -1;
   const best = things.reduce((a, b) =>
-    sign * numberOf(b, attributes) < sign * numberOf(a, attributes) ? b : a,
+    sign * readNumber(b, attributes) < sign * readNumber(a, attributes) ? b : a,
   );
   const own = (kind === 'argmin' ? spec.least : spec.most)![clause];
   const predicate = attributes.length > 1 ? `has the ${ROLES[attributes[0]]} ${own}` : own;
@@ -173,30 +176,30 @@ function orderQuestion(things: readonly Thing[], predicate: string, frame: numbe
 }
 
 /** Chains of a number of facts, from a kind on, all of them. */
-function chainsOf(kind: Kind, length: number): string[][] {
+function listChains(kind: Kind, length: number): string[][] {
   return Object.entries(SPECS[kind].attributes).flatMap(([name, { value }]) => {
     if (length === 1) return [[name]];
     const isThing = typeof value === 'string' && value in SPECS;
-    return isThing ? chainsOf(value as Kind, length - 1).map((rest) => [name, ...rest]) : [];
+    return isThing ? listChains(value as Kind, length - 1).map((rest) => [name, ...rest]) : [];
   });
 }
 
 const ALL_KINDS = Object.keys(SPECS) as Kind[];
-const startsOf = (length: number, kinds = ALL_KINDS): { kind: Kind; attributes: string[] }[] =>
-  kinds.flatMap((kind) => chainsOf(kind, length).map((attributes) => ({ kind, attributes })));
+const listStarts = (length: number, kinds = ALL_KINDS): { kind: Kind; attributes: string[] }[] =>
+  kinds.flatMap((kind) => listChains(kind, length).map((attributes) => ({ kind, attributes })));
 
 const isOrdered = ({ least }: Attribute): boolean => least !== undefined;
-const endOf = (kind: Kind, attributes: readonly string[]): Attribute => {
+const lastAttribute = (kind: Kind, attributes: readonly string[]): Attribute => {
   const [first, ...rest] = attributes;
-  const attribute = attributeOf(kind, first);
-  return rest.length > 0 ? endOf(attribute.value as Kind, rest) : attribute;
+  const attribute = findAttribute(kind, first);
+  return rest.length > 0 ? lastAttribute(attribute.value as Kind, rest) : attribute;
 };
 /** Chains and comparisons that there are, by their numbers of facts. */
-const CHAINS = [1, 2, 3, 4].map((length) => startsOf(length));
+const CHAINS = [1, 2, 3, 4].map((length) => listStarts(length));
 const ORDERED = [1, 2].map((length) =>
-  startsOf(length).filter(
+  listStarts(length).filter(
     ({ kind, attributes }) =>
-      isOrdered(endOf(kind, attributes)) && (length === 1 || attributes[0] in ROLES),
+      isOrdered(lastAttribute(kind, attributes)) && (length === 1 || attributes[0] in ROLES),
   ),
 );
 
@@ -211,7 +214,7 @@ export function createQuestionMaker(things: readonly Thing[]) {
   };
   /** Names in a question must differ, and so must the values of what is ordered. */
   const differ = (drawn: readonly Thing[], attributes: readonly string[]): boolean =>
-    new Set(drawn.map((thing) => valueOf(thing, attributes))).size === drawn.length;
+    new Set(drawn.map((thing) => readValue(thing, attributes))).size === drawn.length;
 
   return {
     chain(length: number, wording: Wording, random: Random, kinds?: readonly Kind[]): Draft {

@@ -101,11 +101,11 @@ export function trainBpe(lines: Iterable<string>, options: BpeOptions): object {
   }
   const alphabet = byteAlphabet();
   const tokens = [...added, ...alphabet.toSorted((a, b) => (a < b ? -1 : 1))];
-  const idOf = new Map(tokens.map((token, id) => [token, id]));
+  const idByToken = new Map(tokens.map((token, id) => [token, id]));
   const words = countWords(
     lines,
     added,
-    alphabet.map((c) => idOf.get(c)!),
+    alphabet.map((c) => idByToken.get(c)!),
   );
   const base = options.vocabSize;
   const counts = new Map<number, number>();

@@ -102,7 +102,7 @@ export interface Verdict {
  * them: what follows the extreme value is then what followed it before, which attention
  * finds most easily.
  */
-export function verdictOf(
+export function judgeAnswers(
   graph: readonly SubQuestion[],
   operation: Operation | null | undefined,
   known: Known = new Map(graph.map((node) => [node, node.answers[0]])),
@@ -114,20 +114,20 @@ export function verdictOf(
   }
   const finals = finalNodes(graph);
   // The question names the roots of the chains.
-  const rootOf = (node: SubQuestion): string => chainTo(node, graph)[0].entity;
-  const valueOf = (node: SubQuestion): string => known.get(node) ?? UNKNOWN;
+  const findRoot = (node: SubQuestion): string => chainTo(node, graph)[0].entity;
+  const readValue = (node: SubQuestion): string => known.get(node) ?? UNKNOWN;
   const { attribute } = finals[0];
   const sign = operation.kind === 'argmin' ? 1 : -1;
-  const read = finals.filter((node) => valueOf(node) !== UNKNOWN);
+  const read = finals.filter((node) => readValue(node) !== UNKNOWN);
   const best = (read.length > 0 ? read : finals).reduce((a, b) =>
-    sign * Number(valueOf(b)) < sign * Number(valueOf(a)) ? b : a,
+    sign * Number(readValue(b)) < sign * Number(readValue(a)) ? b : a,
   );
-  const facts = finals.map((node) => `${fact(node, known, rootOf(node))} ${rootOf(node)}`);
+  const facts = finals.map((node) => `${fact(node, known, findRoot(node))} ${findRoot(node)}`);
   const word = operation.kind === 'argmin' ? 'Least' : 'Most';
   return {
     recap: `${attribute}: ${facts.join('; ')}.`,
-    conclusion: ` ${word} ${valueOf(best)} ${rootOf(best)}.`,
-    answer: rootOf(best),
+    conclusion: ` ${word} ${readValue(best)} ${findRoot(best)}.`,
+    answer: findRoot(best),
   };
 }
 
@@ -172,7 +172,7 @@ export function demonstrate(
   const inform = (results: readonly Passage[][]): Piece =>
     context(formatInformation(results.map((passages) => ({ status: 'ok', passages }))));
   const conclude = (): Piece[] => {
-    const { recap, conclusion, answer } = verdictOf(graph, operation, known);
+    const { recap, conclusion, answer } = judgeAnswers(graph, operation, known);
     return [
       policy(formatBlock('think', recap + conclusion), recapWeight),
       policy(formatBlock('answer', answer)),
@@ -245,7 +245,7 @@ export function copyDrill(question: Question, options: DrillOptions, random: Ran
  * The recap is given, not learned.
  */
 export function verdictDrill(question: Question, options: DrillOptions): Piece[] {
-  const { recap, conclusion, answer } = verdictOf(
+  const { recap, conclusion, answer } = judgeAnswers(
     question.metadata.graph ?? [],
     question.metadata.operation,
   );

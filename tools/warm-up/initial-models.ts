@@ -13,7 +13,7 @@ import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
 import { initialModelName, SMALL_WORLD_MODELS } from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
-import { recipeOf } from './recipes.js';
+import { findRecipe } from './recipes.js';
 import { trainInitialModel } from './train-model.js';
 
 const REPORT_EVERY = 50;
@@ -68,7 +68,7 @@ async function trainModels({
       },
     });
     await publishMetrics(runFolder, folder);
-    await writeModelCard(folder, world, { name, seed, recipe: recipeOf(name) });
+    await writeModelCard(folder, world, { name, seed, recipe: findRecipe(name) });
   }
 }
 

@@ -42,13 +42,13 @@ const ROLLOUTS = UNTRAINED.map(({ rollout }) => rolloutSchema.parse(rollout));
 /** Evaluates 1 in so many dev questions with each prompt. */
 const ONE_OF = 2;
 
-const kindOf = ({ subset, entitiesCompared }: Measurement): string =>
+const questionKind = ({ subset, entitiesCompared }: Measurement): string =>
   entitiesCompared > 0 ? `compares ${entitiesCompared}` : subset.replace('_', ' ');
 
 function resultTable(measured: readonly Measurement[]): string {
   const share = (answers: readonly Measurement[], value: (m: Measurement) => number): string =>
     mean(answers, value)!.toFixed(2);
-  const kinds = sort([...group(measured, kindOf)], ([kind]) => kind);
+  const kinds = sort([...group(measured, questionKind)], ([kind]) => kind);
   return markdownTable(
     ['questions', 'n', 'EM', 'valid', 'decomposed', 'model calls'],
     kinds.map(([kind, answers]) => [

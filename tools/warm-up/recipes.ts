@@ -115,7 +115,7 @@ const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 2048 };
 const MAX_TOKENS = 640;
 
 /** The recipe of a model, with at most so many steps of each stage. */
-export function recipeOf(name: InitialModelName, maxSteps = Infinity): Recipe {
+export function findRecipe(name: InitialModelName, maxSteps = Infinity): Recipe {
   const stages = STAGES[name].map((stage) => ({
     ...stage,
     steps: Math.min(maxSteps, stage.steps),

@@ -16,7 +16,7 @@ import type { Sequence } from '../../lib/training/sequences.js';
 import { encodePieces, type Piece } from '../../lib/training/cross-entropy.js';
 import {
   createQuestionMaker,
-  nodeOf,
+  makeNode,
   type Draft,
   type QuestionMaker,
 } from '../small-world/questions.js';
@@ -222,7 +222,7 @@ function rowMakers(
         random
           .shuffle(Object.keys(thing.facts))
           .slice(0, 3)
-          .map((attribute) => nodeOf(thing, attribute)),
+          .map((attribute) => makeNode(thing, attribute)),
       );
       const lookup = random.uniform() < 0.6 ? foundForSure(random) : found(random);
       const results = asked.flatMap((node) => lookup(drawQueryStyle(random)(node), node));

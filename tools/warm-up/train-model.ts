@@ -8,7 +8,7 @@ import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import type { SupervisedStep } from '../../lib/training/cross-entropy.js';
 import type { InitialModelName } from '../../lib/training/stored-policies.js';
-import { recipeOf, SMALL_MODEL } from './recipes.js';
+import { findRecipe, SMALL_MODEL } from './recipes.js';
 import { runWarmUp, totalSteps } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
 
@@ -45,7 +45,7 @@ export async function trainInitialModel(
   { seed, folder, maxSteps, from, to, signal, onStep }: TrainModelOptions,
 ): Promise<void> {
   const model = from ? await loadModel(from) : freshModel(seed);
-  const recipe = recipeOf(name, maxSteps);
+  const recipe = findRecipe(name, maxSteps);
   const weights = await runWarmUp(
     model,
     { ...recipe, seed, folder, checkpointEvery: 50 },
