@@ -74,7 +74,7 @@ describe('evaluate', () => {
     expect(printed()).toMatch(
       /^mean of .* tokens written +sub-question recall +evidence recall +critical path\n/,
     );
-    expect(printed()).toMatch(/^all +n = 4( +\d+\.\d{3}){11}$/m);
+    expect(printed()).toMatch(/^all +n = 4( +\d+\.\d{3}){12}$/m);
     expect(printed()).not.toContain('Without');
   });
 

@@ -41,9 +41,9 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
       [0, 1, 2, 3].map((i) => ({ questionId: `test_${i}`, subset: 'unknown', coverage: null })),
     );
     expect(stdout).toMatch(
-      /^mean of +EM +F1 +format +turns +calls +decomposed +queries +tokens written\n/,
+      /^mean of +EM +F1 +format +turns +calls +decomposed +queries +critical steps +tokens written\n/,
     );
-    expect(stdout).toMatch(/^all +n = 4( +\d+\.\d{3}){8}$/m);
+    expect(stdout).toMatch(/^all +n = 4( +\d+\.\d{3}){9}$/m);
     expect(
       stdout.match(/graphs.*sub-question recall, evidence recall and critical path/g),
     ).toHaveLength(1);
