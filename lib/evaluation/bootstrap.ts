@@ -50,14 +50,17 @@ const runName = ({ method, model, initSeed = 1, seed }: Pick<QuestionResult, key
 
 export const denominatorColumn = (metric: string): string => `${metric}, denominator`;
 
-type Column = [name: string, value: (answer: QuestionResult) => number];
+interface Column {
+  name: string;
+  /** 0 counts for questions that are not included. */
+  read: Measure['numerator'];
+  includes?: Measure['includes'];
+}
 
 function measureColumns({ metric, numerator, denominator, includes }: Measure): Column[] {
-  const ifCounted = (value: Measure['numerator']): Measure['numerator'] =>
-    includes ? (answer) => (includes(answer) ? value(answer) : 0) : value;
-  const column: Column = [metric, ifCounted(numerator)];
+  const column = { name: metric, read: numerator, includes };
   if (!denominator && !includes) return [column];
-  return [column, [denominatorColumn(metric), ifCounted(denominator ?? (() => 1))]];
+  return [column, { name: denominatorColumn(metric), read: denominator ?? (() => 1), includes }];
 }
 
 /**
@@ -83,21 +86,25 @@ export function scoreTable(
       runs.set(names[i].run, { method, model, initSeed, seed, at: runs.size });
   }
   const columns = measures.flatMap(measureColumns);
+  const counted = columns.map(({ includes = () => true }) =>
+    Array.from(questions.values(), includes),
+  );
   const findOffset = (question: { at: number }, run: { at: number }): number =>
     (question.at * runs.size + run.at) * columns.length;
   const values = new Float64Array(questions.size * runs.size * columns.length).fill(NaN);
   for (const [i, result] of results.entries()) {
-    const { question, run } = names[i];
-    const offset = findOffset(questions.get(question)!, runs.get(run)!);
+    const question = questions.get(names[i].question)!;
+    const { run } = names[i];
+    const offset = findOffset(question, runs.get(run)!);
     if (!Number.isNaN(values[offset]))
       throw new Error(
         `Expected one result per question and run, but ${run} answered ${result.questionId} twice.`,
       );
-    columns.forEach(([column, read], c) => {
-      const value = read(result);
+    columns.forEach(({ name, read }, c) => {
+      const value = counted[c][question.at] ? read(result) : 0;
       if (!Number.isFinite(value))
         throw new Error(
-          `Expected ${run} to have a number for ${column} of ${result.questionId}, but got ${value}. Evaluate it again.`,
+          `Expected ${run} to have a number for ${name} of ${result.questionId}, but got ${value}. Evaluate it again.`,
         );
       values[offset + c] = value;
     });
@@ -115,7 +122,7 @@ export function scoreTable(
   return {
     runs: [...runs.values()],
     questions: [...questions.values()],
-    columns: columns.map(([name]) => name),
+    columns: columns.map(({ name }) => name),
     values,
   };
 }

@@ -108,11 +108,15 @@ function labelLines(lines: readonly TrajectoryLine[], questions: readonly Questi
 }
 
 /** Answers with their labels. */
-function labelAnswers(answers: readonly QuestionResult[], questions: readonly Question[]) {
+function labelAnswers(
+  answers: readonly QuestionResult[],
+  questions: readonly Question[],
+  labels?: readonly BehaviourLabel[],
+) {
   const byId = new Map(questions.map((question) => [question.id, question]));
   return answers.map((answer) => ({
     ...answer,
-    behaviour: labelAnswer(answer, byId.get(answer.questionId)),
+    behaviour: labelAnswer(answer, byId.get(answer.questionId), labels),
   }));
 }
 
@@ -141,7 +145,7 @@ async function optionalRates(
   const results = await readRecords(experiment, folder);
   if (results.length === 0 || results.some(({ done }) => done === null)) return [];
   const { provenance, ...read } = await loadAnswers(experiment, folder, nameMethod);
-  const answers = labelAnswers(read.answers, questions);
+  const answers = labelAnswers(read.answers, questions, FAILURES);
   return behaviourRates({ answers, provenance }, { ...options, labels: FAILURES, pairs: [] }).rows;
 }
 
