@@ -33,13 +33,13 @@ describe.skipIf(process.platform === 'win32')('lab', () => {
   });
 
   it('opens the notebooks and returns the exit code of JupyterLab', async () => {
-    const { exitCode, started } = await lab(['--ServerApp.token=x'], {
+    const { exitCode, started } = await lab(['--IdentityProvider.token=x'], {
       python,
       port: 9999,
       browser: false,
     });
     expect(exitCode).toBe(7);
-    const options = ['--ServerApp.port=9999', '--no-browser', '--ServerApp.token=x'];
+    const options = ['--ServerApp.port=9999', '--no-browser', '--IdentityProvider.token=x'];
     const listen = '--ServerApp.ip=127.0.0.1';
     expect(started).toEqual([
       [python, '-m', 'jupyterlab', packagePath('notebooks'), listen, ...options],
