@@ -125,9 +125,10 @@ export async function readKernelspecs(python: string): Promise<Kernelspecs> {
   return kernelspecsSchema.parse(JSON.parse(await runPython(python, SPECS)));
 }
 
-/** The kernelspec of this package's tslab, run by the current Node. */
+/** The kernelspec of this package's kernel, run by the current Node. */
 export function kernelspec(): { argv: string[]; display_name: string; language: string } {
-  const argv = [process.execPath, tslabScript(), 'kernel', '--config-path', '{connection_file}'];
+  const program = packagePath('dist', 'notebook', 'kernel.js');
+  const argv = [process.execPath, program, path.dirname(tslabScript()), '{connection_file}'];
   return { argv, display_name: 'TypeScript', language: 'typescript' };
 }
 

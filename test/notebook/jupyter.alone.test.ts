@@ -19,11 +19,11 @@ const isWindows = process.platform === 'win32';
 
 describe('kernelspec', () => {
   it('starts the tslab of this package with the current Node', () => {
-    const [node, script, ...rest] = kernelspec().argv;
+    const [node, program, tslab, ...rest] = kernelspec().argv;
     expect(node).toBe(process.execPath);
-    expect(existsSync(script)).toBe(true);
-    expect(script).toMatch(/tslab[\\/]bin[\\/]tslab$/);
-    expect(rest).toEqual(['kernel', '--config-path', '{connection_file}']);
+    expect(existsSync(program)).toBe(true);
+    expect(existsSync(path.join(tslab, 'tslab'))).toBe(true);
+    expect(rest).toEqual(['{connection_file}']);
   });
 });
 

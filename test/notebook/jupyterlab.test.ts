@@ -134,6 +134,18 @@ describe.skipIf(!found || !chromiumPath)(
       expect(kernelPid).toBeGreaterThan(1);
     });
 
+    it.each(['ps.lineChart', 'ps.lineChart(', 'ps.lineChart(rewards, { title: [1] '])(
+      'documents the function at the end of %s',
+      async (source) => {
+        const request = { code: source, cursor_pos: source.length, detail_level: 0 };
+        const reply = await page.evaluate(
+          `${KERNEL}.requestInspect(${JSON.stringify(request)}).then(({ content }) => content)`,
+        );
+        const text = expect.stringMatching(/lineChart\(frame: .*Lines with points/s) as string;
+        expect(reply).toMatchObject({ found: true, data: { 'text/plain': text } });
+      },
+    );
+
     it('draws charts and shows tables, data frames and progress as HTML', async () => {
       expect(await outputs('.vega-embed canvas.marks', 'found.width > 200')).toEqual([true]);
       expect(await outputs('table', `found.querySelectorAll('tbody tr').length`)).toEqual([5, 5]);
@@ -178,7 +190,7 @@ describe.skipIf(!found || !chromiumPath)(
       const names = await page.evaluate(
         `[...document.querySelectorAll('.jp-Completer [data-value]')].map(({ dataset }) => dataset.value)`,
       );
-      expect(names).toEqual(['lineChart', 'listed']);
+      expect(names).toContain('lineChart');
       await page.keyboard.press('Escape');
       await page.keyboard.type('neChart');
       await page.keyboard.press('Shift+Tab');
@@ -197,7 +209,7 @@ describe.skipIf(!found || !chromiumPath)(
       await page.waitForFunction(`document.querySelector('.jp-Cell.jp-mod-active pre')`);
       await execute('notebook:interrupt-kernel');
       await page.waitForFunction(`${KERNEL}?.status === 'idle'`);
-      expect(await shown()).toContain('Interrupted');
+      expect(await shown()).toMatch(/Interrupted(?!.* at )/s);
       await execute('notebook:delete-cell');
       await sleep(300); // tslab rejects requests for 200 ms after a failed cell
       await typeCell(`console.log('kernel', process.pid);`);
