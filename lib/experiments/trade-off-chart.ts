@@ -1,10 +1,14 @@
 /** Exact match against model calls: the cost of right answers. */
+import { extent } from 'd3-array';
 import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { seriesChannels } from '../report/series.js';
 import { createChart, type Chart, type VegaLiteSpec } from '../report/vega-lite.js';
 import { toRows, type Rows } from '../report/frame.js';
 import { figureText } from '../report/text.js';
 import { metricInfo, valueTitle, distinctValues } from '../report/titles.js';
+
+/** Readable on white and on black. */
+const GREY = '#888888';
 
 interface TradeOff {
   /** What a point stands for. */
@@ -16,6 +20,8 @@ interface TradeOff {
   hasFront?: boolean;
   /** Drops points further below the best, to tell close ones apart. */
   within?: number;
+  /** Leaves points this close to the best to another chart: they are grey, in a box. */
+  boxed?: number;
 }
 
 const SETTINGS: TradeOff = {
@@ -26,18 +32,19 @@ const SETTINGS: TradeOff = {
 
 const axis = (metric: string, field: string): VegaLiteSpec => {
   const { title, unit } = metricInfo(metric);
-  return { field, type: 'quantitative', title: axisTitle(title, unit), scale: { zero: false } };
+  const scale = { zero: false, padding: 8 };
+  return { field, type: 'quantitative', title: axisTitle(title, unit), scale };
 };
 
 /** @param rows of `em` and `model_calls`, one each for a point */
 export function tradeOffChart(
   rows: Rows,
-  { of, color: by, questions, hasFront, within = 1 } = SETTINGS,
+  { of, color: by, questions, hasFront, within = 1, boxed = 0 } = SETTINGS,
 ): Chart {
   const all = toRows(rows);
   const answers = all.filter(({ metric }) => metric === 'em');
-  const least = Math.max(...answers.map(({ value }) => Number(value))) - within;
-  const shown = answers.filter(({ value }) => Number(value) >= least);
+  const best = Math.max(...answers.map(({ value }) => Number(value)));
+  const shown = answers.filter(({ value }) => Number(value) >= best - within);
   const values = shown.map((em) => {
     const calls = all.find((row) => row.metric === 'model_calls' && row[of] === em[of])!;
     return {
@@ -58,8 +65,11 @@ export function tradeOffChart(
         (other) => other.em >= em && other.calls <= calls && (other.em > em || other.calls < calls),
       ),
   );
-  const { color, shape } = seriesChannels(by, distinctValues(by, shown).map(String));
-  const x = { ...axis('model_calls', 'calls'), axis: { tickCount: 8 } };
+  const isBoxed = ({ em }: { em: number }): boolean => boxed > 0 && em >= best - boxed;
+  const [inBox, apart] = [values.filter(isBoxed), values.filter((point) => !isBoxed(point))];
+  const named = shown.filter(({ value }) => !isBoxed({ em: Number(value) }));
+  const { color, shape } = seriesChannels(by, distinctValues(by, named).map(String));
+  const x = { ...axis('model_calls', 'calls'), axis: { tickCount: 8, labelFlush: false } };
   const y = axis('em', 'em');
   const line = { type: 'line', strokeDash: [4, 4] };
   const point = { type: 'point', filled: true, size: 80, opacity: 1 };
@@ -73,15 +83,49 @@ export function tradeOffChart(
     subtitle: SMALL_WORLD_NOTE,
     alt: `Exact match and model calls of each ${of === 'setting' ? 'setting (lambda_d, lambda_s)' : of}: ${spoken.join('; ')}.`,
     spec: {
-      data: { values },
+      data: { values: apart },
       width: 460,
       height: 280,
       layer: [
         ...(hasFront ? [{ data: { values: front }, mark: line, encoding: { x, y } }] : []),
+        ...(inBox.length > 0 ? boxLayers(inBox, { of, x, y }) : []),
         { mark: 'rule', encoding: emRule },
         { mark: 'rule', encoding: callsRule },
         { mark: point, encoding: { x, y, color, shape } },
       ],
     },
   });
+}
+
+/** Points in grey in a box, with their number. */
+function boxLayers(
+  points: readonly { em: number; calls: number }[],
+  { of, x, y }: { of: string; x: VegaLiteSpec; y: VegaLiteSpec },
+): VegaLiteSpec[] {
+  const [callsLow, callsHigh] = extent(points, ({ calls }) => calls) as [number, number];
+  const [emLow, emHigh] = extent(points, ({ em }) => em) as [number, number];
+  const box = { callsLow, callsHigh, emLow, emHigh, text: `${points.length} ${of}s: next chart` };
+  const corner = { x: { ...x, field: 'callsLow' }, y: { ...y, field: 'emLow' } };
+  const margin = 8;
+  const rect = { type: 'rect', filled: false, stroke: GREY, strokeWidth: 1, cornerRadius: 3 };
+  const offsets = { xOffset: -margin, x2Offset: margin, yOffset: margin, y2Offset: -margin };
+  const text = { type: 'text', align: 'left', baseline: 'top', dy: margin + 4 };
+  return [
+    {
+      data: { values: points },
+      mark: { type: 'point', filled: true, size: 30, color: GREY },
+      encoding: { x, y },
+    },
+    {
+      data: { values: [box] },
+      mark: { ...rect, ...offsets },
+      encoding: {
+        x: { ...x, field: 'callsLow' },
+        x2: { field: 'callsHigh' },
+        y: { ...y, field: 'emLow' },
+        y2: { field: 'emHigh' },
+      },
+    },
+    { data: { values: [box] }, mark: text, encoding: { ...corner, text: { field: 'text' } } },
+  ];
 }
