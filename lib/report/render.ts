@@ -55,7 +55,8 @@ export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>):
   const [vega, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
   // Not in Vega's types.
   const { textMetrics } = vega as unknown as { textMetrics: { width: unknown } };
-  textMetrics.width = (item: TextItem, line: unknown) => textWidth(item, String(line ?? ''));
+  textMetrics.width = (item: TextItem, line?: string | number | null) =>
+    textWidth(item, String(line ?? ''));
   const warnings: string[] = [];
   const logger = vega.logger(vega.Warn, undefined, (_method, _level, args) =>
     warnings.push(args.join(' ')),

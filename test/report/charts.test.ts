@@ -6,7 +6,7 @@ import { STYLES, seriesChannels } from '../../lib/report/series.js';
 import { createChart, type VegaLiteSpec } from '../../lib/report/vega-lite.js';
 import { trainingRows, type CurvePoint } from '../../lib/report/curves.js';
 import { createFrame } from '../../lib/report/frame.js';
-import { renderSvg } from '../../lib/report/render.js';
+import { renderSvg, textWidth } from '../../lib/report/render.js';
 import { timeParts } from '../../lib/experiments/latency/experiment.js';
 import { syntheticLatency } from '../experiments/synthetic-latency.js';
 import { where } from './fixtures.js';
@@ -228,5 +228,26 @@ describe('colours', () => {
         expect((high + 0.05) / (low + 0.05)).toBeGreaterThan(3);
       }
     }
+  });
+});
+
+describe('textWidth', () => {
+  it.each([
+    // Measured by Chromium in DejaVu Sans of 100 px.
+    ['Answered with evidence incomplete', 1810, 2039],
+    ['2WikiMultiHopQA', 865, 988],
+    ['parallelizable', 666, 760],
+  ])('is a little more than that of %s in a wide typeface', (text, plain, bold) => {
+    const widths = ['normal', 'bold'].map((fontWeight) =>
+      textWidth({ fontSize: 100, fontWeight }, text),
+    );
+    for (const [i, width] of [plain, bold].entries()) {
+      expect(widths[i]).toBeGreaterThan(width);
+      expect(widths[i]).toBeLessThan(1.12 * width);
+    }
+  });
+
+  it('is at most the limit', () => {
+    expect(textWidth({ fontSize: 10, limit: 20 }, 'parallelizable')).toBe(20);
   });
 });

@@ -1,0 +1,62 @@
+/**
+ * The program that Jupyter starts: tslab's kernel, which also documents the function
+ * whose arguments are being typed, and reports an interrupt without a stack trace.
+ */
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+
+/** A request for documentation in Jupyter's protocol. */
+interface InspectRequest {
+  code: string;
+  cursor_pos: number;
+}
+
+interface Handler {
+  handleInspect(request: InspectRequest): { found: boolean };
+}
+
+/** What is used of tslab's modules. */
+interface TslabModules {
+  jupyter: { JupyterHandlerImpl: { prototype: Handler } };
+  main: { startKernel(options: { configPath: string; enableFindLocal: boolean }): void };
+}
+
+/** The end of the name of the function whose argument list a position is in, or null. */
+export function findCall(code: string, position: number): number | null {
+  let depth = 0;
+  for (let i = position - 1; i >= 0; i--) {
+    if (')]}'.includes(code[i])) depth++;
+    if (!'([{'.includes(code[i]) || --depth >= 0) continue;
+    const name = /[\p{L}\p{N}_$]+(?=\s*(?:<[^<>]*>)?$)/u.exec(code.slice(0, i));
+    if (code[i] === '(' && name) return name.index + name[0].length;
+    depth = 0; // A literal within the arguments.
+  }
+  return null;
+}
+
+/** Shift-Tab between the parentheses of a call documents the function. */
+function documentCalls(handler: Handler): void {
+  const inspect = handler.handleInspect;
+  handler.handleInspect = function (request) {
+    const reply = inspect.call(this, request);
+    const call = reply.found ? null : findCall(request.code, request.cursor_pos);
+    return call === null ? reply : inspect.call(this, { ...request, cursor_pos: call });
+  };
+}
+
+/** @param scripts folder of this package's tslab; one next to the notebook comes first */
+function startKernel(scripts: string, configPath: string): void {
+  const require = createRequire(path.join(scripts, 'kernel.cjs'));
+  const paths = [process.cwd(), scripts];
+  const load = <Name extends keyof TslabModules>(name: Name): TslabModules[Name] =>
+    require(require.resolve(`tslab/dist/${name}`, { paths })) as TslabModules[Name];
+  documentCalls(load('jupyter').JupyterHandlerImpl.prototype);
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0; // tslab creates the error of all interrupts when it starts.
+  load('main').startKernel({ configPath, enableFindLocal: false });
+  Error.stackTraceLimit = stackTraceLimit;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  startKernel(process.argv[2], process.argv[3]);
