@@ -13,7 +13,7 @@ interface InspectRequest {
 }
 
 interface Handler {
-  handleInspect(request: InspectRequest): { found: boolean };
+  handleInspect: (this: Handler, request: InspectRequest) => { found: boolean };
 }
 
 /** What is used of tslab's modules. */
