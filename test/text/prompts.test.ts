@@ -11,6 +11,7 @@ describe('buildPrompt', () => {
       'Answer directly. Question: who wrote Faust?\n',
       'Answer with search. Question: who wrote Faust?\n',
       'Answer with search, split parts with ##. Question: who wrote Faust?\n',
+      'Answer with search, split parts with ##. Question: who wrote Faust?\n',
       'Practice. Question: who wrote Faust?\n',
     ]);
   });
@@ -23,6 +24,17 @@ describe('buildPrompt', () => {
         'many times as you want. If you find no further external knowledge needed, you can directly provide the answer ' +
         'inside <answer> and </answer>, without detailed illustrations. For example, <answer> Beijing </answer>. ' +
         'Question: who wrote Faust?\n',
+    );
+  });
+
+  it("writes the full prompt of RAG-R1's data script, with ## in place of the comma", () => {
+    expect(buildPrompt('rag-r1', 'who wrote Faust', { form: 'full' })).toBe(
+      'Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new ' +
+        'information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query_1 ## ' +
+        'query_2 </search> and it will return the top searched results for each query between <information> and ' +
+        '</information>. You can search as many times as you want, using up to three queries each time. If you find no ' +
+        'further external knowledge needed, you can directly provide the answer inside <answer> and </answer>, without ' +
+        'detailed illustrations. For example, <answer> Beijing </answer>. Question: who wrote Faust?\n',
     );
   });
 

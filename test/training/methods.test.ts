@@ -70,9 +70,6 @@ describe('the methods', () => {
     for (const name of ['rag-r1', 'rag-r1:grpo']) {
       const rollout = resolveRollout(name, 'small-world');
       expect(rollout).toMatchObject({ prompt: 'rag-r1', splitQueries: true, maxSubQueries: 8 });
-      const prompt = buildPrompt(rollout.prompt, 'Who?', { form: 'full' });
-      expect(prompt).toContain('<search> query_1 ## query_2 </search>');
-      expect(prompt).toContain('up to three queries');
       expect(parseQueries('<search> a, b ## c ## d ## e </search>', rollout)).toEqual([
         'a, b',
         'c',
