@@ -170,9 +170,9 @@ export const drawHabit = (
   curves: readonly TrainingRow[],
   judged: readonly ChartedCondition[],
 ): NonNullable<ResultParts['figures']> => {
-  const curve = (fields: Fields, title: string): Chart =>
+  const curve = (fields: Fields, spec: { title: string; panel?: string }): Chart =>
     bandChart(matching(curves, fields), {
-      title,
+      ...spec,
       subtitle: 'Band: range of initial models (small world)',
       x: 'step',
       color: 'method',
@@ -187,11 +187,14 @@ export const drawHabit = (
     }),
     habit_evidence: curve(
       { benchmark: 'dev', metric: 'evidence_seen' },
-      'Evidence found by RL steps from models that search once, dev questions',
+      { title: 'Evidence found by RL steps from models that search once, dev questions' },
     ),
     habit_searches: curve(
       { benchmark: 'training', metric: 'turns' },
-      'Search turns by RL steps from models that search once, training rollouts',
+      {
+        title: 'Search turns by RL steps from models that search once, training rollouts',
+        panel: 'subset',
+      },
     ),
   };
 };

@@ -9,13 +9,14 @@ import { join } from 'node:path';
 import { readQuestions } from '../data/flashrag.js';
 import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
-import { mainMeasure } from '../evaluation/metrics.js';
+import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import type { SummaryOptions, TidyContrast, TidyRow } from '../evaluation/table.js';
 import { HABIT_TEST } from '../io/paths.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { readDraw, type World } from '../retrieval/small-world.js';
+import { gaveUp } from '../rewards/sub-questions.js';
 import {
   isTrained,
   rolloutForRun,
@@ -140,9 +141,13 @@ export const habit: Experiment = {
   }),
 };
 
-const MEASURES = (['em', 'evidence_seen', 'model_calls', 'decomposition_ratio'] as const).map(
-  mainMeasure,
-);
+/** The same for all of these runs. */
+const [{ maxSearchTurns }] = habitRuns().map((run) => rolloutForRun(run));
+
+const MEASURES: readonly Measure[] = [
+  ...(['em', 'evidence_seen', 'model_calls', 'decomposition_ratio'] as const).map(mainMeasure),
+  { metric: 'gave_up', numerator: (answer) => Number(gaveUp({ ...answer, maxSearchTurns })) },
+];
 
 /** Answers and curves of the runs from hasty models. */
 export interface HabitResults {
@@ -185,6 +190,8 @@ export async function loadHabit(
   };
 }
 
+const TRAINING_METRICS = ['turns', 'turns/sequential', 'decomposition_ratio/parallelizable'];
+
 /** The last generation answers. */
 const searchesOf = (modelCalls: unknown): number => Number(modelCalls) - 1;
 
@@ -197,7 +204,7 @@ async function readHabitCurves(runs = habitRuns()): Promise<TrainingRow[]> {
   }));
   const training = await readCurves(runs);
   return [
-    ...trainingRows(training, ['turns', 'decomposition_ratio/parallelizable'], HASTY_STEPS / 2),
+    ...trainingRows(training, TRAINING_METRICS, HASTY_STEPS / 5),
     ...trainingRows(points, ['evidence_seen', 'turns'], Infinity).map((row) => ({
       ...row,
       benchmark: 'dev' as const,

@@ -76,6 +76,11 @@ describe('results', () => {
     expect(ratio.value).toBeLessThan(1);
   });
 
+  it('count answers with evidence missing and turns left', () => {
+    const gaveUp = { benchmark: 'all', subset: 'all', metric: 'gave_up', method: 'search-r1' };
+    expect(matching(results.rows, gaveUp).map(({ value }) => value)).toEqual([1, 1, 0]);
+  });
+
   it('are in a chart with a panel for each metric', () => {
     const judged = judgeConditions(results, readPredictions());
     expect(judged).toHaveLength(13);
