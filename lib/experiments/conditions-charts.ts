@@ -7,7 +7,6 @@ import { createChart, type Chart } from '../report/vega-lite.js';
 import { STYLES } from '../report/series.js';
 import type { TrainingRow } from '../report/curves.js';
 import { figureText } from '../report/text.js';
-import { metricInfo } from '../report/titles.js';
 import type { Limit } from './budget.js';
 import type { ResultParts } from './experiment.js';
 
@@ -91,18 +90,12 @@ export function drawFigures(
   };
 }
 
-/**
- * A row for each condition: the difference with its interval, and the prediction; a panel
- * per metric if there are several.
- */
+/** A row for each condition: the difference with its interval, and the prediction. */
 export function conditionsChart(judged: readonly ChartedCondition[], title: string): Chart {
-  const values = judged.map(({ condition, value, low, high, predicted, ...row }) => {
+  const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
-    const { expected, found, metric } = row;
-    const panel = metricInfo(metric).title;
-    return { condition, panel, difference, from, to, predicted: before, expected, found };
+    return { condition, difference, from, to, predicted: before, expected, found };
   });
-  const panels = [...new Set(values.map(({ panel }) => panel))];
   const y = {
     field: 'condition',
     type: 'nominal',
@@ -125,30 +118,6 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     ...numbers.map((field) => ({ field, type: 'quantitative', format: '.1f' })),
     { field: 'found' },
   ];
-  const inner = {
-    width: 290,
-    height: { step: 32 },
-    layer: [
-      {
-        mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
-        encoding: { x: { ...x, datum: 0 } },
-      },
-      {
-        mark: { type: 'rule', strokeWidth: 2 },
-        encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
-      },
-      {
-        mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-        encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
-      },
-      {
-        mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
-        encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
-      },
-    ],
-  };
-  const facet = { field: 'panel', type: 'nominal', sort: panels };
-  const resolve = { scale: { y: 'independent' } };
   return createChart({
     title,
     subtitle: 'Predicted before the questions were drawn (small world)',
@@ -160,7 +129,26 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
       .join('; ')} points.`,
     spec: {
       data: { values },
-      ...(panels.length > 1 ? { facet, columns: 1, resolve, spec: inner } : inner),
+      width: 290,
+      height: { step: 32 },
+      layer: [
+        {
+          mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },
+          encoding: { x: { ...x, datum: 0 } },
+        },
+        {
+          mark: { type: 'rule', strokeWidth: 2 },
+          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
+        },
+        {
+          mark: { type: 'point', filled: true, size: 55, opacity: 1 },
+          encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
+        },
+        {
+          mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
+          encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
+        },
+      ],
     },
   });
 }
@@ -170,6 +158,11 @@ export const drawHabit = (
   curves: readonly TrainingRow[],
   judged: readonly ChartedCondition[],
 ): NonNullable<ResultParts['figures']> => {
+  const leads = (metric: Fields, name: string, what: string): Record<string, Chart> => {
+    const title = `Lead in ${what} over Search-R1 from hasty models, with 95 % intervals`;
+    const rows = matching(judged, metric);
+    return rows.length > 0 ? { [name]: conditionsChart(rows, title) } : {};
+  };
   const curve = (fields: Fields, spec: { title: string; panel?: string }): Chart =>
     bandChart(matching(curves, fields), {
       ...spec,
@@ -179,12 +172,8 @@ export const drawHabit = (
       points: fields.benchmark === 'dev',
     });
   return {
-    ...(judged.length > 0 && {
-      habit_leads: conditionsChart(
-        judged,
-        'ParallelSearch’s lead over Search-R1 from models that search once, with 95 % intervals',
-      ),
-    }),
+    ...leads({ metric: 'evidence_seen' }, 'habit_evidence_leads', 'evidence'),
+    ...leads({ metric: 'em' }, 'habit_leads', 'exact match'),
     habit_evidence: curve(
       { benchmark: 'dev', metric: 'evidence_seen' },
       { title: 'Evidence found by RL steps from models that search once, dev questions' },

@@ -223,6 +223,7 @@ async function compareConditions(
           habit_conditions: judgedHabit,
           habit: fromHabit.rows,
           habit_gaps: fromHabit.contrasts,
+          habit_trainings: fromHabit.trainings,
           habit_curves: fromHabit.curves,
         }),
       },
@@ -278,28 +279,23 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
 }
 
 /** Conditions from hasty models that the finding names. */
-const NAMED_HABIT: readonly (readonly [what: string, id: string][])[] = [
-  [
-    ['evidence found after 50 RL steps', 'habit-50-evidence'],
-    ['after 100', 'habit-100-evidence'],
-  ],
-  [
-    ['answers to comparisons of two to eight after 50', 'habit-50-many'],
-    ['after 100', 'habit-100-many'],
-  ],
+const NAMED_HABIT: readonly (readonly [id: string, what: string, when: string])[] = [
+  ['habit-50-evidence', 'evidence', 'after 50 RL steps'],
+  ['habit-100-evidence', 'evidence', 'after 100'],
+  ['habit-100-many', 'right answers to comparisons of two to eight', 'after 100'],
 ];
 
 /** ParallelSearch’s leads from hasty models; empty without them. */
 export function describeHabit(judged: readonly ConditionRow[]): string {
-  const size = ({ value, found }: ConditionRow): string => {
-    if (found !== 'more' && found !== 'fewer') return 'no significant difference';
-    return `${Math.round(100 * Math.abs(value))} points ${found === 'more' ? 'more' : 'less'}`;
-  };
-  const named = NAMED_HABIT.map((conditions) =>
-    conditions
-      .flatMap(([what, id]) => matching(judged, { id }).map((row) => `${what} ${size(row)}`))
-      .join(', '),
+  const leads = NAMED_HABIT.flatMap(([id, what, when]) =>
+    matching(judged, { id }).map(({ found, value, metric, calls }) => {
+      const less = metric === 'em' ? 'fewer' : 'less';
+      const size = `${Math.round(100 * Math.abs(value))} points ${found === 'more' ? 'more' : less}`;
+      const isClear = found === 'more' || found === 'fewer';
+      const saved =
+        metric === 'em' && calls !== null ? `, with ${shareWords(1 - calls)} fewer calls` : '';
+      return `${isClear ? size : 'no significant difference in'} ${what} ${when}${saved}`;
+    }),
   );
-  const leads = named.filter(Boolean).join('; ');
-  return leads && `From models that search once and answer: ${leads}.`;
+  return leads.length > 0 ? `From models that search once and answer: ${leads.join('; ')}.` : '';
 }

@@ -6,12 +6,19 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { mean } from 'd3-array';
 import { readQuestions } from '../data/flashrag.js';
 import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
-import type { SummaryOptions, TidyContrast, TidyRow } from '../evaluation/table.js';
+import { MANY } from '../evaluation/selections.js';
+import {
+  matching,
+  type SummaryOptions,
+  type TidyContrast,
+  type TidyRow,
+} from '../evaluation/table.js';
 import { HABIT_TEST } from '../io/paths.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
@@ -19,6 +26,7 @@ import { readDraw, type World } from '../retrieval/small-world.js';
 import { gaveUp } from '../rewards/sub-questions.js';
 import {
   isTrained,
+  modelNameForRun,
   rolloutForRun,
   runName,
   weightFolders,
@@ -144,16 +152,29 @@ export const habit: Experiment = {
 /** The same for all of these runs. */
 const [{ maxSearchTurns }] = habitRuns().map((run) => rolloutForRun(run));
 
+const MEANS = (['evidence_seen', 'em', 'model_calls'] as const).map(mainMeasure);
 const MEASURES: readonly Measure[] = [
-  ...(['em', 'evidence_seen', 'model_calls', 'decomposition_ratio'] as const).map(mainMeasure),
+  ...MEANS,
+  mainMeasure('decomposition_ratio'),
   { metric: 'gave_up', numerator: (answer) => Number(gaveUp({ ...answer, maxSearchTurns })) },
 ];
+
+/** A mean of one training over comparisons of two to eight. */
+interface TrainingMean {
+  initial_model: string;
+  method: string;
+  step: number;
+  metric: string;
+  value: number;
+}
 
 /** Answers and curves of the runs from hasty models. */
 export interface HabitResults {
   /** A row per figure and step, and per difference between the methods. */
   rows: (TidyRow & { step: number })[];
   contrasts: (TidyContrast & { step: number })[];
+  /** The same by initial model, without intervals: each is one training. */
+  trainings: TrainingMean[];
   /** Searches of the rollouts in training; evidence and searches of dev answers. */
   curves: TrainingRow[];
   done: Done<HabitInput, HabitRecord>[];
@@ -167,14 +188,14 @@ export async function loadHabit(
   const records = await readRecords(habit, folder);
   if (records.length === 0 || records.some(({ done }) => done === null)) return null;
   const done = records.map((record) => record.done as Done<HabitInput, HabitRecord>);
+  const answered = done.map(({ job: { input }, record }) => {
+    const { method, model, initSeed, seed } = input.run;
+    const named = { method, model, initSeed, seed };
+    const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
+    return { ...input, answers };
+  });
   const atStep = HABIT_STEPS.map((step) => {
-    const answers = done.flatMap(({ job: { input }, record }): QuestionResult[] => {
-      const { method, model, initSeed, seed } = input.run;
-      const named = { method, model, initSeed, seed };
-      return input.step === step
-        ? record.value.answers.map((answer) => ({ ...answer, ...named }))
-        : [];
-    });
+    const answers = matching(answered, { step }).flatMap((one) => one.answers);
     const settings = { measures: MEASURES, pairs: [BUDGET_METHODS], filter };
     const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
     return {
@@ -185,6 +206,15 @@ export async function loadHabit(
   return {
     rows: atStep.flatMap(({ rows }) => rows),
     contrasts: atStep.flatMap(({ contrasts }) => contrasts),
+    trainings: answered.flatMap(({ run, step, answers }) =>
+      MEANS.map(({ metric, numerator }) => ({
+        initial_model: modelNameForRun(run),
+        method: run.method,
+        step,
+        metric,
+        value: mean(matching(answers, { benchmark: MANY }), numerator)!,
+      })),
+    ),
     curves: await readHabitCurves(),
     done,
   };

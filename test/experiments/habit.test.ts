@@ -81,12 +81,22 @@ describe('results', () => {
     expect(matching(results.rows, gaveUp).map(({ value }) => value)).toEqual([1, 1, 0]);
   });
 
-  it('are in a chart with a panel for each metric', () => {
+  it('have the means of each training', () => {
+    const cell = { initial_model: 'hasty-2', step: 50, metric: 'evidence_seen' };
+    const found = matching(results.trainings, cell);
+    expect(found.map(({ method, value }) => [method, value])).toEqual([
+      ['parallelsearch', 1],
+      ['search-r1', 0.5],
+    ]);
+  });
+
+  it('are in a chart for each metric', () => {
     const judged = judgeConditions(results, readPredictions());
-    expect(judged).toHaveLength(13);
-    const { habit_leads: chart } = drawHabit(results.curves, judged);
-    const { spec } = chart as Chart;
-    expect(spec.facet).toMatchObject({ sort: ['Evidence recall', 'Exact match'] });
+    const { habit_evidence_leads, habit_leads } = drawHabit(results.curves, judged);
+    const numRows = [habit_evidence_leads, habit_leads].map(
+      (chart) => ((chart as Chart).spec.data as { values: unknown[] }).values.length,
+    );
+    expect(numRows).toEqual([6, 7]);
   });
 });
 
@@ -112,10 +122,10 @@ describe('the finding', () => {
   it('has the leads with their side, or that they are not significant', () => {
     expect(describeHabit([])).toBe('');
     const text = describeHabit([
-      row('habit-50-evidence', 'more', 0.12),
-      row('habit-100-evidence', 'fewer', -0.05),
-      row('habit-50-many', 'undecided', 0.04),
+      { ...row('habit-50-evidence', 'more', 0.12), metric: 'evidence_seen' },
+      { ...row('habit-100-evidence', 'fewer', -0.05), metric: 'evidence_seen' },
+      { ...row('habit-100-many', 'undecided', 0.04), calls: 0.4 },
     ]);
-    expect(text).toMatch(/50 RL steps 12 points more, after 100 5 points less; .* no significant/);
+    expect(text).toMatch(/: 12 points more evidence .*; 5 points less .*; no signif.* 60 % fewer/);
   });
 });
