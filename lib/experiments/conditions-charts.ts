@@ -101,8 +101,12 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     type: 'nominal',
     sort: null,
     title: 'Condition',
-    // In two lines: limit, and questions.
-    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 340 },
+    // In two lines: limit or steps, and questions. The title has the metric.
+    axis: {
+      labelExpr: "split(replace(datum.label, 'evidence found, ', ''), ': ')",
+      labelLimit: 300,
+      maxExtent: 300,
+    },
   };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
   const legend = (name: string) => ({

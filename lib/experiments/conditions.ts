@@ -279,23 +279,22 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
 }
 
 /** Conditions from hasty models that the finding names. */
-const NAMED_HABIT: readonly (readonly [id: string, what: string, when: string])[] = [
-  ['habit-50-evidence', 'evidence', 'after 50 RL steps'],
-  ['habit-100-evidence', 'evidence', 'after 100'],
-  ['habit-100-many', 'right answers to comparisons of two to eight', 'after 100'],
+const NAMED_HABIT: readonly (readonly [id: string, when: string])[] = [
+  ['habit-50-evidence', 'after 50 RL steps'],
+  ['habit-100-evidence', 'after 100'],
 ];
 
-/** ParallelSearch’s leads from hasty models; empty without them. */
+/** How much more evidence is found from hasty models; empty without them. */
 export function describeHabit(judged: readonly ConditionRow[]): string {
-  const leads = NAMED_HABIT.flatMap(([id, what, when]) =>
-    matching(judged, { id }).map(({ found, value, metric, calls }) => {
-      const less = metric === 'em' ? 'fewer' : 'less';
-      const size = `${Math.round(100 * Math.abs(value))} points ${found === 'more' ? 'more' : less}`;
-      const isClear = found === 'more' || found === 'fewer';
-      const saved =
-        metric === 'em' && calls !== null ? `, with ${shareWords(1 - calls)} fewer calls` : '';
-      return `${isClear ? size : 'no significant difference in'} ${what} ${when}${saved}`;
+  const leads = NAMED_HABIT.flatMap(([id, when]) =>
+    matching(judged, { id }).map(({ found, value }) => {
+      const size = `${Math.round(100 * Math.abs(value))} points`;
+      if (found === 'more' || found === 'fewer')
+        return `${size} ${found === 'more' ? 'more' : 'less'} ${when}`;
+      return `no significant difference ${when}`;
     }),
   );
-  return leads.length > 0 ? `From models that search once and answer: ${leads.join('; ')}.` : '';
+  return leads.length > 0
+    ? `Evidence found from models that search once and answer: ${leads.join(', ')}.`
+    : '';
 }

@@ -43,6 +43,7 @@ const FIELD_TITLES: Titles = {
   at_most: 'At most',
   late: 'Late answers',
   request_ms: 'Request (ms)',
+  initial_model: 'Initial model',
 };
 
 const MODEL_TITLES: Titles = {
