@@ -23,100 +23,72 @@ export interface Guard {
   advice: string;
 }
 
-const guard = (
-  metric: string,
-  alarmWhen: Guard['alarmWhen'],
-  limit: number,
+/** @param alarm such as `kl > 0.5` */
+function guard(
+  alarm: `${string} ${'<' | '>'} ${number}`,
   advice: string,
   action: Action = 'warn',
-): Omit<Guard, 'name'> => ({ metric, alarmWhen, limit, action, advice });
+): Omit<Guard, 'name'> {
+  const [metric, side, limit] = alarm.split(' ');
+  const alarmWhen = side === '>' ? 'above' : 'below';
+  return { metric, alarmWhen, limit: Number(limit), action, advice };
+}
 
 /** Mostly warnings by default: an unusual value may be what is being studied. */
 const GUARDS = {
   retrieval: guard(
-    'frac_retrievals_failed',
-    'above',
-    0.1,
+    'frac_retrievals_failed > 0.1',
     'searches fail, which teaches the policy not to search: check the retriever',
     'skip',
   ),
   timeouts: guard(
-    'frac_rollouts_timed_out',
-    'above',
-    0.5,
+    'frac_rollouts_timed_out > 0.5',
     'most rollouts are left out because a search timed out: check the retriever, or raise retrievalDeadlineMs and rollout.retrievalTimeoutMs',
     'skip',
   ),
   search: guard(
-    'turns',
-    'below',
-    0.5,
+    'turns < 0.5',
     'the policy has stopped searching: lower lambdaS, or raise the share of questions that need search',
   ),
   answer: guard(
-    'completions/clipped_ratio',
-    'above',
-    0.5,
+    'completions/clipped_ratio > 0.5',
     'most rollouts do not end in an answer: raise rollout.maxSearchTurns, or run warm-up on the action format first',
   ),
   format: guard(
-    'well_formed_ratio',
-    'below',
-    0.2,
+    'well_formed_ratio < 0.2',
     'the action format is lost: raise lambdaF, lower TRAINER.learningRate, or run warm-up first',
   ),
   length: guard(
-    'completions/truncated_ratio',
-    'above',
-    0.5,
+    'completions/truncated_ratio > 0.5',
     'most rollouts reach the length limit: raise rollout.maxNewTokens or lower rollout.maxInformationTokens',
   ),
   entropy_collapse: guard(
-    'entropy',
-    'below',
-    0.001,
+    'entropy < 0.001',
     'entropy collapse: all samples are the same; lower TRAINER.learningRate or raise TRAINER.temperature',
   ),
   entropy_explosion: guard(
-    'entropy',
-    'above',
-    3,
+    'entropy > 3',
     'entropy explosion: samples are noise; lower TRAINER.learningRate or TRAINER.temperature',
   ),
-  kl: guard(
-    'kl',
-    'above',
-    0.5,
-    'far from the reference: lower TRAINER.learningRate or raise TRAINER.beta',
-  ),
+  kl: guard('kl > 0.5', 'far from the reference: lower TRAINER.learningRate or raise TRAINER.beta'),
   variance: guard(
-    'frac_reward_zero_std',
-    'above',
-    0.95,
+    'frac_reward_zero_std > 0.95',
     'almost all groups have equal rewards: raise TRAINER.groupSize, or use harder or easier questions',
   ),
   phantom: guard(
-    'phantom_advantages',
-    'above',
-    0.5,
+    'phantom_advantages > 0.5',
     'most trained groups have no correct rollout, so that shaping rewards alone decide: set TRAINER.outcomeGate to group, use easier questions, or lower lambdaD, lambdaS and lambdaF',
   ),
   likelihood: guard(
-    'logps/correct_drop',
-    'above',
-    0.5,
+    'logps/correct_drop > 0.5',
     'correct rollouts have become less likely, which precedes a collapse (LLDS): lower TRAINER.learningRate (or with GRPO, set llds)',
   ),
   search_collapse: guard(
-    'sub_queries_drop',
-    'above',
-    0.5,
+    'sub_queries_drop > 0.5',
     'the policy has given up half of its searches per question: lower lambdaS, lower TRAINER.learningRate, or raise the share of questions that need search',
   ),
   decomposition: guard(
-    'decomposition_ratio/sequential',
-    'above',
-    0.5,
+    'decomposition_ratio/sequential > 0.5',
     'sequential questions are decomposed (over-parallelization): raise the share of sequential questions in TRAINER.mix',
   ),
 };

@@ -28,6 +28,10 @@ export interface Ended {
   stderr: string;
 }
 
+/** The words of a command line; what is filled in is one word. */
+export const words = (texts: TemplateStringsArray, ...values: readonly string[]): string[] =>
+  texts.flatMap((text, i) => [...text.split(/\s+/), ...values.slice(i, i + 1)]).filter(Boolean);
+
 /** What `process.exit` throws in a command that runs in this process. */
 class Exit extends Error {}
 

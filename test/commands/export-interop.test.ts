@@ -9,7 +9,7 @@ import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { readRows } from '../../lib/interop/rows.js';
 import { PATIENCE_MS, python, runPython } from '../interop/python.js';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runCommand } from './command-line.js';
+import { isBuilt, runCommand, words } from './command-line.js';
 import { linesOf, writeOwnData } from './tiny-world.js';
 
 const root = temporaryFolder();
@@ -37,12 +37,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     { timeout: PATIENCE_MS },
     async () => {
       const { code, stderr } = await runExport(
-        'verl',
-        'verl',
-        '--data',
-        'typed',
-        '--transcripts',
-        'transcripts.jsonl',
+        ...words`verl verl --data typed --transcripts transcripts.jsonl`,
       );
       expect(stderr).toMatch(/4 training and 4 validation questions, 10001 test cases/);
       expect(code).toBe(0);
@@ -76,19 +71,8 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
 
   it('exports PPO with another model, prompt form and top-k', async () => {
     const model = join(CHECKPOINTS, 'base-1');
-    const options = [
-      '--method',
-      'search-r1:ppo',
-      '--prompt-form',
-      'full',
-      '--model',
-      model,
-      '--top-k',
-      '5',
-    ];
-    expect(await runExport('verl', 'ppo', '--data', 'untyped', ...options)).toMatchObject({
-      code: 0,
-    });
+    const args = words`verl ppo --data untyped --method search-r1:ppo --prompt-form full --model ${model} --top-k 5`;
+    expect(await runExport(...args)).toMatchObject({ code: 0 });
     const config = read('ppo', 'config', 'train.yaml');
     expect(config).toContain('defaults: [ppo_trainer, paper, ppo, _self_]');
     expect(config).toContain(`path: ${JSON.stringify(model)}\n    custom_chat_template: `);
@@ -148,17 +132,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     for (const use of [
       ['view', 'run/trajectories.jsonl', '--out', 'view.html'],
       ['compare', 'run', join(CHECKPOINTS, 'base-1-parallelsearch-seed1'), '--out', 'compare.html'],
-      [
-        'evaluate',
-        '--model',
-        'run/model',
-        '--prompt-form',
-        'short',
-        '--limit',
-        '2',
-        '--backend',
-        'wasm',
-      ],
+      words`evaluate --model run/model --prompt-form short --limit 2 --backend wasm`,
     ]) {
       const { code: used, stderr: said } = await runCommand(use, root);
       expect(used, said).toBe(0);

@@ -10,7 +10,7 @@ import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { askCommand } from '../../lib/commands/ask.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runCommand } from './command-line.js';
+import { isBuilt, runCommand, words } from './command-line.js';
 import { captured, writeOwnData } from './tiny-world.js';
 
 // The base of a trained model is not made here.
@@ -73,14 +73,9 @@ describe('a policy of the small world on other data', () => {
   });
 
   it.skipIf(!isBuilt)('ends the command with one sentence and code 1 (needs dist/)', async () => {
-    const { code, stdout, stderr } = await runCommand([
-      'ask',
-      'Who?',
-      '--data',
-      data,
-      '--model',
-      MODEL,
-    ]);
+    const { code, stdout, stderr } = await runCommand(
+      words`ask Who? --data ${data} --model ${MODEL}`,
+    );
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(REFUSED);
     expect(stderr.trim().split('\n')).toHaveLength(1);

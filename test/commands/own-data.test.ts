@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runCommand, startCommand } from './command-line.js';
+import { isBuilt, runCommand, startCommand, words } from './command-line.js';
 import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
@@ -23,19 +23,12 @@ beforeAll(async () => {
 });
 
 describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
-  const evaluate = ['evaluate', '--backend', 'wasm'];
+  const asked = () => words`evaluate --backend wasm --model ${model}`;
+  const evaluate = (more: readonly string[]) => runCommand([...asked(), ...more]);
 
   it('measures what needs no graph, and says what needs one', async () => {
     const out = join(root, 'results.jsonl');
-    const { code, stdout } = await runCommand([
-      ...evaluate,
-      '--model',
-      model,
-      '--data',
-      data,
-      '--out',
-      out,
-    ]);
+    const { code, stdout } = await evaluate(words`--data ${data} --out ${out}`);
     expect(code).toBe(0);
     expect(linesOf(out)).toMatchObject(
       [0, 1, 2, 3].map((i) => ({ questionId: `test_${i}`, subset: 'unknown', coverage: null })),
@@ -55,20 +48,8 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
     writeOwnData(many, { numTest: 8 });
     const out = join(root, 'killed.jsonl');
     const trajectories = join(root, 'killed-trajectories.jsonl');
-    const args = [
-      ...evaluate,
-      '--model',
-      model,
-      '--data',
-      many,
-      '--method',
-      'r1',
-      '--batch-size',
-      '1',
-      '--out',
-      out,
-    ];
-    const child = startCommand([...args, '--trajectories', trajectories]);
+    const args = words`--data ${many} --method r1 --batch-size 1 --out ${out} --trajectories ${trajectories}`;
+    const child = startCommand([...asked(), ...args]);
     const partial = (): string =>
       existsSync(`${out}.partial`) ? readFileSync(`${out}.partial`, 'utf8') : '';
     while (!partial().includes('\n')) await sleep(10);
@@ -77,7 +58,7 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
     await ended;
     const numKept = partial().split('\n').length - 1;
     expect(numKept).toBeLessThan(8);
-    const { code, stderr } = await runCommand([...args, '--trajectories', trajectories]);
+    const { code, stderr } = await evaluate(args);
     expect(code, stderr).toBe(0);
     expect(Number(/Resuming: (\d+) answers/.exec(stderr)?.[1])).toBeGreaterThanOrEqual(numKept);
     for (const file of [out, trajectories])
@@ -88,15 +69,7 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
   });
 
   it('names the splits that there are', async () => {
-    const { code, stderr } = await runCommand([
-      ...evaluate,
-      '--model',
-      model,
-      '--data',
-      data,
-      '--split',
-      'dev',
-    ]);
+    const { code, stderr } = await evaluate(words`--data ${data} --split dev`);
     expect(code).toBe(1);
     expect(stderr).toMatch(/split dev.*train and test/);
   });
@@ -106,15 +79,7 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
   const typed = join(root, 'typed');
   const train = (folder: string, out: string, ...more: string[]): ReturnType<typeof runCommand> =>
     runCommand([
-      'train',
-      '--backend',
-      'wasm',
-      '--model',
-      model,
-      '--data',
-      folder,
-      '--out',
-      join(root, out),
+      ...words`train --backend wasm --model ${model} --data ${folder} --out ${join(root, out)}`,
       ...more,
     ]);
   const trajectoriesOf = (out: string): Partial<Trajectory>[] =>
@@ -131,12 +96,8 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
   });
 
   it('takes what is parallelizable from the type', async () => {
-    const { code } = await train(
-      typed,
-      'typed-run',
-      '--config',
-      tinyConfig('parallelsearch', 'paper'),
-    );
+    const config = tinyConfig('parallelsearch', 'paper');
+    const { code } = await train(typed, 'typed-run', '--config', config);
     expect(code).toBe(0);
     const [first, ...others] = trajectoriesOf('typed-run');
     for (const { questionType, subQuestionRecall } of [first, ...others])
@@ -151,12 +112,8 @@ describe.skipIf(!isBuilt)('train (needs dist/)', () => {
   });
 
   it('runs Search-R1’s reward on questions with neither type nor graph', async () => {
-    const { code } = await train(
-      data,
-      'untyped-run',
-      '--config',
-      tinyConfig('search-r1', 'search-r1'),
-    );
+    const config = tinyConfig('search-r1', 'search-r1');
+    const { code } = await train(data, 'untyped-run', '--config', config);
     expect(code).toBe(0);
     for (const { questionType, rewards } of trajectoriesOf('untyped-run')) {
       expect(questionType).toBeUndefined();
@@ -194,17 +151,9 @@ describe.skipIf(!isBuilt)('ask (needs dist/)', () => {
     const passagesOnly = join(root, 'passages');
     mkdirSync(passagesOnly);
     writeFileSync(join(passagesOnly, 'passages.jsonl'), '{"id":"p","contents":"Oslo\\nA city."}\n');
-    const own = [
-      '--backend',
-      'wasm',
-      '--model',
-      model,
-      '--data',
-      passagesOnly,
-      '--prompt-form',
-      'short',
-    ];
-    const { code, stdout, stderr } = await runCommand(['ask', 'Who was born first?', ...own]);
+    const { code, stdout, stderr } = await runCommand(
+      words`ask ${'Who was born first?'} --backend wasm --model ${model} --data ${passagesOnly} --prompt-form short`,
+    );
     expect(code).toBe(0);
     expect(stdout).toMatch(
       /^Answer with search, split parts with ##\. Question: Who was born first\?\n/,
@@ -217,16 +166,9 @@ describe.skipIf(!isBuilt)('ask (needs dist/)', () => {
   });
 
   it('says which folder has no passages', async () => {
-    const { code, stderr } = await runCommand([
-      'ask',
-      'Who?',
-      '--backend',
-      'wasm',
-      '--model',
-      model,
-      '--data',
-      model,
-    ]);
+    const { code, stderr } = await runCommand(
+      words`ask Who? --backend wasm --model ${model} --data ${model}`,
+    );
     expect([code, stderr]).toEqual([
       1,
       expect.stringContaining('Expected corpus.jsonl or passages.jsonl'),
@@ -241,15 +183,9 @@ describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
   it.skipIf(!chromiumPath)(
     'answers in the browser with an adapter and passages of one’s own',
     async () => {
-      const { code, stderr } = await runCommand([
-        'playground',
-        '--data',
-        data,
-        '--adapter',
-        adapter,
-        '--out-dir',
-        root,
-      ]);
+      const { code, stderr } = await runCommand(
+        words`playground --data ${data} --adapter ${adapter} --out-dir ${root}`,
+      );
       expect([code, stderr]).toEqual([0, expect.stringMatching(/playground\.html\n$/)]);
       const { page, complaints } = await openPage(join(root, 'playground.html'));
       await page.locator('#playground[data-ready=after]').waitFor();
@@ -274,14 +210,9 @@ describe.skipIf(!isBuilt)('playground (needs dist/)', () => {
     mkdirSync(large);
     writeFileSync(join(large, 'corpus.jsonl'), '');
     truncateSync(join(large, 'corpus.jsonl'), 250e6);
-    const { code, stderr } = await runCommand([
-      'playground',
-      '--force',
-      '--data',
-      large,
-      '--out-dir',
-      root,
-    ]);
+    const { code, stderr } = await runCommand(
+      words`playground --force --data ${large} --out-dir ${root}`,
+    );
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(/at most 100 MB.*corpus\.jsonl has 250 MB/),

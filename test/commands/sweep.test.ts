@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expandGrid } from '../../lib/commands/sweep.js';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runCommand, startCommand } from './command-line.js';
+import { isBuilt, runCommand, startCommand, words } from './command-line.js';
 import { linesOf, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
@@ -74,18 +74,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
       config,
       JSON.stringify({ ...BASE, model, sweep: { 'rewards.lambdaD': [0.1, 0.9] } }),
     );
-    args = [
-      'sweep',
-      config,
-      '--out',
-      out,
-      '--data',
-      data,
-      '--backend',
-      'wasm',
-      '--evaluate',
-      'train',
-    ];
+    args = words`sweep ${config} --out ${out} --data ${data} --backend wasm --evaluate train`;
   });
   const metrics = (lambda: number): string =>
     join(out, `rewards.lambdaD=${lambda}`, 'metrics.jsonl');

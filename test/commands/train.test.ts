@@ -8,6 +8,7 @@ import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';
 import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+import { words } from './command-line.js';
 
 const root = temporaryFolder();
 const config = join(root, 'config.json');
@@ -35,35 +36,14 @@ afterEach(() => {
 /** Trains into a folder as the command line says. */
 async function train(folder: string, ...more: string[]): Promise<string> {
   const out = join(root, folder);
-  const own = [
-    '--config',
-    config,
-    '--model',
-    model,
-    '--data',
-    data,
-    '--backend',
-    'wasm',
-    '--out',
-    out,
-  ];
+  const own = words`--config ${config} --model ${model} --data ${data} --backend wasm --out ${out}`;
   await trainCommand().parseAsync([...own, ...more], { from: 'user' });
   return out;
 }
 
 describe('train', () => {
   it('makes an adapter with what the command line puts in place of the configuration’s', async () => {
-    const run = await train(
-      'run',
-      '--seed',
-      '7',
-      '--steps',
-      '2',
-      '--lambda-s',
-      '0.5',
-      '--keep-steps',
-      '1',
-    );
+    const run = await train('run', ...words`--seed 7 --steps 2 --lambda-s 0.5 --keep-steps 1`);
     expect(await readJson(join(run, 'adapter', 'train_config.json'))).toMatchObject({
       seed: 7,
       model,

@@ -6,6 +6,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
+import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
 
 const MB = 1e6;
@@ -178,15 +179,7 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
     const asked = cli('ask', 'In which city was Rita Cole born?', '--backend', 'wasm');
     expect(asked).toMatchObject({ code: 0, output: expect.stringContaining('Answer: ') as string });
     const evaluated = cli(
-      'evaluate',
-      '--split',
-      'dev',
-      '--limit',
-      '2',
-      '--backend',
-      'wasm',
-      '--trajectories',
-      'some.jsonl',
+      ...words`evaluate --split dev --limit 2 --backend wasm --trajectories some.jsonl`,
     );
     expect(evaluated).toMatchObject({ code: 0, output: expect.stringContaining(' EM ') as string });
     expect(cli('score', 'some.jsonl').code).toBe(0);

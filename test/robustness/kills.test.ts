@@ -22,7 +22,7 @@ import { packagePath } from '../../lib/io/paths.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { reportHtml } from '../../lib/report/notebook-page.js';
-import { isBuilt } from '../commands/command-line.js';
+import { isBuilt, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
@@ -52,30 +52,11 @@ const KINDS: Record<string, string[]> = {
   training: [CLI, 'train', '--config', 'config.json', ...asked, '--out', 'out'],
   'warm-up': [...WORK, 'warm-up', 'out'],
   evaluation: [
-    CLI,
-    'evaluate',
-    '--method',
-    'search-r1',
+    ...words`${CLI} evaluate --method search-r1 --split train --batch-size 1`,
+    ...words`--out out/results.jsonl --trajectories out/trajectories.jsonl`,
     ...asked,
-    '--split',
-    'train',
-    '--batch-size',
-    '1',
-    '--out',
-    'out/results.jsonl',
-    '--trajectories',
-    'out/trajectories.jsonl',
   ],
-  experiment: [
-    join(tinyPackage, 'dist', 'cli.js'),
-    'experiment',
-    'main-results',
-    '--no-train',
-    '--backend',
-    'wasm',
-    '--out',
-    'out',
-  ],
+  experiment: words`${join(tinyPackage, 'dist', 'cli.js')} experiment main-results --no-train --backend wasm --out out`,
   index: [...WORK, 'index', 'out'],
   export: [CLI, 'export', 'report', '--reports', '.', '--out', 'out'],
 };

@@ -23,7 +23,7 @@ import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer } from '../../lib/training/grpo.js';
-import { isBuilt, startCommand } from '../commands/command-line.js';
+import { isBuilt, startCommand, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { echoRetriever } from '../retrieval/passages.js';
@@ -82,17 +82,10 @@ describe.skipIf(!isFull || !isBuilt)('under load (needs test:full)', () => {
       grpo: { steps: 100_000, questionsPerStep: 1, groupSize: 2 },
     });
     writeFileSync(join(root, 'config.json'), JSON.stringify(config));
-    const asked = [
-      '--config',
-      'config.json',
-      '--model',
-      'model',
-      '--data',
-      'data',
-      '--backend',
-      'wasm',
-    ];
-    const training = startCommand(['train', ...asked, '--out', 'run'], root);
+    const training = startCommand(
+      words`train --config config.json --model model --data data --backend wasm --out run`,
+      root,
+    );
     let said = '';
     training.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     const ended = once(training, 'close') as Promise<[number | null]>;

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isBuilt, runProcess } from '../commands/command-line.js';
+import { isBuilt, runProcess, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from './tiny.js';
@@ -26,19 +26,9 @@ describe.skipIf(!isBuilt)('a training on wasm (needs dist/)', () => {
   });
 
   const train = async (out: string, processes: number): Promise<string> => {
-    const asked = [
-      '--config',
-      'config.json',
-      '--processes',
-      String(processes),
-      '--model',
-      'model',
-      '--data',
-      'data',
-      '--backend',
-      'wasm',
-    ];
-    const { code, stderr } = await runProcess(['train', ...asked, '--out', out], root);
+    const asked = words`train --config config.json --model model --data data --backend wasm`;
+    const own = words`--processes ${String(processes)} --out ${out}`;
+    const { code, stderr } = await runProcess([...asked, ...own], root);
     expect(code, stderr).toBe(0);
     const bytes = ['adapter/adapter_model.safetensors', 'trajectories.jsonl'].map((name) =>
       readFileSync(join(root, out, name)),
