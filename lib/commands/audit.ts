@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import {
   AUDIT_CHECKS,
   auditRow,
@@ -22,7 +22,7 @@ import { conversationTemplate } from '../text/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
 import { adapterBase, modelPath } from '../training/stored-policies.js';
 import type { BackendName } from '../tensor/backend.js';
-import { exitWith, parseTemperature } from './cli-utils.js';
+import { choice, exitWith, parseTemperature } from './cli-utils.js';
 import { announceBackend, backendOption } from './setup.js';
 
 interface AuditSettings {
@@ -208,9 +208,12 @@ export function auditCommand(): Command {
     )
     .option('--temperature <t>', 'of the sampler, for --score', parseTemperature, 1)
     .addOption(
-      new Option('--importance-sampling-mode <mode>', 'level and limit of the ratios, for --score')
-        .choices(IMPORTANCE_SAMPLING_MODES)
-        .default('sequence_mask'),
+      choice(
+        '--importance-sampling-mode <mode>',
+        'level and limit of the ratios, for --score',
+        IMPORTANCE_SAMPLING_MODES,
+        'sequence_mask',
+      ),
     )
     .addOption(backendOption())
     .option('--json', 'the report as JSON')

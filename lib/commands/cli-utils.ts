@@ -1,5 +1,5 @@
 /** How commands read numbers, log and are interrupted. Loads nothing heavy. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 const numberParser =
   (expected: string, isValid: (value: number) => boolean) =>
@@ -20,6 +20,14 @@ export const parseSeconds = numberParser(
   'seconds above 0 and up to 2000000',
   (n) => n > 0 && n <= 2_000_000,
 );
+
+/** An option with a fixed set of values. */
+export const choice = <T extends string>(
+  flags: string,
+  description: string,
+  values: readonly T[],
+  byDefault?: T | readonly T[],
+): Option => new Option(flags, description).choices(values).default(byDefault);
 
 /** Collects the values of a repeatable option. */
 export const collect = (value: string, values: readonly string[] = []): string[] => [

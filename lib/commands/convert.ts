@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { group } from 'd3-array';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { formatPassages, formatQuestions } from '../data/flashrag.js';
 import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
@@ -13,7 +13,7 @@ import { writeLines, writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/format-list.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { log } from './cli-utils.js';
+import { choice, log } from './cli-utils.js';
 import { inputFiles, requireOtherFiles } from './outputs.js';
 
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
@@ -170,16 +170,17 @@ export const convertCommand = (): Command =>
       'benchmark files, verl’s Parquet files, or folders in the FlashRAG layout',
     )
     .requiredOption('-o, --out <folder>', 'output folder')
-    .addOption(new Option('--to <layout>', 'output layout').choices(TARGETS).default('flashrag'))
+    .addOption(choice('--to <layout>', 'output layout', TARGETS, 'flashrag'))
     .addOption(
-      new Option('--method <name>', 'determines the prompt in verl’s rows')
-        .choices(METHODS.names())
-        .default(DEFAULT_METHOD),
+      choice(
+        '--method <name>',
+        'determines the prompt in verl’s rows',
+        METHODS.names(),
+        DEFAULT_METHOD,
+      ),
     )
     .addOption(
-      new Option('--prompt-form <form>', 'form of the prompt in verl’s rows')
-        .choices(PROMPT_FORMS)
-        .default('chat'),
+      choice('--prompt-form <form>', 'form of the prompt in verl’s rows', PROMPT_FORMS, 'chat'),
     )
     .addHelpText(
       'after',

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
 import { exportableMethods, type TrainingExport } from '../interop/export.js';
 import type { RewardCase } from '../interop/test-cases.js';
@@ -18,7 +18,7 @@ import { exportModel } from '../policy/model-folder.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
 import { PROMPT_FORMS } from '../text/prompts.js';
-import { log, parseCount } from './cli-utils.js';
+import { choice, log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';
 import { policyFolders } from './setup.js';
 
@@ -75,9 +75,12 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
     .argument('<folder>', 'output folder; files of an earlier export are replaced')
     .option('--data <folder>', 'questions in the FlashRAG layout (default: the small world)')
     .addOption(
-      new Option('--method <name>', 'prompt, rewards and algorithm')
-        .choices(exportableMethods())
-        .default(DEFAULT_METHOD),
+      choice(
+        '--method <name>',
+        'prompt, rewards and algorithm',
+        exportableMethods(),
+        DEFAULT_METHOD,
+      ),
     )
     .option(
       '--model <name>',
@@ -90,12 +93,12 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
       'http://127.0.0.1:8000/retrieve',
     )
     .addOption(
-      new Option(
+      choice(
         '--prompt-form <form>',
         'chat: the paper’s prompt in the model’s chat template; full: without; short: the short prompt',
-      )
-        .choices(PROMPT_FORMS)
-        .default('chat'),
+        PROMPT_FORMS,
+        'chat',
+      ),
     )
     .option('--top-k <n>', 'passages per query', parseCount, 3)
     .option('--record-tokens', 'let the training record token ids, masks and log-probs for `audit`')
@@ -144,11 +147,7 @@ export const exportInteropCommands = (): Command[] => [
     .option('--seed <n>', 'the seed of the adapter', parseCount, 1)
     .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
     .option('--force', 'accept an adapter that was trained from another model')
-    .addOption(
-      new Option('--dtype <name>', 'of the merged weights')
-        .choices(['float32', 'float16'])
-        .default('float32'),
-    )
+    .addOption(choice('--dtype <name>', 'of the merged weights', ['float32', 'float16'], 'float32'))
     .action(runExportHf),
   exportTrainingCommand(
     'verl',

@@ -2,7 +2,7 @@
  * `parallelsearch export REPORT...`: charts and tables of reports as files for a paper.
  */
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import {
   EXPORT_FORMATS,
   writeArtefact,
@@ -12,7 +12,7 @@ import {
 import { listReports, readReportInfo } from '../experiments/reports.js';
 import { readNotebook } from '../notebook/nbformat.js';
 import { notebookFigures } from '../report/notebook-page.js';
-import { log as printLine } from './cli-utils.js';
+import { choice, log as printLine } from './cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
 import { tensorBoardCommand, trackioCommand } from './export-metrics.js';
 
@@ -88,9 +88,12 @@ export function exportCommand(): Command {
     )
     .requiredOption('-o, --out <folder>', 'output folder, with one folder per report')
     .addOption(
-      new Option('--format <formats...>', 'file formats; pdf and png need Chromium')
-        .choices(FORMATS)
-        .default(DEFAULT_FORMATS),
+      choice(
+        '--format <formats...>',
+        'file formats; pdf and png need Chromium',
+        FORMATS,
+        DEFAULT_FORMATS,
+      ),
     )
     .option('--reports <folder>', 'folder of the reports', 'reports')
     .action(async (names: string[], settings: ExportSettings) => {

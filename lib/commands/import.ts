@@ -4,13 +4,13 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
 import { copyCheckpoint, findCheckpoint } from '../interop/checkpoint.js';
 import { importRollouts, type RecordedStep } from '../interop/import.js';
 import { DEFAULT_METHOD } from '../training/stored-policies.js';
 import { startProgress } from '../io/progress.js';
-import { log } from './cli-utils.js';
+import { choice, log } from './cli-utils.js';
 import { exportableMethods } from '../interop/export.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
@@ -126,9 +126,12 @@ export function importCommand(): Command {
           'output folder: model, trajectories.jsonl, metrics.jsonl',
         )
         .addOption(
-          new Option('--method <name>', 'the method whose rewards were used')
-            .choices(exportableMethods())
-            .default(DEFAULT_METHOD),
+          choice(
+            '--method <name>',
+            'the method whose rewards were used',
+            exportableMethods(),
+            DEFAULT_METHOD,
+          ),
         )
         .option('--data <folder>', 'questions with types and graphs (default: the small world)')
         .action((folder: string, settings: ImportSettings) => runImport(folder, settings, trainer)),

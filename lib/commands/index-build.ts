@@ -1,5 +1,5 @@
 /** `parallelsearch index build`: indexes a corpus, for BM25 or in a vector database. */
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { loadPassages, passageFile } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
 import { ENCODER, shortPath } from '../io/paths.js';
@@ -7,7 +7,7 @@ import { ANALYZERS } from '../retrieval/analyzers.js';
 import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
 import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
-import { exitWith, interruptible, parseCount, log } from './cli-utils.js';
+import { choice, exitWith, interruptible, parseCount, log } from './cli-utils.js';
 
 interface IndexSettings {
   to?: string;
@@ -69,9 +69,7 @@ export const indexCommand = (): Command =>
         )
         .option('--to <address>', 'milvus://HOST:PORT/COLLECTION')
         .option('--data <folder>', 'folder in the FlashRAG layout (default: the small world)')
-        .addOption(
-          new Option('--analyzer <name>', 'how BM25 splits text').choices(ANALYZERS.names()),
-        )
+        .addOption(choice('--analyzer <name>', 'how BM25 splits text', ANALYZERS.names()))
         .option('--index <folder>', 'folder of BM25’s index (default: in runs/indexes)')
         .option('--encoder <folder>', 'folder of the encoder', ENCODER)
         .option('--m <n>', 'links per node and layer of the HNSW graph', parseCount, 16)

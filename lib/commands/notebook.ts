@@ -5,13 +5,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import type { Log } from '../notebook/kernel-outputs.js';
-import { exitWith, collect, parseSeconds, shellWord, log } from './cli-utils.js';
+import { choice, exitWith, collect, parseSeconds, shellWord, log } from './cli-utils.js';
 
 /** Default folder of remembered outputs. */
 const CACHE = path.join('runs', 'notebooks');
@@ -221,12 +221,12 @@ run, cells tagged "raises-exception" may fail.`,
     .argument('<file>', 'notebook (.ipynb)')
     .option('-o, --out <path>', 'page or folder (default: next to the notebook)')
     .addOption(
-      new Option(
+      choice(
         '--to <format>',
         'an offline page, or a notebook for Observable Notebook Kit, which draws its charts',
-      )
-        .choices(Object.keys(FORMATS))
-        .default('page'),
+        Object.keys(FORMATS),
+        'page',
+      ),
     )
     .option('--run', 'execute it first, without changing the file')
     .option('-p, --param <name=value>', 'as in `notebook run`; implies --run; repeatable', collect)

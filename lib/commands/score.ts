@@ -1,7 +1,7 @@
 /** `parallelsearch score FILE.jsonl...`: scores recorded transcripts (Eq. 3 to 7). */
 import type { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
 import { createQuestionFinder, questionType } from '../data/question.js';
 import { labelTrajectory, type Behaviour } from '../evaluation/behaviour.js';
@@ -9,7 +9,7 @@ import { REWARD_PRESET_NAMES, rewardOptions } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
-import { exitWith, parseCount } from './cli-utils.js';
+import { choice, exitWith, parseCount } from './cli-utils.js';
 import {
   ANSWER_COLUMNS,
   behaviourTable,
@@ -167,9 +167,7 @@ export function scoreCommand(): Command {
       '<files...>',
       'JSONL files of trajectories, transcripts or OpenAI messages (see docs/data.md); - is standard input',
     )
-    .addOption(
-      new Option('--preset <name>', 'reward options').choices(REWARD_PRESET_NAMES).default('paper'),
-    )
+    .addOption(choice('--preset <name>', 'reward options', REWARD_PRESET_NAMES, 'paper'))
     .option('--json', 'JSON Lines instead of the table')
     .option(
       '--behaviour',

@@ -43,7 +43,7 @@ import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { formatList } from '../text/format-list.js';
-import { interruptible, log, parseCount } from './cli-utils.js';
+import { choice, interruptible, log, parseCount } from './cli-utils.js';
 
 /** Options that name a retriever and what it searches. */
 export interface RetrieverSettings {
@@ -315,9 +315,7 @@ export const limitOption = (): Option =>
   ).argParser(parseCount);
 
 export const backendOption = (): Option =>
-  new Option('--backend <name>', 'tensor backend')
-    .choices(['auto', ...BACKEND_NAMES])
-    .default('auto');
+  choice('--backend <name>', 'tensor backend', ['auto', ...BACKEND_NAMES], 'auto');
 
 /** Adds the options of {@link RetrieverSettings} without `--data`. */
 export const withSearchOptions = (command: Command): Command =>
@@ -327,10 +325,11 @@ export const withSearchOptions = (command: Command): Command =>
       `${RETRIEVERS.names().join(', ')}, a Search-R1 server (http://...) or milvus://HOST:PORT/COLLECTION (default: the configuration's, else ${DEFAULT_RETRIEVER})`,
     )
     .addOption(
-      new Option(
+      choice(
         '--analyzer <name>',
         `how BM25 splits text; english removes stop words and stems like Lucene (default: the configuration's, else ${DEFAULT_ANALYZER})`,
-      ).choices(ANALYZERS.names()),
+        ANALYZERS.names(),
+      ),
     )
     .option(
       '--encoder <folder>',
@@ -364,10 +363,11 @@ export const withModelOptions = (
         'accept a model that was not trained for the data, and an adapter of another model',
       )
       .addOption(
-        new Option(
+        choice(
           '--prompt-form <form>',
           'short prompt, full prompt of the paper, or chat template (default: the configuration’s; else chat if the model has a template)',
-        ).choices(PROMPT_FORMS),
+          PROMPT_FORMS,
+        ),
       ),
   );
 
@@ -385,10 +385,11 @@ export const withPolicyOptions = (command: Command): Command =>
         'training configuration with prompt and limits (default: the adapter’s)',
       )
       .addOption(
-        new Option(
+        choice(
           '--method <name>',
           `method, which sets prompt and adapter (default: the adapter's, else ${DEFAULT_METHOD})`,
-        ).choices(METHODS.names()),
+          METHODS.names(),
+        ),
       )
       .option('--seed <n>', 'seed of the committed adapter', parseCount, 1)
       .addOption(

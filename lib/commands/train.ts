@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, questionType } from '../data/question.js';
 import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/stored-policies.js';
@@ -35,6 +35,7 @@ import { trainingMemory } from '../training/memory.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import {
+  choice,
   exitWith,
   CHECKPOINT_NOTICE,
   collect,
@@ -324,9 +325,7 @@ export function trainCommand(): Command {
       'train an adapter with a method’s preset (default: GRPO with the paper’s rewards); resumes if interrupted',
     )
     .option('--config <file>', 'settings (JSON) that override the preset')
-    .addOption(
-      new Option('--method <name>', `preset${orElse(DEFAULT_METHOD)}`).choices(trainedMethods()),
-    )
+    .addOption(choice('--method <name>', `preset${orElse(DEFAULT_METHOD)}`, trainedMethods()))
     .option('--seed <n>', 'random seed (default: 1)', parseCount)
     .option('--lambda-d <x>', 'weight of the decomposition reward', parseWeight)
     .option('--lambda-s <x>', 'weight of the search-count reward', parseWeight)

@@ -1,6 +1,6 @@
 /** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file. */
 import { basename, dirname, join, resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/files.js';
 import { SMALL_WORLD } from '../io/paths.js';
@@ -10,7 +10,7 @@ import { writeViewer } from '../pages/viewer/page.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { exitWith, log as logLine } from './cli-utils.js';
+import { choice, exitWith, log as logLine } from './cli-utils.js';
 
 export interface ViewSettings {
   out: string;
@@ -73,9 +73,12 @@ export function viewCommand(): Command {
       [join(SMALL_WORLD, 'questions.jsonl')],
     )
     .addOption(
-      new Option('--preset <name>', 'reward preset for lines without recorded rewards')
-        .choices(REWARD_PRESET_NAMES)
-        .default('paper'),
+      choice(
+        '--preset <name>',
+        'reward preset for lines without recorded rewards',
+        REWARD_PRESET_NAMES,
+        'paper',
+      ),
     )
     .addHelpText(
       'after',
