@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { adaptersCommand } from '../../lib/commands/adapters.js';
 import { REAL_MODEL } from '../../lib/policy/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -11,22 +11,20 @@ import { captured } from './tiny-world.js';
 
 const root = temporaryFolder();
 const folder = join(root, 'runs', 'mine', 'adapter');
-beforeAll(async () => {
-  await useBackend('wasm');
-  await writeTinyModel(join(root, 'model'));
-  await writeTinyAdapter(folder, join(root, 'model'));
-  writeFileSync(join(folder, 'train_config.json'), JSON.stringify(tinyTraining({ seed: 7 })));
-  const points = [10, 20].map((step) => ({
-    step,
-    reward: 1,
-    outcome: step / 40,
-    decomposition: 0.25,
-    modelCalls: 2.5,
-    chosen: step === 20,
-  }));
-  writeFileSync(join(folder, 'dev.jsonl'), points.map((point) => JSON.stringify(point)).join('\n'));
-  mkdirSync(join(root, 'none'));
-});
+await useBackend('wasm');
+await writeTinyModel(join(root, 'model'));
+await writeTinyAdapter(folder, join(root, 'model'));
+writeFileSync(join(folder, 'train_config.json'), JSON.stringify(tinyTraining({ seed: 7 })));
+const points = [10, 20].map((step) => ({
+  step,
+  reward: 1,
+  outcome: step / 40,
+  decomposition: 0.25,
+  modelCalls: 2.5,
+  chosen: step === 20,
+}));
+writeFileSync(join(folder, 'dev.jsonl'), points.map((point) => JSON.stringify(point)).join('\n'));
+mkdirSync(join(root, 'none'));
 afterEach(() => vi.restoreAllMocks());
 
 async function adapters(...args: string[]): Promise<string> {

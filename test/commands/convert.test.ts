@@ -1,7 +1,7 @@
 /** Questions from one layout into another, as a user converts them. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { readRows } from '../../lib/interop/rows.js';
 import {
@@ -25,9 +25,7 @@ const ORIGINALS = {
   'hotpot_dev.json': JSON.stringify([TWO_WIKI_BRIDGE_COMPARISON]),
   'musique_ans_v1.0_dev.jsonl': `${JSON.stringify(MUSIQUE_TWO_AND_ONE)}\n`,
 };
-beforeAll(() => {
-  for (const [name, content] of Object.entries(ORIGINALS)) writeFileSync(at(name), content);
-});
+for (const [name, content] of Object.entries(ORIGINALS)) writeFileSync(at(name), content);
 const convert = (args: readonly string[]) => runCommand(['data', 'convert', ...args], root);
 
 describe.skipIf(!isBuilt)('data convert (needs dist/)', () => {

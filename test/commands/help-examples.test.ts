@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { EXAMPLES, createProgram } from '../../lib/commands/program.js';
 
-let program: Command;
-beforeAll(async () => {
-  program = await createProgram();
-});
+const program = await createProgram();
 
 const leaves = (command: Command, path: string[] = []): [string, Command][] =>
   command.commands.length === 0

@@ -16,11 +16,8 @@ import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
 const data = join(root, 'own');
-let model: string;
-beforeAll(async () => {
-  ({ model } = await writeTinyWorld(root));
-  writeOwnData(data);
-});
+const { model } = await writeTinyWorld(root);
+writeOwnData(data);
 
 describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
   const asked = () => words`evaluate --backend wasm --model ${model}`;

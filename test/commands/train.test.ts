@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { modelNames } from '../../lib/training/stored-policies.js';
 import { readJson } from '../../lib/io/files.js';
@@ -12,18 +12,14 @@ import { words } from './command-line.js';
 
 const root = temporaryFolder();
 const config = join(root, 'config.json');
-let model: string;
-let data: string;
 let said: () => string;
-beforeAll(async () => {
-  ({ model, data } = await writeTinyWorld(root));
-  const settings = { steps: 5, questionsPerStep: 2, groupSize: 2 };
-  const rollout = { maxSearchTurns: 1 };
-  writeFileSync(
-    config,
-    JSON.stringify(tinyTraining({ model: 'overruled', titleWeight: 0, rollout, settings })),
-  );
-});
+const { model, data } = await writeTinyWorld(root);
+const settings = { steps: 5, questionsPerStep: 2, groupSize: 2 };
+const rollout = { maxSearchTurns: 1 };
+writeFileSync(
+  config,
+  JSON.stringify(tinyTraining({ model: 'overruled', titleWeight: 0, rollout, settings })),
+);
 beforeEach(() => {
   said = captured('stderr');
   captured('stdout');

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { warmUpCommand } from '../../lib/commands/warm-up.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
@@ -7,12 +7,8 @@ import { temporaryFolder } from '../folder.js';
 import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
-let model: string;
-let data: string;
 let said: () => string;
-beforeAll(async () => {
-  ({ model, data } = await writeTinyWorld(root));
-});
+const { model, data } = await writeTinyWorld(root);
 beforeEach(() => {
   said = captured('stderr');
   captured('stdout');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import '../../examples/model-family.js';
 import { loadModel, loadLocalPolicy, saveModel, createRandom } from '../../lib/index.js';
 import { arraysFromAdapter, createAdapter } from '../../lib/policy/lora.js';
@@ -14,7 +14,7 @@ import { CONFIG, tinyModel } from '../training/tiny.js';
 
 const PHI = { ...CONFIG, modelType: 'phi3' };
 const folder = temporaryFolder();
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 describe('examples/model-family.ts', () => {
   it('writes and reads checkpoints with the tensors of Phi-3, and answers as the same Llama does', async () => {

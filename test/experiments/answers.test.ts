@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   answerComputation,
   evaluationBatchSize,
@@ -7,7 +7,7 @@ import {
 } from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
 import type { PolicyRun } from '../../lib/training/stored-policies.js';
-import { loadWorld, type World } from '../../lib/retrieval/small-world.js';
+import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { evaluatedQuestions, graphQuestionType } from '../../lib/data/question.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { TRAJECTORY_SAMPLE } from '../../lib/experiments/trajectories.js';
@@ -16,15 +16,12 @@ import { useBackend } from '../../lib/tensor/backend.js';
 
 const RUN: PolicyRun = { method: 'r1', model: 'instruct', initSeed: 1, seed: 1 };
 const computation = answerComputation(() => [RUN]);
-let world: World;
 
-beforeAll(async () => {
-  await useBackend('wasm');
-  const whole = await loadWorld();
-  const asked = evaluatedQuestions(whole.questions);
-  // Three batches.
-  world = { ...whole, questions: asked.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
-});
+await useBackend('wasm');
+const whole = await loadWorld();
+const asked = evaluatedQuestions(whole.questions);
+// Three batches.
+const world = { ...whole, questions: asked.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
 
 /** Answers all questions and adds batches to `kept`. */
 const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>

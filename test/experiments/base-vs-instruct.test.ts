@@ -1,18 +1,14 @@
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { baseVsInstruct } from '../../lib/experiments/base-vs-instruct.js';
-import type { ResultParts } from '../../lib/experiments/experiment.js';
 import type { Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { numTrainedSteps } from './cut-short.js';
 import { writeSyntheticAnswers } from './synthetic.js';
 
 const folder = temporaryFolder();
-let result: ResultParts;
-beforeAll(async () => {
-  await writeSyntheticAnswers(folder, { perTemplate: 8 });
-  result = await baseVsInstruct.result!(folder, { resamples: 60 });
-}, 60_000);
+await writeSyntheticAnswers(folder, { perTemplate: 8 });
+const result = await baseVsInstruct.result!(folder, { resamples: 60 });
 
 const find = (rows: readonly object[], fields: Row): Row => matching(rows as Row[], fields)[0];
 

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { firstSearches } from '../../lib/experiments/first-search.js';
@@ -16,7 +16,7 @@ import {
 
 const config = tinyTraining();
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 describe('firstSearches', () => {
   it('multiplies token probabilities of each beginning (3 decimals of the log)', async () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { matching, summariseResults } from '../../lib/evaluation/table.js';
 import {
   distributionMeasures,
@@ -6,18 +6,14 @@ import {
   parallelVsSequential,
   thresholds,
 } from '../../lib/experiments/parallel-vs-sequential.js';
-import type { ResultParts } from '../../lib/experiments/experiment.js';
 import { toRows } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticAnswers, writeSyntheticTiming } from './synthetic.js';
 
 const folder = temporaryFolder();
-let results: ResultParts;
-beforeAll(async () => {
-  await writeSyntheticAnswers(folder, { perTemplate: 8 });
-  await writeSyntheticTiming(folder);
-  results = await parallelVsSequential.result!(folder, { resamples: 20 });
-}, 60_000);
+await writeSyntheticAnswers(folder, { perTemplate: 8 });
+await writeSyntheticTiming(folder);
+const results = await parallelVsSequential.result!(folder, { resamples: 20 });
 
 it('counts the questions of each type, with those of Table 5', () => {
   const sizes = toRows(results.frames!.sizes);

@@ -6,7 +6,7 @@ import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
-import { beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { loadOptional } from '../../lib/io/optional.js';
 import { parseTrainConfig } from '../../lib/training/config.js';
 import { parseModelConfig, formatModelConfig } from '../../lib/policy/families.js';
@@ -90,21 +90,18 @@ async function withoutTensors(read: () => Promise<unknown>): Promise<void> {
   }
 }
 
-let state: unknown;
-beforeAll(async () => {
-  await useBackend('cpu');
-  const weights = { a: tf.tensor1d([1, 2]) };
-  await saveCheckpoint(inFolder('checkpoint'), weights, new AdamW(), { nextStep: 3, hash: 'h' });
-  disposeWeights(weights);
-  state = parsed(readFileSync(inFolder('checkpoint/3/state.json')));
-  await cp(ENCODER, inFolder('encoder'), { recursive: true });
-  await cp(ENCODER, inFolder('weights'), { recursive: true });
-  mkdirSync(inFolder('shards'));
-  place('shards/a.safetensors', SAFETENSORS);
-  await embed();
-  const vectors = PASSAGES.map((_, i) => Float32Array.of(i, 1));
-  if (hasHnswlib) await (await buildHnswIndex(vectors)).save(inFolder('graph'), SOURCE);
-});
+await useBackend('cpu');
+const weights = { a: tf.tensor1d([1, 2]) };
+await saveCheckpoint(inFolder('checkpoint'), weights, new AdamW(), { nextStep: 3, hash: 'h' });
+disposeWeights(weights);
+const state = parsed(readFileSync(inFolder('checkpoint/3/state.json')));
+await cp(ENCODER, inFolder('encoder'), { recursive: true });
+await cp(ENCODER, inFolder('weights'), { recursive: true });
+mkdirSync(inFolder('shards'));
+place('shards/a.safetensors', SAFETENSORS);
+await embed();
+const vectors = PASSAGES.map((_, i) => Float32Array.of(i, 1));
+if (hasHnswlib) await (await buildHnswIndex(vectors)).save(inFolder('graph'), SOURCE);
 
 tryReaders({
   safetensors: { inputs: nearlyBytes(SAFETENSORS), read: parseSafetensors },

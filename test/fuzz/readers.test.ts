@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, expect } from 'vitest';
 import { PassageCollector } from '../../lib/data/formats/format.js';
 import { readBenchmark } from '../../lib/data/formats/read.js';
 import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
@@ -94,22 +94,18 @@ const imported = (steps: AsyncIterable<RecordedStep>): Promise<object> =>
   });
 
 const servers: { close(): Promise<void> }[] = [];
-/** Our retrieval server, and one that returns given answers. */
-let url: string;
-let strangeUrl: string;
 let answers: (path: string) => Buffer;
-beforeAll(async () => {
-  const own = await startRetrievalServer(createBm25Retriever(PASSAGES));
-  const strange = await serveLocally(
-    0,
-    async ({ url: path }) => new Response(new Uint8Array(answers(path!))),
-  );
-  [url, strangeUrl] = [own.url, strange.url];
-  servers.push(own, strange);
-  place('policy/tokenizer.json', jsonBytes(TOKENIZER_JSON));
-  // Loads data frames once, which takes seconds.
-  await loadAnswerFiles({ a: place('own-answers.jsonl', jsonBytes(result())) }, { resamples: 10 });
-});
+const own = await startRetrievalServer(createBm25Retriever(PASSAGES));
+const strange = await serveLocally(
+  0,
+  async ({ url: path }) => new Response(new Uint8Array(answers(path!))),
+);
+/** Our retrieval server, and one that returns given answers. */
+const [url, strangeUrl] = [own.url, strange.url];
+servers.push(own, strange);
+place('policy/tokenizer.json', jsonBytes(TOKENIZER_JSON));
+// Loads data frames once, which takes seconds.
+await loadAnswerFiles({ a: place('own-answers.jsonl', jsonBytes(result())) }, { resamples: 10 });
 afterAll(() => Promise.all(servers.map((server) => server.close())));
 
 const READERS: Record<string, Reader> = {

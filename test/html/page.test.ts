@@ -17,7 +17,7 @@ const NUM_CHARTS = 4;
 const folder = temporaryFolder();
 const file = path.join(folder, 'report.html');
 afterAll(closeChromium);
-beforeAll(async () => writeFileSync(file, (await reportHtml(await syntheticNotebook())).html));
+writeFileSync(file, (await reportHtml(await syntheticNotebook())).html);
 
 it('is a file of less than 3 MB', () => {
   expect(statSync(file).size).toBeLessThan(3e6);

@@ -4,7 +4,7 @@
  */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { auditRow, AUDIT_CHECKS, type AuditModel } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeParquet } from '../../lib/io/parquet.js';
@@ -36,13 +36,10 @@ async function rollOutTiny() {
 
 const CHATML = 'test/fixtures/chat/chatml';
 const root = temporaryFolder();
-let model: AuditModel;
-beforeAll(async () => {
-  model = {
-    tokenizer: await readTokenizer(CHATML),
-    template: conversationTemplate(await readTokenizerConfig(CHATML)),
-  };
-});
+const model = {
+  tokenizer: await readTokenizer(CHATML),
+  template: conversationTemplate(await readTokenizerConfig(CHATML)),
+};
 
 /** Ids of a rendered text, in which ChatML's tokens are special. */
 async function encode(text: string): Promise<number[]> {

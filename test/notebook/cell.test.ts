@@ -11,11 +11,9 @@ import { code, writeCells } from './notebooks.js';
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 const folder = temporaryFolder();
-beforeAll(() => {
-  if (!existsSync(packagePath('dist', 'index.js')))
-    throw new Error('Notebooks import dist/. Run "npm run build" first.');
-  symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
-});
+if (!existsSync(packagePath('dist', 'index.js')))
+  throw new Error('Notebooks import dist/. Run "npm run build" first.');
+symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');
 
 const silent = (): void => undefined;
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { identifyModel, readBaseModel, requireBase } from '../../lib/policy/adapter-base.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
@@ -20,13 +20,11 @@ const [model, other, adapter, foreign] = ['model', 'other', 'adapter', 'foreign'
 const sha256 = (file: string): string =>
   createHash('sha256').update(readFileSync(file)).digest('hex');
 
-beforeAll(async () => {
-  await useBackend('wasm');
-  await writeTinyModel(model, 3);
-  await writeTinyModel(other, 4);
-  await writeTinyAdapter(adapter, model);
-  await writeTinyAdapter(foreign, model, { hasHashes: false });
-});
+await useBackend('wasm');
+await writeTinyModel(model, 3);
+await writeTinyModel(other, 4);
+await writeTinyAdapter(adapter, model);
+await writeTinyAdapter(foreign, model, { hasHashes: false });
 
 describe('the base of an adapter', () => {
   it('is named by the SHA-256 of its files', async () => {

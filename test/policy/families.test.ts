@@ -1,7 +1,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
 import { numParameters, parseModelConfig, formatModelConfig } from '../../lib/policy/families.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
@@ -26,7 +26,7 @@ const MINIMAL = {
 };
 
 const inFolder = folderForEach();
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 /**
  * A checkpoint by `scripts/fixtures/families.py`, and what transformers computes with it.

@@ -1,7 +1,7 @@
 import { MASKED } from '../../lib/tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { disposeBlock, moveRows, packRows, type CacheBlock } from '../../lib/policy/kv-cache.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
@@ -95,7 +95,7 @@ const packing = fc
     return fc.tuple(fc.constant(blocks), fc.array(row, { minLength: 1, maxLength: 4 }));
   });
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 /** The tokens of pieces, padded to the longest row, with spare columns after it. */
 function rowsAsPacked(

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { isLarge } from '../../lib/policy/families.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
-import { randomWeights, type Weights } from '../../lib/policy/weights.js';
+import { randomWeights } from '../../lib/policy/weights.js';
 import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -15,15 +15,11 @@ vi.mock('../../lib/policy/families.js', { spy: true });
 
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: [] };
 
-let weights: Weights;
-let policy: LocalPolicy;
-beforeAll(async () => {
-  await useBackend('wasm');
-  weights = randomWeights(config, createRandom(5));
-  // Sharper than a fresh model, so that a wrong mask or position changes log-probs.
-  weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
-  policy = new LocalPolicy('test', weights, config, TOKENIZER);
-});
+await useBackend('wasm');
+const weights = randomWeights(config, createRandom(5));
+// Sharper than a fresh model, so that a wrong mask or position changes log-probs.
+weights.embed = tf.tidy(() => tf.mul(weights.embed, 40));
+const policy = new LocalPolicy('test', weights, config, TOKENIZER);
 afterAll(() => policy.dispose());
 
 const options = (rows: number, more: Partial<SamplingOptions> = {}): SamplingOptions => ({

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   arraysFromAdapter,
   createAdapter,
@@ -9,12 +9,7 @@ import {
 } from '../../lib/policy/lora.js';
 import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
 import { prefixTree } from '../../lib/policy/prefix-tree.js';
-import {
-  forward,
-  computeLogits,
-  rotaryTable,
-  type RotaryTable,
-} from '../../lib/policy/transformer.js';
+import { forward, computeLogits, rotaryTable } from '../../lib/policy/transformer.js';
 import { arraysFromWeights, disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -22,11 +17,8 @@ import { CONFIG, tinyModel } from '../training/tiny.js';
 
 const LORA = { rank: 3, alpha: 6 };
 let base: Weights;
-let table: RotaryTable;
-beforeAll(async () => {
-  await useBackend('wasm');
-  table = rotaryTable(CONFIG, 16);
-});
+await useBackend('wasm');
+const table = rotaryTable(CONFIG, 16);
 beforeEach(() => {
   base = tinyModel().weights;
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
 import { loadModel, roundAdapter, saveModel } from '../../lib/policy/model-folder.js';
 import {
@@ -16,7 +16,7 @@ import { folderForEach } from '../folder.js';
 import { CONFIG, TOKENIZER, TOKENIZER_JSON, tinyModel } from '../training/tiny.js';
 
 const inFolder = folderForEach();
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 describe('saveModel and loadModel', () => {
   it('preserve config, tokenizer and weights, float32 exactly', async () => {

@@ -1,7 +1,7 @@
 /** Making the base of a trained model, with a Python that unpacks a tiny one. */
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { MODEL_PACKAGES } from '../../lib/policy/model-packages.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { prepareTrainedModel } from '../../lib/policy/prepare-trained-model.js';
@@ -23,30 +23,28 @@ else
 fi
 `;
 
-beforeAll(async () => {
-  await useBackend('wasm');
-  await writeTinyModel(model);
-  await writeTinyAdapter(warmUp, model);
-  mkdirSync(join(root, 'bin'));
-  writeFileSync(join(root, 'bin', 'python3'), PYTHON);
-  chmodSync(join(root, 'bin', 'python3'), 0o755);
-  mkdirSync(join(root, 'empty'));
-  MODEL_PACKAGES.add({
-    name: 'tiny',
-    licence: 'Apache-2.0',
-    origin: 'a test',
-    use: 'nothing',
-    requirement: { name: 'tiny', version: '1', sha256: '0' },
-    megabytes: 1,
-    weights: 'tiny',
-  });
-  TRAINED_MODELS.add({
-    name: 'tiny-searcher',
-    package: 'tiny',
-    warmUp,
-    adapter,
-    description: 'a test',
-  });
+await useBackend('wasm');
+await writeTinyModel(model);
+await writeTinyAdapter(warmUp, model);
+mkdirSync(join(root, 'bin'));
+writeFileSync(join(root, 'bin', 'python3'), PYTHON);
+chmodSync(join(root, 'bin', 'python3'), 0o755);
+mkdirSync(join(root, 'empty'));
+MODEL_PACKAGES.add({
+  name: 'tiny',
+  licence: 'Apache-2.0',
+  origin: 'a test',
+  use: 'nothing',
+  requirement: { name: 'tiny', version: '1', sha256: '0' },
+  megabytes: 1,
+  weights: 'tiny',
+});
+TRAINED_MODELS.add({
+  name: 'tiny-searcher',
+  package: 'tiny',
+  warmUp,
+  adapter,
+  description: 'a test',
 });
 let lines: string[];
 beforeEach(() => (lines = []));

@@ -2,10 +2,9 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import type { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { openOpenAiPolicy, type OpenAiOptions } from '../../lib/policy/openai-completions.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import type { Policy, SamplingOptions } from '../../lib/policy/policy.js';
@@ -51,11 +50,8 @@ const sampling = (
   ...more,
 });
 
-let local: LocalPolicy;
-beforeAll(async () => {
-  await useBackend('wasm');
-  local = await loadLocalPolicy(folder);
-});
+await useBackend('wasm');
+const local = await loadLocalPolicy(folder);
 
 describe('a recorded answer of vLLM', () => {
   const exchanges = readFixture<Exchange[]>('completions/vllm.json');

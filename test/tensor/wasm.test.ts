@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 const random = createRandom('wasm kernels');
 const values = (...shape: number[]): number[] =>

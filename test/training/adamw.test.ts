@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { clipByGlobalNorm } from '../../lib/training/gradients.js';
@@ -20,7 +20,7 @@ const { adamw: fixture } = readFixture<Fixture>('grpo.json');
 const { lr, betas, eps, weight_decay } = fixture.settings;
 const options = { beta1: betas[0], beta2: betas[1], epsilon: eps, weightDecay: weight_decay };
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 function expectClose(actual: tf.Tensor, expected: number[][], digits: number): void {
   expected.flat().forEach((value, i) => expect(actual.dataSync()[i]).toBeCloseTo(value, digits));

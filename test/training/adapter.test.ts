@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, beforeEach, afterEach, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { beforeEach, afterEach, expect, it } from 'vitest';
 import { fromNamedArrays, toNamedArrays } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -10,7 +9,6 @@ import { tinyModel } from './tiny.js';
 const ROW = { tokenIds: [5, 9, 31, 7], lossMask: [0, 1, 0, 1] };
 const OPTIONS = { learningRate: 0.02, maxGradNorm: 1 };
 
-let model: Model;
 let trained: TrainedAdapter;
 let numTensors: number;
 const adapterOf = (more = {}): TrainedAdapter =>
@@ -22,10 +20,8 @@ const adapterOf = (more = {}): TrainedAdapter =>
     maxTokensPerPass: 100,
     ...more,
   });
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = tinyModel();
-});
+await useBackend('wasm');
+const model = tinyModel();
 beforeEach(() => {
   numTensors = tf.memory().numTensors;
   trained = adapterOf();

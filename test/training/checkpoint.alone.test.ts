@@ -4,7 +4,7 @@ import { mkdtemp, readFile, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
 import {
@@ -42,7 +42,7 @@ const { realRm } = fs as unknown as { realRm: typeof fs.rm };
 
 let parent: string;
 let folder: string;
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), 'checkpoint-'));
   folder = join(parent, 'checkpoint');

@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { AdamW } from '../../lib/training/adamw.js';
-import type { PassOptions, Sequence } from '../../lib/training/sequences.js';
+import type { Sequence } from '../../lib/training/sequences.js';
 import {
   encodePieces,
   supervisedGradients,
@@ -21,12 +21,9 @@ const row = (length: number, from = 20): Sequence => ({
 });
 const ROWS = [row(12), row(5, 40), row(30, 60), row(9, 90), row(17, 120)];
 
-let passes: PassOptions;
-beforeAll(async () => {
-  await useBackend('wasm');
-  const table = rotaryTable(CONFIG, CONFIG.maxPositionEmbeddings);
-  passes = { config: CONFIG, table, maxTokensPerPass: 40 };
-});
+await useBackend('wasm');
+const table = rotaryTable(CONFIG, CONFIG.maxPositionEmbeddings);
+const passes = { config: CONFIG, table, maxTokensPerPass: 40 };
 
 async function train(
   more: Partial<SupervisedOptions>,

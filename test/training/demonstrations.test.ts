@@ -1,16 +1,12 @@
-import { beforeAll, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { COMPARISON, PASSAGES, QUESTIONS, SEQUENTIAL, tinyModel, tinyTraining } from './tiny.js';
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = tinyModel();
-});
+await useBackend('wasm');
+const model = tinyModel();
 
 const trainerOf = (
   questions: typeof QUESTIONS,

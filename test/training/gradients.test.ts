@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/lora.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/weights.js';
@@ -13,7 +13,6 @@ import {
   batchLogProbs,
   packSequences,
   sequenceLogProbs,
-  type PassOptions,
   type Sequence,
 } from '../../lib/training/sequences.js';
 import { supervisedGradients, totalWeight } from '../../lib/training/cross-entropy.js';
@@ -32,16 +31,12 @@ const ROWS: Sequence[] = [
 const BATCH = packSequences(ROWS);
 const LORA = { rank: 2, alpha: 4 };
 
-let weights: Weights;
-let passes: PassOptions;
-beforeAll(async () => {
-  await useBackend('wasm');
-  weights = randomWeights(CONFIG, createRandom('gradients'));
-  // Wider than a fresh embedding, so that the loss is far from uniform.
-  weights.embed = tf.mul(weights.embed, 20);
-  const table = rotaryTable(CONFIG, CONFIG.maxPositionEmbeddings);
-  passes = { config: CONFIG, table, maxTokensPerPass: 64 };
-});
+await useBackend('wasm');
+const weights = randomWeights(CONFIG, createRandom('gradients'));
+// Wider than a fresh embedding, so that the loss is far from uniform.
+weights.embed = tf.mul(weights.embed, 20);
+const table = rotaryTable(CONFIG, CONFIG.maxPositionEmbeddings);
+const passes = { config: CONFIG, table, maxTokensPerPass: 64 };
 
 const mapWeights = (of: Weights, change: (t: tf.Tensor, key: string) => tf.Tensor): Weights =>
   Object.fromEntries(Object.entries(of).map(([key, t]) => [key, change(t, key)]));

@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { chosenLogProbs, gatherRows } from '../../lib/tensor/ops.js';
 import { groupAdvantages } from '../../lib/training/advantages.js';
@@ -31,7 +31,7 @@ interface Fixture {
 const { settings, inputs, cases } = readFixture<Fixture>('grpo.json');
 const { G, B, T, V, clip } = settings;
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 /** Row and place of every masked-in token. */
 const kept = inputs.loss_mask.flatMap((row, b) => row.flatMap((m, t) => (m ? [{ b, t }] : [])));

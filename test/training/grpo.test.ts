@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
@@ -15,11 +14,8 @@ import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from './tiny.js';
 
 const GROUP_SIZE = 4;
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 const trainerOf = (grpo: object = {}, more: Partial<TrainingTask> = {}): Trainer =>
   createGrpoTrainer({

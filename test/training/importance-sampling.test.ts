@@ -3,8 +3,7 @@
  * (`scripts/fixtures/trl_variants.py`), and in whole training steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { describe, expect, it } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -62,11 +61,8 @@ const expectClose = (actual: readonly number[], expected: readonly number[], tol
   expect(worst).toBeLessThan(tolerance);
 };
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 describe('importance weights', () => {
   it.each(trl.corrections)(

@@ -3,19 +3,15 @@
  * whole training steps.
  */
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer, grpoLoss, likelihoodPenalty } from '../../lib/training/grpo.js';
 import type { Metrics } from '../../lib/training/metrics.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 /**
  * Three rollouts: a good one of two turns, of which only the first has fallen; a good one

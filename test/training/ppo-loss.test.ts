@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { chosenLogProbs } from '../../lib/tensor/ops.js';
 import { explainedVariance, generalisedAdvantages, whiten } from '../../lib/training/ppo.js';
@@ -37,7 +37,7 @@ interface Fixture {
 const { settings, inputs, cases } = readFixture<Fixture>('ppo.json');
 const { T, V, C } = settings;
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 /** The masked-in numbers of each row. */
 const rowsOf = (table: number[][]): number[][] =>

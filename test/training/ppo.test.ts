@@ -1,8 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
@@ -12,11 +11,8 @@ import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
 const folder = temporaryFolder();
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 const trainerOf = (more: object = {}): ReturnType<typeof createPpoTrainer> =>
   createPpoTrainer({

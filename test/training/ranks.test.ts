@@ -1,7 +1,6 @@
 /** Several ranks in one process: the result is that of one rank, bit for bit. */
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../lib/io/processes.js';
-import type { Model } from '../../lib/policy/model-folder.js';
 import { toNamedArrays } from '../../lib/policy/weights.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -46,11 +45,8 @@ function connectRanks(size: number): Ranks[] {
 }
 
 const retriever = createBm25Retriever(PASSAGES);
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 let trainers: Trainer[] = [];
 afterEach(() => {

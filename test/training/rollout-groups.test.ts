@@ -1,8 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { resolveRollout } from '../../lib/training/methods.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
-import type { Model } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
@@ -13,11 +12,8 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { isTimedOut, splitIntoGroups, rollOutGroups } from '../../lib/training/rollout-groups.js';
 import { chattyModel, COMPARISON, PASSAGES, SEQUENTIAL, SINGLE } from './tiny.js';
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 it('splitIntoGroups cuts consecutive groups', () => {
   expect(splitIntoGroups([1, 2, 3, 4, 5, 6], 2)).toEqual([

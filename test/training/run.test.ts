@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { withSettings, type TrainConfig } from '../../lib/training/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
-import type { Model } from '../../lib/policy/model-folder.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
@@ -23,11 +22,8 @@ import { configHash } from '../../lib/io/provenance.js';
 const retriever = createBm25Retriever(PASSAGES);
 
 const root = temporaryFolder();
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 const hashOf = (config: TrainConfig): string =>
   configHash({

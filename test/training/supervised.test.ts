@@ -1,5 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainerName } from '../../lib/training/methods.js';
@@ -7,11 +6,8 @@ import type { Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 const trainerOf = (
   trainer: TrainerName,

@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { Model } from '../../lib/policy/model-folder.js';
+import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -14,11 +13,8 @@ import {
 } from '../../lib/training/trainer.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 
 const createSession = (
   settings: object = {},

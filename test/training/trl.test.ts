@@ -1,6 +1,6 @@
 /** The variants of GRPO against TRL's functions (`scripts/fixtures/trl_variants.py`). */
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { With } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
@@ -50,7 +50,7 @@ const trl = readFixture<Fixture>('trl.json');
 const { G } = grpo.settings;
 const maxCompletionLength = trl.settings.max_completion_length;
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 /** A rollout's trained tokens. */
 interface Row {

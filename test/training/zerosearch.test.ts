@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Question } from '../../lib/data/question.js';
-import type { Model } from '../../lib/policy/model-folder.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { runTraining } from '../../lib/training/run.js';
@@ -16,11 +15,8 @@ import { noiseProbability } from '../../lib/training/zerosearch.js';
 import { temporaryFolder } from '../folder.js';
 import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
 
-let model: Model;
-beforeAll(async () => {
-  await useBackend('wasm');
-  model = chattyModel();
-});
+await useBackend('wasm');
+const model = chattyModel();
 afterEach(() => vi.restoreAllMocks());
 
 const folder = temporaryFolder();

@@ -36,13 +36,11 @@ function writeTraining(
   );
 }
 
-beforeAll(() => {
-  writeTraining('a', { seed: 1 }, () => ({ reward: 0.2 }));
-  writeTraining('b', { seed: 2, rewards: { preset: 'paper', lambdaD: 0.5 } }, (step) => ({
-    reward: step,
-    'rewards/mine': 1,
-  }));
-});
+writeTraining('a', { seed: 1 }, () => ({ reward: 0.2 }));
+writeTraining('b', { seed: 2, rewards: { preset: 'paper', lambdaD: 0.5 } }, (step) => ({
+  reward: step,
+  'rewards/mine': 1,
+}));
 /** The page without its scripts. */
 const shownOn = (html: string): string => /<main[^]*<\/main>/.exec(html)![0];
 const readAll = (...texts: string[]): Promise<ComparedRun[]> =>

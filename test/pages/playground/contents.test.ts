@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   adapterFolder,
   trainConfigForRun,
@@ -23,18 +23,16 @@ const runOf = (method: string, model: PolicyRun['model'] = 'instruct'): PolicyRu
 };
 
 const root = temporaryFolder();
-beforeAll(() => {
-  for (const model of INITIAL_MODELS) {
-    const name = modelNameForRun(runOf('', model));
-    symlinkSync(join(CHECKPOINTS, name), join(root, name));
-    for (const run of METHODS.map((method) => runOf(method, model))) {
-      const [from, to] = [adapterFolder(run), adapterFolder(run, root)];
-      mkdirSync(to);
-      for (const file of ADAPTER) cpSync(join(from, file), join(to, file));
-      writeFileSync(join(to, 'train_config.json'), JSON.stringify(trainConfigForRun(run)));
-    }
+for (const model of INITIAL_MODELS) {
+  const name = modelNameForRun(runOf('', model));
+  symlinkSync(join(CHECKPOINTS, name), join(root, name));
+  for (const run of METHODS.map((method) => runOf(method, model))) {
+    const [from, to] = [adapterFolder(run), adapterFolder(run, root)];
+    mkdirSync(to);
+    for (const file of ADAPTER) cpSync(join(from, file), join(to, file));
+    writeFileSync(join(to, 'train_config.json'), JSON.stringify(trainConfigForRun(run)));
   }
-});
+}
 
 /** Writes an adapter of a step that contains its run's name. */
 function keepStep(method: (typeof METHODS)[number], step: number): void {

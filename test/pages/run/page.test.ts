@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runPageHtml, writeRunReport } from '../../../lib/pages/run/page.js';
 import { readRun } from '../../../lib/pages/run/folder.js';
 import { chromiumPath } from '../../browser/chromium.js';
@@ -10,13 +10,9 @@ import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
 
 const folder = temporaryFolder();
-let file: string;
-let html: string;
-beforeAll(async () => {
-  for (let step = 0; step < 3; step++) writeStep(folder, step, step === 2 ? { kl: 0.9 } : {});
-  file = await writeRunReport(folder, RUN);
-  html = readFileSync(file, 'utf8');
-});
+for (let step = 0; step < 3; step++) writeStep(folder, step, step === 2 ? { kl: 0.9 } : {});
+const file = await writeRunReport(folder, RUN);
+const html = readFileSync(file, 'utf8');
 
 describe('the report of a run', () => {
   it('is one file below 3 MB that requests nothing', () => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { startWatchServer } from '../../../lib/pages/run/server.js';
 import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
@@ -9,11 +9,8 @@ import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
 
 const folder = temporaryFolder();
-let server: Awaited<ReturnType<typeof startWatchServer>>;
-beforeAll(async () => {
-  writeStep(folder, 0);
-  server = await startWatchServer({ ...RUN, folder });
-});
+writeStep(folder, 0);
+const server = await startWatchServer({ ...RUN, folder });
 afterAll(() => server.close());
 
 /** Unlike fetch, allows any Host header. */

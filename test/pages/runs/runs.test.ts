@@ -10,18 +10,16 @@ import { RUN, writeStep } from '../run/run.js';
 
 const root = temporaryFolder();
 const NAMES = ['low', 'grid/a', 'grid/b'];
-beforeAll(() => {
-  for (const [i, name] of NAMES.entries()) {
-    const folder = path.join(root, ...name.split('/'));
-    for (let step = 0; step < 6; step++) writeStep(folder, step, { reward: [10, 9, 0.5][i] });
-    const config = { ...RUN.config, seed: i + 1 };
-    writeFileSync(
-      path.join(folder, 'run.json'),
-      JSON.stringify({ ...RUN, config, data: '../my-data' }),
-    );
-    utimesSync(path.join(folder, 'metrics.jsonl'), i, i);
-  }
-});
+for (const [i, name] of NAMES.entries()) {
+  const folder = path.join(root, ...name.split('/'));
+  for (let step = 0; step < 6; step++) writeStep(folder, step, { reward: [10, 9, 0.5][i] });
+  const config = { ...RUN.config, seed: i + 1 };
+  writeFileSync(
+    path.join(folder, 'run.json'),
+    JSON.stringify({ ...RUN, config, data: '../my-data' }),
+  );
+  utimesSync(path.join(folder, 'metrics.jsonl'), i, i);
+}
 
 describe('findRuns', () => {
   it('finds them in subfolders, newest first, and names the command without one', () => {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { trainEncoder } from '../../../tools/encoder/contrastive.js';
 import { createRandom } from '../../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../../lib/retrieval/dense.js';
@@ -34,7 +34,7 @@ async function retrieverOf(encoder: HashedEncoder) {
   });
 }
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 describe('trainEncoder', () => {
   const options = { epochs: 12, batchSize: 12, learningRate: 0.1, seed: 3 };

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { trainEncoderFiles } from '../../../tools/encoder/train-encoder.js';
 import { loadEncoder } from '../../../lib/retrieval/encoder.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
@@ -9,7 +9,7 @@ import { FILMS } from '../../retrieval/passages.js';
 
 const SMALL = { dimensions: 32, wordBuckets: 512, gramBuckets: 128 };
 
-beforeAll(() => useBackend('wasm'));
+await useBackend('wasm');
 
 describe('trainEncoderFiles', () => {
   const questions = FILMS.map(({ id, contents }, i) => {
