@@ -1,3 +1,13 @@
+import { afterEach, vi } from 'vitest';
+
+/** What a test replaces or sets in its process ends with it. */
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  process.exitCode = undefined;
+});
+
 /**
  * What tested code writes to stdout and stderr goes to the console of vitest, which knows
  * the test: the reporter only shows it if that test fails.

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { adaptersCommand } from '../../lib/commands/adapters.js';
 import { REAL_MODEL } from '../../lib/policy/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -25,7 +25,6 @@ const points = [10, 20].map((step) => ({
 }));
 writeFileSync(join(folder, 'dev.jsonl'), points.map((point) => JSON.stringify(point)).join('\n'));
 mkdirSync(join(root, 'none'));
-afterEach(() => vi.restoreAllMocks());
 
 async function adapters(...args: string[]): Promise<string> {
   const printed = captured('stdout');

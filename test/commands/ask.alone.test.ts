@@ -26,10 +26,7 @@ const terminal = {
   isTTY: process.stdout.isTTY,
   hasColors: process.stdout.hasColors?.bind(process.stdout),
 };
-afterEach(() => {
-  Object.assign(process.stdout, terminal);
-  vi.restoreAllMocks();
-});
+afterEach(() => Object.assign(process.stdout, terminal));
 
 async function shown(hasTerminal: boolean, question = 'Who?'): Promise<string> {
   Object.assign(process.stdout, { isTTY: hasTerminal, hasColors: () => true });

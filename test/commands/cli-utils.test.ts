@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   describeDuration,
   interruptible,
@@ -44,7 +44,6 @@ describe('interruptible', () => {
     logged = '';
     vi.spyOn(process.stderr, 'write').mockImplementation((text) => (logged += String(text)) !== '');
   });
-  afterEach(() => vi.restoreAllMocks());
 
   it('returns 0 or throws the error of the work, and leaves no listener', async () => {
     const before = process.listenerCount('SIGINT');

@@ -1,7 +1,7 @@
 /** Evaluating a policy that is elsewhere, behind a server that answers as vLLM does. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { trainingPreset } from '../../lib/training/config.js';
 import { writeFileSafely } from '../../lib/io/files.js';
@@ -38,7 +38,6 @@ beforeEach(() => {
   told = captured('stderr');
   printed = captured('stdout');
 });
-afterEach(() => vi.restoreAllMocks());
 
 const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<number> =>
   runEvaluate({

@@ -1,7 +1,7 @@
 /** A user's own model and data, trained by `train` and evaluated. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
@@ -52,7 +52,6 @@ beforeEach(() => {
   captured('stderr');
   printed = captured('stdout');
 });
-afterEach(() => vi.restoreAllMocks());
 
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
 /** The lines that an evaluation writes. */

@@ -1,7 +1,7 @@
 /** `export hf`; test/policy/engines.test.ts loads its output in other engines. */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
@@ -32,7 +32,6 @@ beforeAll(async () => {
 });
 let printed: () => string;
 beforeEach(() => (printed = captured('stderr')));
-afterEach(() => vi.restoreAllMocks());
 
 const run = (...words: string[]): Promise<unknown> =>
   exportCommand().parseAsync(['hf', ...words], { from: 'user' });

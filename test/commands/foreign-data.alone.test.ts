@@ -1,7 +1,7 @@
 /** Policies of the small world on other data: refused, or another is asked instead. */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { policyFolders, setUp } from '../../lib/commands/setup.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';
@@ -25,7 +25,6 @@ vi.mock(import('../../lib/policy/prepare-trained-model.js'), async (original) =>
 const root = temporaryFolder();
 const data = join(root, 'own');
 writeOwnData(data, { type: 'comparison' });
-afterEach(() => vi.restoreAllMocks());
 
 const MODEL = 'instruct-1';
 const ADAPTER = join(CHECKPOINTS, 'instruct-1-parallelsearch-seed1');

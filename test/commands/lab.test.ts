@@ -1,12 +1,11 @@
 import path from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { labArguments, runLab, type LabSettings, type Start } from '../../lib/commands/lab.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { writeFakePython } from '../notebook/fake-python.js';
 
 const folder = temporaryFolder();
-afterEach(() => vi.restoreAllMocks());
 
 /** Runs the command with a start that only records. */
 async function lab(args: string[], settings: Partial<LabSettings>) {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runMake } from '../../lib/commands/make.js';
 import { loadPassages } from '../../lib/data/flashrag.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
@@ -22,7 +22,6 @@ beforeEach(() => {
   }))
     writeFileSync(inFolder(name), text);
 });
-afterEach(() => vi.restoreAllMocks());
 
 const make = (sources: string[], settings: Partial<Parameters<typeof runMake>[2]> = {}) =>
   runMake(

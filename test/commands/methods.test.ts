@@ -1,9 +1,7 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { methodsCommand } from '../../lib/commands/methods.js';
 import { METHODS } from '../../lib/training/methods.js';
 import { captured } from './tiny-world.js';
-
-afterEach(() => vi.restoreAllMocks());
 
 async function methods(...args: string[]): Promise<string> {
   const printed = captured('stdout');

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { chiefFindings } from '../../lib/commands/reproduce.js';
 import { createStages, verboseStages } from '../../lib/commands/stages.js';
 import { temporaryFolder } from '../folder.js';
@@ -16,7 +16,6 @@ describe('stages', () => {
     );
     process.stderr.isTTY = false;
   });
-  afterEach(() => vi.restoreAllMocks());
 
   it('print a line each; the rest goes into the log file', async () => {
     const stages = createStages(file);

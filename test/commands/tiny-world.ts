@@ -50,8 +50,8 @@ export const linesOf = <T = object>(file: string): T[] =>
     .map((line) => JSON.parse(line) as T);
 
 /**
- * Keeps from now on what is written to standard output or error; `vi.restoreAllMocks`
- * ends it. Returns what was.
+ * Keeps what is written to standard output or error until the test ends or
+ * `vi.restoreAllMocks` is called. Returns what was written.
  */
 export function captured(stream: 'stdout' | 'stderr'): () => string {
   let text = '';

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { modelNames } from '../../lib/training/stored-policies.js';
 import { readJson } from '../../lib/io/files.js';
@@ -23,10 +23,6 @@ writeFileSync(
 beforeEach(() => {
   said = captured('stderr');
   captured('stdout');
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
 });
 
 /** Trains into a folder as the command line says. */

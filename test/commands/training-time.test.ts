@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   createCorrection,
   describeStepsLeft,
@@ -51,7 +51,6 @@ it('says that the time is the native backend’s where another one trains', asyn
 
 describe('createCorrection', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
-  afterEach(() => void vi.useRealTimers());
 
   it('tells once how long the rest takes by the pace so far', () => {
     const lines: string[] = [];

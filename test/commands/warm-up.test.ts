@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { warmUpCommand } from '../../lib/commands/warm-up.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
@@ -12,10 +12,6 @@ const { model, data } = await writeTinyWorld(root);
 beforeEach(() => {
   said = captured('stderr');
   captured('stdout');
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-  process.exitCode = undefined;
 });
 
 const warmUp = (...args: string[]) =>

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runDoctor } from '../../lib/commands/doctor.js';
 import type { Finding, Part } from '../../lib/doctor/check.js';
 import { captured } from '../commands/tiny-world.js';
@@ -31,7 +31,6 @@ async function doctor(parts: Part[], json = false) {
     found: json ? (JSON.parse(printed()) as unknown) : null,
   };
 }
-afterEach(() => vi.restoreAllMocks());
 
 describe('doctor', () => {
   it('prints a line per part, its remedy below, and a verdict', async () => {

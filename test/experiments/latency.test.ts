@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import {
   questionTimes,
@@ -87,10 +87,6 @@ describe('measuring', () => {
   beforeEach(
     () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }),
   );
-  afterEach(() => {
-    vi.restoreAllMocks();
-    vi.useRealTimers();
-  });
 
   it('agrees with the model for a retriever that only waits', async () => {
     const waiting = echoRetriever(() => new Promise((resolve) => setTimeout(resolve, 50)));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { startProgress } from '../../lib/io/progress.js';
 
 describe('startProgress where there is no terminal', () => {
@@ -8,10 +8,6 @@ describe('startProgress where there is no terminal', () => {
     lines = [];
     vi.spyOn(process.stderr, 'write').mockImplementation((text) => lines.push(String(text)) > 0);
     process.stderr.isTTY = false;
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-    vi.restoreAllMocks();
   });
   const after = (seconds: number): void => void vi.advanceTimersByTime(seconds * 1000);
 

@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   findJupyterLab,
   isOurs,
@@ -13,7 +13,6 @@ import { temporaryFolder } from '../folder.js';
 import { writeFakePython } from './fake-python.js';
 
 const folder = temporaryFolder();
-afterEach(() => vi.unstubAllEnvs());
 
 const isWindows = process.platform === 'win32';
 

@@ -1,7 +1,7 @@
 /** Making the base of a trained model, with a Python that unpacks a tiny one. */
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { MODEL_PACKAGES } from '../../lib/policy/model-packages.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { prepareTrainedModel } from '../../lib/policy/prepare-trained-model.js';
@@ -48,7 +48,6 @@ TRAINED_MODELS.add({
 });
 let lines: string[];
 beforeEach(() => (lines = []));
-afterEach(() => vi.unstubAllEnvs());
 
 const prepare = (path: string): Promise<[string, string]> => {
   vi.stubEnv(

@@ -12,8 +12,7 @@ import { folderForEach } from '../folder.js';
 import { FILMS, makePassages } from './passages.js';
 
 const inFolder = folderForEach();
-const log = vi.spyOn(console, 'error').mockReturnValue();
-beforeEach(() => log.mockClear());
+beforeEach(() => void vi.spyOn(console, 'error').mockReturnValue());
 
 const openFilms = (options: OpenOptions = {}, analyzer = 'plain') =>
   openBm25Files(
@@ -95,11 +94,11 @@ describe('a changed corpus', () => {
     utimesSync(file, new Date(), new Date(1e12));
     await openFilms();
     await openFilms();
-    expect(log).toHaveBeenCalledTimes(1);
+    expect(console.error).toHaveBeenCalledTimes(1);
     writeFileSync(file, text);
     utimesSync(file, new Date(), new Date(what === 'mtimeMs' ? 2e12 : 1e12));
     const changed = await openFilms();
-    expect(log.mock.lastCall![0]).toContain(what);
+    expect(vi.mocked(console.error).mock.lastCall![0]).toContain(what);
     expect(changed.search('Solaris', 9)).toHaveLength({ size: 2, sample: 0 }[what] ?? 1);
   });
 });
@@ -155,7 +154,7 @@ it('keeps the passages of a small file in memory unless there is an index', asyn
   await openFilms();
   writeFileSync(inFolder('corpus.jsonl'), formatPassages(FILMS.slice(1)));
   expect(await search()).not.toEqual(found);
-  expect(log.mock.lastCall![0]).toContain('size');
+  expect(vi.mocked(console.error).mock.lastCall![0]).toContain('size');
 });
 
 it.each([

@@ -48,7 +48,6 @@ describe('createRetriever', () => {
     vi.stubEnv('RETRIEVAL_TOKEN', 'secret');
     expect(retrieverNameSchema.parse(server.url)).toBe(server.url);
     expect((await idsOf(server.url))[0]).toBe('p2');
-    vi.unstubAllEnvs();
   });
 
   it('lists the names for an unknown one', async () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Question } from '../../lib/data/question.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
@@ -17,7 +17,6 @@ import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.j
 
 await useBackend('wasm');
 const model = chattyModel();
-afterEach(() => vi.restoreAllMocks());
 
 const folder = temporaryFolder();
 const retriever = createBm25Retriever(PASSAGES);
