@@ -1,6 +1,7 @@
 import { LANGUAGE_MODEL_LIMITS } from '../../lib/rollout/options.js';
+import { useBackend } from '../../lib/tensor/backend.js';
 import { tinyModel } from './tiny.js';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   BASELINES,
   LATER_METHODS,
@@ -16,6 +17,10 @@ import { buildPrompt } from '../../lib/text/prompts.js';
 import { paperTables } from '../../lib/experiments/paper.js';
 
 const others = [...BASELINES, ...LATER_METHODS].map(({ name }) => name);
+
+beforeAll(async () => {
+  await useBackend('wasm');
+});
 
 describe('the methods', () => {
   it('stand in the order of tables, with weights of a training, of another method, or of the initial model', () => {
