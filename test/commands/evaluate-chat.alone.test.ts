@@ -1,10 +1,11 @@
 /** Evaluating a chat model behind an API, with a scripted model. */
-import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runAsk } from '../../lib/commands/ask.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { withFileLock } from '../../lib/io/folder-lock.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
@@ -12,7 +13,7 @@ import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import type { TextMessage } from '../../lib/text/messages.js';
 import { temporaryFolder } from '../folder.js';
 import { call, refuse, say, startChatStandIn, type ChatRequest } from '../policy/chat-stand-in.js';
-import { captured, linesOf } from './tiny-world.js';
+import { linesOf, outputs } from './tiny-world.js';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
   const actual = await original();
@@ -21,6 +22,7 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
 
 const NUM_QUESTIONS = 100;
 const root = temporaryFolder();
+const printed = outputs();
 const data = join(root, 'people');
 const [out, trajectories, page] = ['answers.jsonl', 'trajectories.jsonl', 'page.html'].map((name) =>
   join(root, name),
@@ -37,47 +39,36 @@ function reply({ messages, tools }: ChatRequest) {
   return numResults < 2 ? call({ query: [a, b][numResults] }) : say(a);
 }
 
-let server: Awaited<ReturnType<typeof startChatStandIn>>;
 /** Requests that are answered before the server breaks. */
 let working = Infinity;
-let told: () => string;
-let printed: () => string;
-beforeAll(async () => {
-  const { mkdir } = await import('node:fs/promises');
-  await mkdir(data);
-  const numbers = Array.from({ length: NUM_QUESTIONS }, (_, i) => i);
-  const lines = (items: readonly object[]) => items.map((item) => JSON.stringify(item)).join('\n');
-  await writeFile(
-    join(data, 'corpus.jsonl'),
-    lines(
-      numbers.flatMap((i) =>
-        [`Ada ${i}`, `Bo ${i}`].map((name, j) => ({
-          id: `${name}`,
-          contents: `${name}\n${name} is ${190 - j} cm tall.`,
-        })),
-      ),
+const pairs = Array.from({ length: NUM_QUESTIONS }, (_, i) => [`Ada ${i}`, `Bo ${i}`]);
+mkdirSync(data);
+writeFileSync(
+  join(data, 'corpus.jsonl'),
+  formatPassages(
+    pairs.flatMap((pair) =>
+      pair.map((id, j) => ({ id, contents: `${id}\n${id} is ${190 - j} cm tall.` })),
     ),
-  );
-  await writeFile(
-    join(data, 'test.jsonl'),
-    lines(
-      numbers.map((i) => ({
-        id: `q${i}`,
-        question: `Which is taller, Ada ${i} or Bo ${i}?`,
-        golden_answers: [`Ada ${i}`],
-      })),
-    ),
-  );
-  server = await startChatStandIn((request) =>
-    working-- > 0 ? reply(request) : refuse(400, { message: 'out of credit' }),
-  );
-});
+  ),
+);
+writeFileSync(
+  join(data, 'test.jsonl'),
+  formatQuestions(
+    pairs.map(([a, b], i) => ({
+      id: `q${i}`,
+      question: `Which is taller, ${a} or ${b}?`,
+      goldenAnswers: [a],
+      metadata: {},
+    })),
+  ),
+);
+const server = await startChatStandIn((request) =>
+  working-- > 0 ? reply(request) : refuse(400, { message: 'out of credit' }),
+);
 afterAll(() => server.close());
 beforeEach(() => {
   working = Infinity;
   server.requests.splice(0);
-  told = captured('stderr');
-  printed = captured('stdout');
 });
 
 const settings = (): Parameters<typeof runEvaluate>[0] => ({
@@ -95,7 +86,7 @@ const settings = (): Parameters<typeof runEvaluate>[0] => ({
 describe('evaluate --policy chat:', () => {
   it('answers with tool calls, several in a turn', async () => {
     await runEvaluate({ ...settings(), price: { read: 1, written: 2 } });
-    expect(told()).toContain(`policy: scripted at ${server.api}, with tool calls`);
+    expect(printed.stderr).toContain(`policy: scripted at ${server.api}, with tool calls`);
     const results = linesOf<QuestionResult>(out);
     expect(results).toHaveLength(NUM_QUESTIONS);
     for (const result of results)
@@ -106,8 +97,8 @@ describe('evaluate --policy chat:', () => {
         decomposed: true,
         behaviour: { repeated_query: false, no_search: false, out_of_turns: false },
       });
-    expect(printed()).toMatch(/^behaviour +share[^]*^no_search +0 of /m);
-    expect(printed()).toContain(`${20 * NUM_QUESTIONS} read, ${4 * NUM_QUESTIONS} written`);
+    expect(printed.stdout).toMatch(/^behaviour +share[^]*^no_search +0 of /m);
+    expect(printed.stdout).toContain(`${20 * NUM_QUESTIONS} read, ${4 * NUM_QUESTIONS} written`);
     const [{ segments }] = linesOf<Trajectory>(trajectories);
     expect(segments.map(({ kind }) => kind)).toEqual(['prompt', 'policy', 'information', 'policy']);
     expect(segments[1]).toMatchObject({ usage: { read: 10, written: 2 }, messages: [{}] });
@@ -120,7 +111,7 @@ describe('evaluate --policy chat:', () => {
       ({ item }) => item.result.questionId,
     );
     expect(saved.length).toBeGreaterThan(30);
-    expect(told()).toContain(`${saved.length} answers are saved`);
+    expect(printed.stderr).toContain(`${saved.length} answers are saved`);
     working = Infinity;
     server.requests.splice(0);
     await runEvaluate(settings());
@@ -152,10 +143,10 @@ describe('evaluate --policy chat:', () => {
     vi.mocked(createRetriever).mockReset();
     for (const { questionId, timedOutQueries } of linesOf<QuestionResult>(out))
       expect(timedOutQueries).toBe(ids.includes(questionId) ? 2 : undefined);
-    expect(printed()).toContain('timed out        searches for 10 questions');
+    expect(printed.stdout).toContain('timed out        searches for 10 questions');
     for (const id of ids) {
-      expect(printed()).toMatch(new RegExp(`timed out.*\\b${id}\\b`));
-      expect(told()).toContain(`question ${id} timed out`);
+      expect(printed.stdout).toMatch(new RegExp(`timed out.*\\b${id}\\b`));
+      expect(printed.stderr).toContain(`question ${id} timed out`);
     }
   });
 
@@ -173,7 +164,7 @@ describe('evaluate --policy chat:', () => {
     const moved = await startChatStandIn(reply);
     await runEvaluate({ ...settings(), policy: `chat:${moved.api}` }).finally(() => moved.close());
     expect(server.requests.filter(({ messages }) => messages.length > 1)).toEqual([]);
-    expect(told()).toContain(`Resuming: ${saved.trimEnd().split('\n').length} answers`);
+    expect(printed.stderr).toContain(`Resuming: ${saved.trimEnd().split('\n').length} answers`);
     expect(linesOf(out)).toHaveLength(NUM_QUESTIONS);
   });
 
@@ -187,8 +178,8 @@ describe('evaluate --policy chat:', () => {
       ),
     );
     expect(calls).toEqual([Array(20).fill(3), Array(20).fill(2)]);
-    expect(printed()).toMatch(/ParallelSearch − Search-R1: Model calls.* −1\.000/);
-    expect(printed()).toMatch(/\$ per 1,000[^]*0\.042[^]*0\.028/);
+    expect(printed.stdout).toMatch(/ParallelSearch − Search-R1: Model calls.* −1\.000/);
+    expect(printed.stdout).toMatch(/\$ per 1,000[^]*0\.042[^]*0\.028/);
     const html = await readFile(page, 'utf8');
     for (const text of ['Search-R1', 'ParallelSearch', 'Ada 3', '0.042', 'splitQueries'])
       expect(html).toContain(text);
@@ -210,6 +201,6 @@ describe('evaluate --policy chat:', () => {
 describe('ask --policy chat:', () => {
   it('prints searches, passages and the answer', async () => {
     await runAsk('Which is taller, Ada 1 or Bo 1?', settings());
-    expect(printed()).toMatch(/<search> Ada 1 ## Bo 1 <\/search>[^]*190 cm[^]*Answer: Ada 1/);
+    expect(printed.stdout).toMatch(/<search> Ada 1 ## Bo 1 <\/search>[^]*190 cm[^]*Answer: Ada 1/);
   });
 });

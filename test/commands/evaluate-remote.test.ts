@@ -1,7 +1,7 @@
 /** Evaluating a policy that is elsewhere, behind a server that answers as vLLM does. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { trainingPreset } from '../../lib/training/config.js';
 import { writeFileSafely } from '../../lib/io/files.js';
@@ -10,33 +10,25 @@ import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
 import { startVllmStandIn } from '../policy/vllm-stand-in.js';
 import { QUESTIONS } from '../training/tiny.js';
-import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
+const printed = outputs();
 const [out, trajectories, config] = ['answers.jsonl', 'trajectories.jsonl', 'config.json'].map(
   (name) => join(root, name),
 );
-let [model, data] = ['', ''];
-let server: Awaited<ReturnType<typeof startVllmStandIn>>;
-/** Requests that are answered before it breaks. */
+const { model, data } = await writeTinyWorld(root);
+/** Requests that are answered before the server breaks. */
 let working = Infinity;
-let told: () => string;
-let printed: () => string;
-beforeAll(async () => {
-  ({ model, data } = await writeTinyWorld(root));
-  const instead = () => (working-- > 0 ? undefined : new Response('out of order', { status: 500 }));
-  server = await startVllmStandIn(await loadLocalPolicy(model), {
-    model: 'served',
-    root: model,
-    instead,
-  });
+const server = await startVllmStandIn(await loadLocalPolicy(model), {
+  model: 'served',
+  root: model,
+  instead: () => (working-- > 0 ? undefined : new Response('out of order', { status: 500 })),
 });
 afterAll(() => server.close());
 beforeEach(() => {
   working = Infinity;
   server.requests.splice(0);
-  told = captured('stderr');
-  printed = captured('stdout');
 });
 
 const evaluate = (more: Partial<Parameters<typeof runEvaluate>[0]>): Promise<number> =>
@@ -57,7 +49,7 @@ describe('evaluate --policy', () => {
   it('writes what the same model on this machine gives, by the ids that the server tells', async () => {
     await evaluate({ policy: server.api });
     const [remote, written] = [linesOf(out), linesOf<Trajectory>(trajectories)];
-    expect(told()).toContain(`policy: served at ${server.api}, by token ids\n`);
+    expect(printed.stderr).toContain(`policy: served at ${server.api}, by token ids\n`);
     await evaluate({ model });
     expect(remote).toEqual(linesOf(out).map((line) => ({ ...line, model: 'served' })));
     const local = linesOf<Trajectory>(trajectories);
@@ -84,7 +76,7 @@ describe('evaluate --policy', () => {
     await expect(evaluate({ policy: server.api, batchSize: 1 })).rejects.toThrow(
       'got 500: out of order',
     );
-    expect(told()).toContain(`${QUESTIONS.length - 1} answers are saved`);
+    expect(printed.stderr).toContain(`${QUESTIONS.length - 1} answers are saved`);
     expect(existsSync(`${out}.partial`)).toBe(true);
     working = Infinity;
     server.requests.splice(0);
@@ -93,7 +85,7 @@ describe('evaluate --policy', () => {
     expect(server.requests.length).toBeLessThan(calls);
     expect(existsSync(`${out}.partial`)).toBe(false);
     const cost = ((read + 2 * written) / 1000).toFixed(4);
-    expect(printed()).toContain(
+    expect(printed.stdout).toContain(
       `tokens           ${read} read, ${written} written in ${calls} calls, $${cost}\n`,
     );
   });

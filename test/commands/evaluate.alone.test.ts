@@ -1,14 +1,14 @@
 /** A user's own model and data, trained by `train` and evaluated. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
 import { QUESTIONS, tinyTraining } from '../training/tiny.js';
-import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+import { captured, linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
   const actual = await original();
@@ -25,6 +25,7 @@ const CONFIG = tinyTraining({
 });
 
 const root = temporaryFolder();
+const printed = outputs();
 const [adapter, config, out, trajectories] = [
   'run/adapter',
   'config.json',
@@ -33,7 +34,6 @@ const [adapter, config, out, trajectories] = [
 ].map((name) => join(root, name));
 let model: string;
 let data: string;
-let printed: () => string;
 beforeAll(async () => {
   ({ model, data } = await writeTinyWorld(root));
   writeFileSync(config, JSON.stringify(CONFIG));
@@ -47,10 +47,6 @@ beforeAll(async () => {
     backend: 'wasm',
   } as const;
   expect(await runTrain(settings)).toBe(0);
-});
-beforeEach(() => {
-  captured('stderr');
-  printed = captured('stdout');
 });
 
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
@@ -70,11 +66,11 @@ describe('evaluate', () => {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
     }
-    expect(printed()).toMatch(
+    expect(printed.stdout).toMatch(
       /^mean of .* tokens written +sub-question recall +evidence recall +critical path\n/,
     );
-    expect(printed()).toMatch(/^all +n = 4( +\d+\.\d{3}){12}$/m);
-    expect(printed()).not.toContain('Without');
+    expect(printed.stdout).toMatch(/^all +n = 4( +\d+\.\d{3}){12}$/m);
+    expect(printed.stdout).not.toContain('Without');
   });
 
   it('searches as it was trained, unless a retriever is named', async () => {
@@ -91,11 +87,10 @@ describe('evaluate', () => {
   });
 
   it('asks a model without an adapter', async () => {
-    const logged = captured('stderr');
     expect(await evaluate({ model, limit: 1 })).toMatchObject([
       { method: 'parallelsearch', model: 'model' },
     ]);
-    expect(logged()).toMatch(/^Sample of 1 of 4 questions: .*1 .*parallelizable/m);
+    expect(printed.stderr).toMatch(/^Sample of 1 of 4 questions: .*1 .*parallelizable/m);
   });
 
   it('names what is missing or unknown', async () => {

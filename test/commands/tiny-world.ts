@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { vi } from 'vitest';
+import { beforeEach, vi } from 'vitest';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -57,4 +57,18 @@ export function captured(stream: 'stdout' | 'stderr'): () => string {
   let text = '';
   vi.spyOn(process[stream], 'write').mockImplementation((part) => (text += String(part)) !== '');
   return () => text;
+}
+
+/** What each test of the file writes to standard output and error, anew for each. */
+export function outputs(): { stdout: string; stderr: string } {
+  const written = { stdout: '', stderr: '' };
+  beforeEach(() => {
+    for (const name of ['stdout', 'stderr'] as const) {
+      written[name] = '';
+      vi.spyOn(process[name], 'write').mockImplementation(
+        (part) => (written[name] += String(part)) !== '',
+      );
+    }
+  });
+  return written;
 }

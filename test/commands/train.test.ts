@@ -1,18 +1,18 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { modelNames } from '../../lib/training/stored-policies.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';
-import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 import { words } from './command-line.js';
 
 const root = temporaryFolder();
+const printed = outputs();
 const config = join(root, 'config.json');
-let said: () => string;
 const { model, data } = await writeTinyWorld(root);
 const settings = { steps: 5, questionsPerStep: 2, groupSize: 2 };
 const rollout = { maxSearchTurns: 1 };
@@ -20,10 +20,6 @@ writeFileSync(
   config,
   JSON.stringify(tinyTraining({ model: 'overruled', titleWeight: 0, rollout, settings })),
 );
-beforeEach(() => {
-  said = captured('stderr');
-  captured('stdout');
-});
 
 /** Trains into a folder as the command line says. */
 async function train(folder: string, ...more: string[]): Promise<string> {
@@ -48,10 +44,10 @@ describe('train', () => {
       true,
       true,
     ]);
-    expect(said()).toMatch(
+    expect(printed.stderr).toMatch(
       /\bparallelsearch from .*, seed 7, config \w+, into .*: 2 steps to do\n/,
     );
-    expect(said()).toContain(`The adapter is in ${join(run, 'adapter')}`);
+    expect(printed.stderr).toContain(`The adapter is in ${join(run, 'adapter')}`);
   });
 
   it('names the model that the adapter belongs to, relative to the adapter', async () => {

@@ -1,18 +1,14 @@
 import { join } from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { warmUpCommand } from '../../lib/commands/warm-up.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
-import { captured, linesOf, writeTinyWorld } from './tiny-world.js';
+import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
-let said: () => string;
+const printed = outputs();
 const { model, data } = await writeTinyWorld(root);
-beforeEach(() => {
-  said = captured('stderr');
-  captured('stdout');
-});
 
 const warmUp = (...args: string[]) =>
   warmUpCommand()
@@ -37,7 +33,7 @@ it('makes an adapter of a model from demonstrations, and goes on where it was', 
   expect(await readPeftConfig(adapter)).toMatchObject({ rank: 8, alpha: 16 });
   const metrics = linesOf<{ loss: number }>(join(out, 'metrics.jsonl'));
   expect(metrics.map(({ loss }) => loss > 0)).toEqual([true, true]);
-  expect(said()).toContain('2 steps to do');
+  expect(printed.stderr).toContain('2 steps to do');
   await warmUp(...own, '--steps', '2');
   expect(linesOf(join(out, 'metrics.jsonl'))).toHaveLength(2);
 });

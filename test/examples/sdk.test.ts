@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import OpenAI from 'openai';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { aiSdkPolicy } from '../../examples/ai-sdk.js';
 import { openAiPolicy } from '../../examples/openai-sdk.js';
 import {
@@ -11,9 +11,7 @@ import {
   type ChatPolicy,
 } from '../../lib/index.js';
 import { call, say, startChatStandIn } from '../policy/chat-stand-in.js';
-
-let server: Awaited<ReturnType<typeof startChatStandIn>>;
-afterEach(() => server.close());
+import { closing } from '../servers.js';
 
 const retriever = createBm25Retriever(
   createPassages({ 'Mount Ory': 'It is 3,012 m high.', 'Mount Sel': 'It is 2,440 m high.' }),
@@ -30,10 +28,12 @@ const search = { type: 'search', queries: ['height of Mount Ory', 'height of Mou
 
 describe('examples of SDKs', () => {
   it('openai-sdk.ts searches with tool calls', async () => {
-    server = await startChatStandIn(({ messages }) =>
-      messages.length === 1
-        ? call(...search.queries.map((query) => ({ query })))
-        : say('<answer> Mount Ory </answer>'),
+    const server = closing(
+      await startChatStandIn(({ messages }) =>
+        messages.length === 1
+          ? call(...search.queries.map((query) => ({ query })))
+          : say('<answer> Mount Ory </answer>'),
+      ),
     );
     const client = new OpenAI({ baseURL: server.api, apiKey: 'none' });
     const events = await answer(openAiPolicy(client, 'scripted'));
@@ -46,11 +46,13 @@ describe('examples of SDKs', () => {
   });
 
   it('ai-sdk.ts searches with tags', async () => {
-    server = await startChatStandIn(({ messages }) =>
-      say(
-        messages.length === 1
-          ? `<think> Both. </think><search> ${search.queries.join(' ## ')} </search>`
-          : '<think> 3,012 m. </think><answer> Mount Ory </answer>',
+    const server = closing(
+      await startChatStandIn(({ messages }) =>
+        say(
+          messages.length === 1
+            ? `<think> Both. </think><search> ${search.queries.join(' ## ')} </search>`
+            : '<think> 3,012 m. </think><answer> Mount Ory </answer>',
+        ),
       ),
     );
     const provider = createOpenAICompatible({ name: 'stand-in', baseURL: server.api });

@@ -4,10 +4,12 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HttpError, requestJson, type JsonRequest } from '../../lib/io/http.js';
 import { findProgram } from '../../lib/io/paths.js';
+import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
+import { closing } from '../servers.js';
 import { serveLocally, type LocalServer, type ServedRequest } from '../../lib/io/local-server.js';
 
 const folder = temporaryFolder();
@@ -18,20 +20,21 @@ const REQUEST: JsonRequest = {
   server: 'a clock',
 };
 
-let server: LocalServer | undefined;
-afterEach(() => server?.close());
+let server: LocalServer;
 
 /** Requests to a server that gives these answers in order, then repeats the last. */
 async function serveAnswers(...answers: (() => Response)[]): Promise<ServedRequest[]> {
   const asked: ServedRequest[] = [];
-  server = await serveLocally(0, async (request) => {
-    asked.push(request);
-    return answers[Math.min(asked.length, answers.length) - 1]();
-  });
+  server = closing(
+    await serveLocally(0, async (request) => {
+      asked.push(request);
+      return answers[Math.min(asked.length, answers.length) - 1]();
+    }),
+  );
   return asked;
 }
 const ask = (more: Partial<JsonRequest> = {}): Promise<unknown> =>
-  requestJson(server!.url, { ...REQUEST, ...more });
+  requestJson(server.url, { ...REQUEST, ...more });
 const busy = (headers = {}) => new Response('busy', { status: 503, headers });
 
 describe('requestJson', () => {
@@ -50,7 +53,6 @@ describe('requestJson', () => {
     const asked = await serveAnswers(busy, busy, () => Response.json(1));
     expect(await ask({ retries: 2 })).toBe(1);
     expect(asked).toHaveLength(3);
-    await server!.close();
     const others = await serveAnswers(busy);
     await expect(ask({ retries: 2 })).rejects.toThrow(
       /^Expected status 200 from .*, but got 503: busy$/,
@@ -76,10 +78,9 @@ describe('requestJson', () => {
   it('rejects long or invalid responses and unreachable servers', async () => {
     await serveAnswers(() => new Response('x'.repeat(1001)));
     await expect(ask()).rejects.toThrow('1000 bytes');
-    await server!.close();
     await serveAnswers(() => new Response('noon'));
     await expect(ask()).rejects.toThrow('noon');
-    await server!.close();
+    await server.close();
     await expect(ask()).rejects.toThrow(
       /^Expected a clock at .*, but it can't be reached. Is it running\?$/,
     );
@@ -89,7 +90,7 @@ describe('requestJson', () => {
     const tries = { retries: 9, backOffMs: 60_000 };
     await serveAnswers(() => new Response('', { status: 307, headers: { location: '/' } }));
     await expect(ask(tries)).rejects.toThrow('redirects without end');
-    const url = server!.url.replace('http:', 'https:');
+    const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
   });
 
@@ -97,12 +98,7 @@ describe('requestJson', () => {
     const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
     execFileSync(
       'openssl',
-      [
-        ...'req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -out'.split(' '),
-        cert,
-        '-keyout',
-        key,
-      ],
+      words`req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -out ${cert} -keyout ${key}`,
       { stdio: 'pipe' },
     );
     const secure = createServer({ key: readFileSync(key), cert: readFileSync(cert) });

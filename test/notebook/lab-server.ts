@@ -3,13 +3,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
+import { freePort } from '../servers.js';
 
 /** A free machine needs a few seconds. */
 const START_MS = 180_000;
@@ -94,14 +94,6 @@ async function stop(child: ChildProcess): Promise<void> {
   const force = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await gone;
   clearTimeout(force);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Starts JupyterLab as `parallelsearch lab` does; the caller closes it. */

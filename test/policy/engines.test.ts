@@ -10,7 +10,6 @@ import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runExportHf } from '../../lib/commands/export-interop.js';
 import { loadPolicy } from '../../lib/training/stored-policies.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
-import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
@@ -20,6 +19,7 @@ import { buildPrompt } from '../../lib/text/prompts.js';
 import { captured, linesOf } from '../commands/tiny-world.js';
 import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
+import { freePort } from '../servers.js';
 
 const vllm = engineFile('vllm');
 const MINUTE = 60_000;
@@ -46,9 +46,7 @@ describe.skipIf(vllm === undefined)(
         dtype: 'float32',
       });
       vi.restoreAllMocks();
-      const free = await serveLocally(0, async () => new Response());
-      const { port } = free;
-      await free.close();
+      const port = await freePort();
       address = `http://127.0.0.1:${port}/v1`;
       const options = [
         '--dtype',

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   ContextFullError,
   requireTokenIds,
@@ -8,14 +8,14 @@ import { openChatPolicy, type OpenAiChatOptions } from '../../lib/policy/openai-
 import { openRemotePolicy } from '../../lib/policy/remote.js';
 import { searchTool } from '../../lib/text/messages.js';
 import { STOP_STRINGS } from '../../lib/text/tags.js';
+import { closing } from '../servers.js';
 import { call, refuse, say, startChatStandIn } from './chat-stand-in.js';
 
 type StandIn = Awaited<ReturnType<typeof startChatStandIn>>;
 let server: StandIn;
-afterEach(() => server.close());
 
 async function start(...args: Parameters<typeof startChatStandIn>): Promise<StandIn> {
-  return (server = await startChatStandIn(...args));
+  return (server = closing(await startChatStandIn(...args)));
 }
 const open = (more: OpenAiChatOptions = {}) =>
   openChatPolicy(server.api, { retries: 2, backOffMs: 1, ...more });

@@ -2,7 +2,7 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { openOpenAiPolicy, type OpenAiOptions } from '../../lib/policy/openai-completions.js';
@@ -13,6 +13,7 @@ import { useBackend } from '../../lib/tensor/backend.js';
 import { STOP_STRINGS } from '../../lib/text/tags.js';
 import { readFixture } from '../fixtures/read.js';
 import { temporaryFolder } from '../folder.js';
+import { closing } from '../servers.js';
 import { CHARACTERS, scriptedPolicy } from '../rollout/scripted-policy.js';
 import { startVllmStandIn, type CompletionRequest } from './vllm-stand-in.js';
 
@@ -31,12 +32,6 @@ interface Exchange {
 }
 
 const folder = join(CHECKPOINTS, 'instruct-1');
-const opened: { close(): unknown }[] = [];
-afterEach(() => Promise.all(opened.splice(0).map((server) => server.close())));
-const keepOpen = <T extends { close(): unknown }>(server: T): T => {
-  opened.push(server);
-  return server;
-};
 
 const sampling = (
   contexts: readonly unknown[],
@@ -65,7 +60,7 @@ describe('a recorded answer of vLLM', () => {
 
   /** A server that replays recorded answers. */
   async function openRecorded(): Promise<Policy> {
-    const server = keepOpen(
+    const server = closing(
       await serveLocally(0, async (request) => {
         const body = request.method === 'POST' ? await json(request as never) : undefined;
         const match = exchanges.find(
@@ -127,7 +122,7 @@ describe('a recorded answer of vLLM', () => {
   });
 
   it('is what the stand-in returns', async () => {
-    const server = keepOpen(await startVllmStandIn(local, { model: 'instruct-1', root: folder }));
+    const server = closing(await startVllmStandIn(local, { model: 'instruct-1', root: folder }));
     for (const { choice, ...body } of completions.filter(({ temperature }) => temperature === 0)) {
       const response = await fetch(`${server.api}/completions`, {
         method: 'POST',
@@ -146,7 +141,7 @@ async function openStandIn(
   standIn: Partial<Parameters<typeof startVllmStandIn>[1]> = {},
   options: OpenAiOptions = {},
 ) {
-  const server = keepOpen(await startVllmStandIn(policy, { model: 'm', root: folder, ...standIn }));
+  const server = closing(await startVllmStandIn(policy, { model: 'm', root: folder, ...standIn }));
   return { server, policy: await openOpenAiPolicy(server.api, { backOffMs: 1, ...options }) };
 }
 const contextOf = (question: string): number[] => local.tokenizer.encode(`Question: ${question}\n`);
@@ -318,7 +313,7 @@ it('rejects missing or mismatched models and tokenizers', async () => {
   const server = await serveLocally(0, async () =>
     Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
   );
-  await expect(openOpenAiPolicy(`${keepOpen(server).url}v1`)).rejects.toThrow('a, b');
+  await expect(openOpenAiPolicy(`${closing(server).url}v1`)).rejects.toThrow('a, b');
   const strange = { ...saying(SAID), tokenizer: CHARACTERS };
   const words = {
     ...strange,

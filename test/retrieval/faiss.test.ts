@@ -8,7 +8,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveLocally } from '../../lib/io/local-server.js';
 import { createRandom } from '../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import { createHashedEncoder } from '../../lib/retrieval/encoder.js';
@@ -20,6 +19,7 @@ import { searchAll } from '../../lib/retrieval/search.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
+import { freePort } from '../servers.js';
 import { makePassage } from './passages.js';
 
 const python = engineFile('python');
@@ -50,12 +50,11 @@ describe.skipIf(!isThere)(
       const vectors = await encodePassages(encoder, passages);
       exact = createDenseRetriever({ encoder, index: buildExactIndex(vectors), passages });
       const asked = await encoder.encode(queries, { kind: 'query' });
-      const free = await serveLocally(0, async () => new Response());
-      await free.close();
-      url = `http://127.0.0.1:${free.port}/retrieve`;
+      const port = await freePort();
+      url = `http://127.0.0.1:${port}/retrieve`;
       const file = join(temporaryFolder(), 'index.json');
       const data = {
-        port: free.port,
+        port,
         passages: passages.map(({ id, contents }) => ({ id, contents })),
         vectors: vectors.map((vector) => Array.from(vector)),
         queries: Object.fromEntries(queries.map((query, i) => [query, Array.from(asked[i])])),

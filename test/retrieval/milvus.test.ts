@@ -6,7 +6,6 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serveLocally } from '../../lib/io/local-server.js';
 import { createRandom } from '../../lib/random.js';
 import { createDenseRetriever, encodePassages } from '../../lib/retrieval/dense.js';
 import { createHashedEncoder } from '../../lib/retrieval/encoder.js';
@@ -22,6 +21,7 @@ import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { TopK } from '../../lib/retrieval/retriever.js';
 import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
+import { freePort } from '../servers.js';
 import { FILMS, makePassage } from './passages.js';
 
 type Row = Parameters<MilvusClient['insert']>[0]['data'][number];
@@ -103,14 +103,13 @@ describe.each([
   let address = '127.0.0.1:19530';
   beforeAll(async () => {
     if (!isReal || !server) return;
-    const free = await serveLocally(0, async () => new Response());
-    await free.close();
-    address = `127.0.0.1:${free.port}`;
-    const folder = ['--data', join(root, 'milvus'), '--proxy-port', String(free.port)];
+    const port = await freePort();
+    address = `127.0.0.1:${port}`;
+    const folder = ['--data', join(root, 'milvus'), '--proxy-port', String(port)];
     process = spawn(server, folder, { stdio: 'ignore' });
     const answers = (): Promise<boolean> =>
       new Promise((resolve) => {
-        const socket = createConnection(free.port, '127.0.0.1', () =>
+        const socket = createConnection(port, '127.0.0.1', () =>
           resolve(socket.destroy().destroyed),
         );
         socket.on('error', () => resolve(false));

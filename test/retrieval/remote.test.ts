@@ -1,29 +1,21 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { request, type IncomingMessage } from 'node:http';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { startRetrievalServer, type RetrievalServerOptions } from '../../lib/retrieval/server.js';
+import { closing } from '../servers.js';
 import { echoRetriever, FILMS, makePassage } from './passages.js';
 
-const opened: { close(): unknown }[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((server) => server.close()));
-});
-
-async function serve(retriever: Retriever, options?: RetrievalServerOptions) {
-  const server = await startRetrievalServer(retriever, options);
-  opened.push(server);
-  return server;
-}
+const serve = async (retriever: Retriever, options?: RetrievalServerOptions) =>
+  closing(await startRetrievalServer(retriever, options));
 
 /** A server with a fixed answer. */
 async function fixedServer(status: number, text: string): Promise<string> {
-  const server = await serveLocally(0, async () => new Response(text, { status }));
-  opened.push(server);
+  const server = closing(await serveLocally(0, async () => new Response(text, { status })));
   return `${server.url}retrieve`;
 }
 
@@ -76,7 +68,7 @@ describe('remote retriever and server', () => {
     const waiting = createRemoteRetriever({ url: server.url }).retrieve(['a'], { topK: 1 });
     const rejected = expect(waiting).rejects.toThrow('retrieval server');
     await new Promise((resume) => setTimeout(resume, 30));
-    await opened.pop()!.close();
+    await server.close();
     await rejected;
   });
 });
@@ -299,11 +291,12 @@ describe('createRemoteRetriever', () => {
     ['no several queries, which the caller asks for one by one', ['a', 'b'], 503, 1],
   ])('retries %s', async (_, queries, status, numTries) => {
     let tries = 0;
-    const server = await serveLocally(0, async () => {
-      tries++;
-      return tries < 3 ? new Response('busy', { status }) : new Response(answerOf(1));
-    });
-    opened.push(server);
+    const server = closing(
+      await serveLocally(0, async () => {
+        tries++;
+        return tries < 3 ? new Response('busy', { status }) : new Response(answerOf(1));
+      }),
+    );
     const asked = createRemoteRetriever({ url: server.url, backOffMs: 1 }).retrieve(queries, {
       topK: 1,
     });
