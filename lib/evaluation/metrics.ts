@@ -62,6 +62,12 @@ export const mainMeasure = (metric: Metric): Measure => ({
 
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
+/** The main measures that have a value for every result. */
+export const completeMeasures = (results: readonly QuestionResult[]): Measure[] =>
+  MAIN_MEASURES.filter(({ numerator }) =>
+    results.every((result) => Number.isFinite(numerator(result) ?? NaN)),
+  );
+
 /**
  * The mean of every metric (micro). Metrics that need a dependency graph are averaged
  * over the questions with one; NaN if there is none.

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { MAIN_MEASURES } from '../evaluation/metrics.js';
+import { completeMeasures } from '../evaluation/metrics.js';
 import { parseMeasurement, type Measurement, answersInCommon } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
@@ -117,9 +117,7 @@ export async function loadAnswerFiles(
   const benchmarks = new Set(results.map(({ benchmark }) => benchmark));
   const hasAll = Object.keys(BENCHMARK_TITLES).every((name) => benchmarks.has(name));
   const tidy = summariseResults(results, {
-    measures: MAIN_MEASURES.filter(({ numerator }) =>
-      results.every((result) => Number.isFinite(numerator(result) ?? NaN)),
-    ),
+    measures: completeMeasures(results),
     // The average needs all seven benchmarks.
     filter: ({ benchmark }) => benchmark !== 'average' || hasAll,
     pairs: names.slice(1).map((name) => [name, names[0]] as const),

@@ -14,7 +14,6 @@ import {
 } from '../io/http.js';
 import { searchTool, type AssistantMessage, type Message } from '../text/messages.js';
 import type { PromptForm } from '../text/prompts.js';
-import { openTag } from '../text/tags.js';
 import {
   ContextFullError,
   ReplyError,
@@ -22,7 +21,7 @@ import {
   type Reply,
   type ReplyOptions,
 } from './chat-policy.js';
-import { onlyModel, requestLimits, type OpenAiOptions } from './openai-completions.js';
+import { closeTag, onlyModel, requestLimits, type OpenAiOptions } from './openai-completions.js';
 import { maxAnswerBytes } from './policy.js';
 
 const text = z
@@ -335,10 +334,4 @@ function readReply(
     }),
   };
   return { message: read, ...(usage && { usage }) };
-}
-
-/** Restores a stop text that was cut off: the closing tag of the open block. */
-function closeTag(content: string, stop: readonly string[]): string {
-  const tag = openTag(content);
-  return tag !== undefined && stop.includes(`</${tag}>`) ? `${content}</${tag}>` : content;
 }

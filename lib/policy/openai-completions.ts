@@ -172,28 +172,13 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
       const { beginToken = '' } = tokenizer;
       const prompt = text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
       const choice = await complete({ ...body, prompt }, signal);
-      const written = withStop(choice, stop);
-      return { tokenIds: tokenizer.encode(written), text: written, finish: finishReason(choice) };
+      const finish = finishReason(choice);
+      const written = finish === 'stop' ? closeTag(choice.text, stop) : choice.text;
+      return { tokenIds: tokenizer.encode(written), text: written, finish };
     }
     const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
-    const { token_ids: tokenIds, logprobs } = choice;
-    if (!tokenIds)
-      throw new AnswerError(`Expected token ids from ${base}, but this answer has none.`);
-    if (tokenIds.length > maxNewTokens)
-      throw new AnswerError(
-        `Expected at most ${maxNewTokens} token ids from ${base}, but got ${tokenIds.length}.`,
-      );
     const { vocabSize } = tokenizer;
-    const unknown = tokenIds.find((id) => id < 0 || id >= vocabSize);
-    if (unknown !== undefined)
-      throw new AnswerError(
-        `Expected token ids below ${vocabSize} from ${base}, but got ${unknown}.`,
-      );
-    const numLogProbs = logprobs?.token_logprobs.length ?? tokenIds.length;
-    if (numLogProbs !== tokenIds.length)
-      throw new AnswerError(
-        `Expected ${tokenIds.length} log-probabilities from ${base}, one per token id, but got ${numLogProbs}.`,
-      );
+    const tokenIds = readIds(choice, { base, maxNewTokens, vocabSize });
     // A stop text cuts the server's text, not its ids.
     const text = tokenizer.decode(tokenIds);
     if (!text.trimStart().startsWith(choice.text.trimStart()))
@@ -203,8 +188,8 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
     // vLLM's log-probs are of the raw logits: right at temperature 1 and for greedy
     // decoding.
     const isRaw = temperature === 0 || temperature === 1;
-    const logProbs = isRaw && logprobs ? { logProbs: logprobs.token_logprobs } : {};
-    return { tokenIds, text, finish: finishReason(choice), ...logProbs };
+    const logProbs = isRaw ? choice.logprobs?.token_logprobs : undefined;
+    return { tokenIds, text, finish: finishReason(choice), ...(logProbs && { logProbs }) };
   };
   return {
     name: model,
@@ -260,6 +245,29 @@ const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
     },
   );
 
+/** @throws AnswerError if the ids of an answer cannot be used */
+function readIds(
+  { token_ids: ids, logprobs }: Choice,
+  { base, maxNewTokens, vocabSize }: { base: string; maxNewTokens: number; vocabSize: number },
+): number[] {
+  const complain = (wanted: string, got: string): never => {
+    throw new AnswerError(`Expected ${wanted}, but ${got}.`);
+  };
+  if (!ids) return complain(`token ids from ${base}`, 'this answer has none');
+  if (ids.length > maxNewTokens)
+    complain(`at most ${maxNewTokens} token ids from ${base}`, `got ${ids.length}`);
+  const unknown = ids.find((id) => id < 0 || id >= vocabSize);
+  if (unknown !== undefined)
+    complain(`token ids below ${vocabSize} from ${base}`, `got ${unknown}`);
+  const numLogProbs = logprobs?.token_logprobs.length ?? ids.length;
+  if (numLogProbs !== ids.length)
+    complain(
+      `${ids.length} log-probabilities from ${base}, one per token id`,
+      `got ${numLogProbs}`,
+    );
+  return ids;
+}
+
 /** One answer that cannot be used must not end the others. */
 function refuse(error: unknown): Generation {
   if (!(error instanceof AnswerError)) throw error;
@@ -270,11 +278,10 @@ const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =
   reason === 'length' ? 'length' : 'stop';
 
 /**
- * The text with the stop text that the API cut off: the closing tag of the open block. A
- * block that the end token cut short looks the same.
+ * Restores the stop text that an API cut off: the closing tag of the open block. A block
+ * that the end token cut short looks the same.
  */
-function withStop(choice: Choice, stop: readonly string[]): string {
-  const tag = openTag(choice.text);
-  const cut = stop.find((text) => text === `</${tag}>`);
-  return finishReason(choice) === 'stop' && cut !== undefined ? choice.text + cut : choice.text;
+export function closeTag(text: string, stop: readonly string[]): string {
+  const cut = `</${openTag(text)}>`;
+  return stop.includes(cut) ? text + cut : text;
 }

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { mean, range } from 'd3-array';
 import { percentileInterval, type Interval } from '../../evaluation/bootstrap.js';
-import { MAIN_MEASURES } from '../../evaluation/metrics.js';
+import { completeMeasures } from '../../evaluation/metrics.js';
 import { answersInCommon, parseMeasurement, type Measurement } from '../../evaluation/result.js';
 import { summariseResults, type TidyResults } from '../../evaluation/table.js';
 import { readJsonLines } from '../../io/files.js';
@@ -169,9 +169,7 @@ export function answerFigures(
   // Counts every question, whatever its benchmark.
   const results = common.map((result) => ({ ...result, benchmark: `asked: ${result.benchmark}` }));
   const tidy = summariseResults(results, {
-    measures: MAIN_MEASURES.filter(({ numerator }) =>
-      results.every((result) => Number.isFinite(numerator(result) ?? NaN)),
-    ),
+    measures: completeMeasures(results),
     filter: ({ benchmark, subset }) => benchmark === 'all' && subset === 'all',
     pairs: answered.slice(1).map(({ name }) => [name, answered[0].name] as const),
     resamples: RESAMPLES,
