@@ -20,7 +20,7 @@
  * seeds, by a third. A share that is 0 or 1 on every question gets an interval of zero
  * width.
  */
-import { group, mean, mode, quickselect, sum } from 'd3-array';
+import { group, mean, mode, sum } from 'd3-array';
 import type { Random } from '../random.js';
 import type { Measure } from './metrics.js';
 import { questionKey, type QuestionResult } from './result.js';
@@ -73,18 +73,22 @@ export function scoreTable(
   measures: readonly Measure[],
 ): ScoreTable {
   const questions = new Map<string, QuestionKey & { at: number }>();
-  const runs = new Map<string, Run & { at: number }>();
-  const names = results.map((result) => ({ question: questionKey(result), run: runName(result) }));
-  for (const [i, result] of results.entries()) {
-    const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
-    const { method, model, initSeed = 1, seed } = result;
-    if (!questions.has(names[i].question)) {
+  const runs = new Map<string, Run & { name: string; at: number }>();
+  const places = results.map((result) => {
+    const [questionName, name] = [questionKey(result), runName(result)];
+    let question = questions.get(questionName);
+    if (!question) {
+      const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
       const key = { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo };
-      questions.set(names[i].question, { ...key, at: questions.size });
+      questions.set(questionName, (question = { ...key, at: questions.size }));
     }
-    if (!runs.has(names[i].run))
-      runs.set(names[i].run, { method, model, initSeed, seed, at: runs.size });
-  }
+    let run = runs.get(name);
+    if (!run) {
+      const { method, model, initSeed = 1, seed } = result;
+      runs.set(name, (run = { name, method, model, initSeed, seed, at: runs.size }));
+    }
+    return { question, run };
+  });
   const columns = measures.flatMap(measureColumns);
   const counted = columns.map(({ includes = () => true }) =>
     Array.from(questions.values(), includes),
@@ -93,18 +97,17 @@ export function scoreTable(
     (question.at * runs.size + run.at) * columns.length;
   const values = new Float64Array(questions.size * runs.size * columns.length).fill(NaN);
   for (const [i, result] of results.entries()) {
-    const question = questions.get(names[i].question)!;
-    const { run } = names[i];
-    const offset = findOffset(question, runs.get(run)!);
+    const { question, run } = places[i];
+    const offset = findOffset(question, run);
     if (!Number.isNaN(values[offset]))
       throw new Error(
-        `Expected one result per question and run, but ${run} answered ${result.questionId} twice.`,
+        `Expected one result per question and run, but ${run.name} answered ${result.questionId} twice.`,
       );
     columns.forEach(({ name, read }, c) => {
       const value = counted[c][question.at] ? read(result) : 0;
       if (!Number.isFinite(value))
         throw new Error(
-          `Expected ${run} to have a number for ${name} of ${result.questionId}, but got ${value}. Evaluate it again.`,
+          `Expected ${run.name} to have a number for ${name} of ${result.questionId}, but got ${value}. Evaluate it again.`,
         );
       values[offset + c] = value;
     });
@@ -406,14 +409,14 @@ export function percentileInterval({ value, samples }: Estimate, level = 0.95): 
   return { value, low: orderStatistic(lowTail, low), high: orderStatistic(highTail, high - first) };
 }
 
-/** The sample at a rank, interpolated between its neighbours; reorders the samples. */
+/**
+ * The sample at a rank, interpolated between its neighbours; sorts the samples, which
+ * takes a tenth of the time of a selection in JavaScript.
+ */
 function orderStatistic(samples: Float64Array, rank: number): number {
   const [below, above] = [Math.floor(rank), Math.ceil(rank)];
-  quickselect(samples, below);
-  let next = samples[above];
-  for (let i = above; i < samples.length; i++) if (samples[i] < next) next = samples[i];
-  if (above === below) next = samples[below];
-  return samples[below] + (next - samples[below]) * (rank - below);
+  samples.sort();
+  return samples[below] + (samples[above] - samples[below]) * (rank - below);
 }
 
 /** Of {@link tails}: new memory for each of thousands of intervals takes longer. */
@@ -429,12 +432,11 @@ function tails(
   if (scratch[0].length < length) scratch = [new Float64Array(length), new Float64Array(length)];
   const few = new Float64Array(Math.ceil(length / 32));
   for (let i = 0; i < few.length; i++) few[i] = samples[32 * i];
+  few.sort();
   // Twice as far from the ends as the ranks.
-  const [lowBound, highBound] = [2 * low, 2 * high - length].map((rank) => {
-    const k = Math.round(((few.length - 1) * rank) / length);
-    quickselect(few, k);
-    return few[k];
-  });
+  const [lowBound, highBound] = [2 * low, 2 * high - length].map(
+    (rank) => few[Math.round(((few.length - 1) * rank) / length)],
+  );
   const [lowTail, highTail] = scratch;
   let [numLow, numHigh] = [0, 0];
   for (let b = 0; b < length; b++) {
