@@ -280,7 +280,7 @@ export async function drawRolloutCase(random: Random): Promise<object> {
     found: Object.fromEntries(
       Array.from(drawn, ([query, passages]) => [
         query,
-        passages?.map(({ title, text }) => [title, text]) ?? null,
+        passages?.map(({ title, text }, i) => [title, text, `${i}`, 1 / (i + 1)]) ?? null,
       ]),
     ),
     expected: {

@@ -3,7 +3,8 @@
  * the action format. Its rollouts are demonstrations with the same prompts, passages and
  * limits that the imitating model will see.
  */
-import { finalNodes, searchPlan } from '../data/search-plan.js';
+import { sort } from 'd3-array';
+import { chainTo, finalNodes, searchPlan } from '../data/search-plan.js';
 import type { Question, SubQuestion } from '../data/question.js';
 import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
@@ -41,6 +42,28 @@ function statedFact(
       : `${entity}: ${attribute} ${answer}.`;
   const about = passages.filter((text) => normalizeAnswer(text).includes(normalizeAnswer(answer)));
   return about.length > 0 ? sentenceAbout(about[0], [answer], question) : `${entity}: ${answer}.`;
+}
+
+/**
+ * What two facts of the same kind come to, in words that the answer is copied from, such
+ * as `1942 (Red River) is before 2011 (Blue Sky).` or `Both are the same.`; else ''.
+ */
+function compareFacts({ metadata: { graph = [] }, goldenAnswers }: Question): string {
+  const nodes = finalNodes(graph);
+  const [{ attribute }] = nodes;
+  if (nodes.length !== 2 || attribute === NO_ATTRIBUTE || nodes[1].attribute !== attribute) return '';
+  const isYes = ['yes', 'no'].indexOf(goldenAnswers[0].toLowerCase());
+  if (isYes >= 0) return ['Both are the same.', 'They are not the same.'][isYes];
+  const dated = nodes.map((node) => {
+    const [{ entity }] = chainTo(node, graph);
+    const [text] = node.answers;
+    return { entity, text, time: Date.parse(text), year: /\b\d{4}\b/.exec(text)?.[0] ?? text };
+  });
+  if (dated.some(({ time }) => Number.isNaN(time))) return '';
+  const [earlier, later] = sort(dated, ({ time }) => time);
+  const when = ({ text, year }: (typeof dated)[0]): string =>
+    earlier.year === later.year ? text : year;
+  return `${when(earlier)} (${earlier.entity}) is before ${when(later)} (${later.entity}).`;
 }
 
 /** The thought before a search. */
@@ -84,7 +107,8 @@ function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
     nodes.map((node) => statedFact(node, passages, question)).join(' ');
   if (numDone >= plan.length) {
     // A comparison needs every fact, a chain only the last one.
-    const thought = formatBlock('think', oneLine(recall(finalNodes(graph))));
+    const facts = `${recall(finalNodes(graph))} ${compareFacts(question)}`;
+    const thought = formatBlock('think', oneLine(facts));
     return `${thought}\n${formatBlock('answer', oneLine(question.goldenAnswers[0]))}`;
   }
   const turn = plan[numDone];

@@ -99,6 +99,37 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
  */
 const PARALLEL_SHARE = 0.3;
 
+interface Lesson {
+  policy: Policy;
+  rollout: Partial<RolloutConfig>;
+}
+
+/** An expert for each prompt that the model will see, with its rollout settings. */
+export function demonstrationLessons(
+  options: Pick<ExpertOptions, 'tokenizer' | 'questions' | 'maxLength'>,
+): Record<'parallel' | 'sequential' | 'closedBook', Lesson> {
+  const expert = (share: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>): Policy =>
+    createExpert({ ...options, ...share });
+  return {
+    parallel: {
+      policy: expert({ parallelShare: PARALLEL_SHARE }),
+      rollout: { prompt: 'parallel', splitQueries: true },
+    },
+    sequential: {
+      policy: expert({ parallelShare: 0 }),
+      rollout: { prompt: 'search-r1', splitQueries: false },
+    },
+    closedBook: {
+      policy: expert({ parallelShare: 0, isClosedBook: true }),
+      rollout: { prompt: 'r1', splitQueries: false, maxSearchTurns: 0 },
+    },
+  };
+}
+
+/** Whether a rollout of the expert ends with an answer that its passages support. */
+export const isDemonstration = (trajectory: Trajectory, question: Question): boolean =>
+  trajectory.finish === 'answer' && isGrounded(trajectory, question);
+
 /**
  * Two of five steps use Search-R1's prompt, sequentially; two use the parallel prompt,
  * decomposing a share of questions (the rest is left to RL); one answers without search,
@@ -114,30 +145,18 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
     );
   const session = new TrainingSession({ ...task, questions }, 'demonstrations');
   const { tokenizer, config } = task.model;
-  const expert = (options: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>): Policy =>
-    createExpert({ tokenizer, questions, maxLength: config.maxPositionEmbeddings, ...options });
-  type Lesson = { policy: Policy; rollout: Partial<RolloutConfig> };
-  const parallel: Lesson = {
-    policy: expert({ parallelShare: PARALLEL_SHARE }),
-    rollout: { prompt: 'parallel', splitQueries: true },
-  };
-  const sequential: Lesson = {
-    policy: expert({ parallelShare: 0 }),
-    rollout: { prompt: 'search-r1', splitQueries: false },
-  };
-  const closedBook: Lesson = {
-    policy: expert({ parallelShare: 0, isClosedBook: true }),
-    rollout: { prompt: 'r1', splitQueries: false, maxSearchTurns: 0 },
-  };
+  const { parallel, sequential, closedBook } = demonstrationLessons({
+    tokenizer,
+    questions,
+    maxLength: config.maxPositionEmbeddings,
+  });
   const lessons = [parallel, sequential, parallel, sequential, closedBook];
   return buildTrainer(session, {
     isOnPolicy: false,
     isDecaying: true,
     sampling: ({ index }) => lessons[index % lessons.length],
     prepare: ({ trajectories }, { questions }) => {
-      const isUsed = trajectories.map(
-        (trajectory, i) => trajectory.finish === 'answer' && isGrounded(trajectory, questions[i]),
-      );
+      const isUsed = trajectories.map((trajectory, i) => isDemonstration(trajectory, questions[i]));
       if (trajectories.every(({ finish }) => finish === 'length'))
         throw new Error(
           `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,

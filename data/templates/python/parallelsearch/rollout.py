@@ -29,6 +29,7 @@ class RolloutOptions:
     max_sub_queries: int = 8
     max_new_tokens: int = 500
     max_information_tokens: int = 500
+    max_passage_words: int = None
     notice: str = NOTICE_FULL
 
 
@@ -47,6 +48,9 @@ class Rollout:
         self.mask = []
         self.log_probs = []
         self.segments = []
+        self.segment_ids = []
+        self.search_turns = []
+        self.finish = "budget"
         # A chat template may end with the tag that opens the first thought.
         self._opening = opened_think(self._decode(self.prompt_ids[-8:]))
         self.num_generations = 0
@@ -58,7 +62,9 @@ class Rollout:
 
     def is_open(self):
         """Whether another generation follows; there has to be room for the longest."""
-        return not self._has_ended and len(self.token_ids) + self.options.max_new_tokens < self.max_length
+        if not self._has_ended and len(self.token_ids) + self.options.max_new_tokens >= self.max_length:
+            self._has_ended, self.finish = True, "length"
+        return not self._has_ended
 
     def add_generation(self, token_ids, log_probs=None):
         """Takes what was generated up to a stop string. Returns the queries to search for, none where there is no search."""
@@ -68,29 +74,42 @@ class Rollout:
         self.num_generations += 1
         action = next_action(text)
         # After the last search turn one more generation may answer, and a search in it is not executed.
+        if action.kind == "answer":
+            self.finish = "answer"
         if action.kind == "answer" or self.num_generations > self.options.max_search_turns:
             self._has_ended = True
             return []
         if action.kind == "invalid":
             self._append("notice", self.options.notice)
             return []
-        if not self.options.split_queries:
-            return [" ".join(action.queries)]
-        return action.queries[: self.options.max_sub_queries]
+        queries = action.queries if self.options.split_queries else [" ".join(action.queries)]
+        self._queries = queries[: self.options.max_sub_queries]
+        return self._queries
 
     def add_information(self, results):
         """Appends as many passages of each query as there is room for, and one at least. results: as `retrieve` gives them."""
-        depth = self.options.top_k
-        text = print_information(results, depth)
+        depth, max_words = self.options.top_k, self.options.max_passage_words
+        text = print_information(results, depth, max_words)
         while depth > 1 and len(self._encode(text)) > self.options.max_information_tokens:
             depth -= 1
-            text = print_information(results, depth)
+            text = print_information(results, depth, max_words)
         self._append("information", text)
+        shown = [
+            {"status": "failed", "reason": "the search engine gave no answer."}
+            if passages is None
+            else {
+                "status": "ok",
+                "passages": [{"id": id, "title": title, "score": score} for title, _, id, score in passages[:depth]],
+            }
+            for passages in results
+        ]
+        self.search_turns.append({"queries": self._queries, "results": shown})
 
     def _append(self, kind, text, token_ids=None, log_probs=None):
         ids = self._encode(text) if token_ids is None else token_ids
         is_first = kind == "policy" and not self.segments
         self.segments.append([kind, with_opening(self._opening, text) if is_first else text])
+        self.segment_ids.append(ids)
         self.response_ids += ids
         self.mask += [1 if kind == "policy" else 0] * len(ids)
         self.log_probs += log_probs or [0.0] * len(ids)

@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
-from parallelsearch.tags import one_line
+from parallelsearch.tags import WHITE_RUN, one_line, trim
 
 logger = logging.getLogger(__name__)
 # Statuses of a server that has too much to do.
@@ -25,7 +25,7 @@ _FAILED = "Retrieval failed: the search engine gave no answer."
 
 
 def retrieve(url, queries, *, top_k, timeout_seconds=10.0, retries=2):
-    """The passages of each query, best first, as (title, text); None for a query whose search failed.
+    """The passages of each query, best first, as (title, text, id, score); None for a query whose search failed.
 
     All queries go out in one request. A busy or unreachable server is asked again, and queries that fail together are
     asked for one by one. A server that wants a token gets that of the environment variable RETRIEVAL_TOKEN.
@@ -55,7 +55,7 @@ def _retrieve_all(url, queries, top_k, deadline, retries):
             with _OPENER.open(request, timeout=max(0.1, deadline - time.monotonic())) as response:
                 lists = json.loads(_read(response, deadline))["result"]
             _check(lists, queries, top_k)
-            return [[_split_title(item["document"]["contents"]) for item in items] for items in lists]
+            return [[_passage(item) for item in items] for items in lists]
         except urllib.error.URLError as error:
             may_pass = not isinstance(error, urllib.error.HTTPError) or error.code in _BUSY
             wait = 0.2 * 2**tried
@@ -87,23 +87,33 @@ def _check(lists, queries, top_k):
             raise ValueError("expected the best passage first, but the scores rise; does the server give distances?")
 
 
-def _split_title(contents):
-    title, _, text = contents.partition("\n")
-    return title, text
+def _passage(item):
+    title, _, text = item["document"]["contents"].partition("\n")
+    return title, text, item["document"].get("id"), item.get("score")
 
 
-def print_information(results, depth):
-    """The block that the environment writes: the `depth` best passages of each query, numbered from 1 again for each."""
-    return f"<information>{chr(10).join(_print_result(passages, depth) for passages in results)}</information>"
+def print_information(results, depth, max_passage_words=None):
+    """The block that the environment writes: the `depth` best passages of each query, numbered from 1 again for each,
+    and of each the first words.
+    """
+    blocks = (_print_result(passages, depth, max_passage_words) for passages in results)
+    return f"<information>{chr(10).join(blocks)}</information>"
 
 
-def _print_result(passages, depth):
+def _print_result(passages, depth, max_words):
     if passages is None:
         return _FAILED
     if not passages:
         return "Nothing found."
     lines = (
-        f"Doc {i}(Title: {one_line(title)}) {one_line(text)}"
-        for i, (title, text) in enumerate(passages[:depth], 1)
+        f"Doc {i}(Title: {one_line(title)}) {one_line(text if max_words is None else cut_words(text, max_words))}"
+        for i, (title, text, *_) in enumerate(passages[:depth], 1)
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+def cut_words(text, max_words):
+    """The first words of a text, joined by single spaces. Words are what spaces separate: in scripts without spaces the
+    TypeScript library counts characters or words of a dictionary instead.
+    """
+    return " ".join(WHITE_RUN.split(trim(text))[:max_words])

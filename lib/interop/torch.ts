@@ -1,0 +1,112 @@
+/**
+ * A training for one GPU with nothing but PyTorch: questions, demonstrations as token
+ * ids, the Python package, and a trainer that imitates, reinforces and answers.
+ */
+import { cp } from 'node:fs/promises';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { questionType, type Question } from '../data/question.js';
+import { writeFileSafely } from '../io/files.js';
+import { packagePath } from '../io/paths.js';
+import { readTokenizer } from '../policy/folder-settings.js';
+import { createRandom } from '../random.js';
+import type { Retriever } from '../retrieval/retriever.js';
+import { rewardOptions } from '../rewards/presets.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { rollOut } from '../rollout/rollout.js';
+import { demonstrationLessons, isDemonstration } from '../training/supervised.js';
+import { toSequence } from '../training/sequences.js';
+import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
+import {
+  PLAIN_TEMPLATE,
+  requireExportable,
+  rewardKeywords,
+  writeExport,
+  type TrainingExport,
+} from './export.js';
+
+/** Context and continuation, tokens. */
+const MAX_LENGTH = 2048;
+const RETRIEVAL_SECONDS = 10;
+/** Demonstrations rolled out at a time. */
+const BATCH_SIZE = 256;
+
+export interface TorchExport extends TrainingExport {
+  /** Of answers and demonstrations. */
+  rollout: RolloutConfig;
+  demonstrations?: {
+    questions: readonly Question[];
+    /** Finds what the served retriever finds. */
+    retriever: Retriever;
+    /** Weight of the last turn's tokens, in which facts are compared; others weigh 1. */
+    finalWeight: number;
+    seed: number;
+  };
+}
+
+/** Writes the folder. Returns the numbers of questions and demonstrations. */
+export async function writeTorch(
+  folder: string,
+  training: TorchExport,
+): Promise<{ train: number; val: number; demonstrations: number }> {
+  const numbers = await writeExport(folder, training);
+  for (const name of ['train.py', 'llama.py'])
+    await cp(packagePath('data', 'templates', 'torch', name), path.join(folder, name));
+  const { rewards } = requireExportable(training.method);
+  const { rollout } = training;
+  const search = {
+    model: training.model,
+    chat_template: training.promptForm === 'chat' ? null : PLAIN_TEMPLATE,
+    max_length: MAX_LENGTH,
+    retriever: training.retriever,
+    timeout_seconds: RETRIEVAL_SECONDS,
+    rollout: {
+      max_search_turns: rollout.maxSearchTurns,
+      top_k: rollout.topK,
+      split_queries: rollout.splitQueries,
+      max_sub_queries: rollout.maxSubQueries,
+      max_new_tokens: rollout.maxNewTokens,
+      max_information_tokens: rollout.maxInformationTokens,
+      max_passage_words: rollout.maxPassageWords ?? null,
+      notice:
+        rollout.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
+    },
+    reward_kwargs: rewardKeywords(rewardOptions(rewards)),
+  };
+  await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
+  if (!training.demonstrations) return { ...numbers, demonstrations: 0 };
+  const lines = await demonstrate(training, training.demonstrations);
+  const file = path.join(folder, 'data', 'demonstrations.jsonl.gz');
+  await writeFileSafely(file, gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+  return { ...numbers, demonstrations: lines.length };
+}
+
+/** Token ids of an expert's rollouts and the weight of each in the loss. */
+async function demonstrate(
+  { model, rollout }: TorchExport,
+  { questions, retriever, finalWeight, seed }: NonNullable<TorchExport['demonstrations']>,
+): Promise<{ tokenIds: readonly number[]; weights: number[] }[]> {
+  const tokenizer = await readTokenizer(model);
+  const lines: { tokenIds: readonly number[]; weights: number[] }[] = [];
+  const lessons = demonstrationLessons({ tokenizer, questions, maxLength: MAX_LENGTH });
+  for (const [number, { policy, rollout: changes }] of Object.entries(lessons))
+    for (let start = 0; start < questions.length; start += BATCH_SIZE) {
+      const part = questions.slice(start, start + BATCH_SIZE);
+      const random = createRandom(seed).fork(`${number}, ${start}`);
+      const { trajectories } = await rollOut(policy, retriever, part, {
+        ...rollout,
+        ...changes,
+        temperature: 1,
+        randoms: part.map((_, i) => random.fork(i)),
+      });
+      for (const [i, trajectory] of trajectories.entries()) {
+        if (!isDemonstration(trajectory, part[i])) continue;
+        const { tokenIds, lossMask } = toSequence(trajectory);
+        const lastTurn = tokenIds.length - trajectory.segments.at(-1)!.tokenIds.length;
+        const isCompared = questionType(part[i]) !== 'single_hop';
+        const weight = (i: number): number => (isCompared && i >= lastTurn ? finalWeight : 1);
+        lines.push({ tokenIds, weights: lossMask.map((one, i) => one * weight(i)) });
+      }
+    }
+  return lines;
+}
