@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-import torch.utils.checkpoint
 from safetensors.torch import load_file, save_file
 
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -101,34 +100,33 @@ class Llama(torch.nn.Module):
             self.lora[_key(name, "B")].copy_(b)
         self.merge()
 
-    def _linear(self, x, name, lora):
+    def _weight(self, name, lora):
+        """A matrix with the adapter merged in: `on` for its gradient, `merged` as kept, `off` without."""
         if lora == "merged":
-            return F.linear(x, self.merged[name])
-        y = F.linear(x, self.weights[f"{name}.weight"])
+            return self.merged[name]
+        weight = self.weights[f"{name}.weight"]
         if lora == "off":
-            return y
-        return y + (self.alpha / self.rank) * F.linear(F.linear(x, self.lora[_key(name, "A")]), self.lora[_key(name, "B")])
+            return weight
+        a, b = (self.lora[_key(name, part)] for part in "AB")
+        return torch.addmm(weight, b, a, alpha=self.alpha / self.rank)
 
     def _norm(self, x, name):
-        x32 = x.float()
-        return x32 * torch.rsqrt(x32.pow(2).mean(-1, keepdim=True) + self.eps) * self.weights[f"{name}.weight"]
+        return F.rms_norm(x, x.shape[-1:], self.weights[f"{name}.weight"], self.eps)
 
-    def _block(self, x, i, positions, lora, attend):
+    def _block(self, x, i, cos, sin, lora, attend):
         batch, length, _ = x.shape
-        layer = f"model.layers.{i}"
-        h = self._norm(x, f"{layer}.input_layernorm")
-        split = lambda name, heads: (
-            self._linear(h, f"{layer}.self_attn.{name}", lora).view(batch, length, heads, self.head_dim).transpose(1, 2)
-        )
-        q, k = (
-            _rotate(split(name, heads), self.cos[positions], self.sin[positions])
-            for name, heads in (("q_proj", self.heads), ("k_proj", self.kv_heads))
-        )
-        attended = attend(i, q, k, split("v_proj", self.kv_heads)).transpose(1, 2).reshape(batch, length, -1)
-        x = x + self._linear(attended, f"{layer}.self_attn.o_proj", lora)
-        h = self._norm(x, f"{layer}.post_attention_layernorm")
-        gate, up = (self._linear(h, f"{layer}.mlp.{name}", lora) for name in ("gate_proj", "up_proj"))
-        return x + self._linear(F.silu(gate) * up, f"{layer}.mlp.down_proj", lora)
+        attention, mlp = (f"model.layers.{i}.{part}" for part in ("self_attn", "mlp"))
+        linear = lambda x, name: F.linear(x, self._weight(name, lora))
+        h = self._norm(x, f"model.layers.{i}.input_layernorm")
+        q, k, v = (linear(h, f"{attention}.{name}") for name in ("q_proj", "k_proj", "v_proj"))
+        rotated = _rotate(torch.cat((q, k), -1).view(batch, length, -1, self.head_dim), cos, sin).transpose(1, 2)
+        q, k = rotated.split((self.heads, self.kv_heads), 1)
+        v = v.view(batch, length, self.kv_heads, self.head_dim).transpose(1, 2)
+        attended = attend(i, q, k, v).transpose(1, 2).reshape(batch, length, -1)
+        x = x + linear(attended, f"{attention}.o_proj")
+        h = self._norm(x, f"model.layers.{i}.post_attention_layernorm")
+        gate, up = (linear(h, f"{mlp}.{name}") for name in ("gate_proj", "up_proj"))
+        return x + linear(F.silu(gate) * up, f"{mlp}.down_proj")
 
     def hidden(self, ids, lora="on", keep=None):
         """The final hidden states of rows padded on the right: [rows, tokens] -> [rows, tokens, width].
@@ -139,23 +137,19 @@ class Llama(torch.nn.Module):
         def attend(i, q, k, v):
             if keep:
                 keep(i, k, v)
-            k, v = (x.repeat_interleave(self.heads // self.kv_heads, 1).to(q.dtype) for x in (k, v))
+            k, v = (x.repeat_interleave(self.heads // self.kv_heads, 1) for x in (k, v))
             return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
         x = self.weights["model.embed_tokens.weight"][ids]
-        positions = torch.arange(ids.shape[1], device=ids.device)
-        checkpointed = torch.is_grad_enabled()
+        cos, sin = (table[: ids.shape[1], None] for table in (self.cos, self.sin))
         for i in range(self.num_layers):
-            if checkpointed:
-                x = torch.utils.checkpoint.checkpoint(self._block, x, i, positions, lora, attend, use_reentrant=False)
-            else:
-                x = self._block(x, i, positions, lora, attend)
+            x = self._block(x, i, cos, sin, lora, attend)
         return self._norm(x, "model.norm")
 
     def log_probs(self, ids, chosen, lora="on"):
         """Log-probabilities of the tokens that `chosen` marks, given all before them, as one flat list in row order."""
         hidden = self.hidden(ids, lora)[:, :-1][chosen[:, 1:]]
-        logits = F.linear(hidden, self.weights["lm_head.weight"]).float()
+        logits = F.linear(hidden, self.weights["lm_head.weight"])
         return -F.cross_entropy(logits, ids[:, 1:][chosen[:, 1:]], reduction="none")
 
     @torch.no_grad()
@@ -229,8 +223,9 @@ class Llama(torch.nn.Module):
             return attended.reshape(len(token), self.heads, 1, self.head_dim)
 
         x = self.weights["model.embed_tokens.weight"][token][:, None]
+        cos, sin = (table[position][:, None, None] for table in (self.cos, self.sin))
         for i in range(self.num_layers):
-            x = self._block(x, i, position[:, None], "merged", attend)
+            x = self._block(x, i, cos, sin, "merged", attend)
         return self._norm(x, "model.norm")[:, 0]
 
 
@@ -288,8 +283,6 @@ def _key(name, part):
 
 
 def _rotate(x, cos, sin):
-    """Rotary positions. cos, sin: [tokens, width] or [rows, tokens, width]."""
-    if cos.dim() == 3:
-        cos, sin = cos[:, None], sin[:, None]
-    half = x.shape[-1] // 2
-    return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+    """Rotary positions of [rows, tokens, heads, width]."""
+    first, second = x.chunk(2, -1)
+    return x * cos + torch.cat((-second, first), -1) * sin

@@ -41,8 +41,7 @@ class Lab:
         if self.search["chat_template"]:
             self.tokenizer.chat_template = self.search["chat_template"]
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        # Larger products than the answers need may round to TF32; generation for answers is exact.
-        torch.set_float32_matmul_precision("highest" if options.command == "answer" else "high")
+        torch.set_float32_matmul_precision("high")
         torch.manual_seed(options.seed)
         self.model = Llama(folder, rank=options.rank, alpha=2 * options.rank, device=device, seed=options.seed)
         if options.warm_up:
@@ -130,13 +129,16 @@ class Optimizer:
     def __init__(self, model, options):
         self.parameters = list(model.parameters())
         self.adamw = torch.optim.AdamW(self.parameters, betas=(0.9, options.beta2), weight_decay=0)
-        self.options = options
+        self.options, self.start = options, time.time()
+
+    def is_last(self, n):
+        return n + 1 == self.options.steps or time.time() - self.start > 60 * self.options.minutes
 
     def step(self, n):
         o = self.options
         rate = o.learning_rate * min(1, (n + 1) / o.warmup_steps)
         if o.command == "sft":
-            rate *= 1 - n / o.steps
+            rate *= max(0.0, 1 - max(n / o.steps, (time.time() - self.start) / (60 * o.minutes)))
         for group in self.adamw.param_groups:
             group["lr"] = rate
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
@@ -152,7 +154,6 @@ def imitate(lab):
     with gzip.open(ROOT / "data" / "demonstrations.jsonl.gz", "rt", encoding="utf-8") as lines:
         demonstrations = [tuple(json.loads(line).values()) for line in lines]
     shuffle, queue, optimizer = random.Random(o.seed), [], Optimizer(model, o)
-    start = time.time()
     for step in range(o.steps):
         if len(queue) < o.rows_per_step:
             queue += shuffle.sample(demonstrations, len(demonstrations))
@@ -161,14 +162,17 @@ def imitate(lab):
         loss = 0.0
         for part in split_rows(rows, o.tokens_per_pass):
             ids, weights = pad(part, model.device)
-            with torch.autocast(model.device.type, torch.bfloat16, enabled=model.device.type == "cuda"):
-                log_probs = model.log_probs(ids, weights > 0)
+            log_probs = model.log_probs(ids, weights > 0)
             part_loss = -(log_probs * weights[:, 1:][weights[:, 1:] > 0]).sum() / total
             part_loss.backward()
             loss += float(part_loss.detach())
         norm = optimizer.step(step)
-        if step % 10 == 9 or step + 1 == o.steps:
-            note(o.out, {"step": step + 1, "loss": loss, "grad_norm": norm, "seconds": time.time() - start})
+        is_last = optimizer.is_last(step)
+        if step % 10 == 9 or is_last:
+            seconds = time.time() - optimizer.start
+            note(o.out, {"step": step + 1, "loss": loss, "grad_norm": norm, "seconds": seconds})
+        if is_last:
+            break
     model.save_adapter(o.out, lab.search["model"])
 
 
@@ -216,7 +220,7 @@ def reinforce(lab):
     mix = {name: share for name, share in json.loads(o.mix).items() if pools.get(name)}
     draw, optimizer, queues = random.Random(o.seed), Optimizer(model, o), {}
     validation = read_questions("val")
-    best, start = -math.inf, time.time()
+    best = -math.inf
 
     def next_question(shape):
         if not queues.get(shape):
@@ -253,10 +257,9 @@ def reinforce(lab):
         for part in split_rows(trained, o.tokens_per_pass):
             ids, weights = pad(part, model.device)
             chosen = weights != 0
-            with torch.autocast(model.device.type, torch.bfloat16, enabled=model.device.type == "cuda"):
-                log_probs = model.log_probs(ids, chosen)
-                with torch.no_grad():
-                    reference = model.log_probs(ids, chosen, lora="off")
+            log_probs = model.log_probs(ids, chosen)
+            with torch.no_grad():
+                reference = model.log_probs(ids, chosen, lora="off")
             difference = reference - log_probs
             divergence = difference.exp() - difference - 1
             ratio = (log_probs - log_probs.detach()).exp()
@@ -267,8 +270,8 @@ def reinforce(lab):
         model.merge()
         found = behaviour(rows, rollouts, scores)
         groups = {"groups_used": mean(map(float, used)), "kl": kl, "grad_norm": norm}
-        note(o.out, {"step": step + 1, **found, **groups, "seconds": time.time() - start})
-        is_last = step + 1 == o.steps or time.time() - start > 60 * o.minutes
+        note(o.out, {"step": step + 1, **found, **groups, "seconds": time.time() - optimizer.start})
+        is_last = optimizer.is_last(step)
         if (step + 1) % o.validate_every == 0 or is_last:
             validate(step + 1)
         if is_last:
@@ -318,7 +321,7 @@ def parse_options():
     parser.add_argument("--adapter", help="an adapter to start or answer with")
     parser.add_argument("--rank", type=int, default=16, help="of the adapter")
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=math.inf, help="after which grpo ends")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which training ends")
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--warmup-steps", type=int, default=10)
     parser.add_argument("--beta2", type=float, default=0.98)
