@@ -13,8 +13,10 @@ import { writeFileSafely } from '../lib/io/files.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
+import { MODEL } from '../lib/experiments/real-model/settings.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
+import { exportReader } from './reader/export.js';
 import { makeReferences } from './reference/reference-curves.js';
 import {
   FRESH_TEST_NAMES,
@@ -111,6 +113,21 @@ withBackend(
 ).action(async (name: InitialModelName, settings: WarmUpSettings) => {
   process.exitCode = await warmUp(name, settings);
 });
+
+program
+  .command('reader')
+  .description('write the training of the second language model, for one GPU')
+  .argument('<folder>', 'where to')
+  .option('--model <folder>', 'the model to train', MODEL)
+  .option(
+    '--retriever <url>',
+    'a server with the passages of all benchmarks',
+    'http://127.0.0.1:8000/retrieve',
+  )
+  .action(async (folder: string, options: { model: string; retriever: string }) => {
+    const { demonstrations, fresh } = await exportReader(folder, options);
+    log(`Wrote ${folder}: ${demonstrations} demonstrations, ${fresh} fresh questions.`);
+  });
 
 withBackend(
   program

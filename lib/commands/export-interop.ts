@@ -1,13 +1,15 @@
 /**
- * `parallelsearch export verl|trl FOLDER`: a training as files for another trainer, and
- * `export hf FOLDER`: a policy as a folder that vLLM, transformers and PEFT load.
+ * `parallelsearch export verl|trl|torch FOLDER`: a training as files for another trainer,
+ * and `export hf FOLDER`: a policy as a folder that vLLM, transformers and PEFT load.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
-import { loadQuestions } from '../data/flashrag.js';
-import { exportableMethods, type TrainingExport } from '../interop/export.js';
+import { loadPassages, loadQuestions } from '../data/flashrag.js';
+import { selectSplit } from '../data/question.js';
+import { exportableMethods, requireExportable, type TrainingExport } from '../interop/export.js';
 import type { RewardCase } from '../interop/test-cases.js';
+import { writeTorch } from '../interop/torch.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
@@ -15,9 +17,17 @@ import { readJsonLines, writeLines } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/stored-policies.js';
 import { exportModel } from '../policy/model-folder.js';
+import { ANALYZERS } from '../retrieval/analyzers.js';
+import { createRetriever } from '../retrieval/retrievers.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
-import { PROMPT_FORMS } from '../text/prompts.js';
+import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
+import {
+  mergeOverrides,
+  parseSetting,
+  parseTrainConfig,
+  trainingPreset,
+} from '../training/config.js';
 import { choice, log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';
 import { policyFolders } from './setup.js';
@@ -66,6 +76,51 @@ async function runExportTraining(
   log(
     `${folder}: ${method} from ${model}, ${numbers.train} training and ${numbers.val} validation questions, ` +
       `${recorded.length + NUM_DRAWN} test cases of the rewards. Next steps are in its README.md.`,
+  );
+}
+
+interface ExportTorchSettings {
+  data: string;
+  model: string;
+  method: string;
+  retriever: string;
+  analyzer?: string;
+  promptForm: PromptForm;
+  set?: string[];
+}
+
+/** Writes a training in PyTorch, with demonstrations of questions that have graphs. */
+async function runExportTorch(folder: string, settings: ExportTorchSettings): Promise<void> {
+  const { data, method, retriever, promptForm, set = [] } = settings;
+  const model = path.resolve(modelPath(settings.model));
+  const [questions, passages] = await Promise.all([loadQuestions(data), loadPassages(data)]);
+  const config = parseTrainConfig(
+    mergeOverrides(
+      trainingPreset(method, model, 1, { scale: 'language-model', promptForm }),
+      { analyzer: settings.analyzer },
+      ...set.map(parseSetting),
+    ),
+  );
+  const { titleWeight, analyzer } = config;
+  const annotated = selectSplit(questions, 'train').filter(
+    ({ metadata }) => metadata.graph?.length,
+  );
+  const numbers = await writeTorch(folder, {
+    questions,
+    config,
+    model,
+    retriever,
+    rewardTest: { recorded: [], numDrawn: NUM_DRAWN },
+    ...(annotated.length > 0 && {
+      demonstrations: {
+        questions: annotated,
+        retriever: await createRetriever('bm25', passages, { titleWeight, analyzer }),
+      },
+    }),
+  });
+  log(
+    `${folder}: ${method} from ${settings.model}, ${numbers.train} training and ${numbers.val} validation questions, ` +
+      `${numbers.demonstrations} demonstrations${annotated.length === 0 ? ' (no training question has a dependency graph)' : ''}. Next steps are in its README.md.`,
   );
 }
 
@@ -136,6 +191,9 @@ async function runExportVerifiers(
   log(`${target}: ${number} episodes of verifiers`);
 }
 
+const grpoMethods = (): string[] =>
+  exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo');
+
 /** The subcommands of `export` for other engines and trainers. */
 export const exportInteropCommands = (): Command[] => [
   new Command('hf')
@@ -159,6 +217,25 @@ export const exportInteropCommands = (): Command[] => [
     'write a training for TRL’s GRPOTrainer: questions, rewards, rollout function, configuration',
     writeTrl,
   ),
+  new Command('torch')
+    .description(
+      'write a training for one GPU in plain PyTorch: demonstrations to imitate, then GRPO, with a small model',
+    )
+    .argument('<folder>', 'output folder; files of an earlier export are replaced')
+    .requiredOption('--data <folder>', 'questions and passages in the FlashRAG layout')
+    .requiredOption('--model <folder>', 'a Llama model in Hugging Face format')
+    .addOption(choice('--method <name>', 'prompt and rewards', grpoMethods(), DEFAULT_METHOD))
+    .option(
+      '--retriever <url>',
+      'a server with Search-R1’s protocol, see serve-retriever',
+      'http://127.0.0.1:8000/retrieve',
+    )
+    .addOption(
+      choice('--analyzer <name>', 'how BM25 splits text for demonstrations', ANALYZERS.names()),
+    )
+    .addOption(choice('--prompt-form <form>', 'as in export trl', PROMPT_FORMS, 'chat'))
+    .option('--set <name=value...>', 'any setting, such as rollout.maxPassageWords=64')
+    .action(runExportTorch),
   new Command('verifiers')
     .description('write trajectories as episodes of verifiers, with token ids and log-probs')
     .argument('<files...>', 'trajectories.jsonl of runs, or recorded transcripts (JSONL)')

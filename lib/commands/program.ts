@@ -97,6 +97,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'export hf': ['models/searcher --model smollm2-parallelsearch --dtype float16'],
   'export verl': ['my-training --data my-data --model Qwen/Qwen2.5-7B-Instruct'],
   'export trl': ['my-training --data my-data --model Qwen/Qwen2.5-7B-Instruct'],
+  'export torch': ['my-training --data my-data --model models/smollm2-135m-instruct'],
   'export verifiers': ['runs/first/trajectories.jsonl -o traces'],
   'export trackio': ['runs/first runs/second -o trackio'],
   'import verifiers': ['traces --out runs/from-verifiers --data my-data'],

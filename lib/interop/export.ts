@@ -23,7 +23,7 @@ import {
   scoringInputFromTranscript,
 } from '../rewards/reward.js';
 import type { PromptForm } from '../text/prompts.js';
-import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
+import { pythonOptions } from './python-options.js';
 import { writeRows } from './rows.js';
 import { drawRewardCases, drawRolloutCase, type RewardCase } from './test-cases.js';
 
@@ -82,7 +82,7 @@ export const PLAIN_TEMPLATE = "{% for message in messages %}{{ message['content'
 const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 };
 const RETRIEVAL_SECONDS = 10;
 
-/** Settings of the rollout in Python. */
+/** Search and rollout in Python, at the paper's lengths. */
 export function pythonRollout({
   method,
   retriever,
@@ -90,20 +90,18 @@ export function pythonRollout({
   promptForm,
   recordTokens = false,
 }: TrainingExport) {
-  const { splitQueries, maxSubQueries, maxSearchTurns } = resolveRollout(method, 'small-world');
+  const rollout = resolveRollout(method, 'small-world');
   return {
     retriever,
     timeout_seconds: RETRIEVAL_SECONDS,
     record_tokens: recordTokens,
-    rollout: {
-      max_search_turns: Math.min(PAPER.maxSearchTurns, maxSearchTurns),
-      top_k: topK,
-      split_queries: splitQueries,
-      max_sub_queries: maxSubQueries,
-      max_new_tokens: PAPER.maxNewTokens,
-      max_information_tokens: PAPER.maxInformationTokens,
-      notice: promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
-    },
+    rollout: pythonOptions({
+      ...rollout,
+      ...PAPER,
+      maxSearchTurns: Math.min(PAPER.maxSearchTurns, rollout.maxSearchTurns),
+      topK,
+      promptForm,
+    }),
   };
 }
 

@@ -16,6 +16,7 @@ import { buildPrompt } from '../text/prompts.js';
 import type { TextSegment } from '../text/response.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, nextAction } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
+import { pythonOptions } from './python-options.js';
 
 /** A response with the ground truth of its question. */
 export interface RewardCase {
@@ -250,6 +251,7 @@ export async function drawRolloutCase(random: Random): Promise<object> {
     maxNewTokens: 50,
     topP: 1,
     retrievalTimeoutMs: 10_000,
+    ...(random.uniform() < 0.3 && { maxPassageWords: 1 + random.integer(6) }),
   };
   const room = random.choice([200, 600, 100_000]);
   const maxLength =
@@ -265,15 +267,7 @@ export async function drawRolloutCase(random: Random): Promise<object> {
   const [{ segments }] = trajectories;
   const [prompt, ...response] = segments;
   return {
-    options: {
-      max_search_turns: config.maxSearchTurns,
-      top_k: config.topK,
-      split_queries: config.splitQueries,
-      max_sub_queries: config.maxSubQueries,
-      max_new_tokens: config.maxNewTokens,
-      max_information_tokens: config.maxInformationTokens,
-      notice: config.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
-    },
+    options: pythonOptions(config),
     max_length: maxLength,
     prompt: prompt.text,
     script,

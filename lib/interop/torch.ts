@@ -12,11 +12,10 @@ import { readTokenizer } from '../policy/folder-settings.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { rewardOptions } from '../rewards/presets.js';
-import type { RolloutConfig } from '../rollout/options.js';
 import { rollOut } from '../rollout/rollout.js';
+import type { TrainConfig } from '../training/config.js';
 import { demonstrationLessons, isDemonstration } from '../training/supervised.js';
 import { toSequence } from '../training/sequences.js';
-import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
 import {
   PLAIN_TEMPLATE,
   requireExportable,
@@ -24,23 +23,24 @@ import {
   writeExport,
   type TrainingExport,
 } from './export.js';
+import { pythonOptions } from './python-options.js';
 
 /** Context and continuation, tokens. */
 const MAX_LENGTH = 2048;
-const RETRIEVAL_SECONDS = 10;
+/** Weight of the tokens of the last turn, in which facts are compared; others weigh 1. */
+const FINAL_WEIGHT = 3;
 /** Demonstrations rolled out at a time. */
 const BATCH_SIZE = 256;
 
-export interface TorchExport extends TrainingExport {
-  /** Of answers and demonstrations. */
-  rollout: RolloutConfig;
+export interface TorchExport extends Omit<TrainingExport, 'topK' | 'promptForm' | 'method'> {
+  /** Method, limits of the rollout and rewards; the trainer has its own options. */
+  config: TrainConfig;
+  /** Absent: none are written. */
   demonstrations?: {
+    /** With dependency graphs. */
     questions: readonly Question[];
     /** Finds what the served retriever finds. */
     retriever: Retriever;
-    /** Weight of the last turn's tokens, in which facts are compared; others weigh 1. */
-    finalWeight: number;
-    seed: number;
   };
 }
 
@@ -49,33 +49,26 @@ export async function writeTorch(
   folder: string,
   training: TorchExport,
 ): Promise<{ train: number; val: number; demonstrations: number }> {
-  const numbers = await writeExport(folder, training);
-  for (const name of ['train.py', 'llama.py'])
+  const { config, demonstrations } = training;
+  const { method, rollout } = config;
+  const { promptForm, topK } = rollout;
+  const numbers = await writeExport(folder, { ...training, method, promptForm, topK });
+  for (const name of ['train.py', 'llama.py', 'README.md'])
     await cp(packagePath('data', 'templates', 'torch', name), path.join(folder, name));
-  const { rewards } = requireExportable(training.method);
-  const { rollout } = training;
+  const { rewards } = requireExportable(method);
   const search = {
     model: training.model,
-    chat_template: training.promptForm === 'chat' ? null : PLAIN_TEMPLATE,
+    chat_template: promptForm === 'chat' ? null : PLAIN_TEMPLATE,
     max_length: MAX_LENGTH,
     retriever: training.retriever,
-    timeout_seconds: RETRIEVAL_SECONDS,
-    rollout: {
-      max_search_turns: rollout.maxSearchTurns,
-      top_k: rollout.topK,
-      split_queries: rollout.splitQueries,
-      max_sub_queries: rollout.maxSubQueries,
-      max_new_tokens: rollout.maxNewTokens,
-      max_information_tokens: rollout.maxInformationTokens,
-      max_passage_words: rollout.maxPassageWords ?? null,
-      notice:
-        rollout.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
-    },
+    timeout_seconds: rollout.retrievalTimeoutMs / 1000,
+    rollout: pythonOptions(rollout),
     reward_kwargs: rewardKeywords(rewardOptions(rewards)),
+    train_config: config,
   };
   await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
-  if (!training.demonstrations) return { ...numbers, demonstrations: 0 };
-  const lines = await demonstrate(training, training.demonstrations);
+  if (!demonstrations) return { ...numbers, demonstrations: 0 };
+  const lines = await demonstrate(training, demonstrations);
   const file = path.join(folder, 'data', 'demonstrations.jsonl.gz');
   await writeFileSafely(file, gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
   return { ...numbers, demonstrations: lines.length };
@@ -83,8 +76,8 @@ export async function writeTorch(
 
 /** Token ids of an expert's rollouts and the weight of each in the loss. */
 async function demonstrate(
-  { model, rollout }: TorchExport,
-  { questions, retriever, finalWeight, seed }: NonNullable<TorchExport['demonstrations']>,
+  { model, config: { rollout, seed } }: TorchExport,
+  { questions, retriever }: NonNullable<TorchExport['demonstrations']>,
 ): Promise<{ tokenIds: readonly number[]; weights: number[] }[]> {
   const tokenizer = await readTokenizer(model);
   const lines: { tokenIds: readonly number[]; weights: number[] }[] = [];
@@ -104,7 +97,7 @@ async function demonstrate(
         const { tokenIds, lossMask } = toSequence(trajectory);
         const lastTurn = tokenIds.length - trajectory.segments.at(-1)!.tokenIds.length;
         const isCompared = questionType(part[i]) !== 'single_hop';
-        const weight = (i: number): number => (isCompared && i >= lastTurn ? finalWeight : 1);
+        const weight = (i: number): number => (isCompared && i >= lastTurn ? FINAL_WEIGHT : 1);
         lines.push({ tokenIds, weights: lossMask.map((one, i) => one * weight(i)) });
       }
     }

@@ -51,7 +51,8 @@ function statedFact(
 function compareFacts({ metadata: { graph = [] }, goldenAnswers }: Question): string {
   const nodes = finalNodes(graph);
   const [{ attribute }] = nodes;
-  if (nodes.length !== 2 || attribute === NO_ATTRIBUTE || nodes[1].attribute !== attribute) return '';
+  if (nodes.length !== 2 || attribute === NO_ATTRIBUTE || nodes[1].attribute !== attribute)
+    return '';
   const isYes = ['yes', 'no'].indexOf(goldenAnswers[0].toLowerCase());
   if (isYes >= 0) return ['Both are the same.', 'They are not the same.'][isYes];
   const dated = nodes.map((node) => {

@@ -94,8 +94,11 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     const args = ['-c', script.join('\n'), server.url, ...Object.keys(answers)];
     const told = await runPython(python!, args, folder).finally(() => server.close());
     const [good, unscored, ...refused] = JSON.parse(told) as unknown[];
-    expect(good).toEqual(['T0', 'T1'].map((title) => [title, 't']));
-    expect(unscored).toEqual([['T0', 't']]);
+    expect(good).toEqual([
+      ['T0', 't', 'p0', 2],
+      ['T1', 't', 'p1', 1],
+    ]);
+    expect(unscored).toEqual([['T0', 't', 'p0', null]]);
     expect(refused).toEqual([null, null, null, null, null]);
   });
 

@@ -76,6 +76,20 @@ describe('the expert', () => {
     );
   });
 
+  it('compares two facts in words that the answer is copied from', async () => {
+    const [ada, bo] = COMPARISON.metadata.graph!;
+    const thought = async (goldenAnswer: string, change: Partial<SubQuestion>): Promise<string> => {
+      const graph = [ada, { ...bo, ...change }];
+      const question = { ...COMPARISON, goldenAnswers: [goldenAnswer], metadata: { graph } };
+      return written((await play([question], 1))[0]).at(-1)!;
+    };
+    expect(await thought('Bo Reed', {})).toContain('1904 (Bo Reed) is before 1922 (Ada Stone).');
+    expect(await thought('yes', { answers: ['1922'] })).toContain('Both are the same.');
+    expect(await thought('no', {})).toContain('They are not the same.');
+    expect(await thought('Bo Reed', { answers: ['a river'] })).not.toContain('is before');
+    expect(await thought('Bo Reed', { attribute: 'died' })).not.toContain('is before');
+  });
+
   it('says of several answers the one that it has read', async () => {
     const [film, birth] = SEQUENTIAL.metadata.graph!;
     const graph = [{ ...film, answers: ['Cy Hill', 'Bo Reed'] }, birth];

@@ -50,6 +50,14 @@ class Lab:
             self.model.load_adapter(options.adapter)
         self.stops = [self.tokenizer.eos_token_id]
 
+    def save(self, folder):
+        """Writes the adapter, and a configuration from which the library knows its method and limits."""
+        self.model.save_adapter(folder, self.search["model"])
+        config = self.search["train_config"]
+        rank = self.model.rank
+        config = {**config, "lora": {"rank": rank, "alpha": self.model.alpha}, "seed": self.options.seed}
+        (Path(folder) / "train_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+
     def has_stopped(self, ids):
         text = self.tokenizer.decode(ids)
         return any(stop in text for stop in STOP_STRINGS) or any(stop in ids for stop in self.stops)
@@ -173,7 +181,7 @@ def imitate(lab):
             note(o.out, {"step": step + 1, "loss": loss, "grad_norm": norm, "seconds": seconds})
         if is_last:
             break
-    model.save_adapter(o.out, lab.search["model"])
+    lab.save(o.out)
 
 
 def note(out, metrics):
@@ -235,7 +243,7 @@ def reinforce(lab):
         note(o.out, {"step": step, "validation": True, **found})
         if found["reward"] > best:
             best = found["reward"]
-            model.save_adapter(Path(o.out) / "best", lab.search["model"])
+            lab.save(Path(o.out) / "best")
 
     validate(0)
     for step in range(o.steps):
@@ -276,7 +284,7 @@ def reinforce(lab):
             validate(step + 1)
         if is_last:
             break
-    model.save_adapter(Path(o.out) / "last", lab.search["model"])
+    lab.save(Path(o.out) / "last")
 
 
 def answer(lab):

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { range } from 'd3-array';
-import type { Question } from '../../data/flashrag.js';
+import type { Passage, Question } from '../../data/question.js';
 import { splitContents } from '../../text/contents.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
@@ -202,7 +202,8 @@ export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | 
 }
 
 export interface RealWorld {
-  /** Over the passages of all benchmarks. */
+  /** Of all benchmarks. */
+  passages: Passage[];
   retriever: Retriever;
   /** Training questions with graphs. */
   train: Question[];
@@ -210,6 +211,8 @@ export interface RealWorld {
   dev: Question[];
   /** A sample of each benchmark (see {@link numTest}). */
   test: Question[];
+  /** The other test questions, which nothing has asked. */
+  fresh: Question[];
 }
 
 const isFrom = (benchmarks: readonly string[]) => (question: Question) =>
@@ -233,13 +236,16 @@ export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
     .filter(isFrom(TRAINED_ON));
   const dev = sample('dev', annotated.filter(isFrom(MULTI_HOP)), NUM_DEV);
   const devIds = new Set(dev.map(({ id }) => id));
+  const asked = Object.values(FOLDERS).flatMap((benchmark) =>
+    sample(benchmark, test.filter(isFrom([benchmark])), numTest(benchmark)),
+  );
   return {
+    passages,
     retriever: await createRetriever(RETRIEVER.name, passages, RETRIEVER.options),
     train: annotated.filter(({ id }) => !devIds.has(id)),
     dev,
-    test: Object.values(FOLDERS).flatMap((benchmark) =>
-      sample(benchmark, test.filter(isFrom([benchmark])), numTest(benchmark)),
-    ),
+    test: asked,
+    fresh: test.filter((question) => !asked.includes(question)),
   };
 }
 

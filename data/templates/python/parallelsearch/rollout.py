@@ -119,7 +119,11 @@ class Rollout:
         has_stopped = lambda end: any(stop in self._decode(token_ids[:end]) for stop in STOP_STRINGS)
         if not has_stopped(len(token_ids) - 1):
             return token_ids
-        return token_ids[: next(filter(has_stopped, range(1, len(token_ids))))]
+        before, end = 0, len(token_ids) - 1
+        while end - before > 1:
+            middle = (before + end) // 2
+            before, end = (before, middle) if has_stopped(middle) else (middle, end)
+        return token_ids[:end]
 
     def _decode(self, token_ids):
         return self.tokenizer.decode(token_ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)

@@ -4,6 +4,7 @@ import http.client
 import json
 import logging
 import os
+import re
 import time
 import urllib.error
 import urllib.request
@@ -112,8 +113,26 @@ def _print_result(passages, depth, max_words):
     return "\n".join(line.rstrip() for line in lines)
 
 
+# Scripts without spaces, whose characters are words; Thai, Lao, Khmer and Burmese would need a dictionary.
+_CHARACTER = r"[\u3005\u3007\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
+_HAS_CHARACTER = re.compile(_CHARACTER)
+_PARTS = re.compile(f"{_CHARACTER}|(?:(?!{_CHARACTER}).)+", re.DOTALL)
+
+
 def cut_words(text, max_words):
-    """The first words of a text, joined by single spaces. Words are what spaces separate: in scripts without spaces the
-    TypeScript library counts characters or words of a dictionary instead.
-    """
-    return " ".join(WHITE_RUN.split(trim(text))[:max_words])
+    """The first words of a text, joined by single spaces; a word is a run without spaces, or a Chinese character."""
+    kept, left = [], max_words
+    for run in WHITE_RUN.split(trim(text)):
+        if left <= 0:
+            break
+        starts = _word_starts(run)
+        kept.append(run[: starts[left]] if left < len(starts) else run)
+        left -= len(starts)
+    return " ".join(kept)
+
+
+def _word_starts(run):
+    if not _HAS_CHARACTER.search(run):
+        return [0]
+    parts = [part.start() for part in _PARTS.finditer(run) if any(map(str.isalnum, part.group()))]
+    return [0, *parts[1:]]
