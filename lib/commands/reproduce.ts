@@ -21,7 +21,7 @@ import {
   type PageInfo,
 } from '../experiments/reports.js';
 import { computeResults, resultFile } from '../experiments/result.js';
-import { RESULTS, readRecords } from '../experiments/records.js';
+import { RESULTS, hasRecords } from '../experiments/records.js';
 import { loadTrajectories } from '../experiments/trajectories.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -128,9 +128,8 @@ async function reevaluate(
   { experiment, budgetSeconds, isOptional }: (typeof LIVE_BUDGETS)[number],
   { backend, signal, stages }: Run,
 ): Promise<void> {
-  const results = await readRecords(experiment);
-  const isBudgeted = results.every(({ done }) => done !== null);
-  if (results.length === 0 || (isOptional && !isBudgeted)) return;
+  const isBudgeted = await hasRecords(experiment);
+  if (isBudgeted === null || (isOptional && !isBudgeted)) return;
   const missing = experiment.computation?.missing?.();
   if (missing) return stages.print(`${experiment.name}: recorded answers only: ${missing}`);
   if (isBudgeted) log(`${experiment.name}: re-evaluating for ${budgetSeconds} s.`);
@@ -143,9 +142,7 @@ async function reevaluate(
       update(`${percent} %`);
     };
     const options = { backend, signal, budgetSeconds, onProgress };
-    await runJobs(experiment, options).finally(() => bar.stop());
-    if (!isBudgeted) return 'all questions evaluated';
-    const isWhole = (await readRecords(experiment)).every(({ done }) => done?.isOwn);
+    const isWhole = await runJobs(experiment, options).finally(() => bar.stop());
     return isWhole
       ? 'all questions evaluated'
       : 're-evaluated a part, recorded answers for the rest';
@@ -164,19 +161,14 @@ function prefixedLog(name: string): (text: string) => void {
   };
 }
 
-/** Whether every job of an experiment has a record for the present weights and data. */
-async function isComputed(experiment: Experiment): Promise<boolean> {
-  const records = await readRecords(experiment);
-  return records.length > 0 && records.every(({ done }) => done !== null);
-}
-
 /**
  * Names of the experiments whose page lacks records, each logged with the command that
  * computes them.
  */
 async function findIncomplete({ print }: Stages): Promise<Set<string>> {
   const computed = new Map<string, boolean>();
-  for (const experiment of COMPUTED) computed.set(experiment.name, await isComputed(experiment));
+  for (const experiment of COMPUTED)
+    computed.set(experiment.name, (await hasRecords(experiment)) ?? false);
   const incomplete = new Set<string>();
   for (const { name, result, reads = [name] } of EXPERIMENTS) {
     if (!result && name !== TRAJECTORIES.name) continue; // it has no page

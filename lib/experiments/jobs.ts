@@ -41,17 +41,19 @@ const journalFile = (folder: string, { key }: Job<unknown>): string =>
 /**
  * Runs the jobs that have no record of this machine. Resumes if interrupted, also within
  * a job.
+ * @returns whether all answers are this machine's now
  * @throws what a job throws, or the signal's reason
  */
-export async function runJobs(experiment: Experiment, options: RunJobsOptions): Promise<void> {
+export async function runJobs(experiment: Experiment, options: RunJobsOptions): Promise<boolean> {
   const { folder = RESULTS, force = false, budgetSeconds = Infinity, signal, onProgress } = options;
   const { computation } = experiment;
-  if (!computation) return;
+  if (!computation) return true;
   const start = performance.now();
   const all = await readRecords(experiment, folder);
   const open = all.filter(({ done }) => force || !done?.isOwn);
   const isBudgeted = open.every(({ done }) => done !== null);
   const fractions = open.map(() => 0);
+  let numWhole = 0;
   const total = Math.max(
     1e-9,
     sum(open, ({ job }) => job.seconds),
@@ -76,13 +78,16 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
           ...(Number.isFinite(left) && { seconds: left }),
         };
         const { value, seconds } = await send(task, (fraction) => report(i, fraction));
-        if (value !== undefined) await writeResult(job, value, seconds, options);
-        else if (done) await writeMerged(computation, done, folder);
+        if (value !== undefined) {
+          await writeResult(job, value, seconds, options);
+          numWhole++;
+        } else if (done) await writeMerged(computation, done, folder);
       }
       report(i, 1);
     }),
   );
   signal.throwIfAborted();
+  return numWhole === open.length;
 }
 
 async function writeResult(

@@ -39,6 +39,18 @@ export async function readRecords(
   );
 }
 
+/** Whether every job of an experiment has a record; null without jobs. */
+export async function hasRecords(
+  { computation }: Experiment,
+  folder = RESULTS,
+  archives = RECORDED,
+): Promise<boolean | null> {
+  const store = recordStore(folder, archives);
+  const jobs = (await computation?.jobs()) ?? [];
+  const exist = await Promise.all(jobs.map(({ key, hash }) => store.has(key, hash)));
+  return exist.length === 0 ? null : exist.every(Boolean);
+}
+
 /**
  * The records of all jobs, in order.
  * @throws Error with the command that computes them, if one is missing

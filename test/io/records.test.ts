@@ -21,6 +21,8 @@ describe('recordStore', () => {
     expect(await store.read('runs/a', 'abc')).toMatchObject({ value: [3], folder: own });
     expect(await store.read('runs/a', 'other')).toBeNull();
     expect(await store.read('b', 'abc')).toBeNull();
+    const asked = [store.has('runs/a', 'abc'), store.has('runs/a', 'other'), store.has('b', 'abc')];
+    expect(await Promise.all(asked)).toEqual([true, false, false]);
     expect(await recordStore(own).read('runs/b', 'abc')).toBeNull();
   });
 
@@ -28,7 +30,9 @@ describe('recordStore', () => {
     const [own, kept] = [join(root, 'older'), join(root, 'newer')];
     await recordStore(own).write('a', { ...record, hash: 'before' });
     await writeArchives(kept, 'x', new Map([['a', record]]));
-    expect(await recordStore(own, kept).read('a', 'abc')).toEqual({ ...record, folder: kept });
+    const store = recordStore(own, kept);
+    expect(await store.read('a', 'abc')).toEqual({ ...record, folder: kept });
+    expect(await store.has('a', 'abc')).toBe(true);
   });
 
   it.each(['../a', '/a', 'a/../b', 'a b', ''])('rejects the key %j', (key) => {
