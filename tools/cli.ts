@@ -16,6 +16,7 @@ import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
 import { MODEL } from '../lib/experiments/real-model/settings.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
+import { readerTable } from './reader/figures.js';
 import { exportReader } from './reader/export.js';
 import { makeReferences } from './reference/reference-curves.js';
 import {
@@ -127,6 +128,13 @@ program
   .action(async (folder: string, options: { model: string; retriever: string }) => {
     const { demonstrations, fresh } = await exportReader(folder, options);
     log(`Wrote ${folder}: ${demonstrations} demonstrations, ${fresh} fresh questions.`);
+  });
+
+program
+  .command('reader-figures')
+  .description('print the table of the second language model from its recorded answers')
+  .action(async () => {
+    process.stdout.write(`${await readerTable()}\n`);
   });
 
 withBackend(

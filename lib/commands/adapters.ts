@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/adapter-base.js';
 import { readPeftConfig } from '../policy/folder-settings.js';
-import { REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
+import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
 import { readTrainConfig } from '../training/stored-policies.js';
 import { fixed, formatTable } from './score-table.js';
 
@@ -25,6 +25,7 @@ interface Adapter {
 
 /** What committed adapters were trained on. */
 const TRAINED_ON = [
+  { root: READER, data: 'HotpotQA, 2WikiMultiHopQA, MuSiQue' },
   { root: REAL_MODEL, data: 'HotpotQA, 2WikiMultiHopQA, MuSiQue' },
   { root: CHECKPOINTS, data: 'small world' },
 ];
@@ -93,8 +94,8 @@ export async function runAdapters(
   roots: readonly string[],
   { json = false }: { json?: boolean } = {},
 ): Promise<void> {
-  const folders = (roots.length > 0 ? roots : [REAL_MODEL, CHECKPOINTS, RUNS]).flatMap((root) =>
-    findAdapters(root),
+  const folders = (roots.length > 0 ? roots : [READER, REAL_MODEL, CHECKPOINTS, RUNS]).flatMap(
+    (root) => findAdapters(root),
   );
   if (folders.length === 0)
     throw new Error(

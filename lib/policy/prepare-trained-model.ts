@@ -9,8 +9,11 @@ import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.j
 /**
  * Merges a warm-up's adapter into a model, unless that is done. Needs a tensor backend.
  */
-export async function makeWarmedUp(model: string, warmUp: string): Promise<string> {
-  const folder = warmedUpFolder(model);
+export async function makeWarmedUp(
+  model: string,
+  warmUp: string,
+  folder = warmedUpFolder(model),
+): Promise<string> {
   if (existsSync(join(folder, 'model.safetensors'))) return folder;
   await exportModel(folder, [model, warmUp], { storage: 'F16' });
   return folder;
@@ -25,9 +28,9 @@ export async function prepareTrainedModel(
   name: string,
   { log, signal }: { log: (line: string) => void; signal: AbortSignal },
 ): Promise<[string, string]> {
-  const { adapter, warmUp, description, package: packageName } = TRAINED_MODELS.get(name);
+  const { adapter, warmUp, description, package: packageName, ...to } = TRAINED_MODELS.get(name);
   const model = join(modelsFolder(), packageName);
-  const base = warmedUpFolder(model);
+  const base = join(modelsFolder(), to.base);
   log(`${name}: ${description}.`);
   if (!existsSync(join(base, 'model.safetensors'))) {
     const { licence, requirement, megabytes } = MODEL_PACKAGES.get(packageName);
@@ -41,7 +44,7 @@ export async function prepareTrainedModel(
         { cause: error },
       );
     });
-    await makeWarmedUp(model, warmUp);
+    await makeWarmedUp(model, warmUp, base);
   }
   return [base, adapter];
 }

@@ -12,6 +12,8 @@ import { MODEL_PACKAGES } from './model-packages.js';
 export const modelsFolder = (): string => process.env.PARALLELSEARCH_MODELS ?? outputPath('models');
 /** Adapters of the experiment with a language model. */
 export const REAL_MODEL = packagePath('data', 'real-model');
+/** Adapters of its second edition, which learned to read first. */
+export const READER = packagePath('data', 'reader');
 
 interface TrainedModel {
   readonly name: string;
@@ -19,6 +21,8 @@ interface TrainedModel {
   readonly package: string;
   /** Folder of the adapter that is merged first. */
   readonly warmUp: string;
+  /** What that makes, a folder of {@link modelsFolder}. */
+  readonly base: string;
   readonly adapter: string;
   readonly description: string;
 }
@@ -27,8 +31,9 @@ interface TrainedModel {
 const smolLm2 = (method: string, seed: number, does: string): TrainedModel => ({
   name: `smollm2-${method}`,
   package: 'smollm2-135m-instruct',
-  warmUp: join(REAL_MODEL, 'demonstrations-seed1'),
-  adapter: join(REAL_MODEL, `${method}-seed${seed}`),
+  warmUp: join(READER, 'warm-up'),
+  base: 'smollm2-135m-instruct-reader',
+  adapter: join(READER, `${method}-seed${seed}`),
   description: `SmolLM2-135M-Instruct, trained on HotpotQA, 2WikiMultiHopQA and MuSiQue to ${does}`,
 });
 
@@ -45,7 +50,7 @@ export const warmedUpFolder = (model: string): string =>
 export function howToMake(name: string): string | undefined {
   if (MODEL_PACKAGES.has(name)) return `\`npx parallelsearch model ${name}\`, which makes it.`;
   const options = TRAINED_MODELS.all()
-    .filter((trained) => basename(warmedUpFolder(trained.package)) === name)
+    .filter((trained) => trained.base === name)
     .map((trained) => `--model ${trained.name}`);
   return options.length > 0 ? `${options.join(' or ')}, which makes it.` : undefined;
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { adaptersCommand } from '../../lib/commands/adapters.js';
-import { REAL_MODEL } from '../../lib/policy/trained-models.js';
+import { READER, REAL_MODEL } from '../../lib/policy/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';
@@ -48,11 +48,12 @@ it('lists base, method and recorded figures of the step that was chosen', async 
 });
 
 it('gives the name of a trained model, and what it was trained on', async () => {
-  const table = await adapters(REAL_MODEL);
-  expect(table).toMatch(
-    /^smollm2-search-r1 +search-r1 from smollm2-135m-instruct-warm-up +HotpotQA/m,
+  expect(await adapters(READER)).toMatch(
+    /^smollm2-search-r1 +search-r1 from smollm2-135m-instruct-reader +HotpotQA/m,
   );
-  expect(table).toMatch(/seed\d +demonstrations from smollm2-135m-instruct +HotpotQA/);
+  expect(await adapters(REAL_MODEL)).toMatch(
+    /seed\d +demonstrations from smollm2-135m-instruct +HotpotQA/,
+  );
 });
 
 it('says where there is none', async () => {

@@ -10,7 +10,7 @@ import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
 
 const MB = 1e6;
-const MOST = { tarballBytes: 9 * MB, installedBytes: 160 * MB, packages: 150 };
+const MOST = { tarballBytes: 22 * MB, installedBytes: 160 * MB, packages: 150 };
 
 interface Packed {
   filename: string;

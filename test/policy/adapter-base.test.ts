@@ -8,7 +8,7 @@ import { identifyModel, readBaseModel, requireBase } from '../../lib/policy/adap
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { exportModel, loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { adapterBase } from '../../lib/training/stored-policies.js';
-import { REAL_MODEL } from '../../lib/policy/trained-models.js';
+import { READER, REAL_MODEL } from '../../lib/policy/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { writeTinyAdapter, writeTinyModel } from '../training/tiny-adapter.js';
@@ -78,7 +78,7 @@ describe('the base of an adapter', () => {
 });
 
 describe('committed adapters', () => {
-  const committed = [CHECKPOINTS, REAL_MODEL].flatMap((folder) =>
+  const committed = [CHECKPOINTS, REAL_MODEL, READER].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('adapter_config.json'))
       .map((file) => join(folder, file, '..')),
@@ -96,7 +96,7 @@ describe('committed adapters', () => {
 
   it('say how to make a base that is missing', async () => {
     const copy = join(root, 'real', 'adapter');
-    cpSync(join(REAL_MODEL, 'parallelsearch-seed1'), copy, { recursive: true });
+    cpSync(join(READER, 'parallelsearch-seed1'), copy, { recursive: true });
     await expect(adapterBase(copy)).rejects.toThrow('--model smollm2-parallelsearch');
     await expect(requireBase(copy, model)).rejects.toThrow('--model smollm2-parallelsearch');
   });

@@ -43,6 +43,7 @@ TRAINED_MODELS.add({
   name: 'tiny-searcher',
   package: 'tiny',
   warmUp,
+  base: 'tiny-warm-up',
   adapter,
   description: 'a test',
 });
