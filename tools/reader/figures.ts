@@ -12,12 +12,13 @@ import { readJsonLines } from '../../lib/io/files.js';
 import { READER } from '../../lib/policy/trained-models.js';
 import { createRandom } from '../../lib/random.js';
 
-/** Rows of the table, by the method that answered. */
-const ROWS: Readonly<Record<string, string>> = {
-  'untrained:parallel': 'warm-up, ParallelSearch’s prompt',
-  'untrained:search-r1': 'warm-up, Search-R1’s prompt, which no RL step improved',
-  parallelsearch: 'ParallelSearch, after RL',
-};
+/** Rows of the table: whose answers, of all seeds or of one. */
+const ROWS: readonly { title: string; method: string; seed?: number }[] = [
+  { title: 'warm-up, ParallelSearch’s prompt', method: 'untrained:parallel' },
+  { title: 'warm-up, Search-R1’s prompt, which RL did not improve', method: 'untrained:search-r1' },
+  { title: 'ParallelSearch after RL, two seeds', method: 'parallelsearch' },
+  { title: 'its seed 2, `smollm2-parallelsearch`', method: 'parallelsearch', seed: 2 },
+];
 const isOf =
   (subset: string) =>
   (question: { subset: string }): boolean =>
@@ -44,29 +45,30 @@ export async function readerTable(folder = READER): Promise<string> {
   const results: QuestionResult[] = [];
   for await (const line of readJsonLines(file, parseMeasurement, `results in ${file}`))
     results.push(line as QuestionResult);
-  const table = scoreTable(results, [EM, FORMAT, DECOMPOSED, CALLS]);
-  const strata = groupStrata(
-    table.questions.map(({ benchmark, subset }) => `${benchmark}/${subset}`),
-  );
-  const bootstrap = createBootstrap(table, strata, { random: createRandom('reader') });
-  const figure = (
-    method: string,
-    { measure, isCounted = () => true }: (typeof COLUMNS)[0],
-  ): string => {
-    const chosen = table.questions.map((question) => Number(isCounted(question)));
-    const number = chosen.filter(Boolean).length;
-    const weights = Float64Array.from(chosen, (one) => one / number);
-    const { model } = table.runs[0];
-    const estimate = bootstrap.estimator({ method, model }, measure.metric)(weights);
-    const { value, low, high } = percentileInterval(estimate);
-    return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
-  };
-  const lines = Object.entries(ROWS).map(([method, title]) => [
-    title,
-    ...COLUMNS.map((column) => figure(method, column)),
-  ]);
+  const lines = ROWS.map(({ title, method, seed }) => {
+    const isAsked = (result: QuestionResult): boolean =>
+      result.method === method && (seed === undefined || result.seed === seed);
+    return [title, ...figures(results.filter(isAsked))];
+  });
   const head = ['', ...COLUMNS.map(({ title }) => title)];
   return [head, head.map(() => '---'), ...lines]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');
+}
+
+/** The figures of one method, averaged over its seeds. */
+function figures(results: readonly QuestionResult[]): string[] {
+  const table = scoreTable(results, [EM, FORMAT, DECOMPOSED, CALLS]);
+  const { questions, runs } = table;
+  const strata = groupStrata(questions.map(({ benchmark, subset }) => `${benchmark}/${subset}`));
+  const bootstrap = createBootstrap(table, strata, { random: createRandom('reader') });
+  return COLUMNS.map(({ measure, isCounted = () => true }) => {
+    const chosen = questions.map((question) => Number(isCounted(question)));
+    const number = chosen.filter(Boolean).length;
+    const weights = Float64Array.from(chosen, (one) => one / number);
+    const { value, low, high } = percentileInterval(
+      bootstrap.estimator(runs[0], measure.metric)(weights),
+    );
+    return `${value.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+  });
 }
