@@ -25,6 +25,7 @@ import {
   writeTest,
   type FreshTest,
 } from './small-world/draw-test.js';
+import { SAMPLED_SEARCHES, writeSampledSearches } from './small-world/sampled-searches.js';
 import { trainInitialModel } from './warm-up/train-model.js';
 
 interface WarmUpSettings {
@@ -95,6 +96,15 @@ program
   )
   .action(async (commit: string, test: FreshTest) => {
     log(`Drew ${await writeConditions(commit, test)} questions.`);
+  });
+
+program
+  .command('sampled-searches')
+  .description('count what the rollouts of trainings searched for, for the page of conditions')
+  .argument('<runs...>', 'folders of the runs from hasty models, with trajectories.jsonl')
+  .action(async (runs: string[]) => {
+    await writeSampledSearches(runs);
+    log(`Wrote ${SAMPLED_SEARCHES}.`);
   });
 
 withBackend(
