@@ -37,10 +37,7 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
     runProcess(['model', 'all-minilm-l6-v2', ...args], root, env);
 
   it('makes a folder with source, licence and checksums, keeps it when whole, and says when it is damaged', async () => {
-    const env = {
-      ...fakePython('working', WORKING),
-      PARALLELSEARCH_MODELS: join(root, 'models'),
-    };
+    const env = { ...fakePython('working', WORKING), PARALLELSEARCH_MODELS: join(root, 'models') };
     const made = await model(env);
     expect(made.stderr).toContain('Made: models/all-minilm-l6-v2');
     expect(made.code).toBe(0);
