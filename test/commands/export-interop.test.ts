@@ -7,8 +7,11 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { readRows } from '../../lib/interop/rows.js';
+import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { PATIENCE_MS, python, runPython } from '../interop/python.js';
+import { MODEL } from '../interop/exports.js';
 import { temporaryFolder } from '../folder.js';
+import { PASSAGES, QUESTIONS } from '../training/tiny.js';
 import { isBuilt, runCommand, words } from './command-line.js';
 import { linesOf, writeOwnData } from './tiny-world.js';
 
@@ -24,13 +27,40 @@ const TRANSCRIPT = {
     '<think> t </think><search> a ## b </search>\n<information>x</information><think> t </think><answer>x</answer>',
 };
 
+const inSplit = (split: string) =>
+  QUESTIONS.map((question) => ({ ...question, id: `${split}-${question.id}`, split }));
+
 describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', () => {
   beforeAll(() => {
     writeOwnData(at('typed'), { type: 'comparison' });
     writeOwnData(at('untyped'));
+    mkdirSync(at('graphs'));
+    writeFileSync(at('graphs', 'corpus.jsonl'), formatPassages(PASSAGES));
+    for (const split of ['train', 'test'])
+      writeFileSync(at('graphs', `${split}.jsonl`), formatQuestions(inSplit(split)));
     writeFileSync(at('transcripts.jsonl'), `${JSON.stringify(TRANSCRIPT)}\n`);
   });
   const runExport = (...args: string[]) => runCommand(['export', ...args], root);
+
+  it('writes a training in PyTorch with its limits and demonstrations', async () => {
+    const { code, stderr } = await runExport(
+      'torch',
+      ...words`torch --data graphs --model ${MODEL} --prompt-form short --set rollout.maxPassageWords=5`,
+    );
+    expect(stderr).toMatch(/\d training and \d validation questions, [1-9]\d* demonstrations/);
+    expect(code).toBe(0);
+    expect(JSON.parse(read('torch', 'search.json'))).toMatchObject({
+      model: MODEL,
+      rollout: { max_passage_words: 5, split_queries: true },
+      train_config: { method: 'parallelsearch', rollout: { maxPassageWords: 5 } },
+    });
+    expect(existsSync(at('torch', 'data', 'demonstrations.jsonl.gz'))).toBe(true);
+    const untyped = await runExport(...words`torch none --data untyped --model ${MODEL}`);
+    expect([untyped.code, untyped.stderr]).toEqual([
+      1,
+      expect.stringContaining('--method search-r1'),
+    ]);
+  });
 
   it(
     'writes a training for verl whose rewards are equal in Python',

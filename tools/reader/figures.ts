@@ -14,6 +14,14 @@ import { createRandom } from '../../lib/random.js';
 
 /** Rows of the table: whose answers, of all seeds or of one. */
 const ROWS: readonly { title: string; method: string; seed?: number }[] = [
+  {
+    title: 'first edition, warm-up, Search-R1’s prompt',
+    method: 'first-edition:untrained:search-r1',
+  },
+  {
+    title: 'first edition, ParallelSearch after RL, seed 2',
+    method: 'first-edition:parallelsearch',
+  },
   { title: 'warm-up, ParallelSearch’s prompt', method: 'untrained:parallel' },
   { title: 'warm-up, Search-R1’s prompt, which RL did not improve', method: 'untrained:search-r1' },
   { title: 'ParallelSearch after RL, two seeds', method: 'parallelsearch' },
