@@ -16,7 +16,7 @@ import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
 import { MODEL } from '../lib/experiments/real-model/settings.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
-import { readerTable } from './reader/figures.js';
+import { readerLead, readerTable } from './reader/figures.js';
 import { exportReader } from './reader/export.js';
 import { makeReferences } from './reference/reference-curves.js';
 import {
@@ -145,6 +145,8 @@ program
   .description('print the table of the second language model from its recorded answers')
   .action(async () => {
     process.stdout.write(`${await readerTable()}\n`);
+    for (const method of ['untrained:search-r1', 'untrained:parallel'])
+      log(`ParallelSearch minus ${method}, points [95 %]: ${await readerLead(method)}`);
   });
 
 withBackend(
