@@ -6,6 +6,7 @@
  * minutes: it leaves out wasm, the language model and a million passages.
  */
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { writeFileSafely } from '../lib/io/files.js';
 import { packagePath } from '../lib/io/paths.js';
@@ -284,11 +285,16 @@ ${machine}; ${packages.join(', ')}; commit ${commit}.
 
 ${tableText(rows)}
 ${missing.length > 0 ? `\nNot measured: ${missing.join('; ')}.\n` : ''}`;
+/** What follows this line of the page was measured by hand, and stays. */
+const KEPT = '<!-- measured apart -->';
+const file = packagePath('docs', 'performance.md');
+const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+const kept = before.includes(KEPT) ? `\n${before.slice(before.indexOf(KEPT))}` : '';
 const about = { machine, versions, commit, quick: isQuick, missing };
 await writeFileSafely(
   packagePath('docs', 'performance.json'),
   `${JSON.stringify({ ...about, rows }, null, 1)}\n`,
 );
 await writeChart(ratioChart(rows), packagePath('docs', 'performance.svg'));
-await writeFileSafely(packagePath('docs', 'performance.md'), page);
+await writeFileSafely(file, `${page}${kept}`);
 console.log(page);

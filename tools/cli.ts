@@ -16,7 +16,6 @@ import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
 import { MODEL } from '../lib/experiments/real-model/settings.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
-import { readerLead, readerTable } from './reader/figures.js';
 import { exportReader } from './reader/export.js';
 import { makeReferences } from './reference/reference-curves.js';
 import {
@@ -138,15 +137,6 @@ program
   .action(async (folder: string, options: { model: string; retriever: string }) => {
     const { demonstrations, fresh } = await exportReader(folder, options);
     log(`Wrote ${folder}: ${demonstrations} demonstrations, ${fresh} fresh questions.`);
-  });
-
-program
-  .command('reader-figures')
-  .description('print the table of the second language model from its recorded answers')
-  .action(async () => {
-    process.stdout.write(`${await readerTable()}\n`);
-    for (const method of ['untrained:search-r1', 'untrained:parallel'])
-      log(`ParallelSearch minus ${method}, points [95 %]: ${await readerLead(method)}`);
   });
 
 withBackend(

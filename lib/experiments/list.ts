@@ -10,6 +10,7 @@ import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
 import { realModel, realModelTiming } from './real-model/experiment.js';
+import { realModelFresh } from './real-model/fresh.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
@@ -32,6 +33,7 @@ export const EXPERIMENTS: Experiment[] = [
   trajectories,
   realModel,
   realModelTiming,
+  realModelFresh,
   conditions,
   habit,
 ];

@@ -44,6 +44,8 @@ const FIELD_TITLES: Titles = {
   late: 'Late answers',
   request_ms: 'Request (ms)',
   initial_model: 'Initial model',
+  edition: 'Edition',
+  against_edition: 'of edition',
 };
 
 const MODEL_TITLES: Titles = {
@@ -52,6 +54,8 @@ const MODEL_TITLES: Titles = {
   hasty: 'hasty',
   all: 'both, pooled',
 };
+
+const EDITIONS: Titles = { first: 'first edition', second: 'second edition' };
 
 /** Titles of values by field, in the order of tables and charts. */
 const VALUE_TITLES: Readonly<Record<string, Titles>> = {
@@ -101,6 +105,8 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   },
   late: { wrong: 'count as wrong', forced: 'forced', best_seen: 'best entity seen' },
   request_ms: { 50: '50 ms a request', 200: '200 ms a request' },
+  edition: EDITIONS,
+  against_edition: EDITIONS,
   rewards: { neither: 'neither', one: 'one', both: 'both', paper: 'both, as in the paper' },
 };
 
@@ -175,6 +181,7 @@ const METRIC_TITLES: Readonly<
   decomposition_ratio_if_wrong: ['Decomposed, if wrong', 'share of wrong answers'],
   coverage_if_right: ['Sub-question recall, if right', SUB_QUESTIONS],
   coverage_if_wrong: ['Sub-question recall, if wrong', SUB_QUESTIONS],
+  em_if_evidence: ['Exact match, if all evidence was shown', 'share of those questions'],
   em_if_decomposed: ['Exact match, if decomposed', 'share of decomposed'],
   em_if_not_decomposed: ['Exact match, if not decomposed', 'share of the rest'],
   omitted_misnamed: ['Name not in the question', OMISSIONS],

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { repeatedQueries } from '../../lib/evaluation/metrics.js';
-import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { matching } from '../../lib/evaluation/table.js';
 import { withoutTexts } from '../../lib/experiments/real-model/answering.js';
-import { pickCases, realModelResult } from '../../lib/experiments/real-model/result.js';
+import { firstEdition } from '../../lib/experiments/real-model/first-edition.js';
 import {
   adapterPath,
   ANSWERING,
@@ -142,14 +141,14 @@ it('reports figures over both multi-hop benchmarks, times, and other numbers of 
     }),
     provenance: {},
   };
-  const read = { answers, byTopK, curves, dev: curves, timed, provenance: {} };
-  const report = realModelResult(read, { resamples: 20 });
+  const read = { answers, byTopK, curves, timed, provenance: {} };
+  const { frames } = firstEdition(read, { resamples: 20 });
   // The same answers with each number of passages.
-  const topK = toRows(report.frames!.topK);
+  const topK = toRows(frames.firstTopK);
   expect(topK.map((row) => row.topK)).toEqual([1, 3, 10]);
   expect(new Set(topK.map(({ value }) => value)).size).toBe(1);
   // Without a graph there is no figure of the evidence.
-  const rows = toRows(report.rows);
+  const rows = toRows(frames.first);
   const evidence = { metric: 'evidence_seen', method: 'search-r1', subset: 'all' };
   expect(matching(rows, { ...evidence, benchmark: 'nq' })).toEqual([]);
   const [overall] = matching(rows, { ...evidence, benchmark: 'all' });
@@ -159,39 +158,5 @@ it('reports figures over both multi-hop benchmarks, times, and other numbers of 
   const [ours] = matching(rows, { ...seconds, method: 'parallelsearch' });
   const timedOurs = matching(timed.answers, { method: 'parallelsearch', subset: 'parallelizable' });
   expect(ours.value).toBeCloseTo(mean(timedOurs, (answer) => answer.seconds)!);
-  expect(matching(toRows(report.contrasts), { ...seconds, kind: 'ratio' })).toHaveLength(1);
-});
-
-it('picks cases of ParallelSearch’s first seed with Search-R1’s answer to the same question', () => {
-  const answer = (method: string, questionId: string, fields: Partial<QuestionResult>) =>
-    result({
-      method,
-      questionId,
-      benchmark: 'hotpotqa',
-      model: 'instruct',
-      seed: 1,
-      em: 1,
-      ...fields,
-    });
-  const fast = { modelCalls: 2, decomposed: true } as const;
-  const answers = [
-    answer('parallelsearch', 'saved', { ...fast, subset: 'parallelizable' }),
-    answer('search-r1', 'saved', { em: 0, modelCalls: 3 }),
-    answer('parallelsearch', 'too-much', { ...fast, subset: 'sequential' }),
-    answer('search-r1', 'too-much', { modelCalls: 2 }),
-    answer('parallelsearch', 'saved', { modelCalls: 2, seed: 2 }),
-    answer('parallelsearch', 'elsewhere', { modelCalls: 2, benchmark: 'nq' }),
-    answer('search-r1', 'elsewhere', { modelCalls: 3, benchmark: 'nq' }),
-  ];
-  const ours = { benchmark: 'hotpotqa', right: true, calls: 2 };
-  expect(pickCases(answers)).toEqual([
-    { ...ours, metric: 'calls_saved', question: 'saved', callsAgainst: 3, rightAgainst: false },
-    {
-      ...ours,
-      metric: 'over_parallelized',
-      question: 'too-much',
-      callsAgainst: 2,
-      rightAgainst: true,
-    },
-  ]);
+  expect(matching(toRows(frames.firstContrasts), { ...seconds, kind: 'ratio' })).toHaveLength(1);
 });

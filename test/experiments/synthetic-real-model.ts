@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
 import { runFields } from '../../lib/experiments/real-model/answering.js';
 import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
+import { realModelFresh, type FreshRun } from '../../lib/experiments/real-model/fresh.js';
 import {
   ADAPTERS,
   adapterPath,
@@ -59,6 +60,13 @@ export async function writeSyntheticRealModel(folder: string): Promise<void> {
     const measurements = matching(results, { method, seed, model })
       .filter(({ benchmark }) => run.topK === undefined || MULTI_HOP.includes(benchmark))
       .map((one) => ({ ...one, ...(one.benchmark === 'nq' ? WITHOUT_GRAPH : { hops: 1 }) }));
+    return { run, measurements };
+  });
+  await writeRecords(folder, realModelFresh, (run: FreshRun) => {
+    const { method, seed, model } = runFields(run);
+    const measurements = matching(results, { method, seed, model })
+      .filter(({ benchmark }) => MULTI_HOP.includes(benchmark))
+      .map((one) => ({ ...one, hops: 1, behaviour: { no_search: one.turns === 0 } }));
     return { run, measurements };
   });
   await writeRecords(folder, realModelTiming, (runs: readonly RealRun[]) => ({

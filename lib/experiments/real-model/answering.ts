@@ -3,11 +3,14 @@ import { createHash } from 'node:crypto';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
+import type { Question } from '../../data/question.js';
 import type { Measurement } from '../../evaluation/result.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
 import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
-import { answerInBatches } from '../answers.js';
+import type { Retriever } from '../../retrieval/retriever.js';
+import type { RolloutConfig } from '../../rollout/options.js';
+import { answerInBatches, mergeAnswers } from '../answers.js';
 import { type Job, type WorkContext } from '../experiment.js';
 import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
 import {
@@ -65,6 +68,19 @@ export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
   answer: measurement.answer === null ? null : digest(measurement.answer),
 });
 
+/** What computations with a language model share. */
+export const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
+
+/** Replaces recorded answers by new ones, without their texts. */
+export const mergeRecorded = <Recorded extends { measurements: Measurement[] }>(
+  recorded: Recorded,
+  kept: readonly unknown[],
+): { value: Recorded; note: string } =>
+  mergeAnswers(
+    recorded,
+    (kept as Measurement[][]).map((batch) => batch.map(withoutTexts)),
+  );
+
 const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
 
@@ -82,7 +98,7 @@ export async function hashRun(run: RealRun): Promise<string> {
 
 let world: Promise<RealWorld> | undefined;
 /** The benchmarks, loaded once per process. @throws Error naming what is missing */
-function openWorld(): Promise<RealWorld> {
+export function openWorld(): Promise<RealWorld> {
   const missing = missingInputs();
   if (missing) throw new Error(`Expected a model and benchmarks, but ${missing}.`);
   return (world ??= loadRealWorld());
@@ -93,28 +109,59 @@ async function openPolicy(run: RealRun): Promise<LocalPolicy> {
   return loadLocalPolicy(INITIAL, { adapter: answeringAdapter(run), name: realRunName(run) });
 }
 
-/** Answers a run's questions greedily; full transcripts stay on this machine. */
+interface Asking<Run> {
+  run: Run;
+  /** Of the file with full transcripts, which stays on this machine. */
+  name: string;
+  policy: LocalPolicy;
+  retriever: Retriever;
+  questions: readonly Question[];
+  rollout: RolloutConfig;
+  onTrajectory?: (trajectory: Trajectory) => void;
+}
+
+/** Answers questions greedily, keeps no texts; undefined if time ran out. */
+export async function answerBatches<Run extends object>(
+  { run, name, onTrajectory, ...asking }: Asking<Run>,
+  context: WorkContext,
+): Promise<{ run: Run; measurements: Measurement[] } | undefined> {
+  const file = join(TRANSCRIPTS, `${name}.jsonl`);
+  await mkdir(TRANSCRIPTS, { recursive: true });
+  const measurements = await answerInBatches(
+    {
+      ...asking,
+      batchSize: Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE,
+      onBatch: (trajectories) => {
+        if (onTrajectory) trajectories.forEach(onTrajectory);
+        return appendFile(
+          file,
+          trajectories.map((one) => formatTrajectory({ ...run, ...one })).join(''),
+        );
+      },
+    },
+    context,
+  );
+  return measurements && { run, measurements: measurements.map(withoutTexts) };
+}
+
+/** Answers a run's questions greedily. */
 export async function answerAll(
   run: RealRun,
   context: WorkContext,
 ): Promise<RecordedAnswers | undefined> {
   const start = performance.now();
   const { retriever, ...splits } = await openWorld();
-  const file = join(TRANSCRIPTS, `${realRunName(run)}.jsonl`);
-  await mkdir(TRANSCRIPTS, { recursive: true });
   const asking = {
+    run,
+    name: realRunName(run),
     policy: await openPolicy(run),
     retriever,
     questions: askedQuestions(splits, run.topK),
     rollout: realRollout(run),
-    batchSize: Number.isFinite(context.until) ? LIVE_BATCH_SIZE : BATCH_SIZE,
-    onBatch: (trajectories: readonly Trajectory[]) =>
-      appendFile(file, trajectories.map((one) => formatTrajectory({ ...run, ...one })).join('')),
   };
   // Loading does not count: on a busy machine it takes longer than the budget.
   const until = context.until + performance.now() - start;
-  const measurements = await answerInBatches(asking, { ...context, until });
-  return measurements && { run, measurements: measurements.map(withoutTexts) };
+  return answerBatches(asking, { ...context, until });
 }
 
 export const answeringJob = async (run: RealRun): Promise<Job<RealRun>> => ({

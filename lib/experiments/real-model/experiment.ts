@@ -2,40 +2,52 @@
  * A language model on real questions: before and after RL by either method, on
  * eight benchmarks.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Measurement } from '../../evaluation/result.js';
+import type { Measurement, QuestionResult } from '../../evaluation/result.js';
+import type { SummaryOptions } from '../../evaluation/table.js';
+import { configHash } from '../../io/provenance.js';
 import { type CurvePoint } from '../../report/curves.js';
-import { mergeAnswers } from '../answers.js';
 import { type DevPoint, readLines } from '../publish.js';
 import { computation, type Experiment, type ResultParts } from '../experiment.js';
 import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
+import {
+  answerAll,
+  answeringJob,
+  hashRun,
+  LANGUAGE_MODEL,
+  mergeRecorded,
+  ROUGH_SECONDS,
+  runFields,
+  timeRuns,
+  type RecordedAnswers,
+  type RecordedTimes,
+} from './answering.js';
+import { describeFresh, type FreshAnswer, type FreshRead } from './editions.js';
+import { ABOUT, type RealAnswer, type RealRead } from './first-edition.js';
+import {
+  answeringRun,
+  FRESH,
+  freshName,
+  readerPath,
+  readerSteps,
+  realModelFresh,
+  TRAINING,
+  type FreshAnswers,
+  type FreshRun,
+} from './fresh.js';
+import { realModelResult } from './result.js';
 import {
   adapterPath,
   ANSWERING,
   BY_TOP_K,
   isTrained,
-  missingInputs,
   NUM_TIMED,
   TIMED,
   TRAINED,
   type RealRun,
 } from './settings.js';
 import { realTraining } from './train.js';
-import { configHash } from '../../io/provenance.js';
-import {
-  answerAll,
-  answeringJob,
-  hashRun,
-  ROUGH_SECONDS,
-  runFields,
-  timeRuns,
-  withoutTexts,
-  type RecordedAnswers,
-  type RecordedTimes,
-} from './answering.js';
-import { ABOUT, realModelResult, type RealAnswer, type RealRead } from './result.js';
-
-const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
 
 export const realModel: Experiment = {
   name: 'real-model',
@@ -46,12 +58,9 @@ export const realModel: Experiment = {
     work: answerAll,
     jobs: () =>
       Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
-    merged: (recorded, kept) =>
-      mergeAnswers(
-        recorded,
-        (kept as Measurement[][]).map((batch) => batch.map(withoutTexts)),
-      ),
+    merged: mergeRecorded,
   }),
+  reads: ['real-model', realModelFresh.name],
   result: compareRealModel,
 };
 
@@ -74,20 +83,56 @@ export const realModelTiming: Experiment = {
   }),
 };
 
+/** Where the adapter of a run is. */
+type FindFolder = (run: RealRun) => string;
+
 /** The lines of a file in every trained run's adapter folder. */
-async function readCurves<Line extends { step: number }>(file: string) {
+async function readCurves<Line>(file: string, find: FindFolder = adapterPath) {
   const curves = await Promise.all(
-    TRAINED.filter((run) => isTrained(run)).map(async (run) => {
-      const lines = await readLines(join(adapterPath(run), file));
+    TRAINED.filter((run) => existsSync(find(run))).map(async (run) => {
+      const lines = await readLines(join(find(run), file));
       return lines.map((line) => ({ ...runFields(run), ...(JSON.parse(line) as Line) }));
     }),
   );
   return curves.flat();
 }
 
-/** Results on held-out training questions, under the names of metrics. */
+/** A training step of the second edition, as `train.py` of `export torch` writes it. */
+interface TorchPoint {
+  step: number;
+  /** Whether it is a validation, not a step. */
+  validation?: boolean;
+  reward: number;
+  model_calls: number;
+  search_turns: number;
+  decomposed_parallelizable: number;
+  decomposed_sequential: number;
+  kl: number;
+}
+
+/** Training curves of the second edition, under the names of metrics. */
+async function readTorchCurves(): Promise<CurvePoint[]> {
+  const points = await readCurves<TorchPoint>('metrics.jsonl', readerPath);
+  return points
+    .filter(({ validation }) => !validation)
+    .map(({ method, model, initSeed, seed, step, reward, kl, ...point }) => ({
+      method,
+      model,
+      initSeed,
+      seed,
+      step,
+      reward,
+      kl,
+      turns: point.search_turns,
+      model_calls: point.model_calls,
+      'decomposition_ratio/parallelizable': point.decomposed_parallelizable,
+      'decomposition_ratio/sequential': point.decomposed_sequential,
+    }));
+}
+
+/** Its results on held-out training questions, under the names of metrics. */
 async function readDev(): Promise<CurvePoint[]> {
-  const points = await readCurves<DevPoint>('dev.jsonl');
+  const points = await readCurves<DevPoint>('dev.jsonl', readerPath);
   return points.map(({ outcome, decomposition, modelCalls, ...point }) => ({
     ...point,
     'rewards/outcome': outcome,
@@ -95,17 +140,22 @@ async function readDev(): Promise<CurvePoint[]> {
     model_calls: modelCalls,
   }));
 }
-async function readRealModel(folder?: string): Promise<RealRead> {
+
+/** A recorded answer of a run. JSON keeps an unknown value as null. */
+const readAnswer = (run: RealRun, measurement: Measurement): QuestionResult => ({
+  ...runFields(run),
+  ...measurement,
+  coverage: measurement.coverage ?? NaN,
+  evidenceSeen: measurement.evidenceSeen ?? NaN,
+  criticalPathRatio: measurement.criticalPathRatio ?? NaN,
+});
+
+async function readFirst(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RecordedAnswers>(realModel, folder);
   const answers = done.flatMap(({ record: { value } }) =>
     value.measurements.map(
       (measurement): RealAnswer => ({
-        ...runFields(value.run),
-        ...measurement,
-        // JSON keeps an unknown value as null.
-        coverage: measurement.coverage ?? NaN,
-        evidenceSeen: measurement.evidenceSeen ?? NaN,
-        criticalPathRatio: measurement.criticalPathRatio ?? NaN,
+        ...readAnswer(value.run, measurement),
         topK: value.run.topK,
       }),
     ),
@@ -116,7 +166,6 @@ async function readRealModel(folder?: string): Promise<RealRead> {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),
     curves: await readCurves('metrics.jsonl'),
-    dev: await readDev(),
     provenance: mergeProvenance(done, ABOUT),
     timed: timed
       ? {
@@ -127,6 +176,39 @@ async function readRealModel(folder?: string): Promise<RealRead> {
   };
 }
 
-async function compareRealModel(folder?: string): Promise<ResultParts> {
-  return realModelResult(await readRealModel(folder));
+/** Answers of both editions; a run of which no RL step was kept has those before RL. */
+async function readFresh(folder?: string): Promise<FreshRead> {
+  const done = await requireResults<FreshRun, FreshAnswers>(realModelFresh, folder);
+  const byRun = new Map(
+    done.map(({ record: { value } }) => [freshName(value.run), value.measurements]),
+  );
+  const answers = FRESH.flatMap((run) =>
+    byRun
+      .get(freshName(answeringRun(run)))!
+      .map(
+        (measurement): FreshAnswer => ({ ...readAnswer(run, measurement), edition: run.edition }),
+      ),
+  );
+  const { model, warmUps, seeds } = ABOUT;
+  return {
+    answers,
+    steps: TRAINED.filter(({ method }) => method === 'parallelsearch').map(readerSteps),
+    provenance: mergeProvenance(done, {
+      model,
+      questions: describeFresh(answers),
+      warmUps,
+      seeds,
+      training: TRAINING,
+    }),
+  };
+}
+
+async function compareRealModel(folder?: string, options?: SummaryOptions): Promise<ResultParts> {
+  const reads = {
+    first: await readFirst(folder),
+    fresh: await readFresh(folder),
+    curves: await readTorchCurves(),
+    dev: await readDev(),
+  };
+  return realModelResult(reads, options);
 }

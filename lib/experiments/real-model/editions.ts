@@ -1,0 +1,302 @@
+/** What both editions do on fresh questions, and whether the second's predictions hold. */
+import { readFileSync } from 'node:fs';
+import { rollup, sort } from 'd3-array';
+import { z } from 'zod';
+import { behaviourMeasures } from '../../evaluation/behaviour.js';
+import { mainMeasure, type Measure, type Metric } from '../../evaluation/metrics.js';
+import type { QuestionResult } from '../../evaluation/result.js';
+import { BENCHMARK_TITLES, type QuestionKey } from '../../evaluation/selections.js';
+import {
+  matching,
+  where,
+  type Fields,
+  type SummaryOptions,
+  type TidyContrast,
+  type TidyRow,
+} from '../../evaluation/table.js';
+import { packagePath, shortPath } from '../../io/paths.js';
+import type { Provenance } from '../../io/provenance.js';
+import { intervalChart } from '../../report/chart.js';
+import { shareWords } from '../../report/text.js';
+import {
+  checkPredictions,
+  findFigure,
+  findValue,
+  percent,
+  summarise,
+  type Predicted,
+} from '../report.js';
+import type { Edition, FreshRun } from './fresh.js';
+
+/** An answer to a fresh question. */
+export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;
+
+export interface FreshRead {
+  answers: FreshAnswer[];
+  /** RL steps of the second edition's runs. */
+  steps: number[];
+  provenance: Provenance;
+}
+
+/** A figure of an edition; `seed` is set where a method has a row per seed. */
+export type EditionRow = TidyRow & { edition: Edition; seed?: number };
+export type EditionContrast = TidyContrast & { edition: Edition; against_edition: Edition };
+
+const SUBSETS = ['all', 'parallelizable', 'sequential', 'hybrid'];
+const METRICS: readonly Metric[] = [
+  'em',
+  'f1',
+  'turns',
+  'model_calls',
+  'retrievals',
+  'decomposition_ratio',
+  'evidence_seen',
+  'tokens_written',
+];
+/** Metrics of training. */
+export const DYNAMICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'model_calls',
+  'completions/mean_length',
+  'kl',
+  'entropy',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
+];
+
+const hasGraph = ({ hops }: QuestionKey): boolean => hops !== undefined;
+const seesAll = ({ evidenceSeen }: QuestionResult): number => Number(evidenceSeen === 1);
+
+/** A question's evidence is only known with a dependency graph. */
+export const MEASURES: readonly Measure[] = [
+  ...METRICS.map((metric) => ({
+    ...mainMeasure(metric),
+    ...(metric === 'evidence_seen' && { includes: hasGraph }),
+  })),
+  { metric: 'well_formed', numerator: ({ formatOk }) => Number(formatOk) },
+  {
+    metric: 'em_if_evidence',
+    numerator: (answer) => answer.em * seesAll(answer),
+    denominator: seesAll,
+    includes: hasGraph,
+  },
+];
+
+/** Methods of both editions have one name each in the table that compares them. */
+const tag = (edition: Edition, method: string, seed?: number): string =>
+  JSON.stringify(seed === undefined ? [edition, method] : [edition, method, seed]);
+function untag(name: string): { edition: Edition; method: string; seed?: number } {
+  const [edition, method, seed] = JSON.parse(name) as [Edition, string, number?];
+  return { edition, method, ...(seed !== undefined && { seed }) };
+}
+
+const PAIRS = (
+  [
+    // What RL and the parallel prompt change.
+    [tag('second', 'parallelsearch'), tag('second', 'search-r1')],
+    [tag('second', 'parallelsearch'), tag('second', 'untrained:parallel')],
+    // What reading first changes.
+    [tag('second', 'untrained:search-r1'), tag('first', 'untrained:search-r1')],
+    [tag('second', 'parallelsearch'), tag('first', 'parallelsearch')],
+  ] as const
+).map(([ours, other]) => [ours, other] as const);
+
+const OURS = { edition: 'second', method: 'parallelsearch', benchmark: 'all', subset: 'all' };
+const BEFORE = { ...OURS, method: 'untrained:parallel' };
+const SEARCH_R1 = { ...OURS, method: 'search-r1' };
+const EM = { metric: 'em' };
+const DECOMPOSED = { metric: 'decomposition_ratio', subset: 'parallelizable' };
+const CALLS = {
+  ...OURS,
+  subset: 'parallelizable',
+  against: 'search-r1',
+  metric: 'model_calls',
+  kind: 'ratio',
+};
+const READING = { metric: 'em_if_evidence' };
+
+type Tables = { rows: EditionRow[]; contrasts: EditionContrast[] };
+
+const predictionsSchema = z.object({
+  predictions: z.array(
+    z.object({
+      measure: z.string(),
+      atLeast: z.number().optional(),
+      atMost: z.number().optional(),
+    }),
+  ),
+});
+
+/**
+ * Reads thresholds that were committed before the training, by what they are of.
+ * @returns finds a threshold. @throws Error if nothing was predicted of it
+ */
+function readThresholds(): (measure: string) => number {
+  const file = packagePath('data', 'reader', 'predictions.json');
+  const { predictions } = predictionsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  return (name) => {
+    const { atLeast, atMost } = predictions.find(({ measure }) => measure === name) ?? {};
+    const limit = atLeast ?? atMost;
+    if (limit === undefined)
+      throw new Error(`Expected ${shortPath(file)} to predict the ${name}, but it does not.`);
+    return limit;
+  };
+}
+
+/** The predictions of `data/reader/predictions.json` with the figures that decide them. */
+function listPredictions(tables: Tables): Predicted[] {
+  const threshold = readThresholds();
+  const right = threshold('exact match of ParallelSearch on HotpotQA and 2WikiMultiHopQA');
+  const behind = threshold(
+    "exact match of ParallelSearch there, minus the lower end of Search-R1's interval",
+  );
+  const calls = threshold('model calls of ParallelSearch on comparisons, over those of Search-R1');
+  const chains = threshold('share of chains that ParallelSearch decomposes');
+  const formed = threshold("share of ParallelSearch's transcripts that are well formed");
+  const read = threshold('exact match where all evidence was shown, after the warm-up');
+  const [searchR1] = matching(tables.rows, { ...SEARCH_R1, ...EM });
+  const otherPrompt = { ...BEFORE, ...READING, method: 'untrained:search-r1' };
+  return [
+    {
+      prediction: `ParallelSearch answers ${percent(right)} of HotpotQA and 2WikiMultiHopQA`,
+      figure: { ...OURS, ...EM },
+      holds: ({ value }) => value >= right,
+    },
+    {
+      prediction: 'Its right answers there are not below the lower end of Search-R1’s interval',
+      figure: { ...OURS, ...EM },
+      holds: ({ value }) => value - searchR1.low >= behind,
+      because: { where: 'Search-R1', figure: { ...SEARCH_R1, ...EM } },
+    },
+    {
+      prediction: `On comparisons it needs at most ${percent(calls)} of Search-R1’s model calls`,
+      figure: CALLS,
+      holds: ({ value }) => value <= calls,
+    },
+    {
+      prediction: `It decomposes at most ${percent(chains)} of sequential questions`,
+      figure: { ...OURS, ...DECOMPOSED, subset: 'sequential' },
+      holds: ({ value }) => value <= chains,
+    },
+    {
+      prediction: `${percent(formed)} of its transcripts are well formed`,
+      figure: { ...OURS, metric: 'well_formed' },
+      holds: ({ value }) => value >= formed,
+    },
+    {
+      prediction: `After the warm-up, ${percent(read)} of answers are right where all evidence was shown`,
+      figure: { ...BEFORE, ...READING },
+      holds: ({ value }) => Math.min(value, findValue(tables, otherPrompt)) >= read,
+      because: { where: 'with Search-R1’s prompt', figure: otherPrompt },
+    },
+  ];
+}
+
+/** Which questions were asked, such as `75 of HotpotQA, 120 of 2WikiMultiHopQA`. */
+export function describeFresh(answers: readonly FreshAnswer[]): string {
+  const ids = rollup(
+    answers,
+    (some) => new Set(some.map(({ questionId }) => questionId)).size,
+    ({ benchmark }) => benchmark,
+  );
+  const parts = [...ids].map(([name, n]) => `${n} of ${BENCHMARK_TITLES[name] ?? name}`);
+  return `fresh test: ${parts.join(', ')}`;
+}
+
+/** Figures of both editions, the second's predictions, and its charts. */
+export function compareEditions(
+  { answers, steps, provenance }: FreshRead,
+  options: SummaryOptions = {},
+) {
+  const pooled = answers.map((answer) => {
+    return { ...answer, method: tag(answer.edition, answer.method) };
+  });
+  const bySeed = matching(answers, { edition: 'second', method: 'parallelsearch' }).map(
+    (answer) => {
+      return { ...answer, method: tag(answer.edition, answer.method, answer.seed) };
+    },
+  );
+  const filter = where({ subset: SUBSETS });
+  const summary = summarise(
+    { answers: [...pooled, ...bySeed], provenance },
+    { measures: MEASURES, filter, pairs: PAIRS },
+    options,
+  );
+  const rows: EditionRow[] = summary.rows.map((row) => ({ ...row, ...untag(row.method) }));
+  const contrasts: EditionContrast[] = summary.contrasts.map((contrast) => {
+    const { edition: against_edition, method: against } = untag(contrast.against);
+    return { ...contrast, ...untag(contrast.method), against, against_edition };
+  });
+  const tables = { rows: rows.filter(({ seed }) => seed === undefined), contrasts };
+  const seeds = rows.filter(({ seed }) => seed !== undefined);
+  const behaviour = summarise(
+    { answers: pooled, provenance },
+    {
+      measures: behaviourMeasures(pooled),
+      filter: where({ benchmark: 'all', subset: 'all' }),
+      pairs: [],
+    },
+    options,
+  ).rows.map((row) => ({ ...row, ...untag(row.method) }));
+  const find = (figure: Fields): string => percent(findValue(tables, figure));
+  const ofSeeds = matching(seeds, { benchmark: 'all', subset: 'all', ...EM });
+  const gap = findFigure(tables, {
+    ...OURS,
+    ...EM,
+    against: 'untrained:parallel',
+    kind: 'difference',
+  })!;
+  const warmUp = { ...BEFORE, ...EM, method: 'untrained:search-r1' };
+  const second = matching(tables.rows, { edition: 'second', benchmark: 'all' });
+  const shown = ['untrained:parallel', 'search-r1', 'parallelsearch'];
+  return {
+    ...tables,
+    provenance: summary.provenance,
+    predictions: checkPredictions(tables, listPredictions(tables)),
+    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...OURS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...OURS, ...EM })}, in its seeds ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}.`,
+    frames: { seeds, behaviour },
+    figures: {
+      editions: intervalChart(
+        matching(tables.rows, {
+          method: ['untrained:search-r1', 'untrained:parallel', 'parallelsearch'],
+          benchmark: 'all',
+          subset: 'all',
+          ...EM,
+        }),
+        {
+          title: 'Exact match of both editions, with 95 % intervals',
+          subtitle: 'SmolLM2-135M-Instruct on the same fresh questions, before and after RL',
+          x: 'edition',
+          zoomed: true,
+          color: 'method',
+          yTitle: 'Exact match (share of questions)',
+        },
+      ),
+      decomposed: intervalChart(
+        matching(second, {
+          method: shown,
+          metric: 'decomposition_ratio',
+          subset: SUBSETS.slice(1),
+        }),
+        {
+          title: 'Decomposed questions before and after RL, with 95 % intervals',
+          subtitle: 'Second edition, fresh questions; of Search-R1 no RL step was kept',
+          x: 'subset',
+          xTitle: 'Question type',
+          color: 'method',
+          yTitle: 'Decomposed (share of questions)',
+        },
+      ),
+      answers: intervalChart(matching(second, { method: shown, ...EM, subset: SUBSETS }), {
+        title: 'Exact match by question type, with 95 % intervals',
+        subtitle: 'Second edition, fresh questions; of Search-R1 no RL step was kept',
+        x: 'subset',
+        xTitle: 'Question type',
+        color: 'method',
+        yTitle: 'Exact match (share of questions)',
+      }),
+    },
+  };
+}

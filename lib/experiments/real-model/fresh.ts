@@ -1,0 +1,191 @@
+/**
+ * Both editions of the language model on questions that nothing had asked before. The
+ * second edition was trained with the exported PyTorch trainer; only its answers are
+ * computed here.
+ */
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { labelTrajectory, type Behaviour } from '../../evaluation/behaviour.js';
+import type { Measurement } from '../../evaluation/result.js';
+import { configHash, contentHash } from '../../io/provenance.js';
+import { TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
+import { loadLocalPolicy } from '../../policy/model-folder.js';
+import { makeWarmedUp } from '../../policy/prepare-trained-model.js';
+import { modelsFolder, READER, REAL_MODEL } from '../../policy/trained-models.js';
+import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
+import { METHODS } from '../../training/methods.js';
+import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import {
+  answerBatches,
+  LANGUAGE_MODEL,
+  mergeRecorded,
+  openWorld,
+  ROUGH_SECONDS,
+} from './answering.js';
+import {
+  adapterPath,
+  answeringAdapter,
+  MODEL,
+  realRollout,
+  realRunName,
+  RETRIEVER,
+  WARM_UP,
+  type RealRun,
+  type RealWorld,
+} from './settings.js';
+
+export const EDITIONS = ['first', 'second'] as const;
+export type Edition = (typeof EDITIONS)[number];
+
+/** A run of an edition that answers the fresh questions. */
+export interface FreshRun extends RealRun {
+  edition: Edition;
+}
+/** Answers to the fresh questions, without their texts. */
+export interface FreshAnswers {
+  run: FreshRun;
+  measurements: Measurement[];
+}
+
+/** Of the first edition: the best prompt before RL, and the chosen seed after it. */
+export const FRESH: readonly FreshRun[] = [
+  { edition: 'first', method: 'untrained:search-r1', seed: 1 },
+  { edition: 'first', method: 'parallelsearch', seed: 2 },
+  { edition: 'second', method: 'untrained:search-r1', seed: 1 },
+  { edition: 'second', method: 'untrained:parallel', seed: 1 },
+  { edition: 'second', method: 'parallelsearch', seed: 1 },
+  { edition: 'second', method: 'parallelsearch', seed: 2 },
+  { edition: 'second', method: 'search-r1', seed: 1 },
+  { edition: 'second', method: 'search-r1', seed: 2 },
+];
+
+/** How the second edition was trained, for the provenance. */
+export const TRAINING = 'demonstrations, then GRPO, in PyTorch (export torch) on an NVIDIA H200';
+
+/** Runs before RL with the prompts of the methods. */
+const BEFORE_RL: Readonly<Record<string, string>> = {
+  parallelsearch: 'untrained:parallel',
+  'search-r1': 'untrained:search-r1',
+};
+
+/** Where an edition's warm-up and adapters are. */
+const FOLDERS: Readonly<Record<Edition, { root: string; warmUp: string; base: string }>> = {
+  first: { root: REAL_MODEL, warmUp: adapterPath(WARM_UP, REAL_MODEL), base: 'warm-up' },
+  second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
+};
+
+/** The folder of a run of the second edition. */
+export const readerPath = (run: RealRun): string => adapterPath(run, READER);
+
+/** The steps of RL of such a run, whether they were kept or not. */
+export const readerSteps = (run: RealRun): number =>
+  (readJson(join(readerPath(run), TRAIN_CONFIG_FILE)) as { grpo: { steps: number } }).grpo.steps;
+
+/** Whether none of its RL steps was kept: its adapter is zero. */
+function keepsNoStep(run: RealRun): boolean {
+  const lines = readFileSync(join(readerPath(run), 'dev.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
+  const points = lines.map((line) => JSON.parse(line) as { step: number; chosen: boolean });
+  return points.some(({ step, chosen }) => chosen && step === 0);
+}
+
+/** The run with the weights that answer: the one before RL if no step was kept. */
+export function answeringRun(run: FreshRun): FreshRun {
+  const before = BEFORE_RL[run.method];
+  return run.edition === 'second' && before !== undefined && keepsNoStep(run)
+    ? { ...run, method: before, seed: 1 }
+    : run;
+}
+
+const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+/** Ids of the fresh questions: all of HotpotQA's, a sample of 2WikiMultiHopQA's. */
+const readQuestionIds = (): string[] => readJson(join(READER, 'questions.json')) as string[];
+
+/** As the adapter was trained, with the prompt of the method. */
+export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig {
+  if (edition === 'first') return realRollout({ method, seed });
+  const trained = readJson(join(READER, 'warm-up', TRAIN_CONFIG_FILE)) as { rollout: object };
+  return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
+}
+
+/** Changes with a run's weights, settings and questions. */
+async function hashFresh(run: FreshRun): Promise<string> {
+  const { root, warmUp } = FOLDERS[run.edition];
+  const folders = [warmUp, answeringAdapter(run, root)].flatMap((folder) => folder ?? []);
+  const files = folders.map((folder) => join(folder, 'adapter_model.safetensors'));
+  return configHash({
+    rollout: freshRollout(run),
+    retriever: RETRIEVER,
+    questions: readQuestionIds(),
+    inputs: await contentHash(files),
+  });
+}
+
+/** A run's name among those of both editions. */
+export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
+
+async function freshJob(run: FreshRun): Promise<Job<FreshRun>> {
+  const hash = await hashFresh(run);
+  const seconds = ROUGH_SECONDS.batched * readQuestionIds().length;
+  return { key: `real-model-fresh/${freshName(run)}`, hash, input: run, seconds };
+}
+
+/** @throws Error if the benchmarks are others than those that were asked */
+function findQuestions({ fresh }: Pick<RealWorld, 'fresh'>) {
+  const byId = new Map(fresh.map((question) => [question.id, question]));
+  return readQuestionIds().map((id) => {
+    const question = byId.get(id);
+    if (!question)
+      throw new Error(
+        `Expected ${id} among the test questions that the first edition did not ask, but it is not there. Use the benchmarks that were asked (PARALLELSEARCH_BENCHMARKS).`,
+      );
+    return question;
+  });
+}
+
+/** Answers the fresh questions greedily, and labels the behaviour. */
+async function answerFresh(run: FreshRun, context: WorkContext): Promise<FreshAnswers | undefined> {
+  const world = await openWorld();
+  const questions = findQuestions(world);
+  const byId = new Map(questions.map((question) => [question.id, question]));
+  const { root, warmUp, base } = FOLDERS[run.edition];
+  const folder = join(modelsFolder(), `${basename(MODEL)}-${base}`);
+  const model = await makeWarmedUp(MODEL, warmUp, folder);
+  const labels = new Map<string, Behaviour>();
+  return answerBatches(
+    {
+      run,
+      name: freshName(run),
+      policy: await loadLocalPolicy(model, { adapter: answeringAdapter(run, root) }),
+      retriever: world.retriever,
+      questions,
+      rollout: freshRollout(run),
+      onTrajectory: (trajectory) => {
+        const { questionId } = trajectory;
+        labels.set(questionId, labelTrajectory(trajectory, byId.get(questionId)));
+      },
+    },
+    {
+      ...context,
+      // Labels need the trajectory, which is not kept.
+      keep: (batch) => {
+        for (const answer of batch as Measurement[])
+          answer.behaviour = labels.get(answer.questionId);
+        return context.keep(batch);
+      },
+    },
+  );
+}
+
+export const realModelFresh: Experiment = {
+  name: 'real-model-fresh',
+  title: 'both editions of a language model on fresh questions',
+  computation: computation<FreshRun, FreshAnswers>({
+    ...LANGUAGE_MODEL,
+    jobs: () => Promise.all(FRESH.filter((run) => answeringRun(run) === run).map(freshJob)),
+    work: answerFresh,
+    merged: mergeRecorded,
+  }),
+};
