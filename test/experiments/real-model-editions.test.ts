@@ -47,12 +47,11 @@ it('every run answered the same fresh questions, and says where', () => {
   );
   expect(new Set(asked.map((ids) => ids.join())).size).toBe(1);
   expect(new Set(asked[0]).size).toBe(195);
-  for (const { record } of done)
-    expect(record.provenance).toMatchObject({
-      backend: expect.stringContaining('native'),
-      hardware: expect.stringContaining('cores'),
-      commit: expect.stringMatching(/^[\da-f]{12}$/),
-    });
+  for (const { record } of done) {
+    expect(record.provenance.backend).toContain('native');
+    expect(record.provenance.hardware).toContain('cores');
+    expect(record.provenance.commit).toMatch(/^[\da-f]{12}$/);
+  }
 });
 
 it('gives means of the recorded answers', () => {

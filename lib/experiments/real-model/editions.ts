@@ -1,4 +1,4 @@
-/** What both editions do on fresh questions, and whether the second's predictions hold. */
+/** Both editions on fresh questions, and whether the predictions of the second hold. */
 import { readFileSync } from 'node:fs';
 import { rollup, sort } from 'd3-array';
 import { z } from 'zod';
@@ -145,7 +145,7 @@ function readThresholds(): (measure: string) => number {
   };
 }
 
-/** The predictions of `data/reader/predictions.json` with the figures that decide them. */
+/** What `data/reader/predictions.json` predicted, and the figures that decide it. */
 function listPredictions(tables: Tables): Predicted[] {
   const threshold = readThresholds();
   const right = threshold('exact match of ParallelSearch on HotpotQA and 2WikiMultiHopQA');
