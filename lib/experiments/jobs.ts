@@ -5,7 +5,12 @@ import { runConcurrently, serve, startWorker, type Worker } from '../io/processe
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, recordStore, writeArchives } from '../io/records.js';
 import { loadWorld, type World } from '../retrieval/small-world.js';
-import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
+import {
+  CONTRACTION_KERNEL,
+  useBackend,
+  type BackendName,
+  type BackendReport,
+} from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { NOTE, RECORDED, RESULTS, readRecords, type Done } from './records.js';
@@ -193,12 +198,12 @@ export type JobWorker = Worker<Task, Reply, number>;
 /**
  * oneDNN prepares and keeps memory for every new tensor shape, and decoding makes new
  * shapes at each token, so a small policy is slower with it. The large matrix products of
- * a language model are up to five times faster.
+ * a language model are up to five times faster. A worker handles no signals.
  */
 const startJobWorker = ({ threads = 1, oneDnn = false }: Computation): JobWorker =>
   startWorker(import.meta.url, {
     TF_NUM_INTRAOP_THREADS: String(threads),
-    ...(!oneDnn && { TF_ENABLE_ONEDNN_OPTS: '0' }),
+    ...(!oneDnn && { TF_ENABLE_ONEDNN_OPTS: '0', [CONTRACTION_KERNEL]: '1' }),
   });
 
 let world: World | null = null;

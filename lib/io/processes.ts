@@ -37,6 +37,13 @@ export interface Worker<Request, Reply, Note = never> {
   stop(): void;
 }
 
+/**
+ * A group of its own keeps a terminal's signals from a child: this process stops it, and
+ * libtensorflow is not interrupted (see lib/tensor/native.ts). On Windows, a detached
+ * process would open a window.
+ */
+const DETACHED = { detached: process.platform !== 'win32' };
+
 /** Node's options for a module, which may not be compiled. */
 const loaderFor = (file: string): string[] =>
   file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
@@ -45,6 +52,7 @@ const loaderFor = (file: string): string[] =>
 function forkModule(url: string, env: Record<string, string>): ChildProcess {
   const file = fileURLToPath(url);
   const child = fork(file, {
+    ...DETACHED,
     execArgv: [...process.execArgv, ...loaderFor(file)],
     serialization: 'advanced',
     env: { ...process.env, ...env, ...parentEnvironment() },
@@ -64,7 +72,6 @@ const startedFor = (url: string): boolean =>
 function endWhenDisconnected(): void {
   endWithParent();
   process.on('disconnect', () => process.exit(0));
-  process.on('SIGINT', () => undefined); // The parent handles Ctrl-C.
 }
 
 /**
@@ -240,6 +247,7 @@ export async function trainInProcess(
   signal?.throwIfAborted();
   const file = fileURLToPath(moduleUrl);
   const child = spawn(process.execPath, [...loaderFor(file), file, JSON.stringify(task)], {
+    ...DETACHED,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ...environment, ...parentEnvironment() },
   });

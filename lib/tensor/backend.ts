@@ -53,11 +53,18 @@ function isAlias(name: string): boolean {
 }
 
 /**
+ * Without oneDNN, libtensorflow multiplies by the kernel that signals corrupt (see
+ * native.ts) unless this is 0, which takes about twice as long.
+ */
+export const CONTRACTION_KERNEL = 'TENSORFLOW_USE_CUSTOM_CONTRACTION_KERNEL';
+
+/**
  * Loads the libtensorflow addon under either package name; it registers as `tensorflow`.
  */
 async function loadNative(wantGpu: boolean): Promise<string> {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   restoreRemovedUtil();
+  if (process.env.TF_ENABLE_ONEDNN_OPTS === '0') process.env[CONTRACTION_KERNEL] ??= '0';
   const failures: string[] = [];
   for (const name of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
     try {

@@ -52,6 +52,16 @@ describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
     expect(second).toEqual({ pid: first.pid, value: 2 });
   });
 
+  it.skipIf(process.platform === 'win32')(
+    'leaves the terminal’s signals to this process',
+    async () => {
+      start();
+      const { pid } = await ask({ kind: 'echo', value: 0 });
+      const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' });
+      expect(Number(group)).toBe(pid);
+    },
+  );
+
   it('passes notes of a request to that request only', async () => {
     start();
     const [first, second]: number[][] = [[], []];

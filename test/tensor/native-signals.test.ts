@@ -6,19 +6,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
+import { temporaryFolder } from '../folder.js';
 import { HAS_NATIVE } from './has-backend.js';
 
 const NUM_SIGNALS = 200;
+/** Node's profiler, which interrupts the products 5,000 times a second. */
+const profiler = (): string[] => [
+  '--cpu-prof',
+  '--cpu-prof-interval=200',
+  `--cpu-prof-dir=${temporaryFolder()}`,
+];
 const PRODUCTS = fileURLToPath(new URL('../fixtures/products.ts', import.meta.url));
 const TSX = pathToFileURL(packagePath('node_modules', 'tsx', 'dist', 'loader.mjs')).href;
 
 describe.skipIf(!HAS_NATIVE)('products on the native backend (needs libtensorflow)', () => {
-  it.each([84, 128, 512])(
-    `survive ${NUM_SIGNALS} signals with an inner size of %i`,
-    async (inner) => {
-      const child = spawn(process.execPath, ['--import', TSX, PRODUCTS, String(inner)], {
-        env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2' },
-      });
+  it.each([
+    [84, '1'],
+    [128, '1'],
+    [512, '1'],
+    [128, '0'],
+  ])(
+    `survive ${NUM_SIGNALS} signals and a profiler with an inner size of %i and oneDNN set to %s`,
+    async (inner, oneDnn) => {
+      const child = spawn(
+        process.execPath,
+        [...profiler(), '--import', TSX, PRODUCTS, String(inner)],
+        { env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2', TF_ENABLE_ONEDNN_OPTS: oneDnn } },
+      );
       const [printed, complaints] = [text(child.stdout), text(child.stderr)];
       const closed = once(child, 'close') as Promise<[number | null, string | null]>;
       await Promise.race([once(child.stdout, 'data'), closed]);
