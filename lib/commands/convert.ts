@@ -10,6 +10,7 @@ import { type Question, questionType, requireUniqueIds } from '../data/question.
 import { readRows, writeRows } from '../interop/rows.js';
 import { DEFAULT_METHOD } from '../training/stored-policies.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
+import { rolloutSchema } from '../rollout/options.js';
 import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/format-list.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
@@ -129,8 +130,12 @@ async function writeAll(
       }
       await writeTextsSafely(addFile(split + format.ending), formatRows(rows(), format.ending));
     } else {
-      const prompt = METHODS.get(method).rollout.prompt;
-      await writeRows(addFile(`${split}.parquet`), members, { prompt, promptForm });
+      const { rollout, smallWorldRollout } = METHODS.get(method);
+      const { prompt, querySeparator: separator } = rolloutSchema.parse({
+        ...rollout,
+        ...(promptForm === 'short' && smallWorldRollout),
+      });
+      await writeRows(addFile(`${split}.parquet`), members, { prompt, promptForm, separator });
     }
   }
   return files;

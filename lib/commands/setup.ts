@@ -8,6 +8,7 @@ import { passageFile, readPassages, type Passage } from '../data/flashrag.js';
 import { sampleQuestions, type Question } from '../data/question.js';
 import { isSmallWorld } from '../data/is-small-world.js';
 import { readJson } from '../io/files.js';
+import { describeFaults } from '../io/json.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import {
   adapterBase,
@@ -22,7 +23,12 @@ import {
   readTrainConfig,
   weightFolders,
 } from '../training/stored-policies.js';
-import type { ConfigOverrides, TrainConfig } from '../training/config.js';
+import {
+  mergeOverrides,
+  parseSetting,
+  type ConfigOverrides,
+  type TrainConfig,
+} from '../training/config.js';
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import type { Policy } from '../policy/policy.js';
@@ -43,7 +49,7 @@ import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { formatList } from '../text/format-list.js';
-import { choice, interruptible, log, parseCount } from './cli-utils.js';
+import { choice, collect, interruptible, log, parseCount } from './cli-utils.js';
 
 /** Options that name a retriever and what it searches. */
 export interface RetrieverSettings {
@@ -78,6 +84,8 @@ export interface PolicySpec extends ModelSettings {
   checkpoints: string;
   adapter?: string;
   topK?: number;
+  /** Settings of the rollout, such as `rollout.maxSearchTurns=4`. */
+  set?: string[];
 }
 
 /** A retriever's name and options. */
@@ -111,6 +119,7 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
     throw new Error(
       `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it by --model.`,
     );
+  const changes = parseRolloutSettings(spec.set);
   const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
   const folders =
     address === undefined ? await policyFolders({ ...spec, method: method ?? given?.method }) : [];
@@ -137,7 +146,10 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
       seed: adapter === undefined ? seed : (trained?.seed ?? seed),
     },
     rollout: {
-      ...(await chooseRollout(usedMethod, policy, { spec, trained })),
+      ...rolloutSchema.parse({
+        ...(await chooseRollout(usedMethod, policy, { spec, trained })),
+        ...changes,
+      }),
       ...(topK && { topK }),
       ...promptForm(spec, policy),
     },
@@ -145,6 +157,23 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
     search,
     ...(await openRetriever({ ...spec, signal }, search)),
   };
+}
+
+/**
+ * The rollout's settings of `--set`.
+ * @throws RangeError naming a setting that is not the rollout's, or invalid
+ */
+function parseRolloutSettings(set: readonly string[] = []): object {
+  const { rollout = {}, ...others } = mergeOverrides(...set.map(parseSetting));
+  const [other] = Object.keys(others);
+  if (other !== undefined)
+    throw new RangeError(
+      `Expected settings of the rollout, such as rollout.maxSearchTurns=4, but got ${other}. Set others with \`train --set\`.`,
+    );
+  const changes = rollout as object;
+  const parsed = rolloutSchema.safeParse({ prompt: 'parallel', splitQueries: true, ...changes });
+  if (parsed.success) return changes;
+  throw new RangeError(`Expected settings of the rollout, but:\n${describeFaults(parsed.error)}`);
 }
 
 /** A configuration's file with the preset's settings; `--model` replaces its model. */
@@ -399,6 +428,11 @@ export const withPolicyOptions = (command: Command): Command =>
         ),
       )
       .option('--adapter <folder>', 'your own adapter in PEFT format, see `train`')
-      .option('--top-k <n>', 'passages per query', parseCount),
+      .option('--top-k <n>', 'passages per query', parseCount)
+      .option(
+        '--set <path=value>',
+        'a setting of the rollout, such as rollout.informationCut=query; repeatable',
+        collect,
+      ),
     `a trained language model: ${TRAINED_MODELS.names().join(', ')} (default with --data); an initial model of the small world: ${modelNames().join(', ')} (default without: ${DEFAULT_MODEL}); or a folder in Hugging Face format`,
   );

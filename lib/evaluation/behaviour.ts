@@ -9,6 +9,7 @@ import { sum } from 'd3-array';
 import { independentSubQuestions, type Question } from '../data/question.js';
 import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import type { Trajectory } from '../rollout/trajectory.js';
+import { parseLabelled } from '../text/labelled-information.js';
 import { findNames } from '../text/names.js';
 import { exactMatch, normalizeAnswer, paddedWords } from '../text/normalize.js';
 import type { TextSegment } from '../text/response.js';
@@ -326,7 +327,8 @@ function isAnswerShown(
   if (answers.length === 0) return undefined;
   const shown = segments.filter(({ kind }) => kind === 'information');
   return shown.some(({ text }) => {
-    const words = paddedWords(text.replace(/<\/?information>/g, ' '));
+    const passages = parseLabelled(text)?.documents.join('\n') ?? text;
+    const words = paddedWords(passages.replace(/<\/?information>/g, ' '));
     return answers.some((answer) => words.includes(answer));
   });
 }

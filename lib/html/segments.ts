@@ -1,7 +1,7 @@
 /** The segments of a trajectory as coloured blocks, with the retrieved passages. */
-import { UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
+import { shownTexts, UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
 import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
-import type { TextSegment } from '../text/response.js';
+import { inferSeparator, type TextSegment } from '../text/response.js';
 import { markup, type Markup } from './markup.js';
 
 /** A titled part of the transcript; the title repeats the meaning of the colour. */
@@ -12,7 +12,7 @@ const textMarkup = (text: string): Markup => markup('div.text', text.trim());
 const foldedMarkup = (summary: string, text: string): Markup =>
   markup('details', markup('summary', summary), markup('pre', text));
 
-function pieceMarkup(piece: Piece): Markup | null {
+function pieceMarkup(piece: Piece, separator?: string): Markup | null {
   if (piece.kind === 'stray')
     return piece.text.trim() === ''
       ? null
@@ -20,7 +20,7 @@ function pieceMarkup(piece: Piece): Markup | null {
   const { tag, body } = piece;
   if (tag === 'information') return part('stray', 'information by the policy', textMarkup(body));
   if (tag !== 'search') return part(tag, tag, textMarkup(body));
-  const queries = splitQueries(body).map((query) => markup('li', query));
+  const queries = splitQueries(body, separator).map((query) => markup('li', query));
   return part('search', 'search', markup('ul.queries', queries));
 }
 
@@ -58,12 +58,16 @@ function informationMarkup(text: string, turn: ShownTurn = { queries: [], result
  * @param turns one per information segment; missing ones are parsed from its text
  */
 export function segmentsMarkup(
-  segments: readonly TextSegment[],
+  {
+    segments,
+    querySeparator = inferSeparator(segments),
+  }: { segments: readonly TextSegment[]; querySeparator?: string },
   turns: readonly (ShownTurn | undefined)[],
 ): Markup {
   let turn = 0;
   const items = segments.map(({ kind, text }) => {
-    if (kind === 'policy') return parsePieces(text).map(pieceMarkup);
+    if (kind === 'policy')
+      return parsePieces(text).map((piece) => pieceMarkup(piece, querySeparator));
     if (kind === 'information') return informationMarkup(text, turns[turn++]);
     if (kind === 'prompt') return markup('li.segment.prompt', foldedMarkup('Prompt', text));
     return part('notice', 'notice', textMarkup(text));
@@ -101,6 +105,7 @@ interface ShownResult {
 export function shownResults({ queries, results }: ShownTurn, information: string): ShownResult[] {
   const printed = parseInformation(information);
   const number = Math.max(results.length, printed.length);
+  const recordedTexts = shownTexts(results, information);
   return Array.from({ length: number }, (_, k): ShownResult => {
     const [recorded, read] = [results[k], printed[k]];
     const query = queries.length === number ? queries[k] : queries.join(' ## ');
@@ -117,7 +122,7 @@ export function shownResults({ queries, results }: ShownTurn, information: strin
             id,
             title,
             score,
-            text: texts[j]?.text ?? '',
+            text: recordedTexts[k][j],
           }))
         : texts.map((passage) => ({ ...passage, id: null, score: null }));
     const isUnlike = recorded?.status === 'ok' && recorded.isUnlike === true;

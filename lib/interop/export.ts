@@ -22,6 +22,7 @@ import {
   scoringInputFromSegments,
   scoringInputFromTranscript,
 } from '../rewards/reward.js';
+import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
 import { pythonOptions } from './python-options.js';
 import { writeRows } from './rows.js';
@@ -80,30 +81,41 @@ export const PLAIN_TEMPLATE = "{% for message in messages %}{{ message['content'
 
 /** The paper's lengths (App. A.4), and the search turns of the authors' code. */
 const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 };
+/** RAG-R1's `max_obs_length` is for one query, and its prompt allows three. */
+const QUERY_CUT_TOKENS = 3 * 1000;
 const RETRIEVAL_SECONDS = 10;
 
-/** Search and rollout in Python, at the paper's lengths. */
-export function pythonRollout({
+/** The method's rollout at the paper's lengths. */
+export function exportedRollout({
   method,
-  retriever,
   topK,
   promptForm,
-  recordTokens = false,
-}: TrainingExport) {
-  const rollout = resolveRollout(method, 'small-world');
+}: Pick<TrainingExport, 'method' | 'topK' | 'promptForm'>): RolloutConfig {
+  const rollout =
+    promptForm === 'short'
+      ? resolveRollout(method, 'small-world')
+      : rolloutSchema.parse(METHODS.get(method).rollout);
   return {
-    retriever,
-    timeout_seconds: RETRIEVAL_SECONDS,
-    record_tokens: recordTokens,
-    rollout: pythonOptions({
-      ...rollout,
-      ...PAPER,
-      maxSearchTurns: Math.min(PAPER.maxSearchTurns, rollout.maxSearchTurns),
-      topK,
-      promptForm,
-    }),
+    ...rollout,
+    ...PAPER,
+    ...(rollout.informationCut === 'query' && { maxInformationTokens: QUERY_CUT_TOKENS }),
+    maxSearchTurns: Math.min(PAPER.maxSearchTurns, rollout.maxSearchTurns),
+    topK,
+    promptForm,
   };
 }
+
+/** Search and rollout in Python. */
+export const pythonRollout = ({
+  retriever,
+  recordTokens = false,
+  ...training
+}: TrainingExport) => ({
+  retriever,
+  timeout_seconds: RETRIEVAL_SECONDS,
+  record_tokens: recordTokens,
+  rollout: pythonOptions(exportedRollout(training)),
+});
 
 /**
  * Training questions, and validation questions: `test` or else `dev`.
@@ -139,8 +151,9 @@ export async function writeExport(
   training: TrainingExport,
 ): Promise<{ train: number; val: number }> {
   const { method, promptForm, rewardTest } = training;
+  const { prompt, querySeparator: separator } = exportedRollout(training);
   const { train, val } = splitQuestions(training);
-  const row = { prompt: METHODS.get(method).rollout.prompt, promptForm };
+  const row = { prompt, promptForm, separator };
   for (const [name, questions] of Object.entries({ train, val }))
     await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
   const options = rewardOptions(requireExportable(method).rewards);
@@ -149,7 +162,10 @@ export async function writeExport(
 }
 
 /** Keyword arguments of Python's `compute_score`. @throws RangeError for other rewards */
-export function rewardKeywords(options: RewardOptions): Record<string, number | boolean | string> {
+export function rewardKeywords(
+  options: RewardOptions,
+  { querySeparator }: Pick<RolloutConfig, 'querySeparator'> = {},
+): Record<string, number | boolean | string> {
   if (options.rewards)
     throw new RangeError(
       `Expected one of the rewards ${pythonPresets().join(', ')}, the only ones in the Python package.`,
@@ -162,6 +178,7 @@ export function rewardKeywords(options: RewardOptions): Record<string, number | 
     alpha: options.alpha,
     search_count_shifted: options.searchCountShifted,
     decomposed_by: options.decomposedBy,
+    ...(querySeparator !== undefined && { query_separator: querySeparator }),
   };
 }
 

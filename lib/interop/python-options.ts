@@ -11,6 +11,9 @@ export const pythonOptions = (
   max_sub_queries: rollout.maxSubQueries,
   max_new_tokens: rollout.maxNewTokens,
   max_information_tokens: rollout.maxInformationTokens,
+  ...(rollout.querySeparator && { query_separator: rollout.querySeparator }),
+  ...(rollout.informationCut && { information_cut: rollout.informationCut }),
+  ...(rollout.informationForm && { information_form: rollout.informationForm }),
   ...(rollout.maxPassageWords && { max_passage_words: rollout.maxPassageWords }),
   notice: rollout.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
 });

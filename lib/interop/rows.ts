@@ -23,6 +23,8 @@ export interface RowPrompt {
    * `chat` and `full` have the same text; the trainer applies the chat template or not.
    */
   promptForm: PromptForm;
+  /** Between sub-queries; default `##`. */
+  separator?: string;
 }
 
 /**
@@ -33,13 +35,15 @@ export interface RowPrompt {
 export async function writeRows(
   file: string,
   questions: readonly Question[],
-  { prompt, promptForm: form }: RowPrompt,
+  { prompt, promptForm: form, separator }: RowPrompt,
 ): Promise<void> {
   const rows = questions.map((question, index) => {
     const { id, goldenAnswers: target, metadata, split } = question;
     return {
       data_source: metadata.benchmark ?? 'questions',
-      prompt: [{ role: 'user', content: buildPrompt(prompt, question.question, { form }) }],
+      prompt: [
+        { role: 'user', content: buildPrompt(prompt, question.question, { form, separator }) },
+      ],
       ability: 'fact-reasoning',
       reward_model: {
         style: 'rule',

@@ -14,7 +14,12 @@ import { rollOut } from '../rollout/rollout.js';
 import { lossMask, tokenIds } from '../rollout/trajectory.js';
 import { buildPrompt } from '../text/prompts.js';
 import type { TextSegment } from '../text/response.js';
-import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, nextAction } from '../text/tags.js';
+import {
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  nextAction,
+  wrapResults,
+} from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { pythonOptions } from './python-options.js';
 
@@ -77,11 +82,11 @@ const drawText = (random: Random): string =>
     .join(' ');
 
 /** One to four queries, some equal or empty. */
-function drawQueries(random: Random): string {
+function drawQueries(random: Random, separator = '##'): string {
   const queries = range(1 + random.integer(4)).map(
     () => `q${random.integer(3)} ${drawText(random)}`,
   );
-  return queries.join(random.choice([' ## ', '##', ' ## ## ']));
+  return queries.join(random.choice([` ${separator} `, separator, ` ${separator} ${separator} `]));
 }
 
 const block = (tag: (typeof TAGS)[number], body: string): string => `<${tag}>${body}</${tag}>`;
@@ -93,14 +98,20 @@ const drawInformation = (random: Random): string =>
     `Doc 1(Title: t) ${random.choice(['x', drawText(random), '<answer> x </answer>', '</information>'])}`,
   );
 
+const drawLabelled = (random: Random): string =>
+  wrapResults(['Doc 1: t   x'], { form: 'json', queries: [drawText(random)] });
+
 /** A well-formed trajectory: up to four searches, then an answer. */
 function drawTidy(random: Random, answer: string): TextSegment[] {
+  const [separator, inform] = isLikely(random, 0.8)
+    ? ['##', drawInformation]
+    : [random.choice(['##', ',']), drawLabelled];
   const searches = range(random.integer(5)).flatMap((): TextSegment[] => [
     {
       kind: 'policy',
-      text: `${drawThought(random)}${random.choice(['', '\n', '\u00a0'])}${block('search', ` ${drawQueries(random)} `)}`,
+      text: `${drawThought(random)}${random.choice(['', '\n', '\u00a0'])}${block('search', ` ${drawQueries(random, separator)} `)}`,
     },
-    { kind: 'information', text: drawInformation(random) },
+    { kind: 'information', text: inform(random) },
   ]);
   const last = `${drawThought(random)}\n${block('answer', ` ${answer} `)}`;
   return [...searches, { kind: 'policy', text: last }];
@@ -141,8 +152,8 @@ function damaged(segments: TextSegment[], random: Random): TextSegment[] {
 }
 
 /** One generation of a policy: mostly a search, else an answer, or neither. */
-function drawGeneration(random: Random): string {
-  const search = `${drawThought(random)}${block('search', ` ${drawQueries(random)} `)}`;
+function drawGeneration(random: Random, separator?: string): string {
+  const search = `${drawThought(random)}${block('search', ` ${drawQueries(random, separator)} `)}`;
   const others = [block('answer', ` ${drawText(random)} `), drawText(random)];
   return (
     random.choice([search, search, search, search, ...others]) +
@@ -252,11 +263,16 @@ export async function drawRolloutCase(random: Random): Promise<object> {
     topP: 1,
     retrievalTimeoutMs: 10_000,
     ...(random.uniform() < 0.3 && { maxPassageWords: 1 + random.integer(6) }),
+    ...(random.uniform() < 0.3 && { querySeparator: random.choice([',', '#']) }),
+    ...(random.uniform() < 0.3 && { informationForm: 'json' }),
+    ...(random.uniform() < 0.6 && { informationCut: random.choice(['query', 'raw'] as const) }),
   };
   const room = random.choice([200, 600, 100_000]);
   const maxLength =
     buildPrompt(config.prompt, QUESTION.question, { form: config.promptForm }).length + room;
-  const script = range(config.maxSearchTurns + 1).map(() => drawGeneration(random));
+  const script = range(config.maxSearchTurns + 1).map(() =>
+    drawGeneration(random, config.querySeparator),
+  );
   const drawn = new Map<string, Passages | null>();
   const { trajectories } = await rollOut(
     scriptedPolicy(script, maxLength),
@@ -264,7 +280,7 @@ export async function drawRolloutCase(random: Random): Promise<object> {
     [QUESTION],
     { ...config, temperature: 1, randoms: [random] },
   );
-  const [{ segments }] = trajectories;
+  const [{ segments, searchTurns }] = trajectories;
   const [prompt, ...response] = segments;
   return {
     options: pythonOptions(config),
@@ -281,6 +297,12 @@ export async function drawRolloutCase(random: Random): Promise<object> {
       segments: response.map(({ kind, text }) => [kind, text]),
       token_ids: tokenIds({ segments: response }),
       mask: lossMask({ segments: response }),
+      // How much of each result is shown: the rewards read it.
+      shown: searchTurns.map(({ results }) =>
+        results.map((result) =>
+          result.status === 'ok' ? result.passages.map(({ id, isCut = false }) => [id, isCut]) : [],
+        ),
+      ),
     },
   };
 }

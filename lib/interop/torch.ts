@@ -63,7 +63,7 @@ export async function writeTorch(
     retriever: training.retriever,
     timeout_seconds: rollout.retrievalTimeoutMs / 1000,
     rollout: pythonOptions(rollout),
-    reward_kwargs: rewardKeywords(rewardOptions(rewards)),
+    reward_kwargs: rewardKeywords(rewardOptions(rewards), rollout),
     train_config: config,
   };
   await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
@@ -81,7 +81,13 @@ async function demonstrate(
 ): Promise<{ tokenIds: readonly number[]; weights: number[] }[]> {
   const tokenizer = await readTokenizer(model);
   const lines: { tokenIds: readonly number[]; weights: number[] }[] = [];
-  const lessons = demonstrationLessons({ tokenizer, questions, maxLength: MAX_LENGTH });
+  const { querySeparator } = rollout;
+  const lessons = demonstrationLessons({
+    tokenizer,
+    questions,
+    maxLength: MAX_LENGTH,
+    querySeparator,
+  });
   for (const [number, { policy, rollout: changes }] of Object.entries(lessons))
     for (let start = 0; start < questions.length; start += BATCH_SIZE) {
       const part = questions.slice(start, start + BATCH_SIZE);

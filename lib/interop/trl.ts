@@ -9,6 +9,7 @@ import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
 import {
+  exportedRollout,
   PLAIN_TEMPLATE,
   pythonRollout,
   requireExportable,
@@ -43,7 +44,7 @@ export async function writeTrl(
     chat_template: training.promptForm === 'chat' ? null : PLAIN_TEMPLATE,
     max_length: MAX_LENGTH,
     ...pythonRollout(training),
-    reward_kwargs: rewardKeywords(rewardOptions(rewards)),
+    reward_kwargs: rewardKeywords(rewardOptions(rewards), exportedRollout(training)),
   };
   await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
   return numbers;

@@ -12,7 +12,6 @@ import { presetRewards } from '../rewards/presets.js';
 import { messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
-import { parseBlocks } from '../text/tags.js';
 import { tokenAdvantages } from '../training/advantages.js';
 import { METHODS } from '../training/methods.js';
 import type { RecordedRollout, RecordedSegment, RecordedStep } from './import.js';
@@ -186,8 +185,7 @@ function toSegments(node: Node): RecordedSegment[] {
   const { message, sampled, token_ids, mask, logprobs } = node;
   const text = typeof message.content === 'string' ? message.content : '';
   if (!sampled) {
-    const isResult =
-      message.role === 'tool' || parseBlocks(text).some(({ tag }) => tag === 'information');
+    const isResult = message.role === 'tool' || text.includes('<information>');
     return [{ kind: isResult ? 'information' : 'notice', text, tokenIds: token_ids }];
   }
   const start = Math.max(0, mask.indexOf(true));

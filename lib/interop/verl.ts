@@ -8,6 +8,7 @@ import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
 import {
+  exportedRollout,
   PLAIN_TEMPLATE,
   pythonRollout,
   requireExportable,
@@ -42,7 +43,11 @@ function formatConfig(training: TrainingExport): string {
         ...(promptForm === 'chat' ? {} : { custom_chat_template: PLAIN_TEMPLATE }),
       },
     },
-    reward: { custom_reward_function: { reward_kwargs: rewardKeywords(rewardOptions(rewards)) } },
+    reward: {
+      custom_reward_function: {
+        reward_kwargs: rewardKeywords(rewardOptions(rewards), exportedRollout(training)),
+      },
+    },
     trainer: { experiment_name: method },
   };
   return `# ${method}: verl's defaults, overridden by paper.yaml and ${algorithm}.yaml in this folder, then by the settings below.

@@ -228,7 +228,7 @@ const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
     markup(
       'details.rollout',
       markup('summary', [`Rollout ${i + 1}`, ...rolloutFacts(run)].join(' · ')),
-      segmentsMarkup(run.segments, run.searchTurns),
+      segmentsMarkup(run, run.searchTurns),
     ),
   ),
 ];

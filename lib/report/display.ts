@@ -177,13 +177,19 @@ export interface Transcript {
  * @param address of a page with more about it, to link
  */
 export function createTranscript(
-  { question, segments, searchTurns }: Pick<Trajectory, 'question' | 'segments' | 'searchTurns'>,
+  trajectory: Pick<Trajectory, 'question' | 'segments' | 'searchTurns' | 'querySeparator'>,
   address?: string,
 ): Transcript {
+  const { question, segments, searchTurns } = trajectory;
   const attributes = { role: 'group', 'aria-label': `Rollout: ${question}` };
   const link =
     address !== undefined && markup('p', markup('a', { href: address }, 'Open in the viewer'));
-  const list = markup('div.ps-transcript', attributes, segmentsMarkup(segments, searchTurns), link);
+  const list = markup(
+    'div.ps-transcript',
+    attributes,
+    segmentsMarkup(trajectory, searchTurns),
+    link,
+  );
   const text = segments.map(({ kind, text }) => `[${kind}] ${text.trim()}`).join('\n');
   return {
     kind: 'transcript',

@@ -36,13 +36,13 @@ type Truth = Pick<ScoringInput, 'goldenAnswers'> & Partial<Pick<ScoringInput, 'q
 export function scoringInputFromSegments(
   segments: readonly TextSegment[],
   { goldenAnswers, questionType }: Truth,
-  searchTurns?: readonly SearchTurn[],
+  { searchTurns, querySeparator }: Partial<Pick<Trajectory, 'searchTurns' | 'querySeparator'>> = {},
 ): ScoringInput {
-  const searches = executedSearches(segments);
+  const searches = executedSearches(segments, querySeparator);
   return {
     answer: finalAnswer(segments),
     goldenAnswers,
-    formatOk: formatFault(segments) === null,
+    formatOk: formatFault(segments, querySeparator) === null,
     searchTurns: searches,
     questionType,
     trajectory: {
@@ -55,11 +55,11 @@ export function scoringInputFromSegments(
 
 /** The scoring input of one of this project's trajectories. */
 export function scoringInput(
-  { segments, searchTurns }: Pick<Trajectory, 'segments' | 'searchTurns'>,
+  { segments, ...recorded }: Pick<Trajectory, 'segments' | 'searchTurns' | 'querySeparator'>,
   question: Question,
 ): ScoringInput {
   const truth = { goldenAnswers: question.goldenAnswers, questionType: questionType(question) };
-  return { ...scoringInputFromSegments(segments, truth, searchTurns), question };
+  return { ...scoringInputFromSegments(segments, truth, recorded), question };
 }
 
 /** The scoring input of a recorded response without its prompt. */

@@ -36,17 +36,19 @@ export interface TranscriptScore {
 export function scoreTranscript(
   trajectory: Pick<
     Trajectory,
-    'questionId' | 'goldenAnswers' | 'segments' | 'questionType' | 'searchTurns' | 'ambiguous'
+    | 'questionId'
+    | 'goldenAnswers'
+    | 'segments'
+    | 'questionType'
+    | 'searchTurns'
+    | 'querySeparator'
+    | 'ambiguous'
   >,
   options: RewardOptions,
 ): TranscriptScore {
   const { questionId, segments, goldenAnswers, questionType, ambiguous } = trajectory;
-  const input = scoringInputFromSegments(
-    segments,
-    { goldenAnswers, questionType },
-    trajectory.searchTurns,
-  );
-  const formatReason = formatFault(segments);
+  const input = scoringInputFromSegments(segments, { goldenAnswers, questionType }, trajectory);
+  const formatReason = formatFault(segments, trajectory.querySeparator);
   return {
     id: questionId,
     questionType: questionType ?? null,

@@ -23,8 +23,8 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
 }
 
 /**
- * Fraction of the sub-questions of which a passage with the answer was shown; NaN without
- * any.
+ * Fraction of the sub-questions of which a passage with the answer was shown, whole as far
+ * as its turn's limit goes; NaN without any.
  */
 export function evidenceRecall(
   graph: QuestionGraph,
@@ -34,6 +34,7 @@ export function evidenceRecall(
   const seen = new Set(
     results
       .flatMap((result) => (result.status === 'ok' ? result.passages : []))
+      .filter(({ isCut }) => !isCut)
       .map(({ id }) => id),
   );
   return mean(graph, ({ evidence }) => Number(evidence.some((id) => seen.has(id)))) ?? NaN;

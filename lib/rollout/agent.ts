@@ -5,10 +5,10 @@
 import pLimit from 'p-limit';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { parseBlocks, parseInformation } from '../text/tags.js';
+import { parseBlocks } from '../text/tags.js';
 import { answerQuestion, type AnswerEvent } from './answer-question.js';
 import { LANGUAGE_MODEL_LIMITS, rolloutSchema, type RolloutConfig } from './options.js';
-import type { Trajectory } from './trajectory.js';
+import { shownTexts, type Trajectory } from './trajectory.js';
 
 /** A passage as the policy saw it. */
 export interface ShownPassage {
@@ -111,16 +111,12 @@ function agentEvents(event: AnswerEvent): AgentEvent[] {
     ];
   }
   if (!turn) return [];
-  const printed = parseInformation(text);
+  const texts = shownTexts(turn.results, text);
   return turn.queries.map((query, i) => {
-    const [result, shown] = [turn.results[i], printed[i]];
+    const result = turn.results[i];
     if (result.status === 'failed')
       return { type: 'passages', query, passages: [], error: result.detail ?? result.reason };
-    const texts = shown?.status === 'ok' ? shown.passages : [];
-    const passages = result.passages.map((passage, j) => ({
-      ...passage,
-      text: texts[j]?.text ?? '',
-    }));
+    const passages = result.passages.map((passage, j) => ({ ...passage, text: texts[i][j] }));
     return { type: 'passages', query, passages };
   });
 }

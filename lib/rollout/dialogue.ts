@@ -26,11 +26,11 @@ import {
   INVALID_ACTION_MESSAGE,
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
-  formatInformation,
+  escapeTags,
   STOP_STRINGS,
-  type PrintedResult,
+  wrapResults,
 } from '../text/tags.js';
-import type { RolloutOptions } from './options.js';
+import { transcriptSeparator, type RolloutOptions } from './options.js';
 import { tokenIds, type Segment, type Trajectory } from './trajectory.js';
 
 /** A rollout in progress. */
@@ -53,12 +53,16 @@ export interface Dialogue {
    * where its server's answer is unusable.
    */
   generate(rows: readonly Row[]): Promise<(Segment | Refused | null)[]>;
-  /** The results of a search, in the order of its queries. */
-  formatResults(row: Row, queries: readonly string[], results: readonly PrintedResult[]): Segment;
+  /** The results of a search, one text per query. */
+  formatResults(row: Row, queries: readonly string[], texts: readonly string[]): Segment;
   /** What the policy reads after an invalid action. */
   formatNotice(row: Row): Segment;
   /** Tokens of a segment; estimated for chat messages. */
   countTokens(segment: Segment): number;
+  /** The first tokens of a text. */
+  cutText(text: string, maxTokens: number): string;
+  /** The first tokens of an information segment, as they are. */
+  cutSegment(segment: Segment, maxTokens: number): Segment;
   /** Tokens of information that fit, with room for the next generation. */
   roomForInformation(row: Row): number;
 }
@@ -69,6 +73,7 @@ export const createDialogue = (policy: AnyPolicy, options: RolloutOptions): Dial
 function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
   const { tokenizer, maxLength } = policy;
   const { promptForm: form, maxNewTokens, maxInformationTokens, onToken } = options;
+  const { informationForm } = options;
   if (form === 'tools')
     throw new Error(
       `Expected a prompt form other than tools, because ${policy.name} can't call tools. Use --prompt-form chat or full.`,
@@ -82,7 +87,8 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
     tokenIds(trajectory).length + maxNewTokens < maxLength;
   return {
     startPrompt(question) {
-      const text = buildPrompt(options.prompt, question, { form });
+      const separator = transcriptSeparator(options);
+      const text = buildPrompt(options.prompt, question, { form, separator });
       if (form !== 'chat') return { kind: 'prompt', text, tokenIds: tokenizer.encode(text) };
       if (tokenizer.encodeChat) return { kind: 'prompt', ...tokenizer.encodeChat(text) };
       throw new Error(
@@ -113,11 +119,21 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
       );
       return rows.map((row) => segments.get(row) ?? null);
     },
-    formatResults: (_row, _queries, results) => encode('information', formatInformation(results)),
+    formatResults: (_row, queries, texts) =>
+      encode('information', wrapResults(texts, { form: informationForm, queries })),
     // Short for the small policy, full for real language models.
     formatNotice: () =>
       encode('notice', form === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL),
     countTokens: (segment) => segment.tokenIds.length,
+    cutText(text, maxTokens) {
+      const ids = tokenizer.encode(text);
+      // A tokenizer that normalises text might make a tag of it.
+      return ids.length <= maxTokens ? text : escapeTags(tokenizer.decode(ids.slice(0, maxTokens)));
+    },
+    cutSegment({ kind, tokenIds }, maxTokens) {
+      const ids = tokenIds.slice(0, maxTokens);
+      return { kind, tokenIds: ids, text: tokenizer.decode(ids) };
+    },
     roomForInformation({ trajectory }) {
       const { reservePerTurn } = options;
       if (reservePerTurn === undefined) return maxInformationTokens;
@@ -130,10 +146,19 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
 
 /** English text has about four characters per token. */
 const CHARACTERS_PER_TOKEN = 4;
+const cutCharacters = (text: string, maxTokens: number): string =>
+  text.slice(0, maxTokens * CHARACTERS_PER_TOKEN);
 
 function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
   const hasTools = options.promptForm === 'tools';
   const { temperature, topP, maxNewTokens, maxInformationTokens, splitQueries, onText } = options;
+  const { informationForm } = options;
+  if (hasTools && options.informationCut === 'raw')
+    throw new Error(
+      'Expected informationCut passage or query for a model that calls tools, whose results are messages of their own, but got raw. Use --prompt-form chat.',
+    );
+  const wrap = (texts: readonly string[], queries: readonly string[]): string =>
+    wrapResults(texts, { form: informationForm, queries });
   const say = (kind: Segment['kind'], text: string, messages: Message[]): Segment => ({
     kind,
     text,
@@ -169,22 +194,24 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
   };
   return {
     startPrompt(question) {
-      const text = buildPrompt(options.prompt, question, { form: options.promptForm });
+      const form = options.promptForm;
+      const separator = transcriptSeparator(options);
+      const text = buildPrompt(options.prompt, question, { form, separator });
       return say('prompt', text, [{ role: 'user', content: text }]);
     },
     generate: (rows) => Promise.all(rows.map(reply)),
-    formatResults(row, queries, results) {
-      const text = formatInformation(results);
+    formatResults(row, queries, texts) {
+      const text = wrap(texts, queries);
       const calls = lastCalls(row);
       if (calls.length === 0) return say('information', text, [{ role: 'user', content: text }]);
       // Results are looked up by query text, so each call gets those of its own queries.
-      const shown = new Map(queries.map((query, i) => [query, results[i]]));
+      const shown = new Map(queries.map((query, i) => [query, texts[i]]));
       const messages = calls.map((call): Message => {
         const asked = readToolCall(call);
         const content = asked
           ?.map((query) => {
             const result = shown.get(query);
-            return `${query}\n${result ? formatInformation([result]) : NOT_RUN}`;
+            return `${query}\n${result === undefined ? NOT_RUN : wrap([result], [query])}`;
           })
           .join('\n\n');
         return { role: 'tool', tool_call_id: call.id, content: content ?? INVALID_CALL };
@@ -201,6 +228,13 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       return say('notice', INVALID_ACTION_NOTICE_FULL, notice);
     },
     countTokens: ({ text }) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
+    cutText: cutCharacters,
+    cutSegment(segment, maxTokens) {
+      // Each call gets a message of its own.
+      if (hasTools) return segment;
+      const content = cutCharacters(segment.text, maxTokens);
+      return say(segment.kind, content, [{ role: 'user', content }]);
+    },
     roomForInformation: () => maxInformationTokens,
   };
 }

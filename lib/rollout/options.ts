@@ -2,11 +2,22 @@ import { z } from 'zod';
 import type { Question } from '../data/question.js';
 import { nameSchema } from '../registry.js';
 import { PROMPT_FORMS, PROMPTS } from '../text/prompts.js';
+import { INFORMATION_FORMS, QUERY_SEPARATOR } from '../text/tags.js';
 import type { SamplingOptions } from '../policy/policy.js';
 import type { SearchCache, SearchOutcome } from '../retrieval/search.js';
 import type { SearchTurn, Segment } from './trajectory.js';
 
 const count = z.int().min(1);
+
+/** How information that exceeds its limit is cut. */
+export const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
+
+/**
+ * An optional setting whose default is left out when it is named: hashes of records from
+ * before the setting stay valid.
+ */
+const unlessDefault = <T extends string>(schema: z.ZodType<T>, byDefault: T) =>
+  schema.optional().overwrite((value) => (value === byDefault ? undefined : value));
 
 /** Rollout settings of a configuration. Unknown keys throw. */
 export const rolloutSchema = z.strictObject({
@@ -19,8 +30,18 @@ export const rolloutSchema = z.strictObject({
   maxSearchTurns: z.int().min(0).default(6),
   /** Passages per query, as in the paper. */
   topK: count.default(3),
-  /** Whether `##` separates queries; if not, a search is one query as in Search-R1. */
+  /** Whether a search may hold several queries; if not, it is one as in Search-R1. */
   splitQueries: z.boolean(),
+  /**
+   * Between queries; RAG-R1 has a comma. Default: `##`. Transcripts of tool calls, which
+   * list their queries, always have `##`.
+   */
+  querySeparator: unlessDefault(
+    z
+      .string()
+      .regex(/^[^\s<>\p{L}\p{N}]+$/u, 'Expected punctuation other than < and >, such as ## or ,'),
+    QUERY_SEPARATOR,
+  ),
   /** Further queries in a turn are dropped. */
   maxSubQueries: count.default(8),
   /** New tokens per turn. The paper has 500, for full sentences. */
@@ -29,10 +50,21 @@ export const rolloutSchema = z.strictObject({
   retrievalTimeoutMs: count.default(10_000),
   /**
    * Maximum tokens of information per turn: 500 in the paper (App. A.4) with passages of
-   * about 130 tokens; passages of the small world have 18. Low-ranked passages are
-   * dropped to fit, but one per query stays.
+   * about 130 tokens; passages of the small world have 18.
    */
   maxInformationTokens: count.default(320),
+  /**
+   * What is cut beyond that limit. `passage` (default): the lowest-ranked passages of all
+   * queries, but one per query stays, and may exceed the limit. `query`: the end of each
+   * query's results beyond an equal part of the limit, as in RAG-R1. `raw`: the end of
+   * the block, with its closing tag, as in Search-R1.
+   */
+  informationCut: unlessDefault(z.enum(INFORMATION_CUTS), 'passage'),
+  /**
+   * How results are printed. `lines` (default): in the order of the queries, as in the
+   * authors' code. `json`: labelled with their queries, as in RAG-R1's.
+   */
+  informationForm: unlessDefault(z.enum(INFORMATION_FORMS), 'lines'),
   /** Shows only the first words of each passage, for short contexts. Default: all. */
   maxPassageWords: count.optional(),
   /**
@@ -41,6 +73,13 @@ export const rolloutSchema = z.strictObject({
    */
   reservePerTurn: count.optional(),
 });
+
+/** Between the queries in a transcript. */
+export const transcriptSeparator = ({
+  promptForm,
+  querySeparator = QUERY_SEPARATOR,
+}: Pick<RolloutConfig, 'promptForm' | 'querySeparator'>): string =>
+  promptForm === 'tools' ? QUERY_SEPARATOR : querySeparator;
 
 /**
  * Limits for language models, which write full sentences and fit 100-word passages; the

@@ -10,6 +10,7 @@ import {
   type ToolCall,
 } from '../text/messages.js';
 import type { TextSegment } from '../text/response.js';
+import { isLabelled } from '../text/labelled-information.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
 /** Plain text, or content parts, of which only text is kept. */
@@ -64,7 +65,8 @@ const inOneBlock = (texts: readonly string[]): string =>
     .filter(Boolean)
     .join('\n')}</information>`;
 
-const INFORMATION = /^\s*<information>([\s\S]*)<\/information>\s*$/;
+/** A block of information; one that was cut has no closing tag. */
+const INFORMATION = /^\s*<information>([\s\S]*?)(?:<\/information>\s*)?$/;
 
 /**
  * The segments of a conversation and its question, the last user message before the
@@ -104,7 +106,10 @@ export function splitConversation(messages: readonly RecordedMessage[]): {
       segments.push(
         information === undefined
           ? { kind: 'notice', text: `\n${oneLine(message.content)}\n` }
-          : { kind: 'information', text: inOneBlock([information]) },
+          : {
+              kind: 'information',
+              text: isLabelled(information) ? message.content : inOneBlock([information]),
+            },
       );
     } else {
       if (message.role === 'user') question = message.content;

@@ -45,7 +45,14 @@ const sharedFields = {
 const resultSchema = z.discriminatedUnion('status', [
   z.object({
     status: z.literal('ok'),
-    passages: z.array(z.object({ id: idSchema, title: z.string(), score: z.number() })),
+    passages: z.array(
+      z.object({
+        id: idSchema,
+        title: z.string(),
+        score: z.number(),
+        isCut: z.literal(true).optional(),
+      }),
+    ),
     numLeftOut: z.number().optional(),
     isUnlike: z.literal(true).optional(),
   }),
@@ -70,6 +77,7 @@ export const trajectorySchema = z.object({
   ),
   finish: optional(z.string()),
   maxSearchTurns: optional(z.int()),
+  querySeparator: optional(z.string().min(1)),
   subQuestionRecall: optional(z.number()),
   /** The name of `subQuestionRecall` in earlier versions. */
   coverage: optional(z.number()),
@@ -150,7 +158,8 @@ function toTrajectory(
     metadata,
     segments: segments.map((segment): Segment => ({ ...segment, tokenIds: [] })),
     searchTurns:
-      line.searchTurns ?? executedSearches(segments).map((queries) => ({ queries, results: [] })),
+      line.searchTurns ??
+      executedSearches(segments, line.querySeparator).map((queries) => ({ queries, results: [] })),
     answer: finalAnswer(segments),
     modelCalls: segments.filter(({ kind }) => kind === 'policy').length,
     questionType: stated ?? questionType({ metadata }),

@@ -15,11 +15,11 @@ import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOut, searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
-import { nextAction, type PrintedResult } from '../text/tags.js';
-import { cutWords } from '../text/words.js';
+import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
 import { createDialogue, type Dialogue, type Row } from './dialogue.js';
-import type { RolloutOptions, SimulatedQuery } from './options.js';
-import type { SearchResult, Segment, Trajectory } from './trajectory.js';
+import { showResults } from './information.js';
+import { transcriptSeparator, type RolloutOptions, type SimulatedQuery } from './options.js';
+import type { Segment, Trajectory } from './trajectory.js';
 
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
@@ -36,7 +36,7 @@ export interface RolloutStats {
 /** `finish` is `budget` until it changes. */
 const startTrajectory = (
   { id, question, goldenAnswers }: Question,
-  { maxSearchTurns }: RolloutOptions,
+  options: RolloutOptions,
 ): Trajectory => ({
   questionId: id,
   question,
@@ -46,8 +46,16 @@ const startTrajectory = (
   answer: null,
   modelCalls: 0,
   finish: 'budget',
-  maxSearchTurns,
+  maxSearchTurns: options.maxSearchTurns,
+  ...recordedSeparator(options),
 });
+
+/** Nothing where readers infer the separator. */
+function recordedSeparator(options: RolloutOptions): Pick<Trajectory, 'querySeparator'> {
+  const querySeparator = transcriptSeparator(options);
+  const inferred = options.informationForm === 'json' ? ',' : QUERY_SEPARATOR;
+  return querySeparator === inferred ? {} : { querySeparator };
+}
 
 function append({ index, trajectory }: Row, segment: Segment, { onSegment }: RolloutOptions): void {
   trajectory.segments.push(segment);
@@ -84,86 +92,13 @@ async function generateTurn(
 /** The sub-queries to run for a policy's text; null if its action is not a search. */
 export function parseQueries(
   policyText: string,
-  options: Pick<RolloutOptions, 'splitQueries' | 'maxSubQueries'>,
+  options: Pick<RolloutOptions, 'splitQueries' | 'maxSubQueries' | 'promptForm' | 'querySeparator'>,
 ): string[] | null {
-  const action = nextAction(policyText);
+  const action = nextAction(policyText, transcriptSeparator(options));
   if (action.kind !== 'search') return null;
   return options.splitQueries
     ? action.queries.slice(0, options.maxSubQueries)
     : [action.queries.join(' ')];
-}
-
-/**
- * Below this fraction of the full score, the best passage shares only common words with
- * the query. Catches nearly all queries about things missing from the corpus, and about
- * 1 % of valid ones.
- */
-const MIN_SCORE_FRACTION = 0.1;
-
-/** Shown to the policy when a search fails; the server's own error is only recorded. */
-const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
-
-/** The record of an outcome whose `depth` best passages were shown. */
-function toSearchResult(outcome: SearchOutcome, depth: number, fullScore = 0): SearchResult {
-  if (outcome.status === 'failed')
-    return {
-      ...NO_ANSWER,
-      detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200),
-      ...(isTimedOut(outcome) && { isTimeout: true }),
-    };
-  const passages = outcome.passages
-    .slice(0, depth)
-    .map(({ passage: { id, title }, score }) => ({ id, title, score }));
-  const numLeftOut = outcome.passages.length - passages.length;
-  const isUnlike = passages.length > 0 && passages[0].score < MIN_SCORE_FRACTION * fullScore;
-  return {
-    status: 'ok',
-    passages,
-    ...(numLeftOut > 0 ? { numLeftOut } : {}),
-    ...(isUnlike ? { isUnlike } : {}),
-  };
-}
-
-/** The `depth` best passages of a sub-query, as the policy sees them. */
-const shownResult = (
-  outcome: SearchOutcome,
-  depth: number,
-  { maxPassageWords = Infinity }: Pick<RolloutOptions, 'maxPassageWords'>,
-): PrintedResult =>
-  outcome.status === 'failed'
-    ? NO_ANSWER
-    : {
-        status: 'ok',
-        passages: outcome.passages
-          .slice(0, depth)
-          .map(({ passage: { title, text } }) => ({
-            title,
-            text: cutWords(text, maxPassageWords),
-          })),
-      };
-
-/** Appends the results: as many passages per query as there is room for, at least one. */
-function appendInformation(
-  row: Row,
-  { queries, outcomes }: { queries: string[]; outcomes: readonly SearchOutcome[] },
-  { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
-  options: RolloutOptions,
-): void {
-  const maxTokens = dialogue.roomForInformation(row);
-  const print = (depth: number): Segment =>
-    dialogue.formatResults(
-      row,
-      queries,
-      outcomes.map((outcome) => shownResult(outcome, depth, options)),
-    );
-  let depth = options.topK;
-  let segment = print(depth);
-  while (depth > 1 && dialogue.countTokens(segment) > maxTokens) segment = print(--depth);
-  const results = outcomes.map((outcome, i) =>
-    toSearchResult(outcome, depth, retriever.fullScore?.(queries[i])),
-  );
-  row.trajectory.searchTurns.push({ queries, results });
-  append(row, segment, options);
 }
 
 type Search = (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
@@ -220,9 +155,14 @@ async function runActions(
       continue;
     }
     const found = outcomes.slice(next, (next += queries.length));
-    if (options.retrievalDeadlineMs !== undefined && found.some(isTimedOut))
+    if (options.retrievalDeadlineMs !== undefined && found.some(isTimedOut)) {
       row.trajectory.finish = 'timeout';
-    else appendInformation(row, { queries, outcomes: found }, { dialogue, retriever }, options);
+      continue;
+    }
+    const turn = { queries, outcomes: found };
+    const { segment, results } = showResults(row, turn, { dialogue, retriever }, options);
+    row.trajectory.searchTurns.push({ queries, results });
+    append(row, segment, options);
   }
 }
 

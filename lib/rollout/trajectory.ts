@@ -6,6 +6,7 @@ import type { QuestionMetadata, QuestionType } from '../data/question.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import type { Message } from '../text/messages.js';
 import type { TextSegment } from '../text/response.js';
+import { oneLine, parseInformation } from '../text/tags.js';
 
 export type SegmentKind = TextSegment['kind'];
 
@@ -34,9 +35,9 @@ export interface SearchTurn {
 export type SearchResult =
   | {
       status: 'ok';
-      /** The passages that the policy saw. */
-      passages: { id: string; title: string; score: number }[];
-      /** Passages left out because the context had no room; absent if none. */
+      /** The passages that the policy saw; of one that `isCut`, only the beginning. */
+      passages: { id: string; title: string; score: number; isCut?: true }[];
+      /** Passages left out because the turn or the context had no room; absent if none. */
       numLeftOut?: number;
       /** The best score is far below that of a passage about the query; else absent. */
       isUnlike?: true;
@@ -76,6 +77,8 @@ export interface Trajectory {
   finish: string | null;
   /** The most search turns; absent if the recording does not say. */
   maxSearchTurns?: number;
+  /** Between sub-queries; absent: `##`, or `,` where results are labelled with queries. */
+  querySeparator?: string;
   /** Why an answer of the policy's server could not be used; else absent. */
   refusal?: string;
 
@@ -127,6 +130,31 @@ export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsa
     context += tokenIds.length;
   }
   return total;
+}
+
+/**
+ * The text of each passage of a turn's results, as the policy read it; empty where it is
+ * unknown.
+ */
+export function shownTexts(
+  results: readonly (SearchResult | { status: 'unscored' })[],
+  information: string,
+): string[][] {
+  const printed = parseInformation(information).map((result) =>
+    result.status === 'ok' ? result.passages : [],
+  );
+  // A result that is cut before its first title is not found, and the next takes its place.
+  const isComplete = printed.length >= results.length;
+  return results.map((result, i) =>
+    result.status !== 'ok'
+      ? []
+      : result.passages.map(({ title }, j) => {
+          const passage = isComplete
+            ? printed[i][j]
+            : printed.flat().find((passage) => passage.title === oneLine(title));
+          return passage?.text ?? '';
+        }),
+  );
 }
 
 /** The text after the prompt. */

@@ -3,6 +3,7 @@
  * small policy, which learns their meaning in supervised training.
  */
 import { createRegistry } from '../registry.js';
+import { joinQueries, QUERY_SEPARATOR } from './tags.js';
 
 export interface Prompt {
   readonly name: string;
@@ -22,6 +23,8 @@ export type PromptForm = (typeof PROMPT_FORMS)[number];
 
 export interface PromptOptions {
   form: PromptForm;
+  /** Stands in the prompt in place of `##`. */
+  separator?: string;
 }
 
 const THINK =
@@ -89,8 +92,15 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
  * script.
  * @throws RangeError for an unknown name
  */
-export const buildPrompt = (name: string, question: string, { form }: PromptOptions): string =>
-  `${instructions(PROMPTS.get(name), form)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
+export const buildPrompt = (name: string, question: string, options: PromptOptions): string =>
+  `${instructions(PROMPTS.get(name), options)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
 
-const instructions = ({ short, full, tools = full }: Prompt, form: PromptForm): string =>
-  ({ short, full, chat: full, tools })[form];
+function instructions(
+  { short, full, tools = full }: Prompt,
+  { form, separator = QUERY_SEPARATOR }: PromptOptions,
+): string {
+  const text = { short, full, chat: full, tools }[form];
+  return text
+    .replaceAll(joinQueries(['', '']), () => joinQueries(['', ''], separator))
+    .replaceAll(QUERY_SEPARATOR, () => separator);
+}

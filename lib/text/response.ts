@@ -2,6 +2,7 @@
  * Reads a response from its segments, which tell who wrote what: environment text never
  * counts as the policy's, nor an information block of the policy as the environment's.
  */
+import { isLabelled } from './labelled-information.js';
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
@@ -40,15 +41,25 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
 }
 
 /**
+ * What separates sub-queries, if it is not recorded: a comma where results are labelled
+ * with their queries, as RAG-R1 has both; else `##`.
+ */
+export const inferSeparator = (segments: readonly TextSegment[]): string | undefined =>
+  segments.some(({ kind, text }) => kind === 'information' && isLabelled(text)) ? ',' : undefined;
+
+/**
  * The sub-queries of each executed search: the last search before an information segment.
  * Algorithm 1 does not execute a search in the last generation.
  */
-export function executedSearches(segments: readonly TextSegment[]): string[][] {
+export function executedSearches(
+  segments: readonly TextSegment[],
+  separator = inferSeparator(segments),
+): string[][] {
   const runs = joinPolicySegments(segments);
   return runs.flatMap((run, i) => {
     if (run.kind !== 'policy' || runs[i + 1]?.kind !== 'information') return [];
     const search = parseBlocks(run.text).findLast((block) => block.tag === 'search');
-    const queries = splitQueries(search?.body ?? '');
+    const queries = splitQueries(search?.body ?? '', separator);
     return queries.length > 0 ? [queries] : [];
   });
 }
@@ -73,7 +84,7 @@ const FOLLOWERS: Record<Tag | 'start', readonly Tag[]> = {
 };
 
 /** The blocks of a segment, or why it is malformed. */
-function readTags({ kind, text }: TextSegment): Tag[] | string {
+function readTags({ kind, text }: TextSegment, separator?: string): Tag[] | string {
   if (kind === 'notice') return 'an action was not valid';
   if (kind === 'information') return ['information'];
   if (/<\/?information>/.test(text)) return 'the policy wrote an information tag';
@@ -82,7 +93,7 @@ function readTags({ kind, text }: TextSegment): Tag[] | string {
     if (piece.kind === 'stray') {
       const stray = piece.text.trim();
       if (stray !== '') return `text outside of blocks: ${JSON.stringify(stray.slice(0, 60))}`;
-    } else if (piece.tag === 'search' && splitQueries(piece.body).length === 0)
+    } else if (piece.tag === 'search' && splitQueries(piece.body, separator).length === 0)
       return 'a search without a query';
     else tags.push(piece.tag);
   }
@@ -95,8 +106,11 @@ function readTags({ kind, text }: TextSegment): Tag[] | string {
  * between blocks; the answer is last. A notice, or an information tag written by the
  * policy, breaks it; the content of information segments is not checked.
  */
-export function formatFault(segments: readonly TextSegment[]): string | null {
-  const blocks = joinPolicySegments(segments).map(readTags);
+export function formatFault(
+  segments: readonly TextSegment[],
+  separator = inferSeparator(segments),
+): string | null {
+  const blocks = joinPolicySegments(segments).map((run) => readTags(run, separator));
   const malformed = blocks.find((tags) => typeof tags === 'string');
   if (malformed !== undefined) return malformed;
   let last: Tag | 'start' = 'start';

@@ -9,9 +9,12 @@
  * A block is an opening tag whose next tag is its closing tag. Blocks therefore never
  * nest; everything else, including a lone tag, is stray text.
  */
+import { formatLabelled, parseLabelled } from './labelled-information.js';
+
 export type Tag = 'think' | 'search' | 'information' | 'answer';
 
-const QUERY_SEPARATOR = '##';
+/** Separates the sub-queries of a search; RAG-R1 has a comma. */
+export const QUERY_SEPARATOR = '##';
 
 /** A generation ends at the first of these. */
 export const STOP_STRINGS = ['</search>', '</answer>'] as const;
@@ -73,10 +76,10 @@ export function parseBlocks(text: string): Block[] {
   return parsePieces(text).filter((piece) => piece.kind === 'block');
 }
 
-/** The sub-queries of a search: split at `##`, trimmed, without empty ones. */
-export function splitQueries(body: string): string[] {
+/** The sub-queries of a search: split at the separator, trimmed, without empty ones. */
+export function splitQueries(body: string, separator = QUERY_SEPARATOR): string[] {
   return body
-    .split(QUERY_SEPARATOR)
+    .split(separator)
     .map((query) => query.trim())
     .filter((query) => query !== '');
 }
@@ -91,14 +94,14 @@ type Action =
  * The action in a generation: the block closed by the first `</search>` or `</answer>`.
  * Invalid if there is no such tag or block, or if a search has no sub-query.
  */
-export function nextAction(policyText: string): Action {
+export function nextAction(policyText: string, separator = QUERY_SEPARATOR): Action {
   const closing = /<\/(?:search|answer)>/.exec(policyText);
   if (!closing) return { kind: 'invalid', end: policyText.length };
   const end = closing.index + closing[0].length;
   const block = parseBlocks(policyText.slice(0, end)).at(-1);
   if (block?.end !== end) return { kind: 'invalid', end };
   if (block.tag === 'answer') return { kind: 'answer', answer: block.body.trim(), end };
-  const queries = splitQueries(block.body);
+  const queries = splitQueries(block.body, separator);
   return queries.length > 0 ? { kind: 'search', queries, end } : { kind: 'invalid', end };
 }
 
@@ -112,20 +115,26 @@ export function formatBlock(tag: Tag, body: string): string {
   return `<${tag}> ${body.trim()} </${tag}>`;
 }
 
+/** Sub-queries as the prompts show them: `a ## b`, but `a,b` as in RAG-R1's. */
+export const joinQueries = (queries: readonly string[], separator = QUERY_SEPARATOR): string =>
+  queries.join(separator === ',' ? separator : ` ${separator} `);
+
 /**
  * `<search> a ## b </search>`.
- * @throws RangeError without queries, or for one that is blank or contains `##` or a tag
+ * @throws RangeError without queries, or for one that is blank or contains the separator
+ * or a tag
  */
-export function formatSearch(queries: readonly string[]): string {
+export function formatSearch(queries: readonly string[], separator = QUERY_SEPARATOR): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
   for (const query of queries) {
-    if (query.trim() === '' || query.includes(QUERY_SEPARATOR)) {
+    if (query.trim() === '' || query.includes(separator)) {
       throw new RangeError(
-        `Expected a sub-query with words and without ##, but got ${JSON.stringify(query)}.`,
+        `Expected a sub-query with words and without ${separator}, but got ${JSON.stringify(query)}.`,
       );
     }
   }
-  return formatBlock('search', queries.map((query) => query.trim()).join(` ${QUERY_SEPARATOR} `));
+  const trimmed = queries.map((query) => query.trim());
+  return formatBlock('search', joinQueries(trimmed, separator));
 }
 
 /** The passages of a sub-query, best first, or the reason of a failure. */
@@ -141,15 +150,44 @@ const NOTHING = 'Nothing found.';
  * passage can neither close its block nor pass for an action.
  */
 export function oneLine(text: string): string {
-  return text.replace(TAG_PATTERN, '($1$2)').replace(/\s+/g, ' ').trim();
+  return escapeTags(text).replace(/\s+/g, ' ').trim();
 }
 
-function formatResult(result: PrintedResult): string {
+/** `<answer>` becomes `(answer)`. */
+export const escapeTags = (text: string): string => text.replace(TAG_PATTERN, '($1$2)');
+
+/**
+ * How a turn's results are printed: `lines`, in the order of the queries, as in the
+ * authors' code, or `json` with the queries as labels, as in RAG-R1's.
+ */
+export const INFORMATION_FORMS = ['lines', 'json'] as const;
+export type InformationForm = (typeof INFORMATION_FORMS)[number];
+
+/** The results of one sub-query as text; passages are numbered from 1. */
+export function formatResult(result: PrintedResult, form: InformationForm = 'lines'): string {
   if (result.status === 'failed') return `${FAILED}${oneLine(result.reason)}`.trim();
-  if (result.passages.length === 0) return NOTHING;
+  if (result.passages.length === 0) return form === 'json' ? '' : NOTHING;
   return result.passages
-    .map(({ title, text }, i) => `Doc ${i + 1}(Title: ${oneLine(title)}) ${oneLine(text)}`.trim())
+    .map(({ title, text }, i) => {
+      const [head, rest] = [oneLine(title), oneLine(text)];
+      // The three spaces are those of RAG-R1's corpus.
+      return form === 'json'
+        ? `Doc ${i + 1}: ${head}${TITLE_GAP}${rest}`.trim()
+        : `Doc ${i + 1}(Title: ${head}) ${rest}`.trim();
+    })
     .join('\n');
+}
+
+const TITLE_GAP = '   ';
+
+/** The block around texts of {@link formatResult}; `json` labels them with the queries. */
+export function wrapResults(
+  texts: readonly string[],
+  { form = 'lines', queries = [] }: { form?: InformationForm; queries?: readonly string[] } = {},
+): string {
+  if (form === 'lines') return `<information>${texts.join('\n')}</information>`;
+  const query = queries.map(escapeTags);
+  return `\n<information>\n${formatLabelled({ query, documents: [...texts] })}\n</information>\n`;
 }
 
 /**
@@ -157,9 +195,8 @@ function formatResult(result: PrintedResult): string {
  * `Doc i(Title: t) text`, numbered from 1 for each sub-query as in the authors' code. A
  * failed or empty retrieval is one line.
  */
-export function formatInformation(results: readonly PrintedResult[]): string {
-  return `<information>${results.map(formatResult).join('\n')}</information>`;
-}
+export const formatInformation = (results: readonly PrintedResult[]): string =>
+  wrapResults(results.map((result) => formatResult(result)));
 
 /** The index of the parenthesis that closes a title, or of the first one if none does. */
 function titleEnd(line: string, from: number): number {
@@ -171,7 +208,13 @@ function titleEnd(line: string, from: number): number {
   return line.indexOf(')', from);
 }
 
-function parsePassage(line: string): { number: number; title: string; text: string } | undefined {
+interface Passage {
+  number: number;
+  title: string;
+  text: string;
+}
+
+function parsePassage(line: string): Passage | undefined {
   const head = /^Doc (\d+)\(Title: /.exec(line);
   const end = head ? titleEnd(line, head[0].length) : -1;
   if (!head || end < 0) return undefined;
@@ -182,6 +225,14 @@ function parsePassage(line: string): { number: number; title: string; text: stri
   };
 }
 
+/** A passage of RAG-R1; without the gap of its corpus, the line is the title. */
+function parseDocument(line: string): Passage | undefined {
+  const [, number, contents] = /^Doc (\d+):(?: (.*))?$/.exec(line) ?? [];
+  if (number === undefined) return undefined;
+  const [title, ...rest] = (contents ?? '').split(TITLE_GAP);
+  return { number: Number(number), title, text: rest.join(TITLE_GAP) };
+}
+
 /** A line for a whole sub-query: nothing found, or failed. */
 function parseResultLine(line: string): PrintedResult | undefined {
   if (line === NOTHING) return { status: 'ok', passages: [] };
@@ -190,17 +241,26 @@ function parseResultLine(line: string): PrintedResult | undefined {
 }
 
 /**
- * The inverse of `formatInformation`, for a block or its body. Exact if titles and texts
- * are single lines without tags and parentheses in titles balance. Other lines belong to
- * the passage before them.
+ * The inverse of {@link wrapResults}, for a block or its body, whole or cut. Exact if
+ * titles and texts are single lines without tags and parentheses in titles balance. Other
+ * lines belong to the passage before them.
  */
 export function parseInformation(block: string): PrintedResult[] {
   const body = block.replace(/^\s*<information>/, '').replace(/<\/information>\s*$/, '');
+  const labelled = parseLabelled(body);
+  if (!labelled) return parseResults(body, parsePassage);
+  return labelled.documents.map(
+    (text) => parseResults(text, parseDocument)[0] ?? { status: 'ok', passages: [] },
+  );
+}
+
+/** The results in a text; a passage with the number 1 begins the next. */
+function parseResults(body: string, parse: (line: string) => Passage | undefined): PrintedResult[] {
   const results: PrintedResult[] = [];
   let passages: { title: string; text: string }[] = [];
   for (const line of body.split('\n').map((l) => l.trim())) {
     const result = parseResultLine(line);
-    const passage = parsePassage(line);
+    const passage = parse(line);
     if (result) results.push(result);
     if (result || passage?.number === 1) passages = [];
     if (passage?.number === 1) results.push({ status: 'ok', passages });

@@ -11,7 +11,14 @@ import type { Random } from '../random.js';
 import { formatList } from '../text/format-list.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { sentenceAbout } from '../text/sentences.js';
-import { oneLine, parseBlocks, parseInformation, formatBlock, formatSearch } from '../text/tags.js';
+import {
+  oneLine,
+  parseBlocks,
+  parseInformation,
+  formatBlock,
+  formatSearch,
+  QUERY_SEPARATOR,
+} from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
 /** HotpotQA's annotations name articles but no attributes. */
@@ -89,18 +96,25 @@ export interface ExpertOptions {
   parallelShare: number;
   /** Answers without search: recalls the facts, then answers. */
   isClosedBook?: boolean;
+  /** Between sub-queries; default `##`. */
+  querySeparator?: string;
 }
 
 type SearchMode = 'parallel' | 'sequential' | 'closed-book';
 
 /** The next turn: a search while sub-questions are open, then the answer. */
-function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
+function nextTurn(
+  question: Question,
+  soFar: string,
+  { mode, separator }: { mode: SearchMode; separator: string },
+): string {
   const { graph = [] } = question.metadata;
   const plan = mode === 'closed-book' ? [] : searchPlan(graph, mode);
-  const information = parseBlocks(soFar).filter(({ tag }) => tag === 'information');
+  // A block that was cut has no closing tag.
+  const information = soFar.split('<information>').slice(1);
   const numDone = information.length;
-  const passages = information.flatMap(({ body }) =>
-    parseInformation(body).flatMap((result) =>
+  const passages = information.flatMap((rest) =>
+    parseInformation(rest.split(/<\/information>|<think>/)[0]).flatMap((result) =>
       result.status === 'ok' ? result.passages.map(({ title, text }) => `${title}. ${text}`) : [],
     ),
   );
@@ -119,8 +133,8 @@ function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
     node.dependsOn.every((id) => graph.some((other) => other.id === id && answered.has(other)));
   const before = numDone === 0 ? '' : `${recall(plan[numDone - 1])} `;
   const thought = formatBlock('think', oneLine(before + planThought(turn, graph.filter(isOpen))));
-  const queries = turn.map(({ query }) => oneLine(query).replaceAll('##', ' '));
-  return `${thought}\n${formatSearch(queries)}`;
+  const queries = turn.map(({ query }) => oneLine(query.replaceAll(separator, ' ')));
+  return `${thought}\n${formatSearch(queries, separator)}`;
 }
 
 /**
@@ -129,6 +143,7 @@ function nextTurn(question: Question, soFar: string, mode: SearchMode): string {
  */
 export function createExpert(options: ExpertOptions): Policy {
   const { tokenizer, maxLength, questions, parallelShare, isClosedBook = false } = options;
+  const { querySeparator: separator = QUERY_SEPARATOR } = options;
   const normalize = (text: string): string => text.trim().replace(/\??$/, '?');
   const questionsByText = new Map(
     questions.map((question) => [normalize(question.question), question]),
@@ -143,9 +158,10 @@ export function createExpert(options: ExpertOptions): Policy {
       );
     const soFar = text.slice(match.index + match[0].length);
     const first = parseBlocks(soFar).find(({ tag }) => tag === 'search');
-    const isParallel = first ? first.body.includes('##') : random.uniform() < parallelShare;
+    const isParallel = first ? first.body.includes(separator) : random.uniform() < parallelShare;
     const searchMode = isParallel ? 'parallel' : 'sequential';
-    const turn = nextTurn(question, soFar, isClosedBook ? 'closed-book' : searchMode);
+    const mode = isClosedBook ? 'closed-book' : searchMode;
+    const turn = nextTurn(question, soFar, { mode, separator });
     return { tokenIds: tokenizer.encode(turn), text: turn, finish: 'stop' };
   }
   return {

@@ -38,6 +38,8 @@ export interface Method {
   readonly prompt?: Prompt;
   /** Rollout settings. */
   readonly rollout: RolloutInput;
+  /** Changes for the small world's models, which know `##` and lines of passages only. */
+  readonly smallWorldRollout?: Partial<RolloutInput>;
   /**
    * Where its weights come from: a trainer, another method's weights, or (null) the
    * initial model.
@@ -280,14 +282,17 @@ const parallelSearchReleasedCode: Method = {
  * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL,
  * `RAG-R1`: `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
  *
+ * To the letter: prompt, commas between queries, JSON that labels each query's documents,
+ * and documents cut for each query.
+ *
  * Departures:
- * 1. `##` separates queries, commas there: names contain commas.
- * 2. Results come in the order of the queries, numbered from 1 for each; there they are
- *    JSON, `{"query": [...], "documents": [...]}`, and each query's documents are cut at
- *    1,000 tokens. Here a turn has one limit, and all queries lose their last passages.
- * 3. No supervised stage of its own before RL: the initial models have learned to search
- *    for several things at once. The short prompt is that of ParallelSearch.
- * 4. Six search turns as all methods here, five in the script. Queries beyond three run
+ * 1. A query's part of the turn's limit is its `max_obs_length`, 1,000 tokens there.
+ * 2. Tags inside passages are escaped. A search without a query is no action, there it
+ *    finds nothing. The notice after it contains no tags.
+ * 3. The small world's models read `##` and lines of passages, the only form that they
+ *    have learned, and the short prompt of ParallelSearch.
+ * 4. No supervised stage of its own before RL.
+ * 5. Six search turns as all methods here, five in the script. Queries beyond three run
  *    (at most 8 a turn), as in the code.
  */
 const ragR1: Method = {
@@ -295,7 +300,14 @@ const ragR1: Method = {
   title: 'RAG-R1',
   source: 'RAG-R1, arXiv 2507.02962, multi-query mode; authors’ code',
   paperName: null,
-  rollout: { prompt: 'rag-r1', splitQueries: true },
+  rollout: {
+    prompt: 'rag-r1',
+    splitQueries: true,
+    querySeparator: ',',
+    informationForm: 'json',
+    informationCut: 'query',
+  },
+  smallWorldRollout: { querySeparator: '##', informationForm: 'lines' },
   training: { trainer: 'ppo', rewards: 'search-r1' },
 };
 
@@ -357,8 +369,8 @@ export function resolveRollout(
   method: string,
   model: 'small-world' | Pick<Policy, 'maxLength' | 'tokenizer'> | ChatPolicy,
 ): RolloutConfig {
-  const { rollout } = METHODS.get(method);
-  if (model === 'small-world') return rolloutSchema.parse(rollout);
+  const { rollout, smallWorldRollout } = METHODS.get(method);
+  if (model === 'small-world') return rolloutSchema.parse({ ...rollout, ...smallWorldRollout });
   const { maxNewTokens, maxInformationTokens } = LANGUAGE_MODEL_LIMITS;
   if ('reply' in model)
     return rolloutSchema.parse({

@@ -89,7 +89,7 @@ export function rolloutMetrics(
   const reward = average((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
   // Queries as the rewards see them, even if the environment does not split.
-  const queries = (t: Scored): string[][] => executedSearches(t.segments);
+  const queries = (t: Scored): string[][] => executedSearches(t.segments, t.querySeparator);
   const ofType = (type: string): Scored[] => scored.filter((t) => t.questionType === type);
   const decomposed = (trajectories: readonly Scored[]): number =>
     strictMean(trajectories.map((t) => Number(isDecomposed(queries(t)))));
@@ -118,7 +118,7 @@ export function rolloutMetrics(
     'completions/mean_length': average(numPolicyTokens),
     'completions/clipped_ratio': average((t) => Number(t.finish !== 'answer')),
     'completions/truncated_ratio': average((t) => Number(isTruncated(t, maxNewTokens))),
-    well_formed_ratio: average((t) => Number(formatFault(t.segments) === null)),
+    well_formed_ratio: average((t) => Number(formatFault(t.segments, t.querySeparator) === null)),
     decomposition_ratio: decomposed(scored),
     'decomposition_ratio/parallelizable': decomposed(ofType('parallelizable')),
     'decomposition_ratio/sequential': decomposed(ofType('sequential')),

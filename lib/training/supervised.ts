@@ -106,7 +106,7 @@ interface Lesson {
 
 /** An expert for each prompt that the model will see, with its rollout settings. */
 export function demonstrationLessons(
-  options: Pick<ExpertOptions, 'tokenizer' | 'questions' | 'maxLength'>,
+  options: Pick<ExpertOptions, 'tokenizer' | 'questions' | 'maxLength' | 'querySeparator'>,
 ): Record<'parallel' | 'sequential' | 'closedBook', Lesson> {
   const expert = (share: Pick<ExpertOptions, 'parallelShare' | 'isClosedBook'>): Policy =>
     createExpert({ ...options, ...share });
@@ -149,6 +149,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
     tokenizer,
     questions,
     maxLength: config.maxPositionEmbeddings,
+    querySeparator: task.config.rollout.querySeparator,
   });
   const lessons = [parallel, sequential, parallel, sequential, closedBook];
   return buildTrainer(session, {

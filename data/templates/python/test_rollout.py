@@ -34,7 +34,16 @@ def run(case):
         if queries:
             found = [case["found"][query] for query in queries]
             rollout.add_information([passages and passages[: options.top_k] for passages in found])
-    return {"segments": rollout.segments, "token_ids": rollout.response_ids, "mask": rollout.mask}
+    shown = [
+        [[[one["id"], one.get("isCut", False)] for one in result.get("passages", [])] for result in turn["results"]]
+        for turn in rollout.search_turns
+    ]
+    return {
+        "segments": rollout.segments,
+        "token_ids": rollout.response_ids,
+        "mask": rollout.mask,
+        "shown": shown,
+    }
 
 
 def compare():

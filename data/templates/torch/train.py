@@ -199,7 +199,7 @@ def mean(values):
 
 def behaviour(rows, rollouts, scores):
     """Means over rollouts, by the library's names."""
-    searches = [executed_searches(rollout.segments) for rollout in rollouts]
+    searches = [executed_searches(rollout.segments, rollout.options.query_separator) for rollout in rollouts]
     shapes = [row["reward_model"]["ground_truth"]["shape"] for row in rows]
     decomposed = [any(len(queries) > 1 for queries in own) for own in searches]
     share = lambda shape: mean(float(d) for d, own in zip(decomposed, shapes) if own == shape)
@@ -313,6 +313,7 @@ def answer(lab):
                 "modelCalls": rollout.num_generations,
                 "finish": rollout.finish,
                 "maxSearchTurns": lab.rollout.max_search_turns,
+                "querySeparator": lab.rollout.query_separator,
             }
             file.write(json.dumps(trajectory, ensure_ascii=False) + "\n")
     scores = [lab.score(row, rollout) for row, rollout in zip(rows, rollouts)]

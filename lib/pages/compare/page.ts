@@ -325,13 +325,13 @@ function questionMarkup(sides: readonly Side[]): Markup {
   const { question, questionId, goldenAnswers } = sides[0].trajectory;
   const verdicts = sides.map(({ name, isCorrect }) => `${name} ${isCorrect ? '✓' : '✗'}`);
   const columns = sides.map(({ name, isCorrect, trajectory }) => {
-    const { step, segments, searchTurns } = trajectory;
+    const { step, searchTurns } = trajectory;
     const facts = rolloutFacts(trajectory, isCorrect);
     return markup(
       'div',
       markup('h3', name),
       markup('p.gold', [...(step === undefined ? [] : [`step ${step}`]), ...facts].join(' · ')),
-      segmentsMarkup(segments, searchTurns),
+      segmentsMarkup(trajectory, searchTurns),
     );
   });
   return markup(

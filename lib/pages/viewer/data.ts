@@ -26,6 +26,7 @@ export interface ViewerTrajectory
   extends
     Pick<Trajectory, 'questionId' | 'question' | 'goldenAnswers' | 'finish' | 'step'>,
     Pick<Trajectory, 'questionType' | 'subQuestionRecall' | 'advantage' | 'ambiguous'>,
+    Pick<Trajectory, 'querySeparator'>,
     Pick<TranscriptScore, 'answer' | 'exactMatch' | 'f1' | 'formatReason'> {
   method: string;
   metadata: QuestionMetadata;
@@ -72,14 +73,18 @@ const LABEL_MEANINGS = Object.fromEntries(
 );
 
 /** The turns of a plain transcript, one per information segment. */
-export function turnsFromSegments(segments: readonly TextSegment[]): ShownTurn[] {
+export function turnsFromSegments(
+  segments: readonly TextSegment[],
+  separator?: string,
+): ShownTurn[] {
   const runs = joinPolicySegments(segments);
   return runs.flatMap((run, i) => {
     if (run.kind !== 'information') return [];
     const results = parseInformation(run.text).map((result) =>
       result.status === 'failed' ? result : { status: 'unscored' as const },
     );
-    return [{ queries: executedSearches(runs.slice(Math.max(0, i - 1), i + 1))[0] ?? [], results }];
+    const turn = runs.slice(Math.max(0, i - 1), i + 1);
+    return [{ queries: executedSearches(turn, separator)[0] ?? [], results }];
   });
 }
 
@@ -111,7 +116,7 @@ export function viewerData(
     const score = scoreTranscript({ ...trajectory, questionType: type }, options);
     const { answer, exactMatch, f1, formatReason } = score;
     const hasGraph = Boolean(question?.metadata.graph?.length);
-    const searches = executedSearches(segments);
+    const searches = executedSearches(segments, trajectory.querySeparator);
     const recall = hasGraph ? subQuestionRecall(question!, searches) : undefined;
     const shared = {
       finish: trajectory.finish,
@@ -120,7 +125,8 @@ export function viewerData(
       ambiguous: trajectory.ambiguous,
       turns: searchTurns.some(({ results }) => results.length > 0)
         ? searchTurns
-        : turnsFromSegments(segments),
+        : turnsFromSegments(segments, trajectory.querySeparator),
+      querySeparator: trajectory.querySeparator,
     };
     const hasFailed =
       trajectory.finish === 'timeout' ||

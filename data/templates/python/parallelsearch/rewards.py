@@ -63,19 +63,21 @@ def compute_score(
     alpha=3.0,
     search_count_shifted=False,
     decomposed_by="any",
+    query_separator=None,
     **_,
 ):
     """Reward of a response, in the form that verl calls; the keywords are `reward_kwargs` of its configuration.
 
     ground_truth: {"target": right answers, "shape": "parallelizable", "sequential", "hybrid", "single_hop" or None}.
     extra_info: with "segments", pairs (kind, text), the response is read from these; else `solution_str` is split.
+    query_separator: what separates sub-queries; else a comma where results are labelled with them, or "##".
     Returns {"score": r (Eq. 7), "outcome": r_o, "decomposition": r_d, "search_count": r_s, "format": r_f}.
     """
     segments = (extra_info or {}).get("segments")
     if segments is None:
         segments = split_transcript(solution_str)
     shape = ground_truth["shape"]
-    searches = executed_searches(segments)
+    searches = executed_searches(segments, query_separator)
     answer = final_answer(segments)
     outcome = exact_match(answer, ground_truth["target"])
     parts = {
@@ -87,7 +89,11 @@ def compute_score(
             searches, shape, lambda_s=lambda_s, search_count_shifted=search_count_shifted
         ),
         "format": format_reward(
-            answer, outcome, is_well_formed(segments), lambda_f=lambda_f, final_format_score=final_format_score
+            answer,
+            outcome,
+            is_well_formed(segments, query_separator),
+            lambda_f=lambda_f,
+            final_format_score=final_format_score,
         ),
     }
     # Not sum(), which from Python 3.12 on is more exact than adding.

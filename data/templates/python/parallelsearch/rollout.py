@@ -6,8 +6,16 @@ Token ids are written once, by whoever made them, and never decoded and encoded 
 import re
 from dataclasses import dataclass
 
-from parallelsearch.search import print_information
-from parallelsearch.tags import NOTICE_FULL, STOP_STRINGS, next_action, opened_think, with_opening
+from parallelsearch.search import count_shown, cut_results, print_results, wrap_results
+from parallelsearch.tags import (
+    NOTICE_FULL,
+    QUERY_SEPARATOR,
+    STOP_STRINGS,
+    escape_tags,
+    next_action,
+    opened_think,
+    with_opening,
+)
 
 
 def plain_messages(messages, tokenizer):
@@ -26,9 +34,12 @@ class RolloutOptions:
     max_search_turns: int = 4
     top_k: int = 3
     split_queries: bool = True
+    query_separator: str = QUERY_SEPARATOR
     max_sub_queries: int = 8
     max_new_tokens: int = 500
     max_information_tokens: int = 500
+    information_cut: str = "passage"  # or "query", "raw"
+    information_form: str = "lines"  # or "json"
     max_passage_words: int = None
     notice: str = NOTICE_FULL
 
@@ -72,7 +83,7 @@ class Rollout:
         text = self._decode(token_ids)
         self._append("policy", text, token_ids, log_probs and list(log_probs)[: len(token_ids)])
         self.num_generations += 1
-        action = next_action(text)
+        action = next_action(text, self.options.query_separator)
         # After the last search turn one more generation may answer, and a search in it is not executed.
         if action.kind == "answer":
             self.finish = "answer"
@@ -87,23 +98,61 @@ class Rollout:
         return self._queries
 
     def add_information(self, results):
-        """Appends as many passages of each query as there is room for, and one at least. results: as `retrieve` gives them."""
-        depth, max_words = self.options.top_k, self.options.max_passage_words
-        text = print_information(results, depth, max_words)
-        while depth > 1 and len(self._encode(text)) > self.options.max_information_tokens:
-            depth -= 1
-            text = print_information(results, depth, max_words)
-        self._append("information", text)
-        shown = [
+        """Appends what the limit leaves of the results. results: as `retrieve` gives them."""
+        ids, text, shown = self._fit(results)
+        self._append("information", text, ids)
+        recorded = [
             {"status": "failed", "reason": "the search engine gave no answer."}
             if passages is None
             else {
                 "status": "ok",
-                "passages": [{"id": id, "title": title, "score": score} for title, _, id, score in passages[:depth]],
+                "passages": [
+                    {"id": id, "title": title, "score": score, **({"isCut": True} if is_cut and i == depth else {})}
+                    for i, (title, _, id, score) in enumerate(passages[:depth], 1)
+                ],
             }
-            for passages in results
+            for passages, (depth, is_cut) in zip(results, shown)
         ]
-        self.search_turns.append({"queries": self._queries, "results": shown})
+        self.search_turns.append({"queries": self._queries, "results": recorded})
+
+    def _fit(self, results):
+        """Token ids and text of the block, and of each result how many passages it shows and whether the last is cut."""
+        options = self.options
+        depth, limit = options.top_k, options.max_information_tokens
+        whole = self._print(results, depth)
+        text, ids = self._wrap(whole)
+        if options.information_cut == "passage":
+            while depth > 1 and len(ids) > limit:
+                depth -= 1
+                text, ids = self._wrap(self._print(results, depth))
+        if len(ids) <= limit or options.information_cut == "passage":
+            return ids, text, [(depth, False)] * len(results)
+        if options.information_cut == "query":
+            # The frame counts as well; a cut text may have more tokens next to another.
+            share = (limit - len(self._wrap([""] * len(whole))[1])) // len(whole)
+            while True:
+                texts = [self._cut_text(result, max(0, share)) for result in whole]
+                text, ids = self._wrap(texts)
+                if len(ids) <= limit or share <= 0:
+                    break
+                share -= 1
+        if len(ids) > limit:
+            block, ids = text, ids[:limit]
+            text = self._decode(ids)
+            texts = cut_results(whole if options.information_cut == "raw" else texts, block, text, options.information_form)
+        return ids, text, [count_shown(*pair, options.information_form) for pair in zip(whole, texts)]
+
+    def _print(self, results, depth):
+        return print_results(results, depth, self.options.max_passage_words, self.options.information_form)
+
+    def _wrap(self, texts):
+        text = wrap_results(texts, self._queries, self.options.information_form)
+        return text, self._encode(text)
+
+    def _cut_text(self, text, max_tokens):
+        ids = self._encode(text)
+        # A tokenizer that normalises text might make a tag of it.
+        return text if len(ids) <= max_tokens else escape_tags(self._decode(ids[:max_tokens]))
 
     def _append(self, kind, text, token_ids=None, log_probs=None):
         ids = self._encode(text) if token_ids is None else token_ids

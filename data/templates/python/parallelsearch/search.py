@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 
-from parallelsearch.tags import WHITE_RUN, one_line, trim
+from parallelsearch.tags import WHITE_RUN, escape_tags, one_line, trim
 
 logger = logging.getLogger(__name__)
 # Statuses of a server that has too much to do.
@@ -93,24 +93,60 @@ def _passage(item):
     return title, text, item["document"].get("id"), item.get("score")
 
 
-def print_information(results, depth, max_passage_words=None):
-    """The block that the environment writes: the `depth` best passages of each query, numbered from 1 again for each,
-    and of each the first words.
-    """
-    blocks = (_print_result(passages, depth, max_passage_words) for passages in results)
-    return f"<information>{chr(10).join(blocks)}</information>"
+def print_results(results, depth, max_passage_words=None, form="lines"):
+    """The results of each query as text: its `depth` best passages, numbered from 1, and of each the first words."""
+    return [_print_result(passages, depth, max_passage_words, form) for passages in results]
 
 
-def _print_result(passages, depth, max_words):
+def wrap_results(texts, queries, form="lines"):
+    """The block that the environment writes; "json" labels the texts with the queries, as RAG-R1 does."""
+    if form == "lines":
+        return f"<information>{chr(10).join(texts)}</information>"
+    labelled = json.dumps({"query": [escape_tags(query) for query in queries], "documents": texts}, indent=2)
+    return f"\n<information>\n{labelled}\n</information>\n"
+
+
+def _print_result(passages, depth, max_words, form):
     if passages is None:
         return _FAILED
     if not passages:
-        return "Nothing found."
+        return "" if form == "json" else "Nothing found."
+    # The three spaces are those of RAG-R1's corpus.
+    line = "Doc {}: {}   {}" if form == "json" else "Doc {}(Title: {}) {}"
     lines = (
-        f"Doc {i}(Title: {one_line(title)}) {one_line(text if max_words is None else cut_words(text, max_words))}"
+        line.format(i, one_line(title), one_line(text if max_words is None else cut_words(text, max_words)))
         for i, (title, text, *_) in enumerate(passages[:depth], 1)
     )
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(map(trim, lines))
+
+
+def cut_results(texts, block, cut, form):
+    """What is left of the results' texts in a block of them that was cut to its beginning."""
+    position = block.find('"documents"') if form == "json" else len("<information>")
+    left = []
+    for text in texts:
+        printed = json.dumps(text)[1:-1] if form == "json" else text
+        position = block.find(printed, position)
+        part = cut[position : position + len(printed)]
+        left.append(_read_string(part) if form == "json" else part)
+        position += len(printed)
+    return left
+
+
+def _read_string(part):
+    """The text of a JSON string's inside; a cut escape at its end is dropped."""
+    return json.loads(f'"{_CUT_ESCAPE.sub(lambda found: found[1], part)}"', strict=False)
+
+
+_CUT_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?\Z")
+
+
+def count_shown(text, cut, form):
+    """How many passages of a result's text a cut leaves, and whether of the last only the beginning."""
+    lines, left = text.split("\n"), cut.split("\n")
+    is_shown = re.match(r"Doc \d+:", left[-1]) if form == "json" else ")" in left[-1]
+    depth = len(left) if is_shown else len(left) - 1
+    return depth, bool(is_shown) and left[-1] != lines[len(left) - 1]
 
 
 # Scripts without spaces, whose characters are words; Thai, Lao, Khmer and Burmese would need a dictionary.

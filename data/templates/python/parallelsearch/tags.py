@@ -17,6 +17,7 @@ WHITE_RUN = re.compile(f"[{WHITE}]+")
 _EDGES = re.compile(f"^[{WHITE}]+|[{WHITE}]+\\Z")
 _TAG = re.compile(r"<(/?)(think|search|information|answer)>")
 
+QUERY_SEPARATOR = "##"
 STOP_STRINGS = ["</search>", "</answer>"]
 # What the environment says after an action that cannot be executed: for the small policies, and for real language models.
 NOTICE_SHORT = "\nMy action is not correct. Let me rethink.\n"
@@ -48,9 +49,9 @@ def parse_blocks(text):
     ]
 
 
-def split_queries(body):
+def split_queries(body, separator=QUERY_SEPARATOR):
     """The sub-queries in the body of a search."""
-    return [query for query in map(trim, body.split("##")) if query]
+    return [query for query in map(trim, body.split(separator)) if query]
 
 
 class Action(NamedTuple):
@@ -59,7 +60,7 @@ class Action(NamedTuple):
     end: int  # what follows is no part of it
 
 
-def next_action(text):
+def next_action(text, separator=QUERY_SEPARATOR):
     """What newly generated text asks for: the block that the first </search> or </answer> closes."""
     closing = re.search(r"</(?:search|answer)>", text)
     if not closing:
@@ -70,13 +71,18 @@ def next_action(text):
         return Action("invalid", [], end)
     if blocks[-1].tag == "answer":
         return Action("answer", [], end)
-    queries = split_queries(blocks[-1].body)
+    queries = split_queries(blocks[-1].body, separator)
     return Action("search" if queries else "invalid", queries, end)
 
 
 def one_line(text):
     """White space collapsed and tags defused, so that a passage can neither close its block nor pose as an action."""
-    return trim(WHITE_RUN.sub(" ", _TAG.sub(r"(\1\2)", text)))
+    return trim(WHITE_RUN.sub(" ", escape_tags(text)))
+
+
+def escape_tags(text):
+    """<answer> becomes (answer)."""
+    return _TAG.sub(r"(\1\2)", text)
 
 
 _OPEN_THINK = re.compile(f"<think>[{WHITE}]*\\Z")
@@ -108,14 +114,24 @@ def join_policy_segments(segments):
     return joined
 
 
-def executed_searches(segments):
+_LABELLED = re.compile(f'[{WHITE}]*(?:<information>)?[{WHITE}]*\\{{[{WHITE}]*"query"[{WHITE}]*:[{WHITE}]*\\[')
+
+
+def infer_separator(segments):
+    """A comma where results are labelled with their queries, as RAG-R1 has both."""
+    is_labelled = any(kind == "information" and _LABELLED.match(text) for kind, text in segments)
+    return "," if is_labelled else QUERY_SEPARATOR
+
+
+def executed_searches(segments, separator=None):
     """The sub-queries of each search that was executed: the last one of a policy's text that information follows."""
+    separator = separator or infer_separator(segments)
     runs = join_policy_segments(segments)
     searches = []
     for (kind, text), (following, _) in zip(runs, runs[1:]):
         if kind == "policy" and following == "information":
             bodies = [block.body for block in parse_blocks(text) if block.tag == "search"]
-            searches.append(split_queries(bodies[-1]) if bodies else [])
+            searches.append(split_queries(bodies[-1], separator) if bodies else [])
     return [queries for queries in searches if queries]
 
 
@@ -135,7 +151,7 @@ _FOLLOWERS = {
 }
 
 
-def _tags_of(kind, text):
+def _tags_of(kind, text, separator):
     """The tags of the blocks of a segment, or None where it is malformed."""
     if kind == "information":
         return ["information"]
@@ -146,16 +162,17 @@ def _tags_of(kind, text):
     starts = [*(block.start for block in blocks), len(text)]
     if any(trim(text[end:start]) for end, start in zip(ends, starts)):
         return None
-    if any(block.tag == "search" and not split_queries(block.body) for block in blocks):
+    if any(block.tag == "search" and not split_queries(block.body, separator) for block in blocks):
         return None
     return [block.tag for block in blocks]
 
 
-def is_well_formed(segments):
+def is_well_formed(segments, separator=None):
     """Whether a response keeps the format of Eq. 6."""
+    separator = separator or infer_separator(segments)
     last = "start"
     for kind, text in join_policy_segments(segments):
-        tags = _tags_of(kind, text)
+        tags = _tags_of(kind, text, separator)
         for tag in [None] if tags is None else tags:
             if tag not in _FOLLOWERS[last]:
                 return False

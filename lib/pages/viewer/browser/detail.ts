@@ -131,7 +131,7 @@ function figureNode(title: string, columns: Parameters<typeof drawDiagram>[1]): 
 /** The article about a trajectory. */
 export function detailNode(index: number, options: DetailOptions): HTMLElement {
   const trajectory = options.data.trajectories[index];
-  const { method, question, metadata, segments, turns, exactMatch } = trajectory;
+  const { method, question, metadata, turns, exactMatch } = trajectory;
   const hasGraph = Boolean(metadata.graph?.length);
   return h(
     `article.${exactMatch ? 'right' : 'wrong'}`,
@@ -145,6 +145,6 @@ export function detailNode(index: number, options: DetailOptions): HTMLElement {
       figureNode('Searches and answer', policyDiagram(trajectory)),
     ),
     h('div.scores', rewardsNode(trajectory, options.data.preset), groupNode(index, options)),
-    segmentsMarkup(segments, turns),
+    segmentsMarkup(trajectory, turns),
   );
 }

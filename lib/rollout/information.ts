@@ -1,0 +1,138 @@
+/**
+ * What a search turn shows of its results: all of them, or what {@link RolloutOptions}'
+ * `informationCut` leaves within the limit.
+ */
+import type { Retriever } from '../retrieval/retriever.js';
+import { isTimedOut, type SearchOutcome } from '../retrieval/search.js';
+import { formatResult, parseInformation, wrapResults, type PrintedResult } from '../text/tags.js';
+import { cutWords } from '../text/words.js';
+import type { Dialogue, Row } from './dialogue.js';
+import type { RolloutOptions } from './options.js';
+import type { SearchResult, Segment } from './trajectory.js';
+
+/**
+ * Below this fraction of the full score, the best passage shares only common words with
+ * the query. Catches nearly all queries about things missing from the corpus, and about
+ * 1 % of valid ones.
+ */
+const MIN_SCORE_FRACTION = 0.1;
+
+/** Shown to the policy when a search fails; the server's own error is only recorded. */
+const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
+
+/** How much of a result is shown: its best passages, of the last perhaps the beginning. */
+interface Shown {
+  depth: number;
+  isLastCut: boolean;
+}
+
+/** The record of an outcome. */
+function toSearchResult(
+  outcome: SearchOutcome,
+  { depth, isLastCut }: Shown,
+  fullScore = 0,
+): SearchResult {
+  if (outcome.status === 'failed')
+    return {
+      ...NO_ANSWER,
+      detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200),
+      ...(isTimedOut(outcome) && { isTimeout: true }),
+    };
+  const passages = outcome.passages
+    .slice(0, depth)
+    .map(({ passage: { id, title }, score }, i) => ({
+      id,
+      title,
+      score,
+      ...(isLastCut && i === depth - 1 && { isCut: true as const }),
+    }));
+  const numLeftOut = outcome.passages.length - passages.length;
+  const isUnlike = passages.length > 0 && passages[0].score < MIN_SCORE_FRACTION * fullScore;
+  return {
+    status: 'ok',
+    passages,
+    ...(numLeftOut > 0 ? { numLeftOut } : {}),
+    ...(isUnlike ? { isUnlike } : {}),
+  };
+}
+
+/** The `depth` best passages of a sub-query, as the policy sees them. */
+const shownResult = (
+  outcome: SearchOutcome,
+  depth: number,
+  { maxPassageWords = Infinity }: Pick<RolloutOptions, 'maxPassageWords'>,
+): PrintedResult =>
+  outcome.status === 'failed'
+    ? NO_ANSWER
+    : {
+        status: 'ok',
+        passages: outcome.passages
+          .slice(0, depth)
+          .map(({ passage: { title, text } }) => ({
+            title,
+            text: cutWords(text, maxPassageWords),
+          })),
+      };
+
+/** How much of a result a cut leaves, if anything. */
+function countShown(whole: PrintedResult | undefined, cut: PrintedResult | undefined): Shown {
+  const [all, left] = [whole, cut].map((result) =>
+    result?.status === 'ok' ? result.passages : [],
+  );
+  const [last, entire] = [left, all].map((passages) => passages.at(left.length - 1));
+  const isWhole = last?.title === entire?.title && last?.text.startsWith(entire?.text ?? '');
+  return { depth: left.length, isLastCut: left.length > 0 && !isWhole };
+}
+
+/**
+ * The information segment of a turn, and the record of what it shows.
+ * @param turn the outcome of each query
+ */
+export function showResults(
+  row: Row,
+  { queries, outcomes }: { queries: string[]; outcomes: readonly SearchOutcome[] },
+  { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
+  options: RolloutOptions,
+): { segment: Segment; results: SearchResult[] } {
+  const { topK, informationCut = 'passage', informationForm: form } = options;
+  const maxTokens = dialogue.roomForInformation(row);
+  const fits = (segment: Segment): boolean => dialogue.countTokens(segment) <= maxTokens;
+  const print = (texts: readonly string[]): Segment => dialogue.formatResults(row, queries, texts);
+  const formatResults = (depth: number): string[] =>
+    outcomes.map((outcome) => formatResult(shownResult(outcome, depth, options), form));
+  const record = (shown: readonly Shown[]): SearchResult[] =>
+    outcomes.map((outcome, i) =>
+      toSearchResult(outcome, shown[i], retriever.fullScore?.(queries[i])),
+    );
+  const bestOnly = (depth: number): Shown[] => outcomes.map(() => ({ depth, isLastCut: false }));
+
+  let depth = topK;
+  let texts = formatResults(depth);
+  let segment = print(texts);
+  if (fits(segment)) return { segment, results: record(bestOnly(depth)) };
+  if (informationCut === 'passage') {
+    while (depth > 1 && !fits(segment)) segment = print(formatResults(--depth));
+    return { segment, results: record(bestOnly(depth)) };
+  }
+  const read = (text: string): PrintedResult | undefined =>
+    parseInformation(wrapResults([text], { form, queries: [''] }))[0];
+  const whole = texts.map(read);
+  if (informationCut === 'query') {
+    // The frame counts as well; a cut text may have more tokens next to another.
+    const frame = dialogue.countTokens(print(texts.map(() => '')));
+    let share = Math.floor((maxTokens - frame) / texts.length);
+    const wholeTexts = texts;
+    do {
+      texts = wholeTexts.map((text) => dialogue.cutText(text, Math.max(0, share)));
+      segment = print(texts);
+    } while (!fits(segment) && share-- > 0);
+    if (fits(segment))
+      return {
+        segment,
+        results: record(whole.map((result, i) => countShown(result, read(texts[i])))),
+      };
+  }
+  segment = dialogue.cutSegment(segment, Math.max(0, maxTokens));
+  const left = parseInformation(segment.text);
+  return { segment, results: record(whole.map((result, i) => countShown(result, left[i]))) };
+}
