@@ -16,7 +16,7 @@ export const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
  * An optional setting whose default is left out when it is named: hashes of records from
  * before the setting stay valid.
  */
-const unlessDefault = <T extends string>(schema: z.ZodType<T>, byDefault: T) =>
+const unlessDefault = <T extends z.ZodType>(schema: T, byDefault: z.output<T>) =>
   schema.optional().overwrite((value) => (value === byDefault ? undefined : value));
 
 /** Rollout settings of a configuration. Unknown keys throw. */

@@ -28,13 +28,18 @@ const terminal = {
 };
 afterEach(() => Object.assign(process.stdout, terminal));
 
-async function shown(hasTerminal: boolean, question = 'Who?'): Promise<string> {
+async function shown(
+  hasTerminal: boolean,
+  question = 'Who?',
+  options: string[] = [],
+): Promise<string> {
   Object.assign(process.stdout, { isTTY: hasTerminal, hasColors: () => true });
   captured('stderr');
   const told = captured('stdout');
-  await askCommand().parseAsync([question, '--policy', 'scripted:', '--backend', 'wasm'], {
-    from: 'user',
-  });
+  await askCommand().parseAsync(
+    [question, '--policy', 'scripted:', '--backend', 'wasm', ...options],
+    { from: 'user' },
+  );
   return told();
 }
 
@@ -56,4 +61,11 @@ it('says of which sub-query nothing alike was found', async () => {
 it('says which name no passage knows, before anything is answered', async () => {
   const told = await shown(false, 'Who met Tom Thumb?');
   expect(told).toMatch(/^[^\n]*“Tom Thumb”[^\n]*\nAnswer the given question/);
+});
+
+it('changes a setting of the rollout', async () => {
+  const searches = async (...options: string[]) =>
+    (await shown(false, 'Who?', options)).split('\n').filter((line) => line.includes('##'));
+  expect(await searches()).toEqual([]);
+  expect(await searches('--set', 'rollout.querySeparator=,')).not.toEqual([]);
 });

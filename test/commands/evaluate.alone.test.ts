@@ -93,6 +93,20 @@ describe('evaluate', () => {
     expect(printed.stderr).toMatch(/^Sample of 1 of 4 questions: .*1 .*parallelizable/m);
   });
 
+  it('answers with changed settings of the rollout', async () => {
+    const set = ['rollout.informationCut=raw', 'rollout.maxInformationTokens=2'];
+    await evaluate({ adapter, set });
+    const cut = linesOf<Trajectory>(trajectories).flatMap(({ segments }) =>
+      segments.filter(({ kind }) => kind === 'information'),
+    );
+    expect(cut.length).toBeGreaterThan(0);
+    for (const { tokenIds } of cut) expect(tokenIds).toHaveLength(2);
+    await expect(evaluate({ adapter, set: ['grpo.steps=3'] })).rejects.toThrow('but got grpo');
+    await expect(evaluate({ adapter, set: ['rollout.informationCut=words'] })).rejects.toThrow(
+      'informationCut',
+    );
+  });
+
   it('names what is missing or unknown', async () => {
     await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow(
       'a folder in Hugging Face format',

@@ -22,7 +22,7 @@ import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
 import { normalizeAnswer } from '../../lib/text/normalize.js';
 import { findNames } from '../../lib/text/names.js';
-import { formatInformation } from '../../lib/text/tags.js';
+import { formatInformation, wrapResults } from '../../lib/text/tags.js';
 import { subQuestion } from '../data/questions.js';
 
 const birth = (entity: string, passage: string, dependsOn: string[] = []): SubQuestion =>
@@ -190,6 +190,20 @@ describe('labelTrajectory', () => {
       'invented_information',
       'answer_not_shown',
     ]);
+  });
+
+  it('finds an answer in passages that are labelled with their queries, not in the labels', () => {
+    const question = { ...COMPARISON, goldenAnswers: ['Café Bo'] };
+    const isShown = (text: string): boolean => {
+      const asked = play(question, [[ADA, BO]], 'x');
+      const segments = asked.segments.map((segment) =>
+        segment.kind === 'information'
+          ? { ...segment, text: wrapResults([text], { form: 'json', queries: ['Café Bo'] }) }
+          : segment,
+      );
+      return labelTrajectory({ ...asked, segments }, question).answer_not_shown === false;
+    };
+    expect(['Doc 1: t   It is Café Bo.', 'Doc 1: t   No.'].map(isShown)).toEqual([true, false]);
   });
 
   it('takes a search that Search-R1 would run as one query for one query', () => {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { shownResults } from '../../lib/html/segments.js';
+import { markupHtml } from '../../lib/html/markup.js';
+import { segmentsMarkup, shownResults } from '../../lib/html/segments.js';
+import { wrapResults } from '../../lib/text/tags.js';
 
 describe('shownResults', () => {
   const text =
@@ -21,6 +23,21 @@ describe('shownResults', () => {
     expect(second.passages).toEqual([{ id: 'id-C', title: 'C', score: 3, text: 'c text' }]);
   });
 
+  it('finds the text of a passage where results before it were cut away', () => {
+    const turn = {
+      queries: ['x', 'y'],
+      results: [
+        { status: 'ok' as const, passages: [], numLeftOut: 1 },
+        { status: 'ok' as const, passages: [{ id: 'c', title: 'C', score: 1 }] },
+      ],
+    };
+    const cut = '<information>Doc 1(Ti\nDoc 1(Title: C) c text</information>';
+    expect(shownResults(turn, cut).map(({ passages }) => passages)).toEqual([
+      [],
+      [{ id: 'c', title: 'C', score: 1, text: 'c text' }],
+    ]);
+  });
+
   it('reads the block if nothing was recorded', () => {
     const results = shownResults({ queries: ['x ', 'y', 'z'], results: [] }, text);
     expect(results.map(({ query }) => query)).toEqual(['x  ## y ## z', 'x  ## y ## z']);
@@ -32,5 +49,21 @@ describe('shownResults', () => {
     expect(shownResults({ queries: ['x'], results: [] }, failed)).toEqual([
       { query: 'x', failure: 'timeout', isUnlike: false, passages: [] },
     ]);
+  });
+});
+
+describe('segmentsMarkup', () => {
+  it('shows the queries of a search one by one, whatever separates them', () => {
+    const policy = { kind: 'policy' as const, text: '<search> a ## b, c </search>' };
+    const show = (text: string, querySeparator?: string): string[] => {
+      const segments = [policy, { kind: 'information' as const, text }];
+      const html = markupHtml(segmentsMarkup({ segments, querySeparator }, []));
+      const [, list] = /<ul class="queries">(.*?)<\/ul>/s.exec(html)!;
+      return Array.from(list.matchAll(/<li>(.*?)<\/li>/g), ([, query]) => query);
+    };
+    const plain = '<information>Nothing found.</information>';
+    expect(show(plain)).toEqual(['a', 'b, c']);
+    expect(show(plain, ',')).toEqual(['a ## b', 'c']);
+    expect(show(wrapResults([''], { form: 'json', queries: ['a ## b'] }))).toEqual(['a ## b', 'c']);
   });
 });

@@ -9,7 +9,7 @@ import {
 } from '../../lib/rewards/reward.js';
 import { ambiguity, splitTranscript } from '../../lib/text/response.js';
 
-const cases = drawRewardCases(createRandom('cases'), 2500);
+const cases = drawRewardCases(createRandom('cases'), 4000);
 const numWith = (holds: (text: string) => boolean): number =>
   cases.filter(({ response }) =>
     holds(typeof response === 'string' ? response : response.map(({ text }) => text).join('')),

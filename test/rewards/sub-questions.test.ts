@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
+import { evidenceRecall, subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 describe('subQuestionRecall', () => {
@@ -21,5 +21,22 @@ describe('subQuestionRecall', () => {
     expect(subQuestionRecall(SEQUENTIAL, [['Red River']])).toBe(1);
     expect(subQuestionRecall(HYBRID, [['Red River'], ['Bo Reed']])).toBe(0.5);
     expect(subQuestionRecall({ ...SINGLE, metadata: {} }, [['x']])).toBe(0);
+  });
+});
+
+describe('evidenceRecall', () => {
+  it('counts passages that were shown whole', () => {
+    const graph = SINGLE.metadata.graph!;
+    const [id] = graph[0].evidence;
+    const recall = (passage: { isCut?: true }) =>
+      evidenceRecall(graph, {
+        searchTurns: [
+          {
+            queries: ['q'],
+            results: [{ status: 'ok', passages: [{ id, title: 't', score: 1, ...passage }] }],
+          },
+        ],
+      });
+    expect([recall({}), recall({ isCut: true })]).toEqual([1, 0]);
   });
 });

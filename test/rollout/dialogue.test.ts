@@ -97,6 +97,30 @@ describe('a rollout with tool calls', () => {
     expect(await results(1)).toMatchObject({ passages: [{}], numLeftOut: 1 });
   });
 
+  it('keeps ## in its transcript, and labels the results of a call if asked to', async () => {
+    const { trajectory, calls, seen } = await converse(
+      [call({ queries: ['Paris, France', 'Y'] }), say('gold')],
+      { querySeparator: ',', informationForm: 'json' },
+    );
+    expect(calls).toEqual([['Paris, France', 'Y']]);
+    expect(trajectory.segments[1].text).toContain('<search> Paris, France ## Y </search>');
+    expect(trajectory.querySeparator).toBe('##');
+    const line = parseTrajectory(JSON.parse(formatTrajectory(trajectory)));
+    expect(line.querySeparator).toBe('##');
+    expect(seen[1].at(-1)).toMatchObject({ content: /"query": \[\s+"Paris, France"/ });
+  });
+
+  it('has results cut for each query, but not raw', async () => {
+    const script = [call({ queries: ['X', 'Y'] }), say('gold')];
+    const limit = { maxInformationTokens: 15 };
+    const { seen } = await converse(script, { ...limit, informationCut: 'query' });
+    expect(seen[1].at(-1)).toMatchObject({ content: /X\n.*Doc 1\([^]*Y\n.*Doc 1\(/ });
+    expect((seen[1].at(-1)!.content as string).length).toBeLessThan(120);
+    await expect(converse(script, { ...limit, informationCut: 'raw' })).rejects.toThrow(
+      'but got raw',
+    );
+  });
+
   it('ends where the context is full', async () => {
     const policy = toolPolicy(() => Promise.reject(new ContextFullError('full')));
     const options = { ...OPTIONS, promptForm: 'tools' as const, randoms: [createRandom(1)] };
@@ -116,6 +140,24 @@ describe('a rollout with tool calls', () => {
 });
 
 describe('a rollout with tags in messages', () => {
+  it('reads information that is cut raw', async () => {
+    const seen: Message[][] = [];
+    const policy = textPolicy(async (messages) => {
+      seen.push([...messages]);
+      return seen.length === 1 ? SEARCH : ANSWER;
+    });
+    const { trajectories } = await rollOut(policy, library(), [ask('who?')], {
+      ...OPTIONS,
+      promptForm: 'chat',
+      informationCut: 'raw',
+      maxInformationTokens: 10,
+      randoms: [createRandom(1)],
+    });
+    const { text } = trajectories[0].segments[2];
+    expect(text).toBe(found('X', 'Y').slice(0, 40));
+    expect(seen[1].at(-1)).toEqual({ role: 'user', content: text });
+  });
+
   it('reads the paper’s tags and answers with user messages', async () => {
     const seen: Message[][] = [];
     const replies = ['no action', `${SEARCH} and more`, ANSWER];

@@ -17,6 +17,24 @@ it('fills in defaults', () => {
   });
 });
 
+it('leaves out optional settings at their default, so that hashes stay the same', () => {
+  const named = { informationCut: 'passage', informationForm: 'lines', querySeparator: '##' };
+  expect(JSON.stringify(rolloutSchema.parse({ ...least, ...named }))).toBe(
+    JSON.stringify(rolloutSchema.parse(least)),
+  );
+  const others = { informationCut: 'raw', informationForm: 'json', querySeparator: ',' };
+  expect(rolloutSchema.parse({ ...least, ...others })).toMatchObject(others);
+});
+
+it.each([
+  ['informationCut', 'words'],
+  ['informationForm', 'xml'],
+  ...['', ' ', 'and', '<', 'a,'].map((value) => ['querySeparator', value]),
+])('rejects %s %j', (name, value) => {
+  const { error } = rolloutSchema.safeParse({ ...least, [name]: value });
+  expect(error?.issues.map(({ path }) => path)).toEqual([[name]]);
+});
+
 it('accepts limits and rejects values beyond them', () => {
   const limits: [name: string, least: number, most?: number][] = [
     ['maxSearchTurns', 0],

@@ -9,6 +9,7 @@ import {
   parseTrajectory,
   transcriptSchema,
 } from '../../lib/rollout/recorded.js';
+import { wrapResults } from '../../lib/text/tags.js';
 
 const call = (id: string, args: unknown, name = 'search') => ({
   id,
@@ -85,6 +86,22 @@ describe('a conversation', () => {
       'prompt policy information policy notice policy'.split(' '),
     );
     expect(run.segments[2].text).toBe(information);
+  });
+
+  it('may have results labelled with their queries, or cut', () => {
+    const turn = (content: string) =>
+      read(
+        { role: 'assistant', content: '<think> a </think>\n<search> one, two </search>' },
+        { role: 'user', content },
+        { role: 'assistant', content: '<think> b </think>\n<answer> x </answer>' },
+      );
+    const content = wrapResults(['Doc 1: T   t', ''], { form: 'json', queries: ['one', 'two'] });
+    const labelled = turn(content);
+    expect(labelled.segments[2]).toMatchObject({ kind: 'information', text: content });
+    expect(labelled.searchTurns).toMatchObject([{ queries: ['one', 'two'] }]);
+    const cut = turn('<information>Doc 1(Title: T) t\nDoc 2(Ti');
+    expect(cut.segments[2].kind).toBe('information');
+    expect(cut.searchTurns).toMatchObject([{ queries: ['one, two'] }]);
   });
 
   it.each([

@@ -27,22 +27,22 @@ describe('buildPrompt', () => {
     );
   });
 
-  it("writes the full prompt of RAG-R1's data script, with ## in place of the comma", () => {
-    expect(buildPrompt('rag-r1', 'who wrote Faust', { form: 'full' })).toBe(
+  it("writes the full prompt of RAG-R1's data script", () => {
+    expect(buildPrompt('rag-r1', 'who wrote Faust', { form: 'full', separator: ',' })).toBe(
       'Answer the given question. You must conduct reasoning inside <think> and </think> first every time you get new ' +
-        'information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query_1 ## ' +
-        'query_2 </search> and it will return the top searched results for each query between <information> and ' +
+        'information. After reasoning, if you find you lack some knowledge, you can call a search engine by <search> ' +
+        'query_1,query_2 </search> and it will return the top searched results for each query between <information> and ' +
         '</information>. You can search as many times as you want, using up to three queries each time. If you find no ' +
         'further external knowledge needed, you can directly provide the answer inside <answer> and </answer>, without ' +
         'detailed illustrations. For example, <answer> Beijing </answer>. Question: who wrote Faust?\n',
     );
   });
 
-  it('has full examples that the parser accepts', () => {
-    const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full' }));
+  it.each([undefined, ',', ';'])('has full examples that the parser accepts: %s', (separator) => {
+    const blocks = parseBlocks(buildPrompt('parallel', 'q', { form: 'full', separator }));
     // "<think> and </think>" names two tags.
     const examples = blocks.filter(({ body }) => body.trim() !== 'and');
-    expect(examples.map(({ tag, body }) => [tag, splitQueries(body)])).toEqual([
+    expect(examples.map(({ tag, body }) => [tag, splitQueries(body, separator)])).toEqual([
       ['search', ['query']],
       ['search', ['sub-question 1', 'sub-question 2']],
       ['answer', ['Beijing']],

@@ -13,6 +13,7 @@ import {
   INVALID_ACTION_NOTICE_FULL,
   formatBlock,
   formatSearch,
+  wrapResults,
 } from '../../lib/text/tags.js';
 import { ANSWER, INFORMATION, phrase, roughText, SEARCH, THINK } from './texts.js';
 
@@ -165,6 +166,30 @@ describe('executedSearches', () => {
       executedSearches([policy('<search> a </search>'), policy(' <answer> x </answer>'), found]),
     ).toEqual([['a']]);
     expect(executedSearches([policy('<search> a </sea'), policy('rch>'), found])).toEqual([['a']]);
+  });
+
+  it('are separated by commas where results are labelled with queries, or as recorded', () => {
+    const turn = policy('<search> a ## b, c </search>');
+    const labelled = {
+      kind: 'information' as const,
+      text: wrapResults(['', ''], { form: 'json', queries: ['a ## b', 'c'] }),
+    };
+    expect(executedSearches([turn, labelled])).toEqual([['a ## b', 'c']]);
+    expect(executedSearches([turn, labelled], '##')).toEqual([['a', 'b, c']]);
+    expect(executedSearches([turn, found])).toEqual([['a', 'b, c']]);
+    expect(executedSearches([turn, found], ',')).toEqual([['a ## b', 'c']]);
+    const empty = policy('<think> a </think><search> , </search>');
+    expect(formatFault([empty, labelled])).toBe('a search without a query');
+    expect(formatFault([empty, found])).toContain('last block');
+  });
+
+  it('are read from a transcript of RAG-R1', () => {
+    const response = `<think> a </think>\n<search> a, b </search>${wrapResults(['Doc 1: A   a', 'Doc 1: B   b'], { form: 'json', queries: ['a', 'b'] })}<think> c </think><answer> x </answer>`;
+    const segments = splitTranscript(response);
+    expect(segments.map(({ kind }) => kind)).toEqual(['policy', 'information', 'policy']);
+    expect(executedSearches(segments)).toEqual([['a', 'b']]);
+    expect(formatFault(segments)).toBeNull();
+    expect(ambiguity(segments)).toBeNull();
   });
 
   it('are empty without a query or a search', () => {

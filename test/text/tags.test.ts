@@ -11,9 +11,13 @@ import {
   parsePieces,
   formatBlock,
   formatInformation,
+  formatResult,
   formatSearch,
   splitQueries,
+  wrapResults,
+  type PrintedResult,
 } from '../../lib/text/tags.js';
+import { isLabelled } from '../../lib/text/labelled-information.js';
 import { ANSWER, phrase, roughText, SEARCH, THINK } from './texts.js';
 
 describe('parsePieces', () => {
@@ -109,6 +113,22 @@ describe('printing and parsing', () => {
       expect(() => formatSearch(queries), JSON.stringify(queries)).toThrow(RangeError);
     }
     expect(() => formatBlock('think', 'a <answer> b')).toThrow('<answer>');
+  });
+
+  it.each([',', ';', '|'])('are inverse for searches with the separator %s', (separator) => {
+    fc.assert(
+      fc.property(fc.array(phrase, { minLength: 1, maxLength: 5 }), (phrases) => {
+        const queries = phrases.map((text) => text.replaceAll(separator, '.'));
+        const text = formatSearch(queries, separator);
+        expect(nextAction(text, separator)).toEqual({ kind: 'search', queries, end: text.length });
+      }),
+    );
+    expect(() => formatSearch([`a${separator}b`], separator)).toThrow(separator);
+  });
+
+  it('print a comma as in RAG-R1’s prompt', () => {
+    expect(formatSearch(['a', 'b'], ',')).toBe('<search> a,b </search>');
+    expect(nextAction('<search> , </search>', ',').kind).toBe('invalid');
   });
 
   it('keeps single hashes in a query', () => {
@@ -229,6 +249,74 @@ describe("other projects' information blocks", () => {
     expect(formatInformation([failed, bare])).toBe(
       '<information>Retrieval failed:\nDoc 1(Title: T)</information>',
     );
+  });
+});
+
+describe('information labelled with its queries', () => {
+  const results: PrintedResult[] = [
+    { status: 'ok', passages: ['Café "Ö"', '😀 \u2028'].map((title) => ({ title, text: 'A b.' })) },
+    { status: 'ok', passages: [] },
+    { status: 'failed', reason: 'late' },
+  ];
+  const label = (queries: readonly string[], shown: readonly PrintedResult[]): string =>
+    wrapResults(
+      shown.map((result) => formatResult(result, 'json')),
+      { form: 'json', queries },
+    );
+
+  it('is what json.dumps of Python prints', () => {
+    expect(label(['who é?', 'b', 'c <answer>'], results)).toBe(
+      String.raw`
+<information>
+{
+  "query": [
+    "who \u00e9?",
+    "b",
+    "c (answer)"
+  ],
+  "documents": [
+    "Doc 1: Caf\u00e9 \"\u00d6\"   A b.\nDoc 2: \ud83d\ude00   A b.",
+    "",
+    "Retrieval failed: late"
+  ]
+}
+</information>
+`,
+    );
+  });
+
+  it('is read back, whole or cut anywhere', () => {
+    const title = fc.oneof(phrase, roughText.map(oneLine));
+    const passages = fc.array(fc.record({ title, text: roughText.map(oneLine) }), { maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(passages, { minLength: 1, maxLength: 3 }), fc.nat(), (lists, end) => {
+        const found = lists.map((passages) => ({ status: 'ok' as const, passages }));
+        const text = label(
+          lists.map((_, i) => `documents ${i}`),
+          found,
+        );
+        expect(isLabelled(text)).toBe(true);
+        expect(parseInformation(text)).toEqual(found);
+        const cut = parseInformation(text.slice(0, end % text.length));
+        expect(cut.length).toBeLessThanOrEqual(found.length);
+        for (const [i, result] of cut.slice(0, -1).entries()) expect(result).toEqual(found[i]);
+      }),
+    );
+  });
+
+  it('is read as RAG-R1 prints it, without titles', () => {
+    const text =
+      '<information>\n{"query": ["a"], "documents": ["Doc 1: \\"Paris\\"\\nA city.\\nDoc 2: Rome"]}\n</information>';
+    expect(parseInformation(text)).toEqual([
+      {
+        status: 'ok',
+        passages: [
+          { title: '"Paris"', text: ' A city.' },
+          { title: 'Rome', text: '' },
+        ],
+      },
+    ]);
+    expect(isLabelled('<information>{"documents": []}</information>')).toBe(false);
   });
 });
 

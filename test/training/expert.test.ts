@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Question, SubQuestion } from '../../lib/data/question.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
-import { rolloutSchema } from '../../lib/rollout/options.js';
+import { rolloutSchema, type RolloutInput } from '../../lib/rollout/options.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { createExpert } from '../../lib/training/expert.js';
@@ -12,10 +12,13 @@ async function play(
   questions: Question[],
   parallelShare: number,
   isClosedBook = false,
+  changes: Partial<RolloutInput> = {},
 ): Promise<Trajectory[]> {
-  const options = { tokenizer: TOKENIZER, maxLength: 4096, questions, parallelShare, isClosedBook };
+  const { querySeparator } = changes;
+  const expert = { tokenizer: TOKENIZER, maxLength: 4096, questions, parallelShare };
+  const options = { ...expert, isClosedBook, querySeparator };
   const asked = { prompt: 'parallel', promptForm: 'full', splitQueries: true, topK: 1 };
-  const rollout = rolloutSchema.parse(asked);
+  const rollout = rolloutSchema.parse({ ...asked, ...changes });
   const { trajectories } = await rollOut(
     createExpert(options),
     createBm25Retriever(PASSAGES),
@@ -43,6 +46,19 @@ describe('the expert', () => {
       ['Red River', 'Blue Lake'],
       ['Bo Reed', 'Ada Stone'],
     ]);
+  });
+
+  it.each<Partial<RolloutInput>>([
+    { querySeparator: ',' },
+    { querySeparator: ',', informationForm: 'json' },
+    { informationCut: 'raw', maxInformationTokens: 30 },
+  ])('writes and reads other forms of a turn: %j', async (changes) => {
+    const [trajectory] = await play([COMPARISON], 1, false, changes);
+    expect(searchesOf(trajectory)).toEqual([['Ada Stone', 'Bo Reed', 'Cy Hill']]);
+    expect(trajectory.answer).toBe('Bo Reed');
+    const [sequential] = await play([SEQUENTIAL], 1, false, changes);
+    expect(searchesOf(sequential)).toEqual([['Red River'], ['Bo Reed']]);
+    expect(sequential.answer).toBe('1904');
   });
 
   it('else searches for one after the other', async () => {

@@ -83,6 +83,12 @@ describe('the methods', () => {
       ]);
       expect(METHODS.get(name).training).toMatchObject({ rewards: 'search-r1' });
     }
+    const model = { maxLength: 131_072, tokenizer: tinyModel().tokenizer };
+    expect(resolveRollout('rag-r1', model)).toMatchObject({
+      querySeparator: ',',
+      informationForm: 'json',
+      informationCut: 'query',
+    });
     // The small policy knows this prompt.
     const short = (prompt: string) => buildPrompt(prompt, 'Who?', { form: 'short' });
     expect(short('rag-r1')).toBe(short('parallel'));

@@ -1,0 +1,265 @@
+/** What a turn shows when its results exceed the limit. */
+import { sum } from 'd3-array';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readTokenizer } from '../../lib/policy/folder-settings.js';
+import { createRandom } from '../../lib/random.js';
+import type { SearchOutcome } from '../../lib/retrieval/search.js';
+import { createDialogue } from '../../lib/rollout/dialogue.js';
+import { showResults } from '../../lib/rollout/information.js';
+import type { RolloutOptions } from '../../lib/rollout/options.js';
+import { lossMask, shownTexts, tokenIds, type SearchResult } from '../../lib/rollout/trajectory.js';
+import { formatInformation, parseInformation, type PrintedResult } from '../../lib/text/tags.js';
+import { MODEL } from '../interop/exports.js';
+import { makePassage } from '../retrieval/passages.js';
+import { phrase, roughText } from '../text/texts.js';
+import { ANSWER, OPTIONS, play, playOne } from './play.js';
+import { CHARACTERS } from './scripted-policy.js';
+
+/** One token per character, and byte-pair encoding. */
+const TOKENIZERS = { characters: CHARACTERS, model: await readTokenizer(MODEL) };
+const DOCUMENT = fc.tuple(
+  fc.oneof(
+    phrase,
+    phrase.map((title) => `${title} (film)`),
+    roughText,
+  ),
+  fc.oneof(phrase, roughText),
+);
+const outcome: fc.Arbitrary<SearchOutcome> = fc.oneof(
+  { weight: 8, arbitrary: fc.array(DOCUMENT, { maxLength: 3 }).map(toOutcome) },
+  { weight: 1, arbitrary: fc.constant({ status: 'failed' as const, reason: 'down' }) },
+);
+
+function toOutcome(documents: readonly [string, string][]): SearchOutcome {
+  const passages = documents.map(([title, text], i) => ({
+    passage: { ...makePassage(`${i}`, `${title}\n${text}`), title, text },
+    score: 3 - i,
+  }));
+  return { status: 'ok', passages };
+}
+
+/** The segment of a turn, and what is recorded of it. */
+function show(
+  outcomes: readonly SearchOutcome[],
+  {
+    tokenizer = 'characters',
+    ...changes
+  }: Partial<RolloutOptions> & { tokenizer?: keyof typeof TOKENIZERS },
+) {
+  const options = { ...OPTIONS, ...changes };
+  const policy = {
+    name: 'none',
+    tokenizer: TOKENIZERS[tokenizer],
+    maxLength: 1e6,
+    generate: () => Promise.resolve([]),
+  };
+  const dialogue = createDialogue(policy, options);
+  const trajectory = { segments: [], modelCalls: 0 } as never;
+  return showResults(
+    { index: 0, random: createRandom(1), trajectory },
+    { queries: outcomes.map((_, i) => `q${i}`), outcomes },
+    { dialogue, retriever: { name: 'none', retrieve: () => Promise.resolve([]) } },
+    options,
+  );
+}
+
+const anyTurn = fc.record({
+  outcomes: fc.array(outcome, { minLength: 1, maxLength: 4 }),
+  maxInformationTokens: fc.integer({ min: 1, max: 200 }),
+  tokenizer: fc.constantFrom('characters' as const, 'model' as const),
+  informationForm: fc.constantFrom('json' as const, undefined),
+});
+
+const anyCut = fc.constantFrom('query' as const, 'raw' as const);
+
+describe('information beyond the limit', () => {
+  it.each(['query', 'raw'] as const)('never has more tokens than the limit: cut %s', (cut) => {
+    fc.assert(
+      fc.property(anyTurn, ({ outcomes, ...options }) => {
+        const { segment } = show(outcomes, { ...options, informationCut: cut });
+        expect(segment.tokenIds.length).toBeLessThanOrEqual(options.maxInformationTokens);
+      }),
+    );
+  });
+
+  it.each(['passage', 'query', 'raw'] as const)(
+    'is shown whole within the limit, the same for every cut: %s',
+    (cut) => {
+      fc.assert(
+        fc.property(anyTurn, ({ outcomes, ...options }) => {
+          const whole = show(outcomes, { ...options, maxInformationTokens: 1e6 });
+          const limit = Math.max(1, whole.segment.tokenIds.length);
+          const fitting = { ...options, informationCut: cut, maxInformationTokens: limit };
+          expect(show(outcomes, fitting)).toEqual(whole);
+        }),
+      );
+    },
+  );
+
+  it('is cut raw to the first of its token ids', () => {
+    fc.assert(
+      fc.property(anyTurn, ({ outcomes, ...options }) => {
+        const whole = show(outcomes, { ...options, maxInformationTokens: 1e6 }).segment;
+        const { segment } = show(outcomes, { ...options, informationCut: 'raw' });
+        const ids = whole.tokenIds.slice(0, options.maxInformationTokens);
+        expect(segment.tokenIds).toEqual(ids);
+        expect(segment.text).toBe(TOKENIZERS[options.tokenizer].decode(ids));
+      }),
+    );
+  });
+
+  it('records what a cut leaves, and reads it back', () => {
+    fc.assert(
+      fc.property(anyTurn, anyCut, ({ outcomes, ...options }, informationCut) => {
+        const { segment, results } = show(outcomes, { ...options, informationCut });
+        const counts = (shown: readonly (PrintedResult | SearchResult)[]): number[] =>
+          shown.map((one) => (one.status === 'ok' ? one.passages.length : 0));
+        expect(sum(counts(parseInformation(segment.text)))).toBe(sum(counts(results)));
+        const texts = shownTexts(results, segment.text);
+        expect(texts.map(({ length }) => length)).toEqual(counts(results));
+        for (const [i, result] of results.entries()) {
+          const found = outcomes[i];
+          if (result.status === 'failed' || found.status === 'failed') continue;
+          const { passages, numLeftOut = 0 } = result;
+          expect(passages.length + numLeftOut).toBe(found.passages.length);
+          // Only the last one may be cut.
+          expect(passages.slice(0, -1).some(({ isCut }) => isCut)).toBe(false);
+        }
+      }),
+    );
+  });
+
+  const LONG = 'one two three four five six seven eight nine ten'.repeat(5);
+  const twice = ['A', 'B'].map((title) =>
+    toOutcome([
+      [title, LONG],
+      [`${title}2`, LONG],
+    ]),
+  );
+
+  it('leaves each query an equal part', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 120, max: 400 }),
+        fc.constantFrom('characters' as const, 'model' as const),
+        (maxInformationTokens, tokenizer) => {
+          const limit =
+            tokenizer === 'model' ? Math.ceil(maxInformationTokens / 3) : maxInformationTokens;
+          const { segment, results } = show(twice, {
+            tokenizer,
+            maxInformationTokens: limit,
+            informationCut: 'query',
+          });
+          const [first, second] = parseInformation(segment.text).map((result) =>
+            result.status === 'ok' ? result.passages : [],
+          );
+          expect([first[0].title, second[0].title]).toEqual(['A', 'B']);
+          expect(first.map(({ text }) => text)).toEqual(second.map(({ text }) => text));
+          expect(results.map((result) => result.status === 'ok' && result.passages[0].id)).toEqual([
+            '0',
+            '0',
+          ]);
+          // Nothing that would fit is left out.
+          expect(limit - segment.tokenIds.length).toBeLessThanOrEqual(3);
+        },
+      ),
+    );
+  });
+
+  const passagesOf = (results: readonly SearchResult[]) =>
+    results.map((result) =>
+      result.status === 'ok'
+        ? result.passages.map(({ title, isCut }) => (isCut ? `${title}…` : title))
+        : result.status,
+    );
+
+  it('is cut by passage, by query or raw', () => {
+    const outcomes = [
+      toOutcome([
+        ['A', 'all of a'],
+        ['A2', 'all of a'],
+      ]),
+      toOutcome([
+        ['B', 'all of b'],
+        ['B2', 'all of b'],
+      ]),
+    ];
+    const cut = (
+      informationCut: RolloutOptions['informationCut'],
+      maxInformationTokens: number,
+    ) => {
+      const { segment, results } = show(outcomes, { informationCut, maxInformationTokens });
+      return [segment.text, passagesOf(results)];
+    };
+    expect(cut('passage', 100)).toEqual([
+      '<information>Doc 1(Title: A) all of a\nDoc 1(Title: B) all of b</information>',
+      [['A'], ['B']],
+    ]);
+    expect(cut(undefined, 100)).toEqual(cut('passage', 100));
+    expect(cut('query', 103)).toEqual([
+      '<information>Doc 1(Title: A) all of a\nDoc 2(Title:\nDoc 1(Title: B) all of b\nDoc 2(Title:</information>',
+      [['A'], ['B']],
+    ]);
+    expect(cut('query', 121)).toEqual([
+      '<information>Doc 1(Title: A) all of a\nDoc 2(Title: A2) all \nDoc 1(Title: B) all of b\nDoc 2(Title: B2) all </information>',
+      [
+        ['A', 'A2…'],
+        ['B', 'B2…'],
+      ],
+    ]);
+    expect(cut('raw', 80)).toEqual([
+      '<information>Doc 1(Title: A) all of a\nDoc 2(Title: A2) all of a\nDoc 1(Title: B) ',
+      [['A', 'A2'], ['B…']],
+    ]);
+    expect(cut('raw', 13)).toEqual(['<information>', [[], []]]);
+  });
+
+  it('keeps results apart from queries that a cut leaves nothing of', () => {
+    const { segment, results } = show(twice, { informationCut: 'query', maxInformationTokens: 40 });
+    expect(segment.text).toBe('<information>Doc 1(\nDoc 1(</information>');
+    expect(passagesOf(results)).toEqual([[], []]);
+    expect(shownTexts(results, segment.text)).toEqual([[], []]);
+  });
+});
+
+describe('a rollout with cut information', () => {
+  it.each(['query', 'raw'] as const)(
+    'has a mask as long as its ids: %s',
+    async (informationCut) => {
+      const script = ['<think> a </think><search> X ## Y </search>', ANSWER];
+      const trajectory = await playOne(script, { informationCut, maxInformationTokens: 50 });
+      expect(lossMask(trajectory)).toHaveLength(tokenIds(trajectory).length);
+      expect(trajectory.segments[2].tokenIds.length).toBeLessThanOrEqual(50);
+      expect(trajectory).toMatchObject({ answer: 'gold', finish: 'answer' });
+    },
+  );
+
+  it('reads queries between commas and labels their results, as RAG-R1', async () => {
+    const script = ['<think> a </think><search> X,Y ## Z </search>', ANSWER];
+    const options = { querySeparator: ',', informationForm: 'json' as const };
+    const { trajectories, policy } = await play({ 'who?': script }, options);
+    const [{ searchTurns, segments, querySeparator }] = trajectories;
+    expect(searchTurns[0].queries).toEqual(['X', 'Y ## Z']);
+    expect(segments[2].text).toBe(
+      '\n<information>\n{\n  "query": [\n    "X",\n    "Y ## Z"\n  ],\n  "documents": [\n' +
+        '    "Doc 1: X   All about X.",\n    "Doc 1: Y ## Z   All about Y ## Z."\n  ]\n}\n</information>\n',
+    );
+    expect(policy.calls[1][0]).toContain(segments[2].text);
+    // The labels say that it is a comma.
+    expect(querySeparator).toBeUndefined();
+    expect(policy.calls[0][0]).toContain('split parts with ,.');
+    const other = await playOne(script, { ...options, querySeparator: '##' });
+    expect(other.querySeparator).toBe('##');
+    const plain = await playOne(script, { querySeparator: ',' });
+    expect(plain.querySeparator).toBe(',');
+    expect(plain.segments[2].text).toBe(
+      formatInformation(
+        ['X', 'Y ## Z'].map((title) => ({
+          status: 'ok',
+          passages: [{ title, text: `All about ${title}.` }],
+        })),
+      ),
+    );
+  });
+});
