@@ -94,13 +94,11 @@ describe('evaluate', () => {
   });
 
   it('answers with changed settings of the rollout', async () => {
-    const set = ['rollout.informationCut=raw', 'rollout.maxInformationTokens=2'];
-    await evaluate({ adapter, set });
-    const cut = linesOf<Trajectory>(trajectories).flatMap(({ segments }) =>
-      segments.filter(({ kind }) => kind === 'information'),
+    await evaluate({ adapter, set: ['rollout.maxNewTokens=1', 'rollout.maxSearchTurns=0'] });
+    const written = linesOf<Trajectory>(trajectories).flatMap(({ segments }) =>
+      segments.filter(({ kind }) => kind === 'policy'),
     );
-    expect(cut.length).toBeGreaterThan(0);
-    for (const { tokenIds } of cut) expect(tokenIds).toHaveLength(2);
+    expect(written.map(({ tokenIds }) => tokenIds.length)).toEqual(QUESTIONS.map(() => 1));
     await expect(evaluate({ adapter, set: ['grpo.steps=3'] })).rejects.toThrow('but got grpo');
     await expect(evaluate({ adapter, set: ['rollout.informationCut=words'] })).rejects.toThrow(
       'informationCut',
