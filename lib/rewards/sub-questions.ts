@@ -23,8 +23,8 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
 }
 
 /**
- * Fraction of the sub-questions of which a passage with the answer was shown, whole as far
- * as its turn's limit goes; NaN without any.
+ * Fraction of the sub-questions of which a passage with the answer was shown, without its
+ * end cut off by the turn's limit; NaN without any.
  */
 export function evidenceRecall(
   graph: QuestionGraph,

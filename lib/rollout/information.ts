@@ -20,7 +20,7 @@ const MIN_SCORE_FRACTION = 0.1;
 /** Shown to the policy when a search fails; the server's own error is only recorded. */
 const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
-/** How much of a result is shown: its best passages, of the last perhaps the beginning. */
+/** How much of a result is shown; of the last passage perhaps the beginning. */
 interface Shown {
   depth: number;
   isLastCut: boolean;

@@ -37,7 +37,7 @@ export type SearchResult =
       status: 'ok';
       /** The passages that the policy saw; of one that `isCut`, only the beginning. */
       passages: { id: string; title: string; score: number; isCut?: true }[];
-      /** Passages left out because the turn or the context had no room; absent if none. */
+      /** Passages left out because turn or context had no room; absent if none. */
       numLeftOut?: number;
       /** The best score is far below that of a passage about the query; else absent. */
       isUnlike?: true;
@@ -77,7 +77,7 @@ export interface Trajectory {
   finish: string | null;
   /** The most search turns; absent if the recording does not say. */
   maxSearchTurns?: number;
-  /** Between sub-queries; absent: `##`, or `,` where results are labelled with queries. */
+  /** Between sub-queries; absent: `##`, or `,` where queries label the results. */
   querySeparator?: string;
   /** Why an answer of the policy's server could not be used; else absent. */
   refusal?: string;
@@ -143,7 +143,7 @@ export function shownTexts(
   const printed = parseInformation(information).map((result) =>
     result.status === 'ok' ? result.passages : [],
   );
-  // A result that is cut before its first title is not found, and the next takes its place.
+  // A result that is cut before its first title is not among them.
   const isComplete = printed.length >= results.length;
   return results.map((result, i) =>
     result.status !== 'ok'

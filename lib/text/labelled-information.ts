@@ -11,7 +11,7 @@ export interface LabelledInformation {
 
 const BEYOND_ASCII = /[^ -~\n]/g;
 
-/** As Python's `json.dumps(information, indent=2)` prints it, with escapes beyond ASCII. */
+/** As Python's `json.dumps(information, indent=2)` prints it, in ASCII. */
 export const formatLabelled = (information: LabelledInformation): string =>
   JSON.stringify(information, ['query', 'documents'], 2).replace(
     BEYOND_ASCII,

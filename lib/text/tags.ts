@@ -180,7 +180,7 @@ export function formatResult(result: PrintedResult, form: InformationForm = 'lin
 
 const TITLE_GAP = '   ';
 
-/** The block around texts of {@link formatResult}; `json` labels them with the queries. */
+/** The block around texts of {@link formatResult}; `json` labels them with queries. */
 export function wrapResults(
   texts: readonly string[],
   { form = 'lines', queries = [] }: { form?: InformationForm; queries?: readonly string[] } = {},
