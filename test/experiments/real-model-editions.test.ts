@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { expect, it } from 'vitest';
 import type { Fields } from '../../lib/evaluation/table.js';
@@ -124,4 +125,14 @@ it('docs/real-models.md has the intervals of the result', () => {
     expect(text).toContain(pointsIntervalText(find({ ...gap, against })));
   const calls = { ...ours, metric: 'model_calls', subset: 'parallelizable', kind: 'ratio' };
   expect(text).toContain(intervalText(find({ ...calls, against: 'search-r1' }), 2));
+});
+
+it.each([1, 2])('the card of ParallelSearch’s seed %i has its figures', (seed) => {
+  const card = readFileSync(join(readerPath({ ...ours, seed }), 'README.md'), 'utf8');
+  const rows = matching(result.frames!.seeds, { benchmark: 'all', seed });
+  const wanted = [{ subset: 'all', ...em }, decomposed, { subset: 'all', metric: 'well_formed' }];
+  for (const fields of wanted) {
+    const [{ value }] = matching(rows, fields) as Figure[];
+    expect(card).toContain(percent(value));
+  }
 });
