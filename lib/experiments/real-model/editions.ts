@@ -33,6 +33,8 @@ export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;
 
 export interface FreshRead {
   answers: FreshAnswer[];
+  /** Answers that were computed; a run that keeps no RL step has those before RL. */
+  numComputed: number;
   /** RL steps of the second edition's runs. */
   steps: number[];
   provenance: Provenance;
@@ -255,7 +257,7 @@ export function compareEditions(
     ...tables,
     provenance: summary.provenance,
     predictions: checkPredictions(tables, listPredictions(tables)),
-    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...OURS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...OURS, ...EM })}, in its seeds ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}.`,
+    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...OURS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...OURS, ...EM })} (seeds: ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}).`,
     frames: { seeds, behaviour },
     figures: {
       editions: intervalChart(

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
@@ -143,8 +144,8 @@ async function readDev(): Promise<CurvePoint[]> {
 
 /** A recorded answer of a run. JSON keeps an unknown value as null. */
 const readAnswer = (run: RealRun, measurement: Measurement): QuestionResult => ({
-  ...runFields(run),
   ...measurement,
+  ...runFields(run),
   coverage: measurement.coverage ?? NaN,
   evidenceSeen: measurement.evidenceSeen ?? NaN,
   criticalPathRatio: measurement.criticalPathRatio ?? NaN,
@@ -192,6 +193,7 @@ async function readFresh(folder?: string): Promise<FreshRead> {
   const { model, warmUps, seeds } = ABOUT;
   return {
     answers,
+    numComputed: sum(done, ({ record: { value } }) => value.measurements.length),
     steps: TRAINED.filter(({ method }) => method === 'parallelsearch').map(readerSteps),
     provenance: mergeProvenance(done, {
       model,

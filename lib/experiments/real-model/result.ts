@@ -30,7 +30,7 @@ export function realModelResult(
   const before = firstEdition(first, options);
   return {
     ...second,
-    summary: `${count(fresh.answers)} answers of ${ABOUT.model} to fresh questions, ${count(first.answers)} of the first edition to a test of its own.`,
+    summary: `${fresh.numComputed.toLocaleString('en')} answers of ${ABOUT.model} to fresh questions, ${count(first.answers)} of the first edition to a test of its own.`,
     provenance: { ...second.provenance, firstEdition: before.provenance },
     card: { editions: '', decomposed: '' },
     frames: {
