@@ -17,7 +17,7 @@ export const LAYERS = [
   ['policy', 'retrieval'],
   ['data'],
   ['text', 'tensor'],
-  ['io', 'interrupt.ts', 'random.ts', 'registry.ts'],
+  ['io', 'interrupt.ts', 'memoise.ts', 'random.ts', 'registry.ts'],
 ];
 
 const pattern = (rooms) =>

@@ -9,7 +9,6 @@ export const leastToMost: Method = {
   name: 'least-to-most',
   title: 'Least-to-most',
   source: 'Zhou et al. 2022, arXiv 2205.10625',
-  paperName: null,
   prompt: {
     name: 'least-to-most',
     full:

@@ -7,6 +7,7 @@
  */
 import { sum } from 'd3-array';
 import { independentSubQuestions, type Question } from '../data/question.js';
+import { memoised } from '../memoise.js';
 import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { parseLabelled } from '../text/labelled-information.js';
@@ -275,16 +276,10 @@ type Truth = Pick<Question, 'question' | 'goldenAnswers' | 'metadata'>;
 
 type QuestionFacts = Pick<BehaviourFacts, 'names' | 'hasGold' | 'entities' | 'compared'>;
 
-const factsByQuestion = new WeakMap<Truth, QuestionFacts>();
-
 /** What a question says about the behaviour of any answer to it; many policies answer. */
-function questionFacts(truth: Truth): QuestionFacts {
-  let facts = factsByQuestion.get(truth);
-  if (!facts) factsByQuestion.set(truth, (facts = findFacts(truth)));
-  return facts;
-}
-
-function findFacts({ question, goldenAnswers, metadata: { graph = [] } }: Truth): QuestionFacts {
+const questionFacts = memoised((truth: Truth): QuestionFacts => {
+  const { question, goldenAnswers, metadata } = truth;
+  const { graph = [] } = metadata;
   const hasGraph = graph.length > 0;
   const names = hasGraph
     ? [...new Set(independentSubQuestions(graph).map(({ entity }) => entity))]
@@ -297,7 +292,7 @@ function findFacts({ question, goldenAnswers, metadata: { graph = [] } }: Truth)
     ...(hasGraph && { entities: [...new Set(graph.map(({ entity }) => entity))] }),
     ...(hasChoice && { compared: names }),
   };
-}
+});
 
 /**
  * The labels of a recorded answer. Those that need the passages of each search, their

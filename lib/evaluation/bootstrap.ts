@@ -21,6 +21,7 @@
  * width.
  */
 import { group, mean, mode, sum } from 'd3-array';
+import { memoised } from '../memoise.js';
 import type { Random } from '../random.js';
 import type { Measure } from './metrics.js';
 import { questionKey, type QuestionResult } from './result.js';
@@ -205,7 +206,8 @@ export function createBootstrap(
     if (!shares.has(name)) shares.set(name, drawRuns(initSeeds, resamples, randoms));
     return shares.get(name)!;
   };
-  const stratify = memoisedBy((weights: Float64Array) => commonWeights(weights, strata));
+  // Every figure of a selection has the same weights.
+  const stratify = memoised((weights: Float64Array) => commonWeights(weights, strata));
   return {
     resamples,
     estimator(runGroup, name) {
@@ -235,15 +237,6 @@ export function createBootstrap(
         return { value: sum(totals, (total, s) => total! * stratumWeights[s]), samples };
       };
     },
-  };
-}
-
-/** Every figure of a selection has the same weights. */
-function memoisedBy<Key extends object, T>(compute: (key: Key) => T): (key: Key) => T {
-  const known = new WeakMap<Key, T>();
-  return (key) => {
-    if (!known.has(key)) known.set(key, compute(key));
-    return known.get(key)!;
   };
 }
 

@@ -17,6 +17,7 @@ import {
   type TidyRow,
 } from '../evaluation/table.js';
 import { SMALL_WORLD } from '../io/paths.js';
+import { memoised } from '../memoise.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
@@ -158,19 +159,14 @@ function againstGraph<T>(
   compute: (question: Question, searches: Searches) => T,
 ): (answer: QuestionResult) => T {
   const byId = new Map(questions.map((question) => [question.id, question]));
-  const computed = new WeakMap<QuestionResult, T>();
-  return (answer) => {
-    const before = computed.get(answer);
-    if (before !== undefined) return before;
+  return memoised((answer) => {
     const question = byId.get(answer.questionId);
     if (!question?.metadata.graph)
       throw new Error(
         `Expected a dependency graph of question ${answer.questionId}, but there is none. Pass the questions that were evaluated.`,
       );
-    const value = compute(question, answer.searches);
-    computed.set(answer, value);
-    return value;
-  };
+    return compute(question, answer.searches);
+  });
 }
 
 const PARALLEL_SUBSETS = ['parallelizable', ...range(2, 9).map((size) => `entities_${size}`)];

@@ -1,7 +1,13 @@
 /** Runs the open jobs of an experiment in worker processes and records their results. */
 import { join } from 'node:path';
 import { sum } from 'd3-array';
-import { runConcurrently, serve, startWorker, type Worker } from '../io/processes.js';
+import {
+  runConcurrently,
+  serve,
+  startWorker,
+  withWorkers,
+  type Worker,
+} from '../io/processes.js';
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, recordStore, writeArchives } from '../io/records.js';
 import { loadWorld, type World } from '../retrieval/small-world.js';
@@ -68,7 +74,8 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
     onProgress(sum(open, ({ job }, j) => fractions[j] * job.seconds) / total, open[i].job.key);
   };
   const { start: startOne = () => startJobWorker(computation) } = options;
-  await withWorkers({ signal, start: startOne }, (send) =>
+  const isKept = ({ residentBytes }: Reply): boolean => residentBytes < MAX_RESIDENT_BYTES;
+  await withWorkers({ signal, start: startOne, isKept }, (send) =>
     runConcurrently([...open.keys()], computation.processes ?? 2, async (i) => {
       signal.throwIfAborted();
       const { job, done } = open[i];
@@ -117,39 +124,6 @@ async function writeMerged(
   const { value, note } = computation.merged(record.value, items);
   const provenance = { ...record.provenance, [NOTE]: note };
   await recordStore(folder).write(job.key, { hash: job.hash, provenance, value });
-}
-
-type Send = (task: Task, onFraction: (fraction: number) => void) => Promise<Reply>;
-
-/** Starts workers as `work` sends tasks; stops them at its end or at the signal. */
-async function withWorkers(
-  { signal, start }: Pick<Required<RunJobsOptions>, 'signal' | 'start'>,
-  work: (send: Send) => Promise<void>,
-): Promise<void> {
-  const started: JobWorker[] = [];
-  const idle: JobWorker[] = [];
-  const startOne = (): JobWorker => {
-    const worker = start();
-    started.push(worker);
-    return worker;
-  };
-  const stop = (): void => started.forEach((worker) => worker.stop());
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    await work(async (task, onFraction) => {
-      const worker = idle.pop() ?? startOne();
-      const reply = await (await worker.send(task, onFraction)).reply;
-      if (reply.residentBytes < MAX_RESIDENT_BYTES) idle.push(worker);
-      else worker.stop();
-      return reply;
-    });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  } finally {
-    signal.removeEventListener('abort', stop);
-    stop();
-  }
 }
 
 /**

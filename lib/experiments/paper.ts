@@ -123,8 +123,8 @@ export const paperTables = (): ReturnType<typeof readPaper> => (cached ??= readP
 const cellKey = ({ method, model, benchmark, subset, metric }: PaperCell): string =>
   [method, model, benchmark, subset, metric].join('/');
 
-/** A method's name in the tables; null if they lack it. */
-const paperName = (name: string): string | null =>
+/** A method's name in the tables; undefined if they lack it. */
+const paperName = (name: string): string | undefined =>
   METHODS.has(name) ? METHODS.get(name).paperName : name;
 
 /**
@@ -135,7 +135,7 @@ const paperName = (name: string): string | null =>
  */
 export function paperFigure(cell: PaperCell): number | null {
   const method = paperName(cell.method);
-  return method === null ? null : (paperTables().byCell.get(cellKey({ ...cell, method })) ?? null);
+  return method === undefined ? null : (paperTables().byCell.get(cellKey({ ...cell, method })) ?? null);
 }
 
 /** The paper's rows with the given fields; methods have our names. */

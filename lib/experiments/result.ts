@@ -9,11 +9,10 @@ import { parseMeasurement, type Measurement, answersInCommon } from '../evaluati
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { summariseResults, type SummaryOptions } from '../evaluation/table.js';
 import { readJsonLines, writeFileSafely } from '../io/files.js';
-import { shortPath } from '../io/paths.js';
+import { packagePath, shortPath } from '../io/paths.js';
 import { configHash, contentHash } from '../io/provenance.js';
-import { packagePath } from '../io/paths.js';
 import { recordFiles } from '../io/records.js';
-import { runConcurrently, serve, startWorker, type Worker } from '../io/processes.js';
+import { runConcurrently, serve, startWorker, withWorkers } from '../io/processes.js';
 import { createResults, type ReportResults } from '../report/display.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
@@ -136,28 +135,17 @@ serve<string, null>(import.meta.url, async (name) => {
  * Computes results of experiments, `width` at a time, in processes of their own:
  * bootstraps take seconds. A process keeps the records that it has read.
  */
-export async function computeResults(
+export const computeResults = (
   names: readonly string[],
   { width, signal, onResult }: ComputeOptions,
-): Promise<void> {
-  const idle: Worker<string, null>[] = [];
-  try {
-    await runConcurrently(names, width, async (name) => {
+): Promise<void> =>
+  withWorkers({ signal, start: () => startWorker<string, null>(import.meta.url) }, (send) =>
+    runConcurrently(names, width, async (name) => {
       signal.throwIfAborted();
-      const worker = idle.pop() ?? startWorker<string, null>(import.meta.url);
-      await (
-        await worker.send(name)
-      ).reply.catch((error: unknown) => {
-        worker.stop();
-        throw error;
-      });
-      idle.push(worker);
+      await send(name);
       onResult(name);
-    });
-  } finally {
-    idle.forEach((worker) => worker.stop());
-  }
-}
+    }),
+  );
 
 interface ComputeOptions {
   width: number;

@@ -115,6 +115,48 @@ export function startWorker<Request, Reply, Note = never>(
   };
 }
 
+/**
+ * Starts workers as `work` sends requests, each to an idle one if there is one; stops
+ * them at its end or at the signal.
+ * @param options.isKept whether a worker takes further requests; default always
+ * @throws the signal's reason, or what `work` throws
+ */
+export async function withWorkers<Request, Reply, Note = never>(
+  {
+    signal,
+    start,
+    isKept = () => true,
+  }: {
+    signal: AbortSignal;
+    start: () => Worker<Request, Reply, Note>;
+    isKept?: (reply: Reply) => boolean;
+  },
+  work: (
+    send: (request: Request, onNote?: (note: Note) => void) => Promise<Reply>,
+  ) => Promise<void>,
+): Promise<void> {
+  const started: Worker<Request, Reply, Note>[] = [];
+  const idle: Worker<Request, Reply, Note>[] = [];
+  const stop = (): void => started.forEach((worker) => worker.stop());
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await work(async (request, onNote) => {
+      const worker = idle.pop() ?? start();
+      if (!started.includes(worker)) started.push(worker);
+      const reply = await (await worker.send(request, onNote)).reply;
+      if (isKept(reply)) idle.push(worker);
+      else worker.stop();
+      return reply;
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
+}
+
 /** The worker's side: answers requests in order; does nothing if this is not a worker. */
 export function serve<Request, Reply, Note = never>(
   url: string,

@@ -32,8 +32,8 @@ export interface Method {
   /** In tables and charts. */
   readonly title: string;
   readonly source: string;
-  /** Its row in the ParallelSearch paper's tables; null if it has none. */
-  readonly paperName: string | null;
+  /** Its row in the ParallelSearch paper's tables, if it has one. */
+  readonly paperName?: string;
   /** A prompt of its own, named by `rollout`. */
   readonly prompt?: Prompt;
   /** Rollout settings. */
@@ -54,37 +54,17 @@ export interface Method {
 
 const THIS_PROJECT = 'this project';
 const SEARCH_R1_PAPER = 'Search-R1, arXiv 2503.09516';
+const ZEROSEARCH_PAPER = 'ZeroSearch, arXiv 2505.04588';
 const PARALLELSEARCH_PAPER = 'ParallelSearch, arXiv 2508.09303';
 
 const NO_SEARCH: RolloutInput = { prompt: 'r1', splitQueries: false, maxSearchTurns: 0 };
 const SEQUENTIAL: RolloutInput = { prompt: 'search-r1', splitQueries: false };
 const PARALLEL: RolloutInput = { prompt: 'parallel', splitQueries: true };
 
-/** Not a model: a lookup table of training questions' wordings and their evidence. */
-const lookup: Method = {
-  name: 'lookup',
-  title: 'Lookup of wordings',
-  source: THIS_PROJECT,
-  paperName: null,
-  rollout: PARALLEL,
-  training: null,
-};
-
-/** Direct inference without retrieval: the initial model answers at once. */
-const r1: Method = {
-  name: 'r1',
-  title: 'R1 (no search)',
-  source: 'DeepSeek-R1, arXiv 2501.12948',
-  paperName: null,
-  rollout: NO_SEARCH,
-  training: null,
-};
-
 const untrained = (prompt: string, title: string, rollout: RolloutInput): Method => ({
   name: `untrained:${prompt}`,
   title: `Untrained, ${title}`,
   source: 'the initial model, before RL',
-  paperName: null,
   rollout: { ...rollout, prompt },
   training: null,
 });
@@ -100,182 +80,141 @@ export const UNTRAINED: readonly Method[] = [
   untrained('drill', 'practice prompt', PARALLEL),
 ];
 
+const NOT_TRAINED: readonly Method[] = [
+  {
+    // Not a model: a lookup table of training questions' wordings and their evidence.
+    name: 'lookup',
+    title: 'Lookup of wordings',
+    source: THIS_PROJECT,
+    rollout: PARALLEL,
+    training: null,
+  },
+  {
+    // Direct inference without retrieval: the initial model answers at once.
+    name: 'r1',
+    title: 'R1 (no search)',
+    source: 'DeepSeek-R1, arXiv 2501.12948',
+    rollout: NO_SEARCH,
+    training: null,
+  },
+  ...UNTRAINED,
+];
+
 /** Supervised warm-up of a language model on an expert's searches. */
-const demonstrations: Method = {
+const DEMONSTRATIONS: Method = {
   name: 'demonstrations',
   title: 'Demonstrations (before RL)',
   source: THIS_PROJECT,
-  paperName: null,
   rollout: PARALLEL,
   training: { trainer: 'demonstrations', rewards: 'search-r1' },
   isPreparation: true,
 };
 
-/** R1 as in the paper's tables: also trained by RL with the outcome reward. */
-const r1Trained: Method = {
-  name: 'r1:trained',
-  title: 'R1 (no search), trained',
-  source: `${SEARCH_R1_PAPER}, Table 2; DeepSeek-R1, arXiv 2501.12948`,
-  paperName: 'R1',
-  rollout: NO_SEARCH,
-  training: { trainer: 'grpo', rewards: 'search-r1' },
-};
-
-/** Supervised training on gold answers, without search. */
-const supervisedFineTuning: Method = {
-  name: 'sft',
-  title: 'SFT (no search)',
-  source: `${SEARCH_R1_PAPER}, Table 2`,
-  paperName: null,
-  rollout: NO_SEARCH,
-  training: { trainer: 'sft', rewards: 'search-r1' },
-};
-
-/** Supervised training on the initial model's own correct rollouts. */
-const rejectionSampling: Method = {
-  name: 'rejection-sampling',
-  title: 'Rejection sampling',
-  source: `${SEARCH_R1_PAPER}, Table 2`,
-  paperName: null,
-  rollout: SEQUENTIAL,
-  training: { trainer: 'rejection-sampling', rewards: 'search-r1' },
-};
-
-/** OTC: Search-R1 whose reward for a correct answer falls with the number of searches. */
-const otc: Method = {
-  name: 'otc',
-  title: 'OTC',
-  source: 'OTC, arXiv 2504.14870, GRPO form',
-  paperName: 'OTC',
-  rollout: SEQUENTIAL,
-  training: { trainer: 'grpo', rewards: 'otc-grpo' },
-};
-
-const otcPpo: Method = {
-  ...otc,
-  name: 'otc:ppo',
-  title: 'OTC, PPO',
-  source: 'OTC, arXiv 2504.14870, PPO form',
-  paperName: null,
-  training: { trainer: 'ppo', rewards: 'otc-ppo' },
-};
-
-/** StepSearch: Search-R1 with a reward per search turn, trained by PPO. */
-const stepSearch: Method = {
-  name: 'stepsearch',
-  title: 'StepSearch',
-  source: 'StepSearch, arXiv 2505.15107',
-  paperName: 'StepSearch',
-  rollout: SEQUENTIAL,
-  training: { trainer: 'ppo', rewards: 'stepsearch' },
-};
-
-/** The same rewards with GRPO: turn rewards become advantages of the turn's tokens. */
-const stepSearchGrpo: Method = {
-  ...stepSearch,
-  name: 'stepsearch:grpo',
-  title: 'StepSearch, GRPO',
-  source: 'StepSearch, arXiv 2505.15107; turn-level advantages of MT-GRPO, arXiv 2505.11821',
-  paperName: null,
-  training: { trainer: 'grpo', rewards: 'stepsearch' },
-};
-
-/** ZeroSearch: Search-R1 trained with a simulated search engine. */
-const zeroSearch: Method = {
-  name: 'zerosearch',
-  title: 'ZeroSearch',
-  source: 'ZeroSearch, arXiv 2505.04588',
-  paperName: 'ZeroSearch',
-  rollout: SEQUENTIAL,
-  training: { trainer: 'zerosearch', rewards: 'f1' },
-};
-
-/** The policy that simulates the search engine. */
+/** The policy that simulates ZeroSearch's search engine. */
 export const zeroSearchSimulator: Method = {
-  ...zeroSearch,
   name: 'zerosearch:simulator',
   title: 'ZeroSearch, simulated search engine',
-  paperName: null,
+  source: ZEROSEARCH_PAPER,
+  rollout: SEQUENTIAL,
   training: { trainer: 'zerosearch-simulator', rewards: 'search-r1' },
   isPreparation: true,
 };
 
-/** Search-R1: its prompt, the outcome reward, one query per search. */
-const searchR1: Method = {
-  name: 'search-r1',
-  title: 'Search-R1',
-  source: SEARCH_R1_PAPER,
-  paperName: 'Search-R1',
-  rollout: SEQUENTIAL,
-  training: { trainer: 'grpo', rewards: 'search-r1' },
-};
-
 /**
- * With the four search turns of the authors' code: too few for questions about five
- * entities.
+ * Only in the experiment `baselines`: other papers' methods, and variants of this one.
  */
-const searchR1FourTurns: Method = {
-  ...searchR1,
-  name: 'search-r1:b4',
-  title: 'Search-R1, four search turns',
-  paperName: null,
-  rollout: { ...SEQUENTIAL, maxSearchTurns: 4 },
-};
-
-const searchR1Ppo: Method = {
-  ...searchR1,
-  name: 'search-r1:ppo',
-  title: 'Search-R1, PPO',
-  paperName: null,
-  training: { trainer: 'ppo', rewards: 'search-r1' },
-};
-
-/** Search-R1 with a format reward. */
-const searchR1Format: Method = {
-  ...searchR1,
-  name: 'search-r1:format',
-  title: 'Search-R1, format reward',
-  source: 'Search-R1’s later study (Jin et al. 2025), arXiv 2505.15117; authors’ code, v0.3',
-  paperName: null,
-  training: { trainer: 'grpo', rewards: 'search-r1-format' },
-};
-
-/** Search-R1's weights with the parallel prompt: the effect of the prompt alone. */
-const searchR1ParallelPrompt: Method = {
-  name: 'search-r1-parallel-prompt',
-  title: 'Search-R1 + parallel prompt',
-  source: `${PARALLELSEARCH_PAPER}, Table 3`,
-  paperName: 'Search-R1+Parallel Prompt',
-  rollout: PARALLEL,
-  training: { weightsFrom: 'search-r1' },
-};
-
-/** ParallelSearch: the parallel prompt and the rewards of Eq. 3 to 7. */
-const parallelSearch: Method = {
-  name: 'parallelsearch',
-  title: 'ParallelSearch',
-  source: PARALLELSEARCH_PAPER,
-  paperName: 'ParallelSearch',
-  rollout: PARALLEL,
-  training: { trainer: 'grpo', rewards: 'paper' },
-};
-
-const parallelSearchPpo: Method = {
-  ...parallelSearch,
-  name: 'parallelsearch:ppo',
-  title: 'ParallelSearch, PPO',
-  paperName: null,
-  training: { trainer: 'ppo', rewards: 'paper' },
-};
-
-/** With the rewards of the authors' released code, which depart from the equations. */
-const parallelSearchReleasedCode: Method = {
-  ...parallelSearch,
-  name: 'parallelsearch:released-code',
-  title: 'ParallelSearch, released code',
-  paperName: null,
-  training: { trainer: 'grpo', rewards: 'authors-code' },
-};
+export const BASELINES: readonly Method[] = [
+  {
+    // R1 as in the paper's tables: also trained by RL with the outcome reward.
+    name: 'r1:trained',
+    title: 'R1 (no search), trained',
+    source: `${SEARCH_R1_PAPER}, Table 2; DeepSeek-R1, arXiv 2501.12948`,
+    paperName: 'R1',
+    rollout: NO_SEARCH,
+    training: { trainer: 'grpo', rewards: 'search-r1' },
+  },
+  {
+    // Supervised training on gold answers, without search.
+    name: 'sft',
+    title: 'SFT (no search)',
+    source: `${SEARCH_R1_PAPER}, Table 2`,
+    rollout: NO_SEARCH,
+    training: { trainer: 'sft', rewards: 'search-r1' },
+  },
+  {
+    // Supervised training on the initial model's own correct rollouts.
+    name: 'rejection-sampling',
+    title: 'Rejection sampling',
+    source: `${SEARCH_R1_PAPER}, Table 2`,
+    rollout: SEQUENTIAL,
+    training: { trainer: 'rejection-sampling', rewards: 'search-r1' },
+  },
+  {
+    // Search-R1 whose reward for a correct answer falls with the number of searches.
+    name: 'otc',
+    title: 'OTC',
+    source: 'OTC, arXiv 2504.14870, GRPO form',
+    paperName: 'OTC',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'grpo', rewards: 'otc-grpo' },
+  },
+  {
+    name: 'otc:ppo',
+    title: 'OTC, PPO',
+    source: 'OTC, arXiv 2504.14870, PPO form',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'ppo', rewards: 'otc-ppo' },
+  },
+  {
+    // Search-R1 with a reward per search turn, trained by PPO.
+    name: 'stepsearch',
+    title: 'StepSearch',
+    source: 'StepSearch, arXiv 2505.15107',
+    paperName: 'StepSearch',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'ppo', rewards: 'stepsearch' },
+  },
+  {
+    // The same rewards with GRPO: turn rewards become advantages of the turn's tokens.
+    name: 'stepsearch:grpo',
+    title: 'StepSearch, GRPO',
+    source: 'StepSearch, arXiv 2505.15107; turn-level advantages of MT-GRPO, arXiv 2505.11821',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'grpo', rewards: 'stepsearch' },
+  },
+  zeroSearchSimulator,
+  {
+    // Search-R1 trained with a simulated search engine.
+    name: 'zerosearch',
+    title: 'ZeroSearch',
+    source: ZEROSEARCH_PAPER,
+    paperName: 'ZeroSearch',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'zerosearch', rewards: 'f1' },
+  },
+  {
+    name: 'search-r1:ppo',
+    title: 'Search-R1, PPO',
+    source: SEARCH_R1_PAPER,
+    rollout: SEQUENTIAL,
+    training: { trainer: 'ppo', rewards: 'search-r1' },
+  },
+  {
+    name: 'parallelsearch:ppo',
+    title: 'ParallelSearch, PPO',
+    source: PARALLELSEARCH_PAPER,
+    rollout: PARALLEL,
+    training: { trainer: 'ppo', rewards: 'paper' },
+  },
+  {
+    // With the rewards of the authors' released code, which depart from the equations.
+    name: 'parallelsearch:released-code',
+    title: 'ParallelSearch, released code',
+    source: PARALLELSEARCH_PAPER,
+    rollout: PARALLEL,
+    training: { trainer: 'grpo', rewards: 'authors-code' },
+  },
+];
 
 /**
  * RAG-R1 in its multi-query mode: several queries in a search by the prompt alone, the
@@ -295,11 +234,10 @@ const parallelSearchReleasedCode: Method = {
  * 5. Six search turns as all methods here, five in the script. Queries beyond three run
  *    (at most 8 a turn), as in the code.
  */
-const ragR1: Method = {
+const RAG_R1: Method = {
   name: 'rag-r1',
   title: 'RAG-R1',
   source: 'RAG-R1, arXiv 2507.02962, multi-query mode; authors’ code',
-  paperName: null,
   rollout: {
     prompt: 'rag-r1',
     splitQueries: true,
@@ -311,43 +249,68 @@ const ragR1: Method = {
   training: { trainer: 'ppo', rewards: 'search-r1' },
 };
 
-const ragR1Grpo: Method = {
-  ...ragR1,
-  name: 'rag-r1:grpo',
-  title: 'RAG-R1, GRPO',
-  training: { trainer: 'grpo', rewards: 'search-r1' },
-};
-
 /** Of later papers; in no experiment. */
-export const LATER_METHODS: readonly Method[] = [ragR1, ragR1Grpo, searchR1Format];
-
-/**
- * Only in the experiment `baselines`: other papers' methods, and variants of this one.
- */
-export const BASELINES: readonly Method[] = [
-  r1Trained,
-  supervisedFineTuning,
-  rejectionSampling,
-  otc,
-  otcPpo,
-  stepSearch,
-  stepSearchGrpo,
-  zeroSearchSimulator,
-  zeroSearch,
-  searchR1Ppo,
-  parallelSearchPpo,
-  parallelSearchReleasedCode,
+export const LATER_METHODS: readonly Method[] = [
+  RAG_R1,
+  {
+    ...RAG_R1,
+    name: 'rag-r1:grpo',
+    title: 'RAG-R1, GRPO',
+    training: { trainer: 'grpo', rewards: 'search-r1' },
+  },
+  {
+    name: 'search-r1:format',
+    title: 'Search-R1, format reward',
+    source: 'Search-R1’s later study (Jin et al. 2025), arXiv 2505.15117; authors’ code, v0.3',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'grpo', rewards: 'search-r1-format' },
+  },
 ];
 
-const NOT_TRAINED = [lookup, r1, ...UNTRAINED];
-const COMPARED = [searchR1, searchR1FourTurns, searchR1ParallelPrompt, parallelSearch];
+const COMPARED: readonly Method[] = [
+  {
+    // Its prompt, the outcome reward, one query per search.
+    name: 'search-r1',
+    title: 'Search-R1',
+    source: SEARCH_R1_PAPER,
+    paperName: 'Search-R1',
+    rollout: SEQUENTIAL,
+    training: { trainer: 'grpo', rewards: 'search-r1' },
+  },
+  {
+    // The four turns of the authors' code: too few for questions about five entities.
+    name: 'search-r1:b4',
+    title: 'Search-R1, four search turns',
+    source: SEARCH_R1_PAPER,
+    rollout: { ...SEQUENTIAL, maxSearchTurns: 4 },
+    training: { trainer: 'grpo', rewards: 'search-r1' },
+  },
+  {
+    // Search-R1's weights with the parallel prompt: the effect of the prompt alone.
+    name: 'search-r1-parallel-prompt',
+    title: 'Search-R1 + parallel prompt',
+    source: `${PARALLELSEARCH_PAPER}, Table 3`,
+    paperName: 'Search-R1+Parallel Prompt',
+    rollout: PARALLEL,
+    training: { weightsFrom: 'search-r1' },
+  },
+  {
+    // The parallel prompt and the rewards of Eq. 3 to 7.
+    name: 'parallelsearch',
+    title: 'ParallelSearch',
+    source: PARALLELSEARCH_PAPER,
+    paperName: 'ParallelSearch',
+    rollout: PARALLEL,
+    training: { trainer: 'grpo', rewards: 'paper' },
+  },
+];
 
 /** In the main comparison. */
 export const MAIN_METHODS: readonly Method[] = [...NOT_TRAINED, ...COMPARED];
 
 export const METHODS = createRegistry<Method>(
   'method',
-  [...NOT_TRAINED, demonstrations, ...BASELINES, ...LATER_METHODS, ...COMPARED],
+  [...NOT_TRAINED, DEMONSTRATIONS, ...BASELINES, ...LATER_METHODS, ...COMPARED],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 

@@ -107,7 +107,7 @@ describe('the methods', () => {
   it('are called as the tables of the paper call them', () => {
     const inPaper = new Set(paperTables().rows.map(({ method }) => method));
     const inBoth = METHODS.all().flatMap(({ name, paperName }) =>
-      paperName === null ? [] : [[name, paperName]],
+      paperName === undefined ? [] : [[name, paperName]],
     );
     expect(inBoth.map(([name]) => name)).toEqual([
       'r1:trained',
