@@ -79,11 +79,8 @@ async function runExportTraining(
   );
 }
 
-interface ExportTorchSettings {
+interface ExportTorchSettings extends Pick<TrainingExport, 'model' | 'method' | 'retriever'> {
   data: string;
-  model: string;
-  method: string;
-  retriever: string;
   analyzer?: string;
   promptForm: PromptForm;
   set?: string[];

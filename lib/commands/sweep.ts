@@ -11,7 +11,7 @@ import { describeFaults } from '../io/json.js';
 import { readJson, writeFileSafely } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { resolveTrainConfig } from '../training/stored-policies.js';
-import type { ConfigOverrides, TrainConfig } from '../training/config.js';
+import { nestSetting, type TrainConfig } from '../training/config.js';
 import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
@@ -40,12 +40,6 @@ interface Point {
 }
 
 const sweepSchema = z.looseObject({ sweep: z.record(z.string(), z.array(z.unknown()).min(1)) });
-
-/** Nested objects with the value at a dotted name. */
-const nested = (path: string, value: unknown): ConfigOverrides =>
-  path
-    .split('.')
-    .reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as ConfigOverrides;
 
 /**
  * The trainings of a grid: a training configuration whose `sweep` has lists of values
@@ -83,7 +77,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
     );
   return Promise.all(
     combinations.map(async (chosen, i) => {
-      const overrides = chosen.map(([field, value]) => nested(field, value));
+      const overrides = chosen.map(([field, value]) => nestSetting(field, value));
       const { config } = await resolveTrainConfig(base, ...overrides);
       return { name: names[i], config };
     }),

@@ -1,5 +1,4 @@
 /** The tidy table: a row per figure, a contrast per comparison of two methods. */
-import { sort } from 'd3-array';
 import type { Provenance } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import {
@@ -96,12 +95,13 @@ const PAIRS: readonly MethodPair[] = [
 /** A measure over a selection. */
 interface Cell {
   selection: Selection;
-  /** The selection's place in the table. */
-  place: number;
   measure: Measure;
   /** Number of questions. */
   n: number;
-  /** The mean over models; null if a denominator is 0 in a resample. */
+  /**
+   * The mean over models; null if a denominator is 0 in a resample, or if the selection
+   * lacks the measure.
+   */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
 
@@ -147,8 +147,9 @@ export function summariseResults(
     const estimators = memoised((method: string, model: string) =>
       columns.map((column) => bootstrap.estimator({ method, model }, column)),
     );
-    return selections.flatMap(({ selection, weights }, place) => {
-      if (measure.subsets && !measure.subsets.includes(selection.subset)) return [];
+    return selections.map(({ selection, weights }): Cell => {
+      if (measure.subsets && !measure.subsets.includes(selection.subset))
+        return { selection, measure, n: 0, estimate: () => null };
       const estimateGroup = memoised((method: string, model: string): Estimate | null => {
         const [of, per] = estimators(method, model).map((estimate) => estimate(weights));
         return per ? contrastEstimate(of, per, 'ratio') : of;
@@ -159,7 +160,7 @@ export function summariseResults(
       };
       const { includes = () => true } = measure;
       const n = questions.filter((q) => isSelected(q, selection) && includes(q)).length;
-      return [{ selection, place, measure, n, estimate }];
+      return { selection, measure, n, estimate };
     });
   };
   const createRow = (
@@ -177,42 +178,22 @@ export function summariseResults(
   const tables = measures.map((measure) => {
     const cells = createCells(measure);
     return {
-      rows: crossed(groups, cells, createRow),
-      contrasts: crossed(comparisons, cells, createContrasts),
+      rows: groups.map((run) => cells.map((cell) => createRow(run, cell))),
+      contrasts: comparisons.map((pair) => cells.map((cell) => createContrasts(pair, cell))),
     };
   });
   return {
-    rows: inOrder(tables.flatMap((table) => table.rows)),
-    contrasts: inOrder(tables.flatMap((table) => table.contrasts)),
+    rows: inOrder(tables.map((table) => table.rows)),
+    contrasts: inOrder(tables.map((table) => table.contrasts)),
     provenance: options.provenance ?? {},
   };
 }
 
-/** A row, with the places of its methods and of its selection in the table. */
-interface Placed<Row> {
-  row: Row;
-  group: number;
-  selection: number;
-}
-
-const crossed = <Item, Row>(
-  items: readonly Item[],
-  cells: readonly Cell[],
-  create: (item: Item, cell: Cell) => Row[],
-): Placed<Row>[] =>
-  cells.flatMap((cell) =>
-    items.flatMap((item, group) =>
-      create(item, cell).map((row) => ({ row, group, selection: cell.place })),
-    ),
+/** Rows by measure, group and selection, in the order of groups, selections, measures. */
+const inOrder = <Row>(byMeasure: readonly Row[][][][]): Row[] =>
+  (byMeasure[0] ?? []).flatMap((bySelection, group) =>
+    bySelection.flatMap((_, place) => byMeasure.flatMap((rows) => rows[group][place])),
   );
-
-/** Rows by group and selection; measures stay in order. */
-const inOrder = <Row>(placed: readonly Placed<Row>[]): Row[] =>
-  sort(
-    placed,
-    ({ group }) => group,
-    ({ selection }) => selection,
-  ).map(({ row }) => row);
 
 function memoised<T>(
   compute: (method: string, model: string) => T,
@@ -236,22 +217,21 @@ function methodComparisons(groups: readonly Run[], [method, against]: MethodPair
     .sort();
   const scopes = models.map((model) => ({ model, models: [model] }));
   if (models.length > 1) scopes.push({ model: 'all', models });
-  return scopes.map((scope) => ({
-    name: { method, against, model: scope.model },
-    models: scope.models,
-    againstModels: scope.models,
-  }));
+  return scopes.map(({ model, models }) => {
+    return { name: { method, against, model }, models, againstModels: models };
+  });
 }
 
 /** Base against instruct, for every method that has both. */
-const modelComparisons = (groups: readonly Run[]): Comparison[] =>
-  [...new Set(groups.map(({ method }) => method))]
+const modelComparisons = (groups: readonly Run[]): Comparison[] => {
+  const [model, against_model] = ['base', 'instruct'];
+  return [...new Set(groups.map(({ method }) => method))]
     .filter((method) => findModels(groups, method).length === 2)
-    .map((method) => ({
-      name: { method, against: method, model: 'base', against_model: 'instruct' },
-      models: ['base'],
-      againstModels: ['instruct'],
-    }));
+    .map((method) => {
+      const name = { method, against: method, model, against_model };
+      return { name, models: [model], againstModels: [against_model] };
+    });
+};
 
 function createContrasts({ name, models, againstModels }: Comparison, cell: Cell): TidyContrast[] {
   const { selection, measure, estimate } = cell;
@@ -262,15 +242,8 @@ function createContrasts({ name, models, againstModels }: Comparison, cell: Cell
   return kinds.flatMap((kind) => {
     const contrast = contrastEstimate(ours, theirs, kind);
     if (!contrast) return [];
-    return [
-      {
-        ...name,
-        ...selection,
-        metric: measure.metric,
-        kind,
-        ...rounded(percentileInterval(contrast)),
-      },
-    ];
+    const { metric } = measure;
+    return [{ ...name, ...selection, metric, kind, ...rounded(percentileInterval(contrast)) }];
   });
 }
 

@@ -2,13 +2,13 @@
  * The two initial models compared: where training from each ends (Table 2), and its
  * course (Figure 5).
  */
-import { matching, where, type SummaryOptions } from '../evaluation/table.js';
+import { matching, where } from '../evaluation/table.js';
 import { UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
 import { findFigure, resultParts, summarise } from './report.js';
@@ -50,41 +50,6 @@ const DYNAMICS = [
 /** Trained methods, and the untrained models for comparison. */
 const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
-async function compareInitialModels(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
-  const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
-  const shown = matching(answers, { method: SHOWN });
-  const filter = where({ subset: ['all', 'parallelizable', 'sequential'] });
-  const settings = { filter, pairs: [], comparesModels: true };
-  const tidy = summarise({ answers: shown, provenance }, settings, options);
-  const contrasts = withPaper(tidy.contrasts);
-  const training = trainingRows(curves, DYNAMICS);
-  const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
-  const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
-  return resultParts({
-    finding: `Training ParallelSearch from the base instead of the instruct model makes the answers ${gapWords(gap, 'neither better nor worse')}.`,
-    summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
-    tidy,
-    contrasts,
-    // A row for each metric, run and window of steps; and the same in ten windows.
-    frames: { training, tenths: trainingRows(curves, DYNAMICS, 10) },
-    figures: {
-      gaps: intervalChart(
-        drawn.filter(({ benchmark }) => benchmark !== 'all'),
-        {
-          title: 'Base minus instruct in exact match: here, and in the paper (hollow)',
-          subtitle: SMALL_WORLD_NOTE,
-          yTitle: 'Difference in exact match (share of questions)',
-          x: 'benchmark',
-          color: 'method',
-        },
-      ),
-    },
-  });
-}
-
 /** Base minus instruct in exact match. */
 const GAP = {
   model: 'base',
@@ -98,6 +63,36 @@ export const baseVsInstruct: Experiment = {
   name: 'base-vs-instruct',
   title: 'training from the base and from the instruct model',
   reads: [mainResults.name],
-  result: compareInitialModels,
   claims: [baseOverInstruct],
+  async result(folder, options = {}) {
+    const { answers, curves, provenance } = await loadAnswers(mainResults, folder);
+    const shown = matching(answers, { method: SHOWN });
+    const filter = where({ subset: ['all', 'parallelizable', 'sequential'] });
+    const settings = { filter, pairs: [], comparesModels: true };
+    const tidy = summarise({ answers: shown, provenance }, settings, options);
+    const contrasts = withPaper(tidy.contrasts);
+    const training = trainingRows(curves, DYNAMICS);
+    const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
+    const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
+    return resultParts({
+      finding: `Training ParallelSearch from the base instead of the instruct model makes the answers ${gapWords(gap, 'neither better nor worse')}.`,
+      summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
+      tidy,
+      contrasts,
+      // A row for each metric, run and window of steps; and the same in ten windows.
+      frames: { training, tenths: trainingRows(curves, DYNAMICS, 10) },
+      figures: {
+        gaps: intervalChart(
+          drawn.filter(({ benchmark }) => benchmark !== 'all'),
+          {
+            title: 'Base minus instruct in exact match: here, and in the paper (hollow)',
+            subtitle: SMALL_WORLD_NOTE,
+            yTitle: 'Difference in exact match (share of questions)',
+            x: 'benchmark',
+            color: 'method',
+          },
+        ),
+      },
+    });
+  },
 };

@@ -9,6 +9,7 @@ import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import {
   matching,
+  where,
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
@@ -51,9 +52,6 @@ const [OURS_COLOR] = seriesChannels('method', [OURS]).color.scale.range;
 
 /** Methods of the main comparison that are compared. */
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
-
-/** Methods that the main comparison trains several times. */
-const REPEATED = ['search-r1', OURS];
 
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 
@@ -158,17 +156,6 @@ export function answeredRuns(root?: string): PolicyRun[] {
   return compared.length === 0 ? [] : [...compared, ...more];
 }
 
-export const baselines: Experiment = {
-  name: 'baselines',
-  title: 'every baseline of Table 2, and PPO',
-  computation: answerComputation(
-    () => answeredRuns(),
-    planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
-  ),
-  result: compareBaselines,
-  claims: baselineClaims,
-};
-
 /** The compared runs of an initial model, against each other. */
 export const baselinesTiming = timingExperiment(
   { name: 'baselines-timing', title: 'seconds per question of all methods, alternating' },
@@ -261,6 +248,7 @@ function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[
   const noise = 100 * trainingNoise(spread);
   const sides = values.map(({ against }) => against);
   const y = { field: 'against', type: 'nominal', sort: sides, title: 'Against' };
+  const tooltipNumber = (field: string) => ({ field, type: 'quantitative', format: '.1f' });
   const x = { type: 'quantitative', title: axisTitle('Lead in exact match', 'points') };
   const bounds = { x: { ...x, datum: -noise }, x2: { datum: noise } };
   return createChart({
@@ -285,11 +273,7 @@ function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[
           encoding: {
             y: { ...y, axis: { labelLimit: 260 } },
             x: { ...x, field: 'lead' },
-            tooltip: ['against', 'lead', 'from', 'to'].map((field) => {
-              return field === 'against'
-                ? { field }
-                : { field, type: 'quantitative', format: '.1f' };
-            }),
+            tooltip: [{ field: 'against' }, ...['lead', 'from', 'to'].map(tooltipNumber)],
           },
         },
       ],
@@ -319,11 +303,10 @@ const PAIRS: readonly MethodPair[] = [
   ['stepsearch:grpo', 'stepsearch'],
 ];
 
+const TYPES = ['all', 'parallelizable', 'sequential', 'hops_3'];
+const isShown = where({ benchmark: 'all', subset: TYPES });
 const filter: NonNullable<SummaryOptions['filter']> = (selection) =>
   isInTable(selection) || isShown(selection);
-
-const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) =>
-  benchmark === 'all' && ['all', 'parallelizable', 'sequential', 'hops_3'].includes(subset);
 
 export function baselineReport(
   { timed, ...read }: AnsweredRuns & { timed?: Timing | null },
@@ -334,7 +317,8 @@ export function baselineReport(
   addTiming(tidy, timed, { filter, pairs: PAIRS, ...options });
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
-  const repeated = read.answers.filter(({ method }) => REPEATED.includes(method));
+  // The main comparison trains these several times.
+  const repeated = matching(read.answers, { method: ['search-r1', OURS] });
   const [spread, seeds] = [trainingSpread(repeated), compareSeeds(repeated, options)];
   const trainings = countTrainings(read.answers);
   const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };
@@ -388,10 +372,16 @@ export function baselineReport(
   });
 }
 
-async function compareBaselines(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
-  const timed = await loadTiming(folder, baselinesTiming);
-  return baselineReport({ ...(await loadAnswers(baselines, folder)), timed }, options);
-}
+export const baselines: Experiment = {
+  name: 'baselines',
+  title: 'every baseline of Table 2, and PPO',
+  computation: answerComputation(
+    () => answeredRuns(),
+    planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
+  ),
+  claims: baselineClaims,
+  async result(folder, options = {}) {
+    const timed = await loadTiming(folder, baselinesTiming);
+    return baselineReport({ ...(await loadAnswers(baselines, folder)), timed }, options);
+  },
+};

@@ -22,9 +22,9 @@ import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { percent, resultParts, summarise, type Predicted } from './report.js';
+import { meanValue, percent, resultParts, summarise, type Predicted } from './report.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { OURS, findParts } from './verdicts.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
@@ -61,14 +61,6 @@ export const decompositionClaims: readonly PaperClaim[] = [
     },
   },
 ];
-
-export const decomposition: Experiment = {
-  name: 'decomposition',
-  title: 'sub-queries compared with the dependency graphs',
-  reads: [mainResults.name],
-  result: compareWithGraphs,
-  claims: decompositionClaims,
-};
 
 const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicted[] => {
   const ours = { method: 'parallelsearch', model, benchmark: 'all' };
@@ -202,6 +194,15 @@ const split = (
     };
   });
 
+const METRICS = [
+  'decomposition_ratio',
+  'coverage',
+  'retrievals',
+  'repeated_queries',
+  'em',
+  'model_calls',
+] as const;
+
 /** All measures that compare answers with the graphs of `questions`. */
 export function decompositionMeasures(questions: readonly Question[]): Measure[] {
   const match = againstGraph(questions, matchSubQuestions);
@@ -247,12 +248,7 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
         subsets: PARALLEL_SUBSETS,
       }),
     ),
-    mainMeasure('decomposition_ratio'),
-    mainMeasure('coverage'),
-    mainMeasure('retrievals'),
-    mainMeasure('repeated_queries'),
-    mainMeasure('em'),
-    mainMeasure('model_calls'),
+    ...METRICS.map(mainMeasure),
     ...split('decomposition_ratio', isCorrect, ['right', 'wrong']),
     ...split('coverage', isCorrect, ['right', 'wrong']),
     ...split('em', ({ decomposed }) => decomposed, ['decomposed', 'not_decomposed']),
@@ -295,49 +291,54 @@ const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
   ['all', MANY].includes(benchmark) ||
   (benchmark !== 'average' && ['all', 'parallelizable', 'sequential'].includes(subset));
 
-/**
- * The main comparison's answers against the graphs of their questions.
- */
-async function compareWithGraphs(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
-  const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
-  const answers = matching(all, { method: PAIRS.flat() });
-  const measures = decompositionMeasures(await readQuestions(join(SMALL_WORLD, 'questions.jsonl')));
-  const tidy = summarise({ answers, provenance }, { measures, filter, pairs: PAIRS }, options);
-  const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
-  const byType = matching(tidy.rows, {
-    benchmark: 'all',
-    metric: 'decomposition_ratio',
-    subset: ['single_hop', 'parallelizable', 'sequential', 'hybrid'],
-  });
-  const decomposed = (subset: string): number =>
-    mean(matching(byType, { method: 'parallelsearch', subset }), ({ value }) => value)!;
-  const others = max(['single_hop', 'sequential'], decomposed)!;
-  const [f1, f1WithHybrid] = ['parallelizing_f1', F1.metric].map((metric) =>
-    figureText(
-      mean(matching(tidy.rows, { ...F1, metric }), ({ value }) => value),
-      2,
-    ),
-  );
-  return resultParts({
-    finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions, ${percent(decomposed('hybrid'))} of hybrid ones and ${percent(others)} of the others: F1 ${f1}, or ${f1WithHybrid} with hybrid questions.`,
-    card: { parallelizing: 'instruct' },
-    summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
-    tidy,
-    predicted: PREDICTED,
-    frames: { training },
-    figures: {
-      parallelizing: intervalChart(byType, {
-        title: 'Decomposed questions by what their graph allows, with 95 % intervals',
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'subset',
-        xTitle: 'Question type (by its graph)',
-        color: 'method',
-        row: 'model',
-        spoken: matching(byType, { method: 'parallelsearch' }),
-      }),
-    },
-  });
-}
+export const decomposition: Experiment = {
+  name: 'decomposition',
+  title: 'sub-queries compared with the dependency graphs',
+  reads: [mainResults.name],
+  claims: decompositionClaims,
+  /**
+   * The main comparison's answers against the graphs of their questions.
+   */
+  async result(folder, options = {}) {
+    const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
+    const answers = matching(all, { method: PAIRS.flat() });
+    const measures = decompositionMeasures(
+      await readQuestions(join(SMALL_WORLD, 'questions.jsonl')),
+    );
+    const tidy = summarise({ answers, provenance }, { measures, filter, pairs: PAIRS }, options);
+    const training = trainingRows(parallelizingCurves(curves), DYNAMICS);
+    const byType = matching(tidy.rows, {
+      benchmark: 'all',
+      metric: 'decomposition_ratio',
+      subset: ['single_hop', 'parallelizable', 'sequential', 'hybrid'],
+    });
+    const decomposed = (subset: string): number =>
+      meanValue(byType, { method: 'parallelsearch', subset });
+    const others = max(['single_hop', 'sequential'], decomposed)!;
+    const [f1, f1WithHybrid] = ['parallelizing_f1', F1.metric].map((metric) =>
+      figureText(
+        mean(matching(tidy.rows, { ...F1, metric }), ({ value }) => value),
+        2,
+      ),
+    );
+    return resultParts({
+      finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions, ${percent(decomposed('hybrid'))} of hybrid ones and ${percent(others)} of the others: F1 ${f1}, or ${f1WithHybrid} with hybrid questions.`,
+      card: { parallelizing: 'instruct' },
+      summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
+      tidy,
+      predicted: PREDICTED,
+      frames: { training },
+      figures: {
+        parallelizing: intervalChart(byType, {
+          title: 'Decomposed questions by what their graph allows, with 95 % intervals',
+          subtitle: SMALL_WORLD_NOTE,
+          x: 'subset',
+          xTitle: 'Question type (by its graph)',
+          color: 'method',
+          row: 'model',
+          spoken: matching(byType, { method: 'parallelsearch' }),
+        }),
+      },
+    });
+  },
+};

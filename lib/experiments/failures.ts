@@ -2,7 +2,7 @@
  * Behaviour labels of answers, failures first: rates by method and over training, and
  * cases to read.
  */
-import { greatest, mean } from 'd3-array';
+import { greatest } from 'd3-array';
 import type { Question } from '../data/question.js';
 import {
   BEHAVIOUR_LABELS,
@@ -22,11 +22,11 @@ import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
 import { count, loadAnswers, type AnsweredRuns } from './answers.js';
 import { baselines } from './baselines.js';
-import type { Experiment, ResultParts } from './experiment.js';
+import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './paper.js';
-import { percent, resultParts, summarise } from './report.js';
+import { meanValue, percent, resultParts, summarise } from './report.js';
 import { readRecords } from './records.js';
 import {
   loadTrajectories,
@@ -45,13 +45,6 @@ export const FAILURES = [
   'evidence_unused',
   'incomplete_evidence',
 ] as const satisfies readonly BehaviourLabel[];
-
-export const failures: Experiment = {
-  name: 'failures',
-  title: 'failures by method, with cases to read',
-  reads: [mainResults.name, trajectories.name],
-  result: countFailures,
-};
 
 /** Labels that recorded answers do not tell, counted in the recorded trajectories. */
 const OF_TRAJECTORIES = ['over_search'] as const;
@@ -107,7 +100,6 @@ function labelLines(lines: readonly TrajectoryLine[], questions: readonly Questi
   });
 }
 
-/** Answers with their labels. */
 function labelAnswers(
   answers: readonly QuestionResult[],
   questions: readonly Question[],
@@ -166,54 +158,59 @@ export async function loadFailureCases(folder?: string): Promise<FailureCase[]> 
   return pickCases(lines, questions);
 }
 
-async function countFailures(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
-  const { questions } = await loadWorld();
-  const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
-  const trained = all.filter(({ method }) => trainedBy(method) !== null);
-  const answers = labelAnswers(trained, questions);
-  const labels = [...new Set<BehaviourLabel>([...FAILURES, ...BEHAVIOUR_LABELS])];
-  const ofAnswers = behaviourRates({ answers, provenance }, { ...options, labels });
-  const ofTrajectories = await trajectoryRates({ folder, questions, ...options });
-  const rows = [...ofAnswers.rows, ...ofTrajectories.rows];
-  const contrasts = [...ofAnswers.contrasts, ...ofTrajectories.contrasts];
-  const isFailure = where({ metric: FAILURES });
-  const tidy = { rows: rows.filter(isFailure), contrasts, provenance };
-  const ours = matching(tidy.rows, { method: 'parallelsearch' });
-  const { metric } = greatest(ours, ({ value }) => value)!;
-  const rate = mean(matching(ours, { metric }), ({ value }) => value)!;
-  const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
-  const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
-  return resultParts({
-    finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”: ${percent(rate)} of the answers that can fail so.`,
-    card: { rates: 'instruct' },
-    summary: `${count(answers)} answers.`,
-    tidy,
-    frames: {
-      behaviour: rows.filter((row) => !isFailure(row)),
-      training: trainingRows(curves, DYNAMICS),
-      // Every method of Table 2, from the initial models that all were trained from.
-      others: await optionalRates(baselines, { folder, questions, ...options }),
-      lambdas: onLines(
-        await optionalRates(lambdaAblation, {
-          folder,
-          questions,
-          nameMethod: byWeight,
-          ...options,
+export const failures: Experiment = {
+  name: 'failures',
+  title: 'failures by method, with cases to read',
+  reads: [mainResults.name, trajectories.name],
+  async result(folder, options = {}) {
+    const { questions } = await loadWorld();
+    const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
+    const trained = all.filter(({ method }) => trainedBy(method) !== null);
+    const answers = labelAnswers(trained, questions);
+    const labels = [...new Set<BehaviourLabel>([...FAILURES, ...BEHAVIOUR_LABELS])];
+    const ofAnswers = behaviourRates({ answers, provenance }, { ...options, labels });
+    const ofTrajectories = await trajectoryRates({ folder, questions, ...options });
+    const rows = [...ofAnswers.rows, ...ofTrajectories.rows];
+    const contrasts = [...ofAnswers.contrasts, ...ofTrajectories.contrasts];
+    const isFailure = where({ metric: FAILURES });
+    const tidy = { rows: rows.filter(isFailure), contrasts, provenance };
+    const ours = matching(tidy.rows, { method: 'parallelsearch' });
+    const { metric } = greatest(ours, ({ value }) => value)!;
+    const rate = meanValue(ours, { metric });
+    const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
+    const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
+    return resultParts({
+      finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”: ${percent(rate)} of the answers that can fail so.`,
+      card: { rates: 'instruct' },
+      summary: `${count(answers)} answers.`,
+      tidy,
+      frames: {
+        behaviour: rows.filter((row) => !isFailure(row)),
+        training: trainingRows(curves, DYNAMICS),
+        // Every method of Table 2, from the initial models that all were trained from.
+        others: await optionalRates(baselines, { folder, questions, ...options }),
+        lambdas: onLines(
+          await optionalRates(lambdaAblation, {
+            folder,
+            questions,
+            nameMethod: byWeight,
+            ...options,
+          }),
+        ),
+      },
+      figures: {
+        rates: intervalChart(compared, {
+          title: 'Failure rates, with 95 % intervals',
+          subtitle: SMALL_WORLD_NOTE,
+          x: 'metric',
+          xTitle: 'Failure',
+          yTitle: 'Failed (share of possible cases)',
+          color: 'method',
+          column: 'model',
+          height: 200,
+          zoomed: true,
         }),
-      ),
-    },
-    figures: {
-      rates: intervalChart(compared, {
-        title: 'Failure rates, with 95 % intervals',
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'metric',
-        xTitle: 'Failure',
-        yTitle: 'Failed (share of possible cases)',
-        color: 'method',
-        column: 'model',
-        height: 200,
-        zoomed: true,
-      }),
-    },
-  });
-}
+      },
+    });
+  },
+};

@@ -1,13 +1,7 @@
 /** Runs the open jobs of an experiment in worker processes and records their results. */
 import { join } from 'node:path';
 import { sum } from 'd3-array';
-import {
-  runConcurrently,
-  serve,
-  startWorker,
-  withWorkers,
-  type Worker,
-} from '../io/processes.js';
+import { runConcurrently, serve, startWorker, withWorkers, type Worker } from '../io/processes.js';
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, recordStore, writeArchives } from '../io/records.js';
 import { loadWorld, type World } from '../retrieval/small-world.js';

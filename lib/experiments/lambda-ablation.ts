@@ -5,7 +5,7 @@
  */
 import { greatest, group, max, mean, min, rollup } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
-import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import { matching, where, type MethodPair } from '../evaluation/table.js';
 import { INITIAL_MODELS, type PolicyRun } from '../training/stored-policies.js';
 import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
@@ -14,7 +14,7 @@ import { figureText, gapWords } from '../report/text.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { formatList } from '../text/format-list.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
-import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { tradeOffChart } from './trade-off-chart.js';
@@ -187,14 +187,6 @@ const lambdaClaims: readonly PaperClaim[] = [
   },
 ];
 
-export const lambdaAblation: Experiment = {
-  name: 'lambda-ablation',
-  title: 'training with other weights of the decomposition and the search-count reward',
-  computation: answerComputation(() => dropIncompleteSeeds(lambdaRuns()), planTraining(lambdaRuns)),
-  result: compareLambdas,
-  claims: lambdaClaims,
-};
-
 const PREDICTED: readonly Predicted[] = [
   { who: 'Both rewards save', setting: PAPER, against: CONTROL },
   { who: 'The search-count reward alone saves', setting: ALONE[0], against: CONTROL },
@@ -303,58 +295,64 @@ const withTitles = <T extends { method: string; against?: string }>(rows: readon
     return { ...row, setting: lambdaTitle(setting), ...against, rewards: rewardsTitle(setting) };
   });
 
-async function compareLambdas(folder?: string, options: SummaryOptions = {}): Promise<ResultParts> {
-  const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaName(runLambdas(run)));
-  const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), filter };
-  const figures = summarise(read, settings, options);
-  const rows = figures.rows.map(withLambdas);
-  const contrasts = figures.contrasts.map(withLambdas);
-  const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
-  const learning = learningRows(read.curves).map(withLambdas);
-  const steps = (setting: Lambdas): string => {
-    const figure = { method: lambdaName(setting), metric: 'steps_to_decompose' };
-    return figureText(matching(learning, figure)[0]?.value, 0);
-  };
-  const [everywhere, onParallel] = ['all', 'parallelizable'].map((subset) => {
-    const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, subset };
-    return gapWords(findFigure(figures, { ...gap, metric: 'em', kind: 'difference' })!);
-  });
-  const titled = withTitles(rows);
-  const lines = onLines(rows);
-  const byType = matching(lines, { benchmark: 'all', metric: 'em' }).filter(
-    ({ subset }) => subset !== 'all',
-  );
-  const isShown = new Set([PAPER, ...ALONE, CONTROL].map(lambdaName));
-  // Means only: the ranges of four settings would overlap.
-  const learned = withTitles(matching(training, ON_TRAINING))
-    .filter(({ method }) => isShown.has(method))
-    .map(({ setting, metric, step, value }) => ({ setting, metric, step, value }));
-  return resultParts({
-    finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}; in the end the answers are ${everywhere} over all questions, ${onParallel} on parallelizable ones.`,
-    summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
-    tidy: { ...figures, rows, contrasts },
-    predicted: PREDICTED,
-    rows: titled,
-    contrasts: withTitles(contrasts),
-    frames: { lines, training: onLines(training), learning: withTitles(learning) },
-    figures: {
-      learning: bandChart(learned, {
-        title: 'Decomposed parallelizable questions over training, by (lambda_d, lambda_s)',
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'step',
-        color: 'setting',
-        width: 420,
-      }),
-      answers: intervalChart(byType, {
-        title: 'Exact match by the weights of the rewards, with 95 % intervals',
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'weight',
-        color: 'subset',
-        column: 'line',
-        spoken: matching(byType, { subset: 'parallelizable' }),
-        zoomed: true,
-      }),
-      tradeOff: tradeOffChart(matching(titled, ON_PARALLEL)),
-    },
-  });
-}
+export const lambdaAblation: Experiment = {
+  name: 'lambda-ablation',
+  title: 'training with other weights of the decomposition and the search-count reward',
+  computation: answerComputation(() => dropIncompleteSeeds(lambdaRuns()), planTraining(lambdaRuns)),
+  claims: lambdaClaims,
+  async result(folder, options = {}) {
+    const read = await loadAnswers(lambdaAblation, folder, (run) => lambdaName(runLambdas(run)));
+    const settings = { measures: METRICS.map(mainMeasure), pairs: pairs(), filter };
+    const figures = summarise(read, settings, options);
+    const rows = figures.rows.map(withLambdas);
+    const contrasts = figures.contrasts.map(withLambdas);
+    const training = trainingRows(read.curves, DYNAMICS).map(withLambdas);
+    const learning = learningRows(read.curves).map(withLambdas);
+    const steps = (setting: Lambdas): string => {
+      const figure = { method: lambdaName(setting), metric: 'steps_to_decompose' };
+      return figureText(matching(learning, figure)[0]?.value, 0);
+    };
+    const [everywhere, onParallel] = ['all', 'parallelizable'].map((subset) => {
+      const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, subset };
+      return gapWords(findFigure(figures, { ...gap, metric: 'em', kind: 'difference' })!);
+    });
+    const titled = withTitles(rows);
+    const lines = onLines(rows);
+    const byType = matching(lines, { benchmark: 'all', metric: 'em' }).filter(
+      ({ subset }) => subset !== 'all',
+    );
+    const isShown = new Set([PAPER, ...ALONE, CONTROL].map(lambdaName));
+    // Means only: the ranges of four settings would overlap.
+    const learned = withTitles(matching(training, ON_TRAINING))
+      .filter(({ method }) => isShown.has(method))
+      .map(({ setting, metric, step, value }) => ({ setting, metric, step, value }));
+    return resultParts({
+      finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}; in the end the answers are ${everywhere} over all questions, ${onParallel} on parallelizable ones.`,
+      summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
+      tidy: { ...figures, rows, contrasts },
+      predicted: PREDICTED,
+      rows: titled,
+      contrasts: withTitles(contrasts),
+      frames: { lines, training: onLines(training), learning: withTitles(learning) },
+      figures: {
+        learning: bandChart(learned, {
+          title: 'Decomposed parallelizable questions over training, by (lambda_d, lambda_s)',
+          subtitle: SMALL_WORLD_NOTE,
+          x: 'step',
+          color: 'setting',
+          width: 420,
+        }),
+        answers: intervalChart(byType, {
+          title: 'Exact match by the weights of the rewards, with 95 % intervals',
+          subtitle: SMALL_WORLD_NOTE,
+          x: 'weight',
+          color: 'subset',
+          column: 'line',
+          spoken: matching(byType, { subset: 'parallelizable' }),
+          zoomed: true,
+        }),
+        tradeOff: tradeOffChart(matching(titled, ON_PARALLEL)),
+      },
+    });
+  },
+};

@@ -135,7 +135,9 @@ const paperName = (name: string): string | undefined =>
  */
 export function paperFigure(cell: PaperCell): number | null {
   const method = paperName(cell.method);
-  return method === undefined ? null : (paperTables().byCell.get(cellKey({ ...cell, method })) ?? null);
+  return method === undefined
+    ? null
+    : (paperTables().byCell.get(cellKey({ ...cell, method })) ?? null);
 }
 
 /** The paper's rows with the given fields; methods have our names. */

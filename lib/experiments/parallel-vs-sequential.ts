@@ -8,7 +8,6 @@ import {
   where,
   type Fields,
   type PaperCell,
-  type SummaryOptions,
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
@@ -16,7 +15,7 @@ import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
 import {
@@ -210,14 +209,6 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
   },
 ];
 
-export const parallelVsSequential: Experiment = {
-  name: 'parallel-vs-sequential',
-  title: 'parallelizable and sequential questions compared',
-  reads: [mainResults.name, timing.name],
-  result: compareQuestionTypes,
-  claims: parallelVsSequentialClaims,
-};
-
 /**
  * Whole numbers from 0 to `largest` or just beyond, in at most 16 steps of a round width.
  */
@@ -277,45 +268,48 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-async function compareQuestionTypes(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
-  const { answers: all, provenance } = await loadAnswers(mainResults, folder);
-  const answers = all.filter(({ method }) => trainedBy(method) !== null);
-  const tidy = summarise({ answers, provenance }, { measures: MEASURES, filter }, options);
-  const distributions = summarise(
-    { answers, provenance },
-    { measures: distributionMeasures(answers), filter: isDistribution, pairs: [] },
-    options,
-  );
-  tidy.rows.push(...distributions.rows);
-  addTiming(tidy, await loadTiming(folder), { filter, ...options });
-  const find = (figure: Fields) =>
-    TYPES.map((subset) => findFigure(tidy, { ...figure, benchmark: 'all', subset })!);
-  const [calls, sequentialCalls] = find(CALLS).map(ratioWords);
-  const answered = find({ ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' }).map((gap) =>
-    gapWords(gap),
-  );
-  const answersText =
-    new Set(answered).size === 1 ? `${answered[0]} on either` : answered.join(' and ');
-  return resultParts({
-    summary: `${count(answers)} answers, by question type.`,
-    finding: sentence(
-      `${calls} model calls than Search-R1 on parallelizable questions, ${sequentialCalls} on sequential ones; the answers are ${answersText}`,
-    ),
-    card: { calls: 'instruct' },
-    tidy,
-    predicted: PREDICTED,
-    frames: {
-      sizes: sizeRows(answers),
-      distributions: distributionPoints(tidy.rows),
-      gains: gainRows(tidy.contrasts),
-      paperCosts: paperCostRows(),
-    },
-    figures: {
-      calls: chartByType(tidy.rows, 'model_calls', TYPES),
-      answers: chartByType(tidy.rows, 'em', TYPES),
-    },
-  });
-}
+export const parallelVsSequential: Experiment = {
+  name: 'parallel-vs-sequential',
+  title: 'parallelizable and sequential questions compared',
+  reads: [mainResults.name, timing.name],
+  claims: parallelVsSequentialClaims,
+  async result(folder, options = {}) {
+    const { answers: all, provenance } = await loadAnswers(mainResults, folder);
+    const answers = all.filter(({ method }) => trainedBy(method) !== null);
+    const tidy = summarise({ answers, provenance }, { measures: MEASURES, filter }, options);
+    const distributions = summarise(
+      { answers, provenance },
+      { measures: distributionMeasures(answers), filter: isDistribution, pairs: [] },
+      options,
+    );
+    tidy.rows.push(...distributions.rows);
+    addTiming(tidy, await loadTiming(folder), { filter, ...options });
+    const find = (figure: Fields) =>
+      TYPES.map((subset) => findFigure(tidy, { ...figure, benchmark: 'all', subset })!);
+    const [calls, sequentialCalls] = find(CALLS).map(ratioWords);
+    const answered = find({ ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' }).map((gap) =>
+      gapWords(gap),
+    );
+    const answersText =
+      new Set(answered).size === 1 ? `${answered[0]} on either` : answered.join(' and ');
+    return resultParts({
+      summary: `${count(answers)} answers, by question type.`,
+      finding: sentence(
+        `${calls} model calls than Search-R1 on parallelizable questions, ${sequentialCalls} on sequential ones; the answers are ${answersText}`,
+      ),
+      card: { calls: 'instruct' },
+      tidy,
+      predicted: PREDICTED,
+      frames: {
+        sizes: sizeRows(answers),
+        distributions: distributionPoints(tidy.rows),
+        gains: gainRows(tidy.contrasts),
+        paperCosts: paperCostRows(),
+      },
+      figures: {
+        calls: chartByType(tidy.rows, 'model_calls', TYPES),
+        answers: chartByType(tidy.rows, 'em', TYPES),
+      },
+    });
+  },
+};

@@ -5,7 +5,6 @@ import { KIND_STYLE } from '../html/styles.js';
 import type { Trajectory, With } from '../rollout/trajectory.js';
 import { parsePieces } from '../text/tags.js';
 
-/** Styles of the pictures. */
 export const PICTURE_STYLE = `${KIND_STYLE}
 .picture :is(.think, .search, .information, .answer) { fill: var(--kind); }
 .think { --kind: var(--think); }

@@ -1,4 +1,5 @@
 /** Summaries and predictions of results. */
+import { mean } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 import {
   matching,
@@ -40,6 +41,10 @@ export const findFigure = ({ rows, contrasts }: Tables, figure: Fields): Interva
 /** The value of {@link findFigure}; NaN if there is none. */
 export const findValue = (tables: Tables, figure: Fields): number =>
   findFigure(tables, figure)?.value ?? NaN;
+
+/** The mean value of the rows with these fields; NaN without rows. */
+export const meanValue = (rows: readonly { value: number }[], fields: Fields): number =>
+  mean(matching(rows, fields), ({ value }) => value) ?? NaN;
 
 /** A share in percent, such as `65 %`. */
 export const percent = (share: number, decimals = 0): string =>

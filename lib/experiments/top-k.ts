@@ -45,7 +45,6 @@ import {
   type Experiment,
   type Job,
   type PaperClaim,
-  type ResultParts,
   type WorkContext,
 } from './experiment.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
@@ -128,25 +127,20 @@ function openRetriever(name: string, { passages }: World): Promise<Retriever> {
   return retrievers.get(name)!;
 }
 
-/** A run answers the sample under one setting. */
 export async function answerUnder(
   { run, ...setting }: TopKSetting & { run: PolicyRun },
   context: WorkContext,
 ): Promise<TopKAnswer[]> {
   const { method, model, initSeed, seed } = run;
+  const identity = { method, model, initSeed, seed };
   return answerSample(run, context, {
     questions: topKSample(context.world),
     retriever: await openRetriever(setting.retriever, context.world),
     rollout: { topK: setting.k, reservePerTurn: TOP_K.reservePerTurn },
-    keep: (question, trajectory) => ({
-      method,
-      model,
-      initSeed,
-      seed,
-      ...setting,
-      ...measure(question, trajectory),
-      ...countRetrieved(trajectory),
-    }),
+    keep: (question, trajectory) => {
+      const measured = { ...measure(question, trajectory), ...countRetrieved(trajectory) };
+      return { ...identity, ...setting, ...measured };
+    },
   });
 }
 
@@ -214,21 +208,6 @@ const tenOverOne: PaperClaim = {
         : `the best query finds its fact at rank 1 in ${figureText(one)} of cases, so more passages can only distract`;
     },
   },
-};
-
-export const topK: Experiment = {
-  name: 'top-k',
-  title: 'passages per query, for BM25, exact and HNSW search',
-  computation: computation<TopKInput, Recorded>({
-    jobs: listJobs,
-    prepare: planTraining(topKRuns),
-    work: async (input, context) =>
-      input === 'recall'
-        ? { recall: await measureRecall(context) }
-        : { answers: await answerUnder(input, context) },
-  }),
-  result: comparePassages,
-  claims: [tenOverOne],
 };
 
 const retrieved =
@@ -320,58 +299,68 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/**
- * Contrasts are of two values of k, two retrievers, two trainings or two methods, all
- * else equal; the same weights are resampled alike under every setting.
- */
-async function comparePassages(
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<ResultParts> {
-  const done = await requireResults<TopKInput, Recorded>(topK, folder);
-  const values = done.map(({ record }) => record.value);
-  const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
-  const answers = values
-    .flatMap((value) => ('answers' in value ? readRows(value.answers) : []))
-    .map((answer) => ({ ...answer, method: variantName(answer) }));
-  const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
-  const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
-  const draw = { ...listSeeds(runs), ...(await readQuestionProvenance()) };
-  const provenance = { ...mergeProvenance(done, draw), numQuestions, recall };
-  const settings: SummaryOptions = {
-    measures: MEASURES,
-    pairs: PAIRS,
-    weightsId: (name) => `${byName.get(name)!.method}/${byName.get(name)!.trainedK}`,
-    filter,
-  };
-  const summary = summarise({ answers, provenance }, settings, options);
-  const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));
-  const contrasts = summary.contrasts.map(contrastRow);
-  const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
-  const tidy = { rows, contrasts, provenance };
-  const [ten, five] = [10, 5].map((k) => gapWords(findFigure(tidy, againstOne(k))!));
-  const [{ hitRate: atRankOne }] = matching(recall, { retriever: 'bm25', k: 1 });
-  return resultParts({
-    finding: `Ten passages per query instead of one make ParallelSearch’s answers ${ten} with BM25, five ${five}; the best query finds its fact first in ${percent(atRankOne, 1)} of cases.`,
-    card: { answers: valueTitle('retriever', 'bm25') },
-    summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
-    tidy,
-    predicted: PREDICTED,
-    frames: {
-      recall: recall.map(({ hitRate, ...row }) => {
-        return { ...row, metric: 'recall_at_k', value: hitRate };
-      }),
-    },
-    figures: {
-      answers: intervalChart(matching(rows, whole), {
-        title: 'Exact match by passages per query, all sampled questions, with 95 % intervals',
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'k',
-        xTitle: 'k (passages per query)',
-        color: 'method',
-        column: 'retriever',
-        zoomed: true,
-      }),
-    },
-  });
-}
+export const topK: Experiment = {
+  name: 'top-k',
+  title: 'passages per query, for BM25, exact and HNSW search',
+  computation: computation<TopKInput, Recorded>({
+    jobs: listJobs,
+    prepare: planTraining(topKRuns),
+    work: async (input, context) =>
+      input === 'recall'
+        ? { recall: await measureRecall(context) }
+        : { answers: await answerUnder(input, context) },
+  }),
+  claims: [tenOverOne],
+  /**
+   * Contrasts are of two values of k, two retrievers, two trainings or two methods, all
+   * else equal; the same weights are resampled alike under every setting.
+   */
+  async result(folder, options = {}) {
+    const done = await requireResults<TopKInput, Recorded>(topK, folder);
+    const values = done.map(({ record }) => record.value);
+    const recall = values.flatMap((value) => ('recall' in value ? value.recall : []));
+    const answers = values
+      .flatMap((value) => ('answers' in value ? readRows(value.answers) : []))
+      .map((answer) => ({ ...answer, method: variantName(answer) }));
+    const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
+    const runs = done.flatMap(({ job: { input } }) => (input === 'recall' ? [] : [input.run]));
+    const draw = { ...listSeeds(runs), ...(await readQuestionProvenance()) };
+    const provenance = { ...mergeProvenance(done, draw), numQuestions, recall };
+    const settings: SummaryOptions = {
+      measures: MEASURES,
+      pairs: PAIRS,
+      weightsId: (name) => `${byName.get(name)!.method}/${byName.get(name)!.trainedK}`,
+      filter,
+    };
+    const summary = summarise({ answers, provenance }, settings, options);
+    const rows = summary.rows.map((row) => ({ ...row, ...variantFields(row.method) }));
+    const contrasts = summary.contrasts.map(contrastRow);
+    const whole = { metric: 'em', benchmark: 'all', subset: 'all', trained_k: 3 };
+    const tidy = { rows, contrasts, provenance };
+    const [ten, five] = [10, 5].map((k) => gapWords(findFigure(tidy, againstOne(k))!));
+    const [{ hitRate: atRankOne }] = matching(recall, { retriever: 'bm25', k: 1 });
+    return resultParts({
+      finding: `Ten passages per query instead of one make ParallelSearch’s answers ${ten} with BM25, five ${five}; the best query finds its fact first in ${percent(atRankOne, 1)} of cases.`,
+      card: { answers: valueTitle('retriever', 'bm25') },
+      summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
+      tidy,
+      predicted: PREDICTED,
+      frames: {
+        recall: recall.map(({ hitRate, ...row }) => {
+          return { ...row, metric: 'recall_at_k', value: hitRate };
+        }),
+      },
+      figures: {
+        answers: intervalChart(matching(rows, whole), {
+          title: 'Exact match by passages per query, all sampled questions, with 95 % intervals',
+          subtitle: SMALL_WORLD_NOTE,
+          x: 'k',
+          xTitle: 'k (passages per query)',
+          color: 'method',
+          column: 'retriever',
+          zoomed: true,
+        }),
+      },
+    });
+  },
+};

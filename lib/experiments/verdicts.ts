@@ -138,7 +138,6 @@ function claimP({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): num
 export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
   sort(claims, ({ parts }) => Number(parts.length === 0));
 
-/** Judges the claims of each experiment by its result. */
 export function judgeClaims(
   experiments: readonly { name: string; claims?: readonly PaperClaim[] }[],
   results: ReadonlyMap<string, ExperimentResult>,

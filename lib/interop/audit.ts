@@ -4,7 +4,7 @@
  * that strip thinking, masks longer than ids, separators lost at tool boundaries, tokens
  * of the environment in the loss, log-probs that are not finite.
  */
-import { max, sum } from 'd3-array';
+import { greatest, max, range, sum } from 'd3-array';
 import type { ConversationTemplate, TemplateMessage } from '../text/chat-template.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import type { Piece, TokenRow } from './token-rows.js';
@@ -66,7 +66,6 @@ function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
 const countTrained = (mask: readonly number[]): number =>
   mask.filter((value) => value !== 0).length;
 
-/** The first fault in any piece. */
 function firstFault(
   { sequences }: TokenRow,
   find: (piece: Piece, turn: number) => Outcome,
@@ -234,18 +233,15 @@ function templateSeparators(render: ConversationTemplate): Separators[] {
 
 /** Whether the environment's text follows an answer as one of the separators says. */
 const follows = (answer: string, text: string, before: string): boolean =>
-  Array.from({ length: before.length + 1 }, (_, cut) => cut).some(
+  range(before.length + 1).some(
     (cut) => answer.endsWith(before.slice(0, cut)) && text.startsWith(before.slice(cut)),
   );
 
 /** The separators of the role that the text most likely has. */
-function nearest(separators: readonly Separators[], text: string): Separators {
-  const shared = ({ before }: Separators): number => {
-    const length = Array.from(before, (_, i) => before.length - i);
-    return length.find((n) => text.includes(before.slice(-n))) ?? 0;
-  };
-  return separators.reduce((best, one) => (shared(one) > shared(best) ? one : best));
-}
+const nearest = (separators: readonly Separators[], text: string): Separators =>
+  greatest(separators, ({ before }) =>
+    range(before.length, 0, -1).find((n) => text.includes(before.slice(-n))),
+  ) ?? separators[0];
 
 const SEARCH_IN_TAGS = /<information>/;
 
@@ -255,14 +251,15 @@ const checkSeparators: Check = ({ sequences }, model) => {
   if (separators.length === 0) return undefined;
   let isChecked = false;
   for (const pieces of sequences) {
-    const parts = withTurns(splitResponses(pieces)).map((part) => ({
-      ...part,
-      text: model.tokenizer.decode(part.piece.ids),
-    }));
-    const results = parts.filter(({ piece }) => piece.kind === 'environment');
+    const filled = withTurns(splitResponses(pieces)).filter(({ piece }) => piece.ids.length > 0);
+    const parts = filled.map(({ piece: { kind, ids }, turn }) => {
+      return { kind, turn, text: model.tokenizer.decode(ids) };
+    });
+    const results = parts.filter(({ kind }) => kind === 'environment');
     // Searches in tags continue one message: the template has no part in it.
     if (results.some(({ text }) => SEARCH_IN_TAGS.test(text))) continue;
-    const merged = mergeEnvironment(parts);
+    // A result and the next start are one text of the environment.
+    const merged = joinAdjacent(parts, (a, b) => a.kind === b.kind && a.kind === 'environment');
     for (const [i, { kind, text, turn }] of merged.entries()) {
       if (kind !== 'environment') continue;
       isChecked = true;
@@ -282,17 +279,18 @@ const checkSeparators: Check = ({ sequences }, model) => {
   return isChecked ? null : undefined;
 };
 
-/** Adjacent pieces of the environment as one, such as a result and the next start. */
-function mergeEnvironment(
-  parts: readonly { piece: Piece; turn: number; text: string }[],
-): { kind: Piece['kind']; turn: number; text: string }[] {
-  const merged: { kind: Piece['kind']; turn: number; text: string }[] = [];
-  for (const { piece, turn, text } of parts) {
-    const last = merged.at(-1);
-    if (last && piece.kind === 'environment' && last.kind === 'environment') last.text += text;
-    else if (piece.ids.length > 0) merged.push({ kind: piece.kind, turn, text });
+/** Adjacent items that belong together as one, with their texts in a row. */
+function joinAdjacent<T extends { text: string }>(
+  items: readonly T[],
+  isSame: (item: T, next: T) => boolean,
+): T[] {
+  const joined: T[] = [];
+  for (const item of items) {
+    const last = joined.at(-1);
+    if (last && isSame(last, item)) last.text += item.text;
+    else joined.push({ ...item });
   }
-  return merged;
+  return joined;
 }
 
 /** An action that ends a turn, and what the environment answers, in one trained run. */
@@ -316,7 +314,8 @@ const checkInformation: Check = (row, model) => {
     const runs = splitResponses([response]);
     const inText = trainedResult(runs, model);
     if (inText) return inText;
-    const segments = response.segments && mergeSegments(response.segments);
+    const segments =
+      response.segments && joinAdjacent(response.segments, (a, b) => a.isPolicy === b.isPolicy);
     // The last generation may be empty.
     const expected = segments?.filter(({ isPolicy, text }) => isPolicy && text !== '').length;
     const numTrained = runs.filter(isWritten).length;
@@ -343,18 +342,6 @@ function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): O
   }
   return null;
 }
-
-const mergeSegments = (
-  segments: readonly { isPolicy: boolean; text: string }[],
-): { isPolicy: boolean; text: string }[] => {
-  const merged: { isPolicy: boolean; text: string }[] = [];
-  for (const segment of segments) {
-    const last = merged.at(-1);
-    if (last?.isPolicy === segment.isPolicy) last.text += segment.text;
-    else merged.push({ ...segment });
-  }
-  return merged;
-};
 
 /**
  * The turn of the first run whose text is not the segment's; null without a tokenizer.

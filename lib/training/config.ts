@@ -105,13 +105,7 @@ export const trainConfigSchema = z
     trainer: z.enum(TRAINER_NAMES),
     rollout: rolloutSchema,
     rewards: rewardsSchema,
-    grpo: sections.grpo.optional(),
-    ppo: sections.ppo.optional(),
-    sft: sections.sft.optional(),
-    'rejection-sampling': sections['rejection-sampling'].optional(),
-    demonstrations: sections.demonstrations.optional(),
-    zerosearch: sections.zerosearch.optional(),
-    'zerosearch-simulator': sections['zerosearch-simulator'].optional(),
+    ...z.object(sections).partial().shape,
     lora: z.strictObject({
       rank: z.int().min(1).max(4096),
       alpha: positive,
@@ -377,13 +371,17 @@ export function parseSetting(text: string): ConfigOverrides {
   } catch {
     // Text without quotes.
   }
-  return path
-    .split('.')
-    .reduceRight<unknown>((inner, key) => ({ [key]: inner }), parsed) as ConfigOverrides;
+  return nestSetting(path, parsed);
 }
 
-/** Dotted names such as `grpo.steps`, with values. */
-function flatten(value: unknown, path = ''): [string, unknown][] {
+/** Nested objects with the value at a dotted name. */
+export const nestSetting = (path: string, value: unknown): ConfigOverrides =>
+  path
+    .split('.')
+    .reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as ConfigOverrides;
+
+/** The values in an object by dotted names such as `grpo.steps`; lists are values. */
+export function flatten(value: unknown, path = ''): [string, unknown][] {
   if (!isObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([key, inner]) =>
     flatten(inner, path ? `${path}.${key}` : key),

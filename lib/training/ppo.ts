@@ -21,6 +21,7 @@ import { isTimedOut } from './rollout-groups.js';
 import {
   buildTrainer,
   TrainingSession,
+  withAdvantage,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -56,10 +57,7 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
       const returns = estimates.map((estimate) => estimate.returns);
       const means = new Map(finished.map((trajectory, i) => [trajectory, mean(advantages[i])]));
       return {
-        trajectories: sampled.trajectories.map((trajectory) => ({
-          ...trajectory,
-          advantage: means.get(trajectory) ?? 0,
-        })),
+        trajectories: withAdvantage(sampled.trajectories, (one) => means.get(one) ?? 0),
         rows: policyRows.map((row, i) => ({
           ...row,
           advantages: advantages[i],

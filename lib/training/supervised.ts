@@ -28,6 +28,7 @@ import { toSequence, type Sequence } from './sequences.js';
 import {
   buildTrainer,
   TrainingSession,
+  withAdvantage,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -69,7 +70,7 @@ export function createSupervisedFineTuning(task: TrainingTask): Trainer {
   return buildTrainer(session, {
     isOnPolicy: true,
     prepare: ({ trajectories }, { questions }) => ({
-      trajectories: trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
+      trajectories: withAdvantage(trajectories, () => 1),
       rows: questions.map(demonstrate),
     }),
     ...imitation(session),
@@ -83,10 +84,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
     sampling: () => ({ policy: session.trained.initialPolicy }),
     prepare: ({ trajectories }) => ({
       // Imitated rollouts weigh 1, others 0.
-      trajectories: trajectories.map((trajectory) => ({
-        ...trajectory,
-        advantage: Number(isCorrect(trajectory)),
-      })),
+      trajectories: withAdvantage(trajectories, (trajectory) => Number(isCorrect(trajectory))),
       rows: trajectories.filter(isCorrect).map(toSequence),
     }),
     ...imitation(session),
@@ -163,10 +161,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
           `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
         );
       return {
-        trajectories: trajectories.map((trajectory, i) => ({
-          ...trajectory,
-          advantage: Number(isUsed[i]),
-        })),
+        trajectories: withAdvantage(trajectories, (_, i) => Number(isUsed[i])),
         rows: trajectories.filter((_, i) => isUsed[i]).map(toSequence),
         metrics: { demonstrations: isUsed.filter(Boolean).length },
       };

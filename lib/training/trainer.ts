@@ -316,6 +316,13 @@ export function buildTrainer<Row>(
   };
 }
 
+/** Trajectories with an advantage each, for the record. */
+export const withAdvantage = (
+  trajectories: readonly With<'rewards'>[],
+  advantage: (trajectory: With<'rewards'>, index: number) => number,
+): StepResult['trajectories'] =>
+  trajectories.map((trajectory, i) => ({ ...trajectory, advantage: advantage(trajectory, i) }));
+
 /** Shuffles rows and deals them into at most `count` mini-batches of near-equal size. */
 function miniBatches<Row>(rows: readonly Row[], count: number, random: Random): Row[][] {
   const shuffled = random.fork('mini-batches').shuffle(rows);

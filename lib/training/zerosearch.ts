@@ -41,6 +41,7 @@ import { imitation } from './supervised.js';
 import {
   buildTrainer,
   TrainingSession,
+  withAdvantage,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -88,7 +89,7 @@ export function createSimulatorTraining(task: TrainingTask): Trainer {
     isOnPolicy: false,
     sampling: () => ({ policy: session.trained.initialPolicy }),
     prepare: ({ trajectories }, { questions }) => ({
-      trajectories: trajectories.map((trajectory) => ({ ...trajectory, advantage: 1 })),
+      trajectories: withAdvantage(trajectories, () => 1),
       rows: splitIntoGroups(trajectories, groupSize).flatMap((group, g) =>
         group
           .filter((trajectory) => !isTimedOut(trajectory))

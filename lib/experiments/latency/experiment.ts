@@ -12,13 +12,7 @@ import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { count, dataHash, readQuestionProvenance } from '../answers.js';
-import {
-  computation,
-  type Experiment,
-  type Job,
-  type ResultParts,
-  type WorkContext,
-} from '../experiment.js';
+import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { findValue, percent, resultParts, type Predicted } from '../report.js';
 import { mergeProvenance, requireResults } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
@@ -78,14 +72,6 @@ async function measureRetriever(
     server?.stop();
   }
 }
-
-/** Times belong to a machine: the provenance names it. */
-export const latency: Experiment = {
-  name: 'latency',
-  title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',
-  computation: computation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
-  result: summariseTimes,
-};
 
 /** A median over repeats with its quartiles. */
 interface LatencyRow extends Interval, Pick<LatencyMeasurement, 'retriever' | 'method' | 'limit'> {
@@ -147,27 +133,17 @@ export function summariseLatency(
     return { retriever, delay_ms, method, limit, sub_queries: numQueries };
   };
   const rows = measurements.flatMap((set): LatencyRow[] => {
-    const { value, low, high } = quartiles(set.samplesMs);
+    const measured = { ...quartiles(set.samplesMs), predicted: predicted(set) };
+    const counts = { n: set.samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length };
     const row = (metric: LatencyRow['metric'], convert: (ms: number) => number): LatencyRow => {
-      const [shown, from, to, ofModel] = [value, low, high, predicted(set)].map(convert);
-      const counts = { n: set.samplesMs.length, seeds: LATENCY_SETTINGS.seeds.length };
-      return {
-        ...fields(set),
-        ...counts,
-        metric,
-        value: shown,
-        low: from,
-        high: to,
-        predicted: ofModel,
-      };
+      const figures = Object.entries(measured).map(([name, ms]) => [name, rounded(convert(ms))]);
+      const converted = Object.fromEntries(figures) as typeof measured;
+      return { ...fields(set), ...counts, metric, ...converted };
     };
-    const wall = row('wall_ms', rounded);
+    const wall = row('wall_ms', (ms) => ms);
     if (!generation) return [wall];
     const generationMs = generation.msPerCall;
-    return [
-      wall,
-      row('question_ms', (searchMs) => rounded(questionMs(set, { searchMs, generationMs }))),
-    ];
+    return [wall, row('question_ms', (searchMs) => questionMs(set, { searchMs, generationMs }))];
   });
   const inOneTurn = measurements.filter(({ method }) => method !== 'in-turns');
   const contrasts = inOneTurn.map((set) => {
@@ -262,67 +238,73 @@ export function questionTimes(rows: readonly LatencyRow[], generation: Generatio
 const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[]) =>
   rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
-/**
- * The measurements and the time model. Without the timing experiment, the time of a model
- * call is unknown.
- */
-async function summariseTimes(folder?: string): Promise<ResultParts> {
-  const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
-  const timed = await loadTiming(folder);
-  const generation = timed && generationTime(timed.answers, String(timed.provenance.backend));
-  const values = done.map(({ record }) => record.value);
-  const measured = {
-    measurements: values.flatMap(({ measurements }) => measurements),
-    serviceSamplesMs: values.flatMap(({ serviceSamplesMs }) => serviceSamplesMs),
-  };
-  const { seeds, warmUps } = LATENCY_SETTINGS;
-  const repeats = LATENCY_RETRIEVERS.map(
-    ({ name, repeats }) => [name, repeats * seeds.length] as const,
-  );
-  const loads = [...new Set(values.flatMap(({ load }) => load ?? []))];
-  const tidy = summariseLatency(measured, generation, {
-    ...mergeProvenance(done, {
-      seeds,
-      repeats: Object.fromEntries(repeats),
-      warmUps,
-      ...(await readQuestionProvenance()),
-    }),
-    backend: 'none: retrieval only',
-    ...(loads.length > 0 && { load: loads.join('; ') }),
-  });
-  const call = generation
-    ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})`
-    : 'nothing says how long a call of the model takes';
-  const [slow, embedded] = ['slow-50', 'embedded'].map((retriever) =>
-    percent(findValue(tidy, { ...WAITED_FOR_ONCE.figure, retriever })),
-  );
-  const rows = withAsked(tidy.rows);
-  const asked = ['in turns', 'one turn, no limit', 'one turn, one request'];
-  return resultParts({
-    finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request waits 50 ms, ${embedded} if search is in memory.`,
-    card: { wallClock: valueTitle('retriever', 'slow-50') },
-    summary: `${count(measured.measurements.flatMap(({ samplesMs }) => samplesMs))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
-    tidy,
-    predicted: [WAITED_FOR_ONCE],
-    rows,
-    contrasts: withAsked(tidy.contrasts),
-    frames: {
-      costs: LATENCY_RETRIEVERS.map(({ name }) => {
-        const { callMs, serviceMs, delayMs } = requestCosts(measured, name);
-        return { retriever: name, request_ms: callMs, search_ms: serviceMs, delay_ms: delayMs };
+/** Times belong to a machine: the provenance names it. */
+export const latency: Experiment = {
+  name: 'latency',
+  title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',
+  computation: computation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
+  /**
+   * The measurements and the time model. Without the timing experiment, the time of a model
+   * call is unknown.
+   */
+  async result(folder) {
+    const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
+    const timed = await loadTiming(folder);
+    const generation = timed && generationTime(timed.answers, String(timed.provenance.backend));
+    const values = done.map(({ record }) => record.value);
+    const measured = {
+      measurements: values.flatMap(({ measurements }) => measurements),
+      serviceSamplesMs: values.flatMap(({ serviceSamplesMs }) => serviceSamplesMs),
+    };
+    const { seeds, warmUps } = LATENCY_SETTINGS;
+    const repeats = LATENCY_RETRIEVERS.map(
+      ({ name, repeats }) => [name, repeats * seeds.length] as const,
+    );
+    const loads = [...new Set(values.flatMap(({ load }) => load ?? []))];
+    const tidy = summariseLatency(measured, generation, {
+      ...mergeProvenance(done, {
+        seeds,
+        repeats: Object.fromEntries(repeats),
+        warmUps,
+        ...(await readQuestionProvenance()),
       }),
-      parts: timeParts(measured),
-      ...questionTimes(tidy.rows, generation),
-    },
-    figures: {
-      wallClock: intervalChart(matching(rows, { metric: 'wall_ms', asked }), {
-        title: 'Wall clock of a set of sub-queries, median and quartiles (dashed: the model)',
-        subtitle: 'Times of one machine, described at the end of this page',
-        x: 'sub_queries',
-        color: 'asked',
-        panel: 'retriever',
-        width: 300,
-      }),
-    },
-  });
-}
+      backend: 'none: retrieval only',
+      ...(loads.length > 0 && { load: loads.join('; ') }),
+    });
+    const call = generation
+      ? `a call of the model takes ${generation.msPerCall.toFixed(1)} ms (${generation.source})`
+      : 'nothing says how long a call of the model takes';
+    const [slow, embedded] = ['slow-50', 'embedded'].map((retriever) =>
+      percent(findValue(tidy, { ...WAITED_FOR_ONCE.figure, retriever })),
+    );
+    const rows = withAsked(tidy.rows);
+    const asked = ['in turns', 'one turn, no limit', 'one turn, one request'];
+    return resultParts({
+      finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request waits 50 ms, ${embedded} if search is in memory.`,
+      card: { wallClock: valueTitle('retriever', 'slow-50') },
+      summary: `${count(measured.measurements.flatMap(({ samplesMs }) => samplesMs))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
+      tidy,
+      predicted: [WAITED_FOR_ONCE],
+      rows,
+      contrasts: withAsked(tidy.contrasts),
+      frames: {
+        costs: LATENCY_RETRIEVERS.map(({ name }) => {
+          const { callMs, serviceMs, delayMs } = requestCosts(measured, name);
+          return { retriever: name, request_ms: callMs, search_ms: serviceMs, delay_ms: delayMs };
+        }),
+        parts: timeParts(measured),
+        ...questionTimes(tidy.rows, generation),
+      },
+      figures: {
+        wallClock: intervalChart(matching(rows, { metric: 'wall_ms', asked }), {
+          title: 'Wall clock of a set of sub-queries, median and quartiles (dashed: the model)',
+          subtitle: 'Times of one machine, described at the end of this page',
+          x: 'sub_queries',
+          color: 'asked',
+          panel: 'retriever',
+          width: 300,
+        }),
+      },
+    });
+  },
+};

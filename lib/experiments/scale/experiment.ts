@@ -9,7 +9,7 @@ import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/stacked-chart.js';
 import { shareWords } from '../../report/text.js';
 import { loadAnswers } from '../answers.js';
-import type { Experiment, ResultParts } from '../experiment.js';
+import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
 import { findValue, percent, resultParts, type Predicted } from '../report.js';
 import {
@@ -22,13 +22,6 @@ import {
   type MeasuredScale,
 } from './paper-run.js';
 import type { RolloutShape } from './simulation.js';
-
-export const scale: Experiment = {
-  name: 'scale',
-  title: 'rollouts beyond one machine: engines, retrieval servers, a simulation of the paper’s run',
-  reads: [mainResults.name],
-  result: simulateRun,
-};
 
 /** The questions that the paper trains on, half and half, and comparisons of two. */
 const QUESTIONS = {
@@ -89,83 +82,88 @@ function rolloutShape(answer: QuestionResult, tokenScale: number): RolloutShape 
   return [...searches, { written, subQueries: 0 }];
 }
 
-/**
- * Measurements of engines, retrieval servers and indexes, and the paper's run simulated
- * from them. @param folder this machine's results; recorded results fill the gaps
- */
-export async function simulateRun(folder?: string): Promise<ResultParts> {
-  const measured = await readMeasured();
-  const read = await loadAnswers(mainResults, folder);
-  const answers = matching(read.answers, { method: METHODS }).filter(
-    ({ modelCalls }) => modelCalls > 0,
-  );
-  const tokensPerCall = mean(
-    matching(answers, { method: 'search-r1' }),
-    ({ responseTokens, modelCalls }) => responseTokens / modelCalls,
-  )!;
-  const shapes = Object.fromEntries(
-    Object.entries(QUESTIONS).map(([questions, isAsked]) => {
-      const [ours, theirs] = METHODS.map((method) =>
-        matching(answers, { method })
-          .filter(isAsked)
-          .map((answer) => rolloutShape(answer, AGENT.writtenPerCall / tokensPerCall)),
-      );
-      return [questions, { parallelsearch: ours, 'search-r1': theirs }];
-    }),
-  );
-  const { rows, contrasts, parts, sensitivity } = simulatePaper(shapes, measured);
-  // The benchmark of rollouts asks this policy questions of every type.
-  const policy = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
-  const asked = createRandom('rollouts')
-    .shuffle(matching(answers, policy))
-    .map((answer) => rolloutShape(answer, 1));
-  const [onParallel, onMix] = ['parallelizable', 'training'].map((questions) => {
-    const figure = { ...USUAL, questions, metric: 'step_seconds', kind: 'ratio' };
-    return shareWords(1 - findValue({ rows, contrasts }, figure));
-  });
-  const seconds = (part: object): number =>
-    sum(
-      matching(parts, { ...USUAL, method: 'search-r1', questions: 'training', ...part }),
-      ({ value }) => value,
+export const scale: Experiment = {
+  name: 'scale',
+  title: 'rollouts beyond one machine: engines, retrieval servers, a simulation of the paper’s run',
+  reads: [mainResults.name],
+  /**
+   * Measurements of engines, retrieval servers and indexes, and the paper's run simulated
+   * from them. @param folder this machine's results; recorded results fill the gaps
+   */
+  async result(folder) {
+    const measured = await readMeasured();
+    const read = await loadAnswers(mainResults, folder);
+    const answers = matching(read.answers, { method: METHODS }).filter(
+      ({ modelCalls }) => modelCalls > 0,
     );
-  const update = percent(seconds({ part: 'updating the weights' }) / seconds({}));
-  const { engines, turns, indexes } = measured;
-  return resultParts({
-    finding: `Simulated at the paper’s size, a training step takes ${onParallel} less time than Search-R1’s on parallelizable questions and ${onMix} less on the training mix; ${update} of it is updating the weights.`,
-    card: { parts: 'parallelizable' },
-    summary: `${engines.length} engines and ${new Set(turns.rows.map(({ retriever }) => retriever)).size} retrievers measured, indexes of ${new Set(indexes.rows.map(({ size }) => size)).size} sizes; steps of ${PAPER_RUN.questions} x ${PAPER_RUN.groupSize} rollouts simulated.`,
-    tidy: {
-      rows,
-      contrasts,
-      provenance: {
-        ...read.provenance,
-        engines: engines.map(({ engine, provenance }) => ({ engine, ...provenance })),
-        turns: turns.provenance,
-        indexes: indexes.provenance,
+    const tokensPerCall = mean(
+      matching(answers, { method: 'search-r1' }),
+      ({ responseTokens, modelCalls }) => responseTokens / modelCalls,
+    )!;
+    const shapes = Object.fromEntries(
+      Object.entries(QUESTIONS).map(([questions, isAsked]) => {
+        const [ours, theirs] = METHODS.map((method) =>
+          matching(answers, { method })
+            .filter(isAsked)
+            .map((answer) => rolloutShape(answer, AGENT.writtenPerCall / tokensPerCall)),
+        );
+        return [questions, { parallelsearch: ours, 'search-r1': theirs }];
+      }),
+    );
+    const { rows, contrasts, parts, sensitivity } = simulatePaper(shapes, measured);
+    // The benchmark of rollouts asks this policy questions of every type.
+    const policy = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
+    const asked = createRandom('rollouts')
+      .shuffle(matching(answers, policy))
+      .map((answer) => rolloutShape(answer, 1));
+    const [onParallel, onMix] = ['parallelizable', 'training'].map((questions) => {
+      const figure = { ...USUAL, questions, metric: 'step_seconds', kind: 'ratio' };
+      return shareWords(1 - findValue({ rows, contrasts }, figure));
+    });
+    const seconds = (part: object): number =>
+      sum(
+        matching(parts, { ...USUAL, method: 'search-r1', questions: 'training', ...part }),
+        ({ value }) => value,
+      );
+    const update = percent(seconds({ part: 'updating the weights' }) / seconds({}));
+    const { engines, turns, indexes } = measured;
+    return resultParts({
+      finding: `Simulated at the paper’s size, a training step takes ${onParallel} less time than Search-R1’s on parallelizable questions and ${onMix} less on the training mix; ${update} of it is updating the weights.`,
+      card: { parts: 'parallelizable' },
+      summary: `${engines.length} engines and ${new Set(turns.rows.map(({ retriever }) => retriever)).size} retrievers measured, indexes of ${new Set(indexes.rows.map(({ size }) => size)).size} sizes; steps of ${PAPER_RUN.questions} x ${PAPER_RUN.groupSize} rollouts simulated.`,
+      tidy: {
+        rows,
+        contrasts,
+        provenance: {
+          ...read.provenance,
+          engines: engines.map(({ engine, provenance }) => ({ engine, ...provenance })),
+          turns: turns.provenance,
+          indexes: indexes.provenance,
+        },
       },
-    },
-    predicted: PREDICTED,
-    frames: {
-      throughput: throughputRows(measured),
-      turns: turns.rows.map((row) => ({ metric: 'wall_ms', ...row })),
-      indexes: indexes.rows.map(({ oneQueryMs: [query_ms], fourQueriesMs: _, ...row }) => {
-        return { ...row, query_ms };
-      }),
-      atPaperSize: rowsAtPaperSize(measured),
-      // Where the time of a step goes, in seconds.
-      parts,
-      checks: checkSimulation(measured, asked),
-      sensitivity,
-    },
-    figures: {
-      parts: stackedChart(matching(parts, USUAL), {
-        title: 'A simulated step of the paper’s run: time by component',
-        subtitle: 'Eight GPUs, 512 x 5 rollouts, 21 million passages in a graph in memory',
-        y: 'method',
-        panel: 'questions',
-        xTitle: 'Time of a step (seconds)',
-        shared: true,
-      }),
-    },
-  });
-}
+      predicted: PREDICTED,
+      frames: {
+        throughput: throughputRows(measured),
+        turns: turns.rows.map((row) => ({ metric: 'wall_ms', ...row })),
+        indexes: indexes.rows.map(({ oneQueryMs: [query_ms], fourQueriesMs: _, ...row }) => {
+          return { ...row, query_ms };
+        }),
+        atPaperSize: rowsAtPaperSize(measured),
+        // Where the time of a step goes, in seconds.
+        parts,
+        checks: checkSimulation(measured, asked),
+        sensitivity,
+      },
+      figures: {
+        parts: stackedChart(matching(parts, USUAL), {
+          title: 'A simulated step of the paper’s run: time by component',
+          subtitle: 'Eight GPUs, 512 x 5 rollouts, 21 million passages in a graph in memory',
+          y: 'method',
+          panel: 'questions',
+          xTitle: 'Time of a step (seconds)',
+          shared: true,
+        }),
+      },
+    });
+  },
+};

@@ -10,6 +10,7 @@ import { readJsonLines } from '../../io/files.js';
 import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
+import { flatten } from '../../training/config.js';
 import { readDescription, readSteps, readTail, type StepMetrics } from '../run/folder.js';
 
 /** What was recorded for a run; missing parts are empty. */
@@ -86,7 +87,6 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
   if (existsSync(answers)) await readLines(answers, run);
 }
 
-/** Settings, steps and data of a training's folder. */
 export async function readTraining(
   folder: string,
 ): Promise<Pick<ComparedRun, 'settings' | 'steps' | 'data'>> {
@@ -97,22 +97,21 @@ export async function readTraining(
     .filter((name) => name.startsWith('rewards/'))
     .map((name) => name.slice('rewards/'.length));
   const settings = {
-    ...(config && flatten(config)),
+    ...(config && describeSettings(config)),
     ...(data && { data: basename(data) }),
     'reward components': components.join(', '),
   };
   return { steps, data, settings };
 }
 
-/** The values in an object by dotted names; lists count as values. */
-function flatten(value: unknown, name = ''): Record<string, string> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { [name]: typeof value === 'string' ? value : JSON.stringify(value) };
-  const fields = Object.entries(value).map(([key, field]) =>
-    flatten(field, name ? `${name}.${key}` : key),
+/** Settings as texts by dotted names. */
+const describeSettings = (settings: object): Record<string, string> =>
+  Object.fromEntries(
+    flatten(settings).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
   );
-  return Object.assign({}, ...fields) as Record<string, string>;
-}
 
 type Answer = Measurement & { method?: string; model?: string; seed?: number };
 
@@ -128,7 +127,7 @@ async function readLines(file: string, run: ComparedRun): Promise<void> {
     if ('segments' in line) run.trajectories.push(line);
     else run.answers.push(line);
   const { method, model, seed } = (run.answers[0] ?? {}) as Partial<Answer>;
-  run.settings = { ...(method && flatten({ method, model, seed })), ...run.settings };
+  run.settings = { ...(method && describeSettings({ method, model, seed })), ...run.settings };
 }
 
 /** Final figures are means over this fraction of steps, at least `MIN_STEPS`. */
