@@ -153,14 +153,8 @@ const NOT_CHECKED: Record<AuditCheck, string> = {
   log_probs: 'none recorded',
 };
 
-function formatReport({
-  numRows,
-  numTurns,
-  numTrainedTokens,
-  formats,
-  checks,
-  sampling,
-}: AuditReport): string {
+function formatReport(report: AuditReport): string {
+  const { numRows, numTurns, numTrainedTokens, formats, checks, sampling } = report;
   const counts = [numRows, numTurns, numTrainedTokens].map((n) => n.toLocaleString('en-US'));
   const width = Math.max(...AUDIT_CHECKS.map((name) => name.length));
   const lines = checks.map(({ check, numChecked, numBroken, first }) => {

@@ -56,11 +56,10 @@ interface EvaluateSettings extends PolicySpec {
  * the data folder's name.
  * @throws Error naming the splits there are
  */
-export async function selectQuestions({
-  data,
-  split,
-  limit,
-}: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>): Promise<Question[]> {
+export async function selectQuestions(
+  settings: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>,
+): Promise<Question[]> {
+  const { data, split, limit } = settings;
   const all = await loadQuestions(data);
   const wanted = split ?? evaluatedSplit(all);
   const inSplit = selectSplit(all, wanted);
@@ -163,18 +162,14 @@ async function evaluate(
 /** Most questions named per kind of failure. */
 const MAX_NAMED = 20;
 
-interface EvaluationTask {
-  setup: Setup;
-  journal: Journal<Answer>;
-  signal: AbortSignal;
-}
-
 /** Answers the questions that are not in the journal yet, and writes all results. */
 async function answerAll(
   questions: readonly Question[],
   settings: EvaluateSettings,
-  { setup: { policy, run, rollout, retriever }, journal, signal }: EvaluationTask,
+  task: { setup: Setup; journal: Journal<Answer>; signal: AbortSignal },
 ): Promise<Evaluation> {
+  const { setup, journal, signal } = task;
+  const { policy, run, rollout, retriever } = setup;
   const { batchSize, out, trajectories: trajectoryFile, price, methods } = settings;
   const answers = new Map(journal.items.map((answer) => [answer.result.questionId, answer]));
   const open = questions.filter(({ id }) => !answers.has(id));

@@ -27,14 +27,9 @@ async function readRollouts(folder: string): Promise<Map<number, Trajectory[]>> 
   return rollouts;
 }
 
-interface TrackioSettings {
-  out: string;
-  project: string;
-}
-
 async function runTrackio(
   folders: readonly string[],
-  { out, project }: TrackioSettings,
+  { out, project }: { out: string; project: string },
 ): Promise<void> {
   const names = shortNames(folders);
   const runs: TrackedRun[] = [];

@@ -38,13 +38,8 @@ function buildBm25({ data, analyzer, index }: IndexSettings): Promise<number> {
 }
 
 /** Encodes all passages and writes them. */
-async function buildCollection({
-  to,
-  data,
-  encoder,
-  m,
-  efConstruction,
-}: IndexSettings & { to: string }): Promise<number> {
+async function buildCollection(settings: IndexSettings & { to: string }): Promise<number> {
+  const { to, data, encoder, m, efConstruction } = settings;
   const graph = { m, efConstruction };
   const passages = await loadPassages(data);
   const loaded = await openEncoder(encoder);

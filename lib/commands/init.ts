@@ -5,7 +5,7 @@ import { cp, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { readJson, writeJson } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { log, shellWord } from './cli-utils.js';
 
@@ -77,10 +77,7 @@ export async function runInit(folder: string, { link = false }: { link?: boolean
   await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
   const file = link ? path.resolve(packagePath()) : await packInto(folder);
   const manifest = await packageJson(path.basename(path.resolve(folder)), file);
-  await writeFileSafely(
-    path.join(folder, 'package.json'),
-    `${JSON.stringify(manifest, null, 2)}\n`,
-  );
+  await writeJson(path.join(folder, 'package.json'), manifest);
   log(`Created a project in ${folder}. Next:
   cd ${shellWord(folder)}
   npm install

@@ -1,6 +1,6 @@
 /** `parallelsearch methods`: lists the methods and how each is trained. */
-import { max } from 'd3-array';
 import { Command } from 'commander';
+import { alignColumns } from '../html/table.js';
 import { METHODS, type Method } from '../training/methods.js';
 
 /** `grpo, rewards paper`, `weights of search-r1`, or `–` for the initial model. */
@@ -18,14 +18,7 @@ function methodLines(methods: readonly Method[]): string[] {
     describeTraining(method),
     method.source,
   ]);
-  const cells = [['method', 'title', 'trained by', 'source'], ...lines];
-  const widths = cells[0].map((_, c) => max(cells, (line) => line[c].length)!);
-  return cells.map((line) =>
-    line
-      .map((cell, c) => cell.padEnd(widths[c]))
-      .join('  ')
-      .trimEnd(),
-  );
+  return alignColumns([['method', 'title', 'trained by', 'source'], ...lines]);
 }
 
 /** Prints the methods in table order, as a table or as JSON lines. */

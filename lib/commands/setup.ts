@@ -286,13 +286,8 @@ export async function policyFolders({
 }
 
 /** The folders of a policy that is not a trained model by name. */
-async function localFolders({
-  method = DEFAULT_METHOD,
-  model,
-  seed,
-  checkpoints,
-  adapter,
-}: WeightsSpec): Promise<string[]> {
+async function localFolders(spec: WeightsSpec): Promise<string[]> {
+  const { method = DEFAULT_METHOD, model, seed, checkpoints, adapter } = spec;
   const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
   if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
   if (adapter === undefined) return [modelPath(model!, checkpoints)];

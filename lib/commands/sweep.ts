@@ -8,7 +8,7 @@ import { cross } from 'd3-array';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { readJson, writeJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
 import { resolveTrainConfig } from '../training/stored-policies.js';
 import { nestSetting, type TrainConfig } from '../training/config.js';
@@ -107,7 +107,7 @@ export async function runSweep(file: string, settings: SweepSettings): Promise<n
     const rest = i > 0 ? `; in all ${await describeStepsLeft(trainings)}` : '';
     log(`\n${i + 1} of ${points.length}: ${name}${rest}`);
     const config = join(folder, 'config.json');
-    await writeFileSafely(config, `${JSON.stringify(point.config, null, 2)}\n`);
+    await writeJson(config, point.config);
     // A finished run is not repeated; it is rejected if data or rewards have changed.
     const trained = await runTrain({ config, out: folder, data, reward, backend, force });
     if (trained !== 0) return trained;

@@ -186,26 +186,21 @@ export async function answerSample<T>(
 
 /**
  * A job for each run that is trained.
- * @param hash of a job, by the hash of what the run's answers depend on
+ * @param options.hash of a job, by the hash of what the run's answers depend on
  */
-export const listRunJobs = (
+export function listRunJobs(
   runs: readonly PolicyRun[],
-  {
-    name,
-    seconds,
-    hash = (evaluation) => evaluation,
-  }: { name: string; seconds: number; hash?: (evaluation: string) => string },
-): Promise<Job<PolicyRun>[]> =>
-  Promise.all(
-    runs
-      .filter((run) => isTrained(run))
-      .map(async (run) => ({
-        key: `${name}/${runName(run)}`,
-        hash: hash(await evaluationHash(run)),
-        input: run,
-        seconds,
-      })),
-  );
+  options: { name: string; seconds: number; hash?: (evaluation: string) => string },
+): Promise<Job<PolicyRun>[]> {
+  const { name, seconds, hash = (evaluation) => evaluation } = options;
+  const jobs = runs
+    .filter((run) => isTrained(run))
+    .map(async (run) => {
+      const key = `${name}/${runName(run)}`;
+      return { key, hash: hash(await evaluationHash(run)), input: run, seconds };
+    });
+  return Promise.all(jobs);
+}
 
 /**
  * The computation of an experiment that compares trained runs by their answers, a job per

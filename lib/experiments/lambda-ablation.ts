@@ -138,7 +138,7 @@ const lambdaClaims: readonly PaperClaim[] = [
       rule: 'Difference in decomposition ratio on parallelizable questions to training under the same prompt with neither reward above 0',
       parts: (numbers) => {
         const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'decomposition_ratio' };
-        return partsAhead({ [`over ${lambdaTitle(CONTROL)}`]: gap })(numbers);
+        return partsAhead([`over ${lambdaTitle(CONTROL)}`, gap])(numbers);
       },
     },
   },
@@ -158,7 +158,7 @@ const lambdaClaims: readonly PaperClaim[] = [
       parts: (numbers) =>
         lambdaGrid().flatMap((setting) => {
           const gap = { ...compare(PAPER, setting), ...ON_PARALLEL };
-          return partsAhead({ [`over ${lambdaTitle(setting)}`]: gap })(numbers);
+          return partsAhead([`over ${lambdaTitle(setting)}`, gap])(numbers);
         }),
     },
   },

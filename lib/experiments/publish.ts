@@ -73,15 +73,11 @@ export async function trainAdapter(training: AdapterTraining): Promise<DevPoint[
 
 /** Answers questions greedily and scores the answers by the rewards of the training. */
 async function evaluateAdapter(
-  {
-    config,
-    modelFolder,
-    folder,
-    retriever,
-  }: Pick<AdapterTraining, 'config' | 'modelFolder' | 'folder' | 'retriever'>,
+  training: Pick<AdapterTraining, 'config' | 'modelFolder' | 'folder' | 'retriever'>,
   step: number,
   questions: readonly Question[],
 ): Promise<DevPoint> {
+  const { config, modelFolder, folder, retriever } = training;
   const adapter = step > 0 ? join(folder, keptAdapter(step)) : undefined;
   const policy = await loadLocalPolicy(modelFolder, { adapter });
   const { preset, ...overrides } = config.rewards;
@@ -121,13 +117,14 @@ const PROGRESS_INTERVAL_MS = 5000;
  * @param numSteps of all trainings
  */
 export async function withTrainingProgress(
-  {
-    folders,
-    numSteps,
-    onProgress,
-  }: { folders: readonly string[]; numSteps: number; onProgress?: (fraction: number) => void },
+  options: {
+    folders: readonly string[];
+    numSteps: number;
+    onProgress?: (fraction: number) => void;
+  },
   train: () => Promise<void>,
 ): Promise<void> {
+  const { folders, numSteps, onProgress } = options;
   const countDone = async (): Promise<number> =>
     sum(
       await Promise.all(folders.map((folder) => readLines(join(folder, 'metrics.jsonl')))),

@@ -135,20 +135,16 @@ serve<string, null>(import.meta.url, async (name) => {
  * Computes results of experiments, `width` at a time, in processes of their own:
  * bootstraps take seconds. A process keeps the records that it has read.
  */
-export const computeResults = (
+export function computeResults(
   names: readonly string[],
-  { width, signal, onResult }: ComputeOptions,
-): Promise<void> =>
-  withWorkers({ signal, start: () => startWorker<string, null>(import.meta.url) }, (send) =>
+  options: { width: number; signal: AbortSignal; onResult: (name: string) => void },
+): Promise<void> {
+  const { width, signal, onResult } = options;
+  return withWorkers({ signal, start: () => startWorker<string, null>(import.meta.url) }, (send) =>
     runConcurrently(names, width, async (name) => {
       signal.throwIfAborted();
       await send(name);
       onResult(name);
     }),
   );
-
-interface ComputeOptions {
-  width: number;
-  signal: AbortSignal;
-  onResult: (name: string) => void;
 }

@@ -53,24 +53,20 @@ export interface Contestant {
   rollout: RolloutConfig;
 }
 
-interface TimeAnswersOptions {
-  /** Milliseconds; default the process's clock. */
-  now?: () => number;
-  /** @param fraction of the answers that are timed */
-  onFraction?: (fraction: number) => void;
-}
-
 /**
  * Every contestant answers every question greedily, one at a time. The order rotates from
  * question to question. Each contestant answers the first question once as a warm-up.
  * Disposes the policies.
+ * @param options.now milliseconds; default the process's clock
+ * @param options.onFraction called with the fraction of the answers that are timed
  */
 export async function timeAnswers(
   contestants: readonly Contestant[],
   retriever: Retriever,
   questions: readonly Question[],
-  { now = () => performance.now(), onFraction }: TimeAnswersOptions = {},
+  options: { now?: () => number; onFraction?: (fraction: number) => void } = {},
 ): Promise<TimedAnswer[]> {
+  const { now = () => performance.now(), onFraction } = options;
   const answers: TimedAnswer[] = [];
   const answer = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
     const { run, policy, rollout } = contestant;

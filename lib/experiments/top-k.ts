@@ -197,9 +197,10 @@ const tenOverOne: PaperClaim = {
   evidence: {
     cell: 'claims',
     rule: 'Difference in exact match on all questions with BM25 above 0',
-    parts: partsAhead({
-      BM25: { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
-    }),
+    parts: partsAhead([
+      'BM25',
+      { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
+    ]),
     findReason: ({ frames }) => {
       const recall = (frames.recall ?? []) as (TopKRecall & { value: number })[];
       const [one, ten] = [1, 10].map((k) => matching(recall, { retriever: 'bm25', k })[0]?.value);

@@ -38,9 +38,9 @@ export const OURS = { method: 'parallelsearch', benchmark: 'all' };
  * all questions unless the fields say otherwise.
  */
 export const partsAhead =
-  (gaps: Readonly<Record<string, Fields>>): FindParts =>
+  (...gaps: readonly (readonly [of: string, fields: Fields])[]): FindParts =>
   (numbers) =>
-    Object.entries(gaps).flatMap(([of, fields]) => {
+    gaps.flatMap(([of, fields]) => {
       const gap = { ...OURS, metric: 'em', kind: 'difference', ...fields };
       return findParts(gap, { of, unit: 'points', side: 'above', threshold: 0 })(numbers);
     });
@@ -57,7 +57,7 @@ export const fromEachModel =
 
 /** {@link partsAhead} for each initial model, then pooled. */
 export const aheadFromEachModel = (fields: Fields): FindParts =>
-  fromEachModel((model, of) => partsAhead({ [of]: { ...fields, model } }));
+  fromEachModel((model, of) => partsAhead([of, { ...fields, model }]));
 
 export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
 

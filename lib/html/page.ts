@@ -45,15 +45,16 @@ const cspHashes = (contents: readonly string[]): string =>
     .join(' ');
 
 /** A complete HTML document. */
-export function pageHtml({
-  title,
-  description,
-  body,
-  contentId = 'content',
-  styles = '',
-  scripts = [],
-  policy,
-}: Page): string {
+export function pageHtml(page: Page): string {
+  const {
+    title,
+    description,
+    body,
+    contentId = 'content',
+    styles = '',
+    scripts = [],
+    policy,
+  } = page;
   const style = `${PAGE_STYLE}${TOOLTIP_STYLE}${styles}`;
   const code = scripts.map(inlineScript);
   const hashed = { 'script-src': code, 'style-src': [style] };

@@ -1,5 +1,6 @@
 /** A table as HTML, plain text, CSV, Markdown and LaTeX. */
 import { max } from 'd3-array';
+import Papa from 'papaparse';
 import { markup, markupHtml, type Markup } from './markup.js';
 
 /** A table as texts; a column `A · b` is column b in group A. */
@@ -71,15 +72,18 @@ function headRows(columns: readonly string[], classes: readonly (string | null)[
 
 /** A table for a terminal: caption and aligned columns. */
 export function tableText({ caption, columns, rows }: TableCells): string {
-  const lines = [columns, ...rows];
-  const widths = columns.map((_, c) => max(lines, (line) => line[c].length)!);
-  const text = lines.map((line) =>
+  return [caption, ...alignColumns([columns, ...rows])].join('\n');
+}
+
+/** Lines of cells as texts with aligned columns. */
+export function alignColumns(lines: readonly (readonly string[])[]): string[] {
+  const widths = lines[0].map((_, c) => max(lines, (line) => line[c].length)!);
+  return lines.map((line) =>
     line
       .map((cell, c) => cell.padEnd(widths[c]))
       .join('  ')
       .trimEnd(),
   );
-  return [caption, ...text].join('\n');
 }
 
 /** By file ending; `print` takes the file's name without it. */
@@ -96,10 +100,7 @@ export type TableFormat = keyof typeof TABLE_FORMATS;
 /** RFC 4180, without caption; numbers for programs, empty if missing. */
 export function tableCsv({ columns, rows }: TableCells): string {
   const plain = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
-  const field = (text: string): string =>
-    /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  const lines = [columns, ...rows.map((row) => row.map(plain))];
-  return lines.map((line) => line.map(field).join(',') + '\r\n').join('');
+  return `${Papa.unparse([columns, ...rows.map((row) => row.map(plain))])}\r\n`;
 }
 
 /** A GitHub table under its caption, numbers aligned right. */

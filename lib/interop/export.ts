@@ -5,7 +5,7 @@
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { selectSplit, questionType, type Question } from '../data/question.js';
-import { writeFileSafely } from '../io/files.js';
+import { jsonLine, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { METHODS, resolveRollout, type Method } from '../training/methods.js';
 import { createRandom } from '../random.js';
@@ -184,8 +184,6 @@ export function rewardKeywords(
 
 const SEED = 'Python';
 const NUM_ROLLOUT_CASES = 300;
-const formatLines = (lines: readonly object[]): string =>
-  lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 /** The arguments of Python's `compute_score`, and the expected result. */
 function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptions): object {
@@ -212,17 +210,18 @@ export function formatRewardTest(
   { numDrawn, recorded = [] }: { numDrawn: number; recorded?: readonly RewardCase[] },
 ): string {
   const cases = [...recorded, ...drawRewardCases(createRandom(SEED), numDrawn)];
-  return formatLines([
+  const lines = [
     { reward_kwargs: rewardKeywords(options) },
     ...cases.map((one) => rewardTestLine(one, options)),
-  ]);
+  ];
+  return lines.map(jsonLine).join('');
 }
 
 async function formatRolloutTest(): Promise<string> {
   const random = createRandom(SEED);
   const cases: object[] = [];
   for (let i = 0; i < NUM_ROLLOUT_CASES; i++) cases.push(await drawRolloutCase(random.fork(i)));
-  return formatLines(cases);
+  return cases.map(jsonLine).join('');
 }
 
 /**

@@ -35,16 +35,12 @@ function toSequence(pieces: TokenRow['sequences'][number]): Sequence & { sampler
  */
 export async function scoreRows(
   rows: readonly TokenRow[],
-  {
-    model,
-    adapter,
-    temperature,
-    importanceSamplingMode,
-  }: { model: string; adapter?: string; temperature: number } & Pick<
+  options: { model: string; adapter?: string; temperature: number } & Pick<
     ImportanceSampling,
     'importanceSamplingMode'
   >,
 ): Promise<Record<string, number>> {
+  const { model, adapter, temperature, importanceSamplingMode } = options;
   const sequences = rows
     .flatMap((row) => row.sequences.map(toSequence))
     .filter(({ sampler }) => sampler.some((logProb) => !Number.isNaN(logProb)));

@@ -6,7 +6,7 @@ import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { questionType, type Question } from '../data/question.js';
-import { writeFileSafely } from '../io/files.js';
+import { jsonLine, writeFileSafely, writeJson } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { readTokenizer } from '../policy/folder-settings.js';
 import { createRandom } from '../random.js';
@@ -66,11 +66,11 @@ export async function writeTorch(
     reward_kwargs: rewardKeywords(rewardOptions(rewards), rollout),
     train_config: config,
   };
-  await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
+  await writeJson(path.join(folder, 'search.json'), search);
   if (!demonstrations) return { ...numbers, demonstrations: 0 };
   const lines = await demonstrate(training, demonstrations);
   const file = path.join(folder, 'data', 'demonstrations.jsonl.gz');
-  await writeFileSafely(file, gzipSync(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+  await writeFileSafely(file, gzipSync(lines.map(jsonLine).join('')));
   return { ...numbers, demonstrations: lines.length };
 }
 

@@ -4,7 +4,7 @@ import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { writeFileSafely } from '../io/files.js';
+import { writeJson } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
@@ -46,7 +46,7 @@ export async function writeTrl(
     ...pythonRollout(training),
     reward_kwargs: rewardKeywords(rewardOptions(rewards), exportedRollout(training)),
   };
-  await writeFileSafely(path.join(folder, 'search.json'), `${JSON.stringify(search, null, 2)}\n`);
+  await writeJson(path.join(folder, 'search.json'), search);
   return numbers;
 }
 

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { readJsonLines, writeFileSafely } from '../io/files.js';
+import { readJsonLines, writeFileSafely, writeJson } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { rewardOptions } from '../rewards/presets.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
@@ -81,8 +81,7 @@ export async function writeVerl(
     await cp(packagePath('data', 'templates', 'verl', from), path.join(folder, to));
   const loop = { name: 'parallelsearch', _target_: 'parallelsearch.agent_loop.SearchAgentLoop' };
   const loops = [{ ...loop, ...pythonRollout(training) }];
-  const loopsFile = path.join(folder, 'agent_loops.yaml');
-  await writeFileSafely(loopsFile, `${JSON.stringify(loops, null, 2)}\n`);
+  await writeJson(path.join(folder, 'agent_loops.yaml'), loops);
   await writeFileSafely(path.join(folder, 'config', 'train.yaml'), formatConfig(training));
   return numbers;
 }

@@ -57,6 +57,10 @@ export const writeTextsSafely = (path: string, texts: Texts): Promise<void> =>
     texts: () => texts,
   });
 
+/** Writes indented JSON as {@link writeFileSafely} does. */
+export const writeJson = (path: string, value: unknown): Promise<void> =>
+  writeFileSafely(path, `${JSON.stringify(value, null, 2)}\n`);
+
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 /**
@@ -85,13 +89,11 @@ export const copySafely = (from: string, to: string): Promise<void> =>
     texts: () => createReadStream(from),
   });
 
-/** A file's content: written to a new file, or as texts to what is no file. */
-interface Content {
-  write: (aside: string) => Promise<void>;
-  texts: () => Texts;
-}
-
-async function replaceFile(path: string, { write, texts }: Content): Promise<void> {
+/** Writes content to a new file, or as texts to what is no file. */
+async function replaceFile(
+  path: string,
+  { write, texts }: { write: (aside: string) => Promise<void>; texts: () => Texts },
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const old = await stat(path).catch(() => undefined);
   if (old?.isDirectory())

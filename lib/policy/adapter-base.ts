@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { readJson, writeFileSafely } from '../io/files.js';
+import { readJson, writeJson } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { contentHash } from '../io/provenance.js';
 import { weightFiles } from '../tensor/weight-files.js';
@@ -48,7 +48,7 @@ export async function readBaseModel(adapter: string): Promise<BaseModel | null> 
 }
 
 export const writeBaseModel = (adapter: string, base: BaseModel): Promise<void> =>
-  writeFileSafely(join(adapter, BASE_FILE), `${JSON.stringify(base, null, 2)}\n`);
+  writeJson(join(adapter, BASE_FILE), base);
 
 /** @throws Error if an adapter was trained from another model, with the remedy */
 export async function requireBase(adapter: string, model: string): Promise<void> {

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { copySafely, readJson, readJsonIfThere, writeFileSafely } from '../io/files.js';
+import { copySafely, readJson, readJsonIfThere, writeFileSafely, writeJson } from '../io/files.js';
 import {
   parseSafetensors,
   parseStored,
@@ -31,8 +31,6 @@ import { arraysFromWeights, disposeWeights } from './weights.js';
 export type { Model } from './model.js';
 
 const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
-
-const print = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /**
  * Loads a model. The caller disposes of its weights.
@@ -108,9 +106,9 @@ export async function saveModel(
 ): Promise<void> {
   const { config, tokenizerJson, tokenizerConfig = DEFAULT_TOKENIZER_CONFIG } = model;
   const arrays = await arraysFromWeights(model.weights, config);
-  await writeFileSafely(join(folder, 'config.json'), print(formatModelConfig(config)));
+  await writeJson(join(folder, 'config.json'), formatModelConfig(config));
   await writeFileSafely(join(folder, 'tokenizer.json'), `${JSON.stringify(tokenizerJson)}\n`);
-  await writeFileSafely(join(folder, 'tokenizer_config.json'), print(tokenizerConfig));
+  await writeJson(join(folder, 'tokenizer_config.json'), tokenizerConfig);
   await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, options));
 }
 
@@ -121,7 +119,7 @@ export async function copyAdapter(from: string, to: string, base: string): Promi
     await copySafely(join(from, BASE_FILE), join(to, BASE_FILE));
   const name = 'adapter_config.json';
   const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
-  await writeFileSafely(join(to, name), print(peft));
+  await writeJson(join(to, name), peft);
 }
 
 /** Rounds to this many significant bits (Veltkamp's splitting). */
@@ -176,7 +174,7 @@ export async function exportModel(
   disposeWeights(weights);
   const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
   const torchType = { F32: 'float32', F16: 'float16' }[storage];
-  await writeFileSafely(join(folder, 'config.json'), print({ ...json, torch_dtype: torchType }));
+  await writeJson(join(folder, 'config.json'), { ...json, torch_dtype: torchType });
   for (const name of COPIED_FILES.filter((file) => existsSync(join(model, file))))
     await copySafely(join(model, name), join(folder, name));
   // How it was asked in training is how it answers.

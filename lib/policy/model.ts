@@ -41,15 +41,16 @@ const generationSchema = z.object({ eos_token_id: z.union([z.int(), z.array(z.in
  * @throws Error naming what is missing or does not fit
  */
 export function createModel(
-  {
+  contents: ModelContents,
+  makeTokenizer: typeof createTokenizer = createTokenizer,
+): Model {
+  const {
     config: configJson,
     tokenizer: tokenizerJson,
     tokenizerConfig,
     generation,
     arrays,
-  }: ModelContents,
-  makeTokenizer: typeof createTokenizer = createTokenizer,
-): Model {
+  } = contents;
   const config = parseModelConfig(configJson);
   const endTokens = generationSchema.parse(generation ?? {}).eos_token_id ?? config.eosTokenIds;
   config.eosTokenIds = [endTokens].flat();

@@ -1,7 +1,7 @@
 /** Writes charts and tables as files for a paper. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { writeFileSafely } from '../io/files.js';
+import { writeFileSafely, writeJson } from '../io/files.js';
 import { writePicture, renderSvg } from './render.js';
 import { type TableCells, TABLE_FORMATS, tableCsv, type TableFormat } from '../html/table.js';
 import { chartData, wrapSpec, type Chart, type VegaLiteSpec } from './vega-lite.js';
@@ -58,7 +58,7 @@ async function writeAs(artefact: Artefact, format: ExportFormat, file: string): 
     return writeFileSafely(file, TABLE_FORMATS[format as TableFormat].print(artefact.cells, name));
   const { spec } = artefact;
   if (format === 'csv') return writeFileSafely(file, tableCsv(chartData(spec, name)));
-  if (format === 'json') return writeFileSafely(file, `${JSON.stringify(spec, null, 2)}\n`);
+  if (format === 'json') return writeJson(file, spec);
   const svg = await renderSvg({ title: name, spec });
   if (format === 'svg') return writeFileSafely(file, svg);
   await writePicture(svg, file);

@@ -31,12 +31,8 @@ const CONFIG = {
  * alternative into its description.
  * @throws Error if a title, the text alternative, an axis title or a unit is missing
  */
-export function createChart({
-  title,
-  subtitle,
-  alt,
-  spec,
-}: Omit<Chart, 'kind'> & { subtitle?: string }): Chart {
+export function createChart(chart: Omit<Chart, 'kind'> & { subtitle?: string }): Chart {
+  const { title, subtitle, alt, spec } = chart;
   const missing = missingTexts({ title, alt, spec });
   if (missing.length > 0)
     throw new Error(`Expected the chart "${title}" to have ${missing.join(', ')}.`);

@@ -85,13 +85,9 @@ function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Ten
  */
 export function scheduledRate(
   step: number,
-  {
-    peak,
-    final,
-    warmupSteps,
-    totalSteps,
-  }: { peak: number; final: number; warmupSteps: number; totalSteps: number },
+  schedule: { peak: number; final: number; warmupSteps: number; totalSteps: number },
 ): number {
+  const { peak, final, warmupSteps, totalSteps } = schedule;
   if (step < warmupSteps) return (peak * (step + 1)) / warmupSteps;
   const done = Math.min(1, (step - warmupSteps) / Math.max(1, totalSteps - warmupSteps));
   return peak + (final - peak) * done;

@@ -138,11 +138,9 @@ async function readCheckpoint(
 export async function resumeCheckpoint(
   folder: string,
   hash: string,
-  {
-    before = Infinity,
-    log = console.error,
-  }: { before?: number | undefined; log?: (line: string) => void } = {},
+  options: { before?: number | undefined; log?: (line: string) => void } = {},
 ): Promise<Checkpoint | null> {
+  const { before = Infinity, log = console.error } = options;
   const steps = (await stepsIn(folder)).filter((step) => step < before);
   for (const step of steps) {
     const path = stepFolder(folder, step);

@@ -147,12 +147,9 @@ async function prepareGroups(session: TrainingSession, sampled: Sampled, variant
  */
 export function tokenWeights(
   lengths: readonly number[],
-  {
-    lossType,
-    miniBatches,
-    maxCompletionLength,
-  }: { lossType: GrpoVariant['lossType']; miniBatches: number; maxCompletionLength: number },
+  options: { lossType: GrpoVariant['lossType']; miniBatches: number; maxCompletionLength: number },
 ): (number | undefined)[] {
+  const { lossType, miniBatches, maxCompletionLength } = options;
   // Mini-batches are never empty.
   const numBatches = Math.min(miniBatches, lengths.length);
   const rowsPerBatch = lengths.length / numBatches;
@@ -275,13 +272,10 @@ function rowMeans(values: tf.Tensor1D, rowLengths: readonly number[]): tf.Tensor
  */
 export function clippedObjective(
   logProbs: tf.Tensor1D,
-  {
-    oldLogProbs,
-    advantages,
-    rowLengths,
-  }: Pick<GrpoTokens, 'oldLogProbs' | 'advantages' | 'rowLengths'>,
+  tokens: Pick<GrpoTokens, 'oldLogProbs' | 'advantages' | 'rowLengths'>,
   { clip, epsilonHigh = clip, importanceSamplingLevel = 'token' }: RatioOptions,
 ): tf.Tensor1D {
+  const { oldLogProbs, advantages, rowLengths } = tokens;
   let logRatio = tf.sub<tf.Tensor1D>(logProbs, oldLogProbs);
   if (importanceSamplingLevel === 'sequence') {
     if (!rowLengths)
@@ -361,13 +355,9 @@ export function grpoLoss(
  */
 export function clipStatistics(
   passes: readonly PassValues<GrpoRow>[],
-  {
-    numTokens,
-    clip,
-    epsilonHigh = clip,
-    importanceSamplingLevel = 'token',
-  }: RatioOptions & { numTokens: number },
+  options: RatioOptions & { numTokens: number },
 ): { kl: number; clip_ratio: number } {
+  const { numTokens, clip, epsilonHigh = clip, importanceSamplingLevel = 'token' } = options;
   const means = { kl: 0, clip_ratio: 0 };
   for (const { rows, values } of passes) {
     const old = rows.flatMap((row) => row.oldLogProbs);

@@ -79,14 +79,12 @@ const atLevel = (
  * The weight of each trained token: learner / sampler, truncated or masked. All weights
  * are exactly 1 where both have the same log-probs, and with mode `none`.
  */
-export function importanceWeights(
-  policies: Policies,
-  {
+export function importanceWeights(policies: Policies, options: ImportanceSampling): number[][] {
+  const {
     importanceSamplingMode: mode,
     importanceSamplingClipMax: clipMax,
     importanceSamplingClipMin: clipMin,
-  }: ImportanceSampling,
-): number[][] {
+  } = options;
   const limit = (ratio: number): number => {
     if (ratio >= clipMin && ratio <= clipMax) return ratio;
     return mode.endsWith('mask') ? 0 : Math.min(Math.max(ratio, clipMin), clipMax);

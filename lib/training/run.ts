@@ -16,6 +16,7 @@ import {
   removePartial,
   replaceFolder,
   writeFileSafely,
+  writeJson,
 } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import type { Weights } from '../policy/weights.js';
@@ -278,13 +279,11 @@ async function dropLaterRecords(folder: string, step: number): Promise<Metrics[]
   return readMetrics(folder);
 }
 
-const printJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-
 function writeDescription({ config, folder, description = {} }: TrainingRun): Promise<void> {
   const { preset, data, provenance = provenanceHere() } = description;
   const where = data === undefined ? undefined : relative(folder, resolve(data));
   const content = { config, preset, data: where, provenance };
-  return writeFileSafely(join(folder, RUN_FILE), printJson(content));
+  return writeJson(join(folder, RUN_FILE), content);
 }
 
 const stopped = (step: number, { text, action }: Alarm): Error => {
@@ -351,10 +350,9 @@ async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): 
   const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
   const bytes = encodeSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
-  const writeJson = (file: string, value: unknown): Promise<void> =>
-    writeFileSafely(join(folder, file), printJson(value));
   const base = run.modelFolder ? relative(folder, run.modelFolder) : config.model;
-  await writeJson('adapter_config.json', peftConfig(config.lora, { config: model.config, base }));
+  const peft = peftConfig(config.lora, { config: model.config, base });
+  await writeJson(join(folder, 'adapter_config.json'), peft);
   if (run.base) await writeBaseModel(folder, run.base);
-  await writeJson(TRAIN_CONFIG_FILE, config);
+  await writeJson(join(folder, TRAIN_CONFIG_FILE), config);
 }

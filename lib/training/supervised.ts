@@ -97,10 +97,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
  */
 const PARALLEL_SHARE = 0.3;
 
-interface Lesson {
-  policy: Policy;
-  rollout: Partial<RolloutConfig>;
-}
+type Lesson = { policy: Policy; rollout: Partial<RolloutConfig> };
 
 /** An expert for each prompt that the model will see, with its rollout settings. */
 export function demonstrationLessons(

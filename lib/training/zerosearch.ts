@@ -146,12 +146,9 @@ const TOKENS_PER_DOCUMENT = 64;
 export function noiseProbability(
   step: number,
   numSteps: number,
-  {
-    startNoise,
-    endNoise,
-    noiseBase,
-  }: Pick<ZeroSearchOptions, 'startNoise' | 'endNoise' | 'noiseBase'>,
+  options: Pick<ZeroSearchOptions, 'startNoise' | 'endNoise' | 'noiseBase'>,
 ): number {
+  const { startNoise, endNoise, noiseBase } = options;
   const progress = (noiseBase ** (step / numSteps) - 1) / (noiseBase - 1);
   return startNoise + progress * (endNoise - startNoise);
 }

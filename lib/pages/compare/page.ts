@@ -118,7 +118,6 @@ function runsTable(
 
 type Figure = Interval & { method: string; metric: string };
 
-/** A table of figures by metric and run. */
 function figuresTable(
   id: string,
   caption: string,
@@ -222,7 +221,6 @@ function runCurvesHtml(runs: readonly ComparedRun[], data?: string): Promise<str
   return curvesHtml(metricCharts(runs, { model, data }), MAX_POINTS);
 }
 
-/** A chart of each metric with a curve of each run. */
 export const metricCharts = (
   runs: readonly Pick<ComparedRun, 'name' | 'steps'>[],
   options: Pick<CurvesChart, 'model' | 'data' | 'highlight'>,
@@ -239,11 +237,6 @@ interface Side {
   name: string;
   isCorrect: boolean;
   trajectory: Trajectory;
-}
-
-interface QuestionLookup {
-  find: ReturnType<typeof createQuestionFinder>;
-  key: typeof questionKey;
 }
 
 /** Recordings without a benchmark get the only one that others of their id have. */
@@ -272,7 +265,7 @@ function createQuestionKey(runs: readonly ComparedRun[]): typeof questionKey {
 /** By question, the run's newest trajectory, or what is known of one from its answer. */
 function runSides(
   { name, trajectories, answers }: ComparedRun,
-  { find, key }: QuestionLookup,
+  { find, key }: { find: ReturnType<typeof createQuestionFinder>; key: typeof questionKey },
 ): Map<string, Side> {
   const matches = new Map(answers.map((answer) => [key(answer), answer.em]));
   const partial = answers.map((answer): Trajectory => {
