@@ -244,8 +244,8 @@ export const latency: Experiment = {
   title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',
   computation: computation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
   /**
-   * The measurements and the time model. Without the timing experiment, the time of a model
-   * call is unknown.
+   * The measurements and the time model. Without the timing experiment, the time of a
+   * model call is unknown.
    */
   async result(folder) {
     const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
