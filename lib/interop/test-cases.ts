@@ -258,14 +258,14 @@ export async function drawRolloutCase(random: Random): Promise<object> {
     topK: 1 + random.integer(3),
     splitQueries: random.uniform() < 0.7,
     maxSubQueries: 1 + random.integer(4),
-    maxInformationTokens: random.choice([40, 120, 100_000]),
+    maxInformationTokens: random.uniform() < 0.75 ? 40 + random.integer(160) : 100_000,
     maxNewTokens: 50,
     topP: 1,
     retrievalTimeoutMs: 10_000,
     ...(random.uniform() < 0.3 && { maxPassageWords: 1 + random.integer(6) }),
     ...(random.uniform() < 0.3 && { querySeparator: random.choice([',', '#']) }),
-    ...(random.uniform() < 0.3 && { informationForm: 'json' }),
-    ...(random.uniform() < 0.6 && { informationCut: random.choice(['query', 'raw'] as const) }),
+    ...(random.uniform() < 0.45 && { informationForm: 'json' }),
+    ...(random.uniform() < 0.75 && { informationCut: random.choice(['query', 'raw'] as const) }),
   };
   const room = random.choice([200, 600, 100_000]);
   const maxLength =

@@ -8,7 +8,12 @@ import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { PATIENCE_MS, python, runPython } from './python.js';
-import { formatRewardTest, rewardKeywords, writePython } from '../../lib/interop/export.js';
+import {
+  exportedRollout,
+  formatRewardTest,
+  rewardKeywords,
+  writePython,
+} from '../../lib/interop/export.js';
 
 const root = temporaryFolder();
 const rollouts =
@@ -148,9 +153,20 @@ describe('random rollouts', () => {
       script: string[];
       max_length: number;
       prompt: string;
-      options: { top_k: number; split_queries: boolean };
+      options: {
+        top_k: number;
+        split_queries: boolean;
+        query_separator?: string;
+        information_form?: string;
+      };
       found: Record<string, unknown[] | null>;
-      expected: { segments: [string, string][]; token_ids: number[]; mask: number[] };
+      expected: {
+        segments: [string, string][];
+        token_ids: number[];
+        mask: number[];
+        /** Of each passage its id and whether it is cut, by turn and query. */
+        shown: [string, boolean][][][];
+      };
     }
     const cases = linesOf<Case>(join(folder, 'tests', 'rollouts.jsonl'));
     const texts = cases.map(({ expected }) => expected.segments.map(([, text]) => text).join(''));
@@ -175,7 +191,44 @@ describe('random rollouts', () => {
         (passages) => (passages?.length ?? 0) >= options.top_k && options.top_k > 1,
       ) && !expected.segments.some(([, text]) => text.includes(`Doc ${options.top_k}(`));
     expect(numOf(isShortened)).toBeGreaterThan(5);
+    const endsRaw = ({ expected }: Case): boolean =>
+      expected.segments.some(
+        ([kind, text]) => kind === 'information' && !text.trimEnd().endsWith('</information>'),
+      );
+    for (const form of ['json', undefined]) {
+      const hasForm = ({ options }: Case): boolean => options.information_form === form;
+      expect(numOf((one) => hasForm(one) && endsRaw(one))).toBeGreaterThan(5);
+      const isCut = ({ expected }: Case): boolean =>
+        expected.shown.flat(2).some(([, isCut]) => isCut);
+      expect(numOf((one) => hasForm(one) && isCut(one) && endsRaw(one))).toBeGreaterThan(1);
+      expect(numOf((one) => hasForm(one) && isCut(one) && !endsRaw(one))).toBeGreaterThan(1);
+    }
+    expect(
+      numOf(
+        ({ options, found }) => options.query_separator === ',' && Object.keys(found).length > 2,
+      ),
+    ).toBeGreaterThan(5);
     for (const { expected } of cases) expect(expected.mask).toHaveLength(expected.token_ids.length);
+  });
+
+  it('has RAG-R1’s turn for language models, and what the small world’s know', () => {
+    const language = exportedRollout({ method: 'rag-r1', promptForm: 'chat', topK: 3 });
+    expect(language).toMatchObject({
+      querySeparator: ',',
+      informationForm: 'json',
+      informationCut: 'query',
+      maxInformationTokens: 3000,
+    });
+    expect(rewardKeywords(rewardOptions('search-r1'), language)).toMatchObject({
+      query_separator: ',',
+    });
+    const small = exportedRollout({ method: 'rag-r1', promptForm: 'short', topK: 3 });
+    expect(small.querySeparator ?? small.informationForm).toBeUndefined();
+    const searchR1 = exportedRollout({ method: 'search-r1', promptForm: 'chat', topK: 3 });
+    expect(searchR1.maxInformationTokens).toBe(500);
+    expect(rewardKeywords(rewardOptions('search-r1'), searchR1)).not.toHaveProperty(
+      'query_separator',
+    );
   });
 
   it('has no keywords for rewards that only this library has', () => {

@@ -4,6 +4,8 @@ import {
   viewerData,
   type ViewerTrajectory,
 } from '../../../lib/pages/viewer/data.js';
+import { shownResults } from '../../../lib/html/segments.js';
+import { wrapResults } from '../../../lib/text/tags.js';
 import { splitTranscript } from '../../../lib/text/response.js';
 import {
   recordedLine,
@@ -82,6 +84,18 @@ describe('viewerData', () => {
       { queries: ['x', 'y'], results: [{ status: 'unscored' }] },
       { queries: ['z'], results: [{ status: 'failed', reason: 'no network' }] },
     ]);
+  });
+
+  it('reads a transcript of RAG-R1', () => {
+    const documents = ['Doc 1: Paris   A city.', 'Doc 1: Rome   Another.'];
+    const block = wrapResults(documents, { form: 'json', queries: ['x', 'y'] });
+    const response = `<think> a </think><search> x, y </search>${block}<think> b </think><answer> c </answer>`;
+    const recorded = parseTrajectory({ id: 'q', golden_answers: ['c'], response });
+    const [shown] = viewerData([recorded], { preset: 'paper', questions: [] }).trajectories;
+    expect(shown).toMatchObject({ exactMatch: 1, formatReason: null, numTurns: 1, totalSteps: 4 });
+    expect(shown.turns.map(({ queries }) => queries)).toEqual([['x', 'y']]);
+    const { passages } = shownResults(shown.turns[0], block)[1];
+    expect(passages).toMatchObject([{ title: 'Rome', text: 'Another.' }]);
   });
 });
 
