@@ -32,9 +32,10 @@ from verl.utils.dataset.rl_dataset import RLHFDataset, collate_fn
 from verl.workers.rollout.replica import TokenOutput
 
 ROOT = Path(__file__).resolve().parent
+SETTINGS = json.loads((ROOT / "agent_loops.yaml").read_text())[0]["rollout"]
 # A rollout of each kind of turn: a search, an action that is none, an answer.
 SCRIPT = [
-    "<think> two things </think>\n<search> first thing ## second thing </search>",
+    f"<think> two things </think>\n<search> first thing {SETTINGS.get('query_separator', '##')} second thing </search>",
     "<think> hm </think>",
     "<think> known </think>\n<answer> {answer} </answer>",
 ]
@@ -230,8 +231,10 @@ def check_rollout(output, i, tokenizer, settings, truth, manager):
     assert (output.batch["rollout_log_probs"][i] == -0.5 * mask).all()
     for kind, text in segments:
         if kind == "information":
-            assert text.startswith("<information>Doc 1(Title: Title 0) Text 0 (/information) of it.\n"), text
-            assert text.count("Doc 1(") == (2 if settings["split_queries"] else 1)
+            is_json = settings.get("information_form") == "json"
+            passage = "Doc 1: Title 0   Text 0" if is_json else "<information>Doc 1(Title: Title 0) Text 0"
+            assert f"{passage} (/information) of it." in text, text
+            assert text.count("Doc 1") == (2 if settings["split_queries"] else 1)
         if kind == "notice":
             assert text == settings["notice"]
     keywords = dict(manager.config.reward.custom_reward_function.reward_kwargs)
