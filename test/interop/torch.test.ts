@@ -2,20 +2,23 @@
  * The export for plain PyTorch; with the Python of PARALLELSEARCH_TRL_PYTHON, its three
  * commands on a model of the small world.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { selectSplit } from '../../lib/data/question.js';
+import { pythonOptions } from '../../lib/interop/python-options.js';
 import { writeTorch } from '../../lib/interop/torch.js';
 import { readTokenizer } from '../../lib/policy/folder-settings.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
+import type { RolloutConfig } from '../../lib/rollout/options.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
+import type { SearchTurn } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { trainingPreset } from '../../lib/training/config.js';
 import { temporaryFolder } from '../folder.js';
@@ -28,6 +31,11 @@ const config = trainingPreset('parallelsearch', MODEL, 1);
 const questions = (await loadQuestions()).filter((_, i) => i % 40 === 0);
 const retriever = createBm25Retriever(await loadPassages());
 const val = selectSplit(questions, 'test');
+/** What a turn shows, by the file of its settings. */
+const TURNS: Record<string, Partial<RolloutConfig>> = {
+  raw: { informationCut: 'raw', maxInformationTokens: 40 },
+  query: { informationCut: 'query', informationForm: 'json', maxInformationTokens: 120 },
+};
 
 async function write(url: string) {
   const train = selectSplit(questions, 'train').filter(({ metadata }) => metadata.graph?.length);
@@ -85,6 +93,12 @@ describe.skipIf(!trlPython)(
         );
         await run('answer --out before.jsonl --rows 8 --rank 4');
         await run('answer --out after.jsonl --adapter trained/last --rows 8 --rank 4');
+        const search = JSON.parse(readFileSync(path.join(folder, 'search.json'), 'utf8')) as object;
+        for (const [name, changes] of Object.entries(TURNS)) {
+          const rollout = pythonOptions({ ...config.rollout, ...changes });
+          writeFileSync(path.join(folder, `${name}.json`), JSON.stringify({ ...search, rollout }));
+          await run(`answer --search ${name}.json --out ${name}.jsonl --rows 8 --rank 4`);
+        }
       } finally {
         await server.close();
       }
@@ -100,15 +114,18 @@ describe.skipIf(!trlPython)(
       expect(metrics.find(({ step, kl }) => step === 2 && kl !== undefined)?.kl).toBeGreaterThan(0);
     });
 
-    it.each([
-      ['before.jsonl', undefined],
-      ['after.jsonl', 'trained/last'],
-    ])('answers as the library does: %s', async (file, adapter) => {
+    it.each<[string, string | undefined, Partial<RolloutConfig>]>([
+      ['before.jsonl', undefined, {}],
+      ['after.jsonl', 'trained/last', {}],
+      ['raw.jsonl', undefined, TURNS.raw],
+      ['query.jsonl', undefined, TURNS.query],
+    ])('answers as the library does: %s', async (file, adapter, changes) => {
       await useBackend('wasm');
       const options = adapter === undefined ? {} : { adapter: path.join(folder, adapter) };
       const policy = await loadLocalPolicy(MODEL, options);
       const { trajectories } = await rollOut(policy, retriever, val, {
         ...config.rollout,
+        ...changes,
         temperature: 0,
         randoms: val.map((_, i) => createRandom(i)),
       });
@@ -118,9 +135,16 @@ describe.skipIf(!trlPython)(
       for (const [i, answer] of answers.entries()) {
         const { segments, searchTurns, modelCalls, finish } = trajectories[i];
         expect(answer.segments.map(({ text }) => text)).toEqual(segments.map(({ text }) => text));
-        expect(answer.searchTurns.map(({ queries }) => queries)).toEqual(
-          searchTurns.map(({ queries }) => queries),
-        );
+        const shown = (turns: readonly SearchTurn[]) =>
+          turns.map(({ queries, results }) => [
+            queries,
+            results.map((result) =>
+              result.status === 'ok'
+                ? result.passages.map(({ id, isCut }) => [id, isCut ?? false])
+                : result.status,
+            ),
+          ]);
+        expect(shown(answer.searchTurns)).toEqual(shown(searchTurns));
         expect([answer.modelCalls, answer.finish]).toEqual([modelCalls, finish]);
       }
     });
