@@ -71,7 +71,7 @@ class Lab:
                 ),
                 self.tokenizer,
                 self.rollout,
-                self.search["max_length"],
+                min(self.search["max_length"], len(self.model.cos)),
             )
             for row in rows
         ]
