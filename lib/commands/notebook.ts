@@ -10,7 +10,7 @@ import { writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
-import type { Log } from '../notebook/kernel-outputs.js';
+import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
 import { choice, exitWith, collect, parseSeconds, shellWord, log } from './cli-utils.js';
 
 /** Default folder of remembered outputs. */
@@ -46,8 +46,6 @@ function outputFiles(files: readonly string[], out: string | undefined): string[
     throw new Error(`Expected notebooks with different names for --out, but two are ${twice}.`);
   return outputs;
 }
-
-const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /**
  * Runs notebooks in order and writes them with their outputs. Failures go to stderr with

@@ -58,6 +58,8 @@ export const stderrText = (outputs: readonly CellOutput[]): string =>
 /** Takes text as it comes: progress and errors for stderr, other output for stdout. */
 export type Log = (text: string, stream: 'stdout' | 'stderr') => void;
 
+export const toTerminal: Log = (text, stream) => void process[stream].write(text);
+
 export interface LiveLog {
   /** Writes a line of progress, on a new line. */
   progress(line: string): void;

@@ -18,6 +18,7 @@ import {
   outputCollector,
   stderrText,
   type LiveLog,
+  toTerminal,
   type Log,
 } from './kernel-outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
@@ -71,8 +72,6 @@ const isSkipped = (cell: CodeCell): boolean => hasTag(cell, 'skip-execution');
 
 /** How long a rejection may take to show after the last cell. */
 const SETTLE_MS = 200;
-
-const toTerminal: Log = (text, stream) => void process[stream].write(text);
 
 /** Kernels of tslab, and what they run. */
 const KERNELS = ['tslab', 'jslab'];

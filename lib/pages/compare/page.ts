@@ -56,7 +56,8 @@ export async function compareHtml(
 ): Promise<string> {
   const on = data ? ` on ${data}` : '';
   const title = `Compared: ${formatList(runs.map(({ name }) => name))}${on}`;
-  const curves = await runCurvesHtml(runs, data);
+  const model = runs.map(({ settings }) => settings.model).find((name) => name !== undefined);
+  const curves = await curvesHtml(metricCharts(runs, { model, data }), MAX_POINTS);
   const find = createQuestionFinder(questions);
   const sections: Section[] = [
     { id: 'figures', text: 'Final figures', html: figuresHtml(runs) },
@@ -214,11 +215,6 @@ function settingsHtml(runs: readonly ComparedRun[]): string {
   const unknown = runs.filter(({ settings }) => !('method' in settings)).map(({ name }) => name);
   const note = `Settings of ${formatList(unknown)} are unknown: training writes them when it ends.`;
   return (table || same) + (unknown.length > 0 ? markupHtml(markup('p', note)) : '');
-}
-
-function runCurvesHtml(runs: readonly ComparedRun[], data?: string): Promise<string> {
-  const model = runs.map(({ settings }) => settings.model).find((name) => name !== undefined);
-  return curvesHtml(metricCharts(runs, { model, data }), MAX_POINTS);
 }
 
 export const metricCharts = (

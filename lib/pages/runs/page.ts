@@ -206,19 +206,10 @@ function runsTableHtml(
     markup('thead', markup('tr', head)),
     markup('tbody', runs.map(row)),
   );
-  const compare = isLive
-    ? markup(
-        'p',
-        markup('a', { id: 'compare', href: 'compare' }, 'Compare the chosen runs'),
-        ' on their questions',
-      )
-    : null;
+  const link = markup('a', { id: 'compare', href: 'compare' }, 'Compare the chosen runs');
+  const compare = isLive ? [markup('p', link, ' on their questions')] : [];
   const scroll = { role: 'group', 'aria-label': 'Runs', tabindex: 0 };
-  return [
-    markup('p', intro),
-    markup('div.scroll.window', scroll, table),
-    ...(compare ? [compare] : []),
-  ]
+  return [markup('p', intro), markup('div.scroll.window', scroll, table), ...compare]
     .map(markupHtml)
     .join('');
 }
