@@ -6,6 +6,7 @@ import { backendOption } from '../lib/commands/setup.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,
+  TRAINED_FROM,
   type InitialModelName,
 } from '../lib/training/stored-policies.js';
 import { CHECKPOINTS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
@@ -39,9 +40,7 @@ interface WarmUpSettings {
 async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise<number> {
   const { seed, maxSteps, checkpoints, backend } = settings;
   await useBackend(backend);
-  const before = SMALL_WORLD_MODELS[SMALL_WORLD_MODELS.indexOf(name) - 1] as
-    | InitialModelName
-    | undefined;
+  const before = TRAINED_FROM[name];
   const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
   const to = join(checkpoints, initialModelName(name, seed));
   log(`Training ${initialModelName(name, seed)}; checkpoints and metrics go to ${folder}.`);
@@ -113,7 +112,7 @@ withBackend(
     .addArgument(
       new Argument(
         '<name>',
-        '`instruct` is trained on from `base`, `hasty` from `instruct`',
+        '`instruct` is trained on from `base`, the others from `instruct`',
       ).choices(SMALL_WORLD_MODELS),
     )
     .option('--seed <n>', 'random seed', parseCount, 1)

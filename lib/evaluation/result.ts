@@ -53,7 +53,7 @@ export interface Measurement {
 /** A policy's answer to a question: a line of `results.jsonl`. */
 export interface QuestionResult extends Measurement {
   method: string;
-  model: 'base' | 'instruct' | 'hasty';
+  model: 'base' | 'instruct' | 'hasty' | 'paired';
   /** Seed of the initial model; 1 if there is only one. */
   initSeed?: number;
   /** Seed of RL. */

@@ -3,26 +3,23 @@
  * does not know its limit, so it does the same under every limit until the limit stops
  * it: one rollout with the most turns shows the outcome under every smaller limit.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { sum } from 'd3-array';
-import { readQuestions } from '../data/flashrag.js';
 import type { Question } from '../data/question.js';
 import { answerQuestions } from '../evaluation/evaluate.js';
 import { measure } from '../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { CONDITIONS } from '../io/paths.js';
-import { configHash, contentHash, type Provenance } from '../io/provenance.js';
+import { configHash, type Provenance } from '../io/provenance.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { createRandom } from '../random.js';
-import { readDraw, type World } from '../retrieval/small-world.js';
 import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch } from '../text/normalize.js';
 import { nextAction } from '../text/tags.js';
 import { loadPolicy, rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
-import { evaluationBatchSize, listRunJobs, stratifiedSample } from './answers.js';
+import { evaluationBatchSize, listRunJobs } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
+import { freshTestHash, readDrawCommit, type FreshTest } from './fresh-test.js';
 import { listRuns } from './runs.js';
 import type { TimedAnswer } from './timing.js';
 
@@ -66,24 +63,14 @@ export interface BudgetRecord {
 }
 export type BudgetResult = QuestionResult & BudgetAnswer;
 
-const QUESTIONS = join(CONDITIONS, 'questions.jsonl');
-/** Before the draw, one dev question in this many is used. */
-const ONE_OF = 10;
-
-/** The fresh test; before its draw, a sample of the dev questions. */
-export async function readBudgetQuestions({
-  questions,
-}: Pick<World, 'questions'>): Promise<Question[]> {
-  if (existsSync(QUESTIONS)) return readQuestions(QUESTIONS);
-  const dev = questions.filter(({ split }) => split === 'dev');
-  return stratifiedSample(dev, { oneOf: ONE_OF, seed: 'budget' });
-}
+/** The fresh test of limits. */
+export const BUDGET_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
 
 export async function describeBudgetQuestions(): Promise<Provenance> {
-  const draw = await readDraw(CONDITIONS);
-  return draw === null
+  const testDrawnFrom = await readDrawCommit(BUDGET_TEST);
+  return testDrawnFrom === null
     ? { questions: 'dev: the fresh test has not been drawn' }
-    : { questions: 'fresh test', testDrawnFrom: draw.commit };
+    : { questions: 'fresh test', testDrawnFrom };
 }
 
 /** Room for an answer after `<answer>`. */
@@ -188,7 +175,7 @@ export async function answerWithinBudgets(
 const ROUGH_SECONDS = 80;
 
 export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
-  const draw = existsSync(QUESTIONS) ? await contentHash([QUESTIONS]) : { devOneOf: ONE_OF };
+  const draw = await freshTestHash(BUDGET_TEST);
   const forced = { after: FORCED_AFTER, maxNewTokens: FORCED_TOKENS };
   return listRunJobs(budgetRuns(), {
     name: 'conditions',

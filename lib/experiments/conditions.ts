@@ -19,12 +19,12 @@ import { count, listSeeds } from './answers.js';
 import {
   answerWithinBudgets,
   BUDGET_METHODS,
+  BUDGET_TEST,
   describeBudgetQuestions,
   limitMeasures,
   limitName,
   listBudgetJobs,
   listLimits,
-  readBudgetQuestions,
   timePerToken,
   type BudgetRecord,
   type Limit,
@@ -32,6 +32,7 @@ import {
 import { drawFigures, drawHabit } from './conditions-charts.js';
 import { computation, type Experiment, type ResultParts } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
+import { readFreshTest } from './fresh-test.js';
 import { describeHabitQuestions, loadHabit } from './habit.js';
 import { findFigure, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
@@ -64,7 +65,7 @@ export const conditions: Experiment = {
   computation: computation<PolicyRun, BudgetRecord>({
     jobs: listBudgetJobs,
     work: async (run, context) => {
-      const questions = await readBudgetQuestions(context.world);
+      const questions = await readFreshTest(BUDGET_TEST, context.world);
       return { answers: await answerWithinBudgets(run, { ...context, questions }) };
     },
   }),

@@ -9,6 +9,7 @@ import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
 import { habitRuns } from './habit.js';
+import { hybridRuns } from './hybrids.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { runName, type PolicyRun } from '../training/stored-policies.js';
@@ -23,11 +24,11 @@ import {
 } from './train-runs.js';
 
 /**
- * The runs that need training: the main comparison, the ablations, then those from hasty
- * models.
+ * The runs that need training: the main comparison, the ablations, then those of
+ * the conditions.
  */
 export function trainedRuns(): PolicyRun[] {
-  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...habitRuns()];
+  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...habitRuns(), ...hybridRuns()];
   const trained = all.filter(({ method }) => trainedBy(method) === method);
   return [...new Map(trained.map((run) => [runName(run), run])).values()];
 }

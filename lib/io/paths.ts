@@ -34,6 +34,8 @@ export const SMALL_WORLD = packagePath('data', 'small-world');
 export const CONDITIONS = packagePath('data', 'conditions');
 /** The fresh test of policies trained from hasty models. */
 export const HABIT_TEST = packagePath('data', 'conditions', 'habit');
+/** The fresh test with many comparisons of two chains. */
+export const HYBRIDS_TEST = packagePath('data', 'conditions', 'hybrids');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -55,7 +55,7 @@ export const STYLES: readonly Style[] = [
 
 const FIELD_STYLES: Readonly<Record<string, Readonly<Record<string, Style | undefined>>>> = {
   method: METHOD_STYLES,
-  model: { base: STYLES[3], instruct: STYLES[4], hasty: STYLES[5] },
+  model: { base: STYLES[3], instruct: STYLES[4], hasty: STYLES[5], paired: STYLES[6] },
 };
 
 /** Dashes of lines; the last line of a chart is solid. */

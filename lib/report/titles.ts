@@ -52,6 +52,7 @@ const MODEL_TITLES: Titles = {
   base: 'base',
   instruct: 'instruct',
   hasty: 'hasty',
+  paired: 'paired',
   all: 'both, pooled',
 };
 

@@ -24,7 +24,9 @@ import { chatTemplate } from '../text/chat-template.js';
 import {
   mergeOverrides,
   parseTrainConfig,
+  trainerSettings,
   trainingPreset,
+  withSettings,
   type ConfigOverrides,
   type Lambdas,
   type TrainConfig,
@@ -37,9 +39,16 @@ export const DEFAULT_MODEL = 'instruct-1';
 
 /** Initial models of the small world that stand for the paper's two. */
 export const INITIAL_MODELS = ['base', 'instruct'] as const;
-/** All initial models; each continues training from the previous one. */
-export const SMALL_WORLD_MODELS = [...INITIAL_MODELS, 'hasty'] as const;
+/** All initial models. */
+export const SMALL_WORLD_MODELS = [...INITIAL_MODELS, 'hasty', 'paired'] as const;
 export type InitialModelName = (typeof SMALL_WORLD_MODELS)[number];
+/** The model of the same seed that each was trained on from. */
+export const TRAINED_FROM: Readonly<Record<InitialModelName, InitialModelName | undefined>> = {
+  base: undefined,
+  instruct: 'base',
+  hasty: 'instruct',
+  paired: 'instruct',
+};
 
 /** Folder name of an initial model, such as `instruct-2`. */
 export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
@@ -58,6 +67,8 @@ export interface PolicyRun {
   topK?: number;
   /** RL steps, unless the preset's. */
   steps?: number;
+  /** Share of hybrid questions in training, unless the preset's (none). */
+  hybridShare?: number;
 }
 
 /** The name of a run's initial model, such as `instruct-2`. */
@@ -66,11 +77,12 @@ export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
 
 /** A file name, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
-  const { method, seed, lambdas, topK, steps } = run;
+  const { method, seed, lambdas, topK, steps, hybridShare } = run;
   const variants = [
     lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`,
     topK && `k${topK}`,
     steps && `${steps}steps`,
+    hybridShare && `hybrid${hybridShare}`,
   ];
   // File names must not contain colons.
   const parts = [
@@ -89,17 +101,21 @@ export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
 });
 
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
-  const { method, seed, lambdas, topK, steps } = run;
+  const { method, seed, lambdas, topK, steps, hybridShare } = run;
   const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
   // Trained earlier, from the same model with the same seed.
   const simulator = runName({ ...run, method: zeroSearchSimulator.name });
-  return parseTrainConfig(
+  const config = parseTrainConfig(
     mergeOverrides(preset, {
       rollout: { topK },
       ...(steps && { [preset.trainer]: { steps } }),
       ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
     }),
   );
+  if (hybridShare === undefined) return config;
+  // The other types share the rest, in the preset's proportions.
+  const hybrid = hybridShare / (1 - hybridShare);
+  return withSettings(config, { mix: { ...trainerSettings(config).mix, hybrid } });
 };
 
 /**

@@ -1,11 +1,7 @@
 /** Made-up answers of runs from hasty models. */
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  HASTY_STEPS,
-  habit,
-  type HabitInput,
-  type HabitRecord,
-} from '../../lib/experiments/habit.js';
+import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
+import { HASTY_STEPS, habit } from '../../lib/experiments/habit.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
 /**
@@ -14,7 +10,7 @@ import { syntheticResults, writeRecords } from './synthetic.js';
  */
 export async function writeSyntheticHabit(folder: string): Promise<void> {
   const results = matching(syntheticResults({ perTemplate: 14 }), { model: 'instruct' });
-  await writeRecords(folder, habit, ({ run, step }: HabitInput): HabitRecord => {
+  await writeRecords(folder, habit, ({ run, step }: Stage): StageRecord => {
     const { method, initSeed, seed } = run;
     const evidenceSeen =
       step > 0 && method === 'parallelsearch' ? 1 : Math.max(step, 25) / HASTY_STEPS;

@@ -115,6 +115,18 @@ export const CONDITIONS_COUNTS: Counts = {
   many: 112,
 };
 
+/** Of the fresh test with many hybrids, which are a fifth of 2WikiMultiHopQA. */
+export const HYBRIDS_COUNTS: Counts = {
+  nq: 15,
+  triviaqa: 15,
+  popqa: 15,
+  hotpotqa: 40,
+  '2wikimultihopqa': 320,
+  musique: 40,
+  bamboogle: 20,
+  many: 56,
+};
+
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */
 function splitTotal(total: number, shares: readonly number[]): number[] {
   let [share, before] = [0, 0];

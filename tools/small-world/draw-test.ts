@@ -9,9 +9,9 @@ import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/fl
 import type { Question } from '../../lib/data/question.js';
 import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { CONDITIONS, HABIT_TEST, packagePath } from '../../lib/io/paths.js';
+import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
-import { CONDITIONS_COUNTS, drawQuestions, TEST_COUNTS } from './benchmarks.js';
+import { CONDITIONS_COUNTS, drawQuestions, HYBRIDS_COUNTS, TEST_COUNTS } from './benchmarks.js';
 import { smallWorld } from './build.js';
 import { formatCard } from './card.js';
 
@@ -58,8 +58,12 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** Folders of the fresh tests: of the limits, and of runs from hasty models. */
-const FRESH_TESTS = { conditions: CONDITIONS, habit: HABIT_TEST };
+/** The fresh tests: of the limits, of runs from hasty models, and with many hybrids. */
+const FRESH_TESTS = {
+  conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
+  habit: { folder: HABIT_TEST, counts: CONDITIONS_COUNTS },
+  hybrids: { folder: HYBRIDS_TEST, counts: HYBRIDS_COUNTS },
+};
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
 
@@ -74,7 +78,7 @@ export const drawConditions = (
     {
       split: 'kept',
       name: test,
-      counts: CONDITIONS_COUNTS,
+      counts: FRESH_TESTS[test].counts,
       except: earlier.map(({ question }) => question),
     },
     createRandom(`${test} ${commit}`),
@@ -84,7 +88,9 @@ export const drawConditions = (
 export async function earlierQuestions(test: FreshTest): Promise<Question[]> {
   const main = (await loadQuestions()).filter(({ split }) => split === 'test');
   const before = FRESH_TEST_NAMES.slice(0, FRESH_TEST_NAMES.indexOf(test));
-  const fresh = before.map((name) => readQuestions(join(FRESH_TESTS[name], 'questions.jsonl')));
+  const fresh = before.map((name) =>
+    readQuestions(join(FRESH_TESTS[name].folder, 'questions.jsonl')),
+  );
   return [...main, ...(await Promise.all(fresh)).flat()];
 }
 
@@ -95,9 +101,9 @@ export async function earlierQuestions(test: FreshTest): Promise<Question[]> {
  */
 export async function writeConditions(name: string, test: FreshTest): Promise<number> {
   const commit = frozenCommit(name, [...FROZEN, PREDICTIONS]);
-  const draw: TestDraw = { commit, counts: CONDITIONS_COUNTS };
+  const { folder, counts } = FRESH_TESTS[test];
+  const draw: TestDraw = { commit, counts };
   const questions = drawConditions(commit, await earlierQuestions(test), test);
-  const folder = FRESH_TESTS[test];
   await writeFileSafely(join(folder, 'questions.jsonl'), formatQuestions(questions));
   await writeFileSafely(join(folder, DRAW_FILE), `${JSON.stringify(draw, null, 2)}\n`);
   return questions.length;

@@ -1,6 +1,6 @@
 /**
- * Trains the initial models of a seed: `base`, `instruct`, then `hasty`. Resumes if
- * interrupted.
+ * Trains the initial models of a seed: `base`, `instruct`, then `hasty` and `paired`. Resumes
+ * if interrupted.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,7 +11,11 @@ import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
-import { initialModelName, SMALL_WORLD_MODELS } from '../../lib/training/stored-policies.js';
+import {
+  initialModelName,
+  SMALL_WORLD_MODELS,
+  TRAINED_FROM,
+} from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
 import { findRecipe } from './recipes.js';
 import { trainInitialModel } from './train-model.js';
@@ -47,7 +51,8 @@ async function trainModels({
 }: TrainModelsOptions): Promise<void> {
   await useBackend(backend);
   const world = await loadDataSet();
-  for (const [i, name] of SMALL_WORLD_MODELS.entries()) {
+  for (const name of SMALL_WORLD_MODELS) {
+    const parent = TRAINED_FROM[name];
     const folder = join(models, initialModelName(name, seed));
     if (existsSync(join(folder, 'README.md'))) continue;
     const short = maxSteps === undefined ? '' : `-${maxSteps}-steps`;
@@ -57,7 +62,7 @@ async function trainModels({
       folder: runFolder,
       maxSteps,
       signal,
-      from: i > 0 ? join(models, initialModelName(SMALL_WORLD_MODELS[i - 1], seed)) : undefined,
+      from: parent && join(models, initialModelName(parent, seed)),
       to: folder,
       onStep: ({ step, loss, seconds, numTokens }, total) => {
         if ((step + 1) % REPORT_EVERY > 0) return;

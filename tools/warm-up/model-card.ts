@@ -17,7 +17,7 @@ import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { UNTRAINED } from '../../lib/training/methods.js';
 import { rolloutSchema } from '../../lib/rollout/options.js';
 import { markdownTable } from '../markdown.js';
-import { SMALL_WORLD_MODELS, type InitialModelName } from '../../lib/training/stored-policies.js';
+import { TRAINED_FROM, type InitialModelName } from '../../lib/training/stored-policies.js';
 import type { Recipe } from './recipes.js';
 import { ROW_KINDS } from './rows.js';
 import { totalSteps } from './run-warm-up.js';
@@ -28,12 +28,14 @@ const INTRODUCTIONS: Record<InitialModelName, string> = {
     'The base model of the same seed, trained further on demonstrations with the prompts used in RL: always sequential with Search-R1’s prompt; with the parallel prompt, a quarter of the parallelizable questions are decomposed.',
   hasty:
     'The instruct model of the same seed, trained briefly on demonstrations that search once, with one query for everything the question asks about, and answer from what was found. One in ten searches several times; with the parallel prompt, one in ten of the parallelizable questions is decomposed.',
+  paired:
+    'The instruct model of the same seed, trained briefly on more of its demonstrations and on comparisons of two chains: with the parallel prompt both chains are searched at once, with Search-R1’s one after the other.',
 };
 
 const ROWS = `Rows come from practice worlds, regenerated every 50 steps; none is from the small world itself. Kinds: *passages*, plain text; *repeat*, a list of names
 twice; *sort*, numbers and the same numbers in order; *read*, passages and the facts they state; *copy*, question to first search; *verdict*, recap to
 conclusion; *skill*, whole transcripts with the drill prompt in which every search succeeds; *drillHabit*, *sequentialHabit* and *parallelHabit*, transcripts
-with real retrieval and the drill, Search-R1’s or the parallel prompt; *hastyHabit* and *hastyParallelHabit*, the same with one query for everything; *direct*, question and answer; *continuation*, a prompt followed by a passage.
+with real retrieval and the drill, Search-R1’s or the parallel prompt; *hastyHabit* and *hastyParallelHabit*, the same with one query for everything; *hybridHabit* and *pairedHabit*, with Search-R1’s and the parallel prompt, comparisons of two chains, one after the other and both at once; *direct*, question and answer; *continuation*, a prompt followed by a passage.
 Query wording is random (only the name in 30 %), and one miss in three is searched again: RL has to learn which words find a fact, and that a miss is worth
 another search.`;
 
@@ -93,7 +95,7 @@ export async function writeModelCard(
   policy.dispose();
   disposeWeights(model.weights);
   const { config } = model;
-  const from = SMALL_WORLD_MODELS[SMALL_WORLD_MODELS.indexOf(name) - 1];
+  const from = TRAINED_FROM[name];
   const card = `---
 license: apache-2.0
 language: en

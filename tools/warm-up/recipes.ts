@@ -5,7 +5,8 @@
  * where reward is to teach: their queries are worded at random, they search again after a
  * third of their misses, and most of what could be asked at once they ask one by one.
  * `hasty` goes on from instruct and picks up a habit: one query for everything, then an
- * answer.
+ * answer. `paired` goes on from instruct too, and sees both chains of a comparison of
+ * chains searched at once.
  */
 import type { ModelConfig } from '../../lib/policy/families.js';
 import type { InitialModelName } from '../../lib/training/stored-policies.js';
@@ -105,6 +106,15 @@ const STAGES: Record<InitialModelName, WarmUpStage[]> = {
       mix: {
         find: 0.04, read: 0.1, verdict: 0.08, skill: 0.2, direct: 0.02,
         hastyHabit: 0.28, hastyParallelHabit: 0.28,
+      },
+    }),
+  ],
+  paired: [
+    stage(120, [7e-4, 1e-5], {
+      warmupSteps: 10,
+      mix: {
+        find: 0.04, read: 0.1, verdict: 0.08, skill: 0.2, direct: 0.02,
+        sequentialHabit: 0.16, parallelHabit: 0.16, hybridHabit: 0.12, pairedHabit: 0.12,
       },
     }),
   ],

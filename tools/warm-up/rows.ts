@@ -49,11 +49,13 @@ export const ROW_KINDS = [
   'find',
   'hastyHabit',
   'hastyParallelHabit',
+  'hybridHabit',
+  'pairedHabit',
 ] as const;
 export type RowKind =
   | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
   | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find')
-  | ('hastyHabit' | 'hastyParallelHabit');
+  | ('hastyHabit' | 'hastyParallelHabit' | 'hybridHabit' | 'pairedHabit');
 
 export interface WarmUpOptions {
   /**
@@ -92,6 +94,7 @@ const QUESTION_SORTS: readonly {
   { weight: 0.6, draw: (make, random) => make.ordered(2, 2, 'train', random) },
 ];
 const COMPARISONS = QUESTION_SORTS.slice(4);
+const HYBRIDS = QUESTION_SORTS.slice(-1);
 
 const isParallelizable = ({ metadata }: Question): boolean =>
   graphQuestionType(metadata.graph ?? []) === 'parallelizable';
@@ -164,9 +167,9 @@ function rowMakers(
     random: Random,
     prompt: string,
     modeOf: (question: Question) => DemonstrationOptions['mode'],
-    lookup = found(random),
+    { lookup = found(random), sorts = QUESTION_SORTS } = {},
   ): Piece[] => {
-    const question = draw(random);
+    const question = draw(random, sorts);
     const how = { maxSearchTurns, retryShare, contextWeight, recapWeight };
     return demonstrate(question, lookup, { ...how, prompt, mode: modeOf(question) }, random);
   };
@@ -235,7 +238,8 @@ function rowMakers(
     /** Recap to conclusion, under the drill prompt. */
     verdict: (random) => verdictDrill(draw(random, COMPARISONS), drill),
     /** Whole transcripts under the drill prompt in which whatever is asked is found. */
-    skill: (random) => show(random, 'drill', sometimesParallel(random, 0.7), foundForSure(random)),
+    skill: (random) =>
+      show(random, 'drill', sometimesParallel(random, 0.7), { lookup: foundForSure(random) }),
     /** The same with what is really found. */
     drillHabit: (random) => show(random, 'drill', sometimesParallel(random, 0.5)),
     /** Whole transcripts under Search-R1's prompt, all sequential. */
@@ -253,6 +257,10 @@ function rowMakers(
     hastyHabit: (random) => show(random, 'search-r1', hasty(random, 0)),
     /** The same under the parallel prompt. */
     hastyParallelHabit: (random) => show(random, 'parallel', hasty(random, UNHURRIED_SHARE)),
+    /** Comparisons of chains under Search-R1's prompt, one chain after the other. */
+    hybridHabit: (random) => show(random, 'search-r1', () => 'sequential', { sorts: HYBRIDS }),
+    /** The same under the parallel prompt, both chains at once. */
+    pairedHabit: (random) => show(random, 'parallel', () => 'parallel', { sorts: HYBRIDS }),
     /** Question and answer under the prompt without search. */
     direct: (random) => show(random, 'r1', () => 'direct'),
     /**

@@ -1,0 +1,157 @@
+/**
+ * Fresh tests: questions drawn once predictions were made and weights frozen. Before its
+ * draw, a sample of the dev questions stands in for a test.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readQuestions } from '../data/flashrag.js';
+import type { Question } from '../data/question.js';
+import { evaluatePolicy } from '../evaluation/evaluate.js';
+import { mainMeasure, type Measure } from '../evaluation/metrics.js';
+import type { Measurement, QuestionResult } from '../evaluation/result.js';
+import { configHash, contentHash } from '../io/provenance.js';
+import { loadLocalPolicy } from '../policy/model-folder.js';
+import { readDraw, type World } from '../retrieval/small-world.js';
+import { gaveUp } from '../rewards/sub-questions.js';
+import { trainerSettings } from '../training/config.js';
+import {
+  isTrained,
+  rolloutForRun,
+  runName,
+  trainConfigForRun,
+  weightFolders,
+  type PolicyRun,
+} from '../training/stored-policies.js';
+import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
+import type { Experiment, Job, WorkContext } from './experiment.js';
+import { readRecords, type Done } from './records.js';
+import { stepFolder } from './runs.js';
+
+/** Before the draw, one dev question in this many is used. */
+const ONE_OF = 10;
+
+export interface FreshTest {
+  /** Of its draw, and of the sample before it. */
+  name: string;
+  /** Folder of its questions and of its draw. */
+  folder: string;
+}
+
+const questionsFile = ({ folder }: FreshTest): string => join(folder, 'questions.jsonl');
+
+export async function readFreshTest(
+  test: FreshTest,
+  { questions }: Pick<World, 'questions'>,
+): Promise<Question[]> {
+  const file = questionsFile(test);
+  if (existsSync(file)) return readQuestions(file);
+  const dev = questions.filter(({ split }) => split === 'dev');
+  return stratifiedSample(dev, { oneOf: ONE_OF, seed: test.name });
+}
+
+/** What decides about its questions, for hashes. */
+export const freshTestHash = async (test: FreshTest): Promise<string | { devOneOf: number }> =>
+  existsSync(questionsFile(test)) ? contentHash([questionsFile(test)]) : { devOneOf: ONE_OF };
+
+/** The commit that drew it; null before. */
+export const readDrawCommit = async ({ folder }: FreshTest): Promise<string | null> =>
+  (await readDraw(folder))?.commit ?? null;
+
+/** A run after so many RL steps. */
+export interface Stage {
+  run: PolicyRun;
+  step: number;
+}
+/** A file name, such as `instruct-2-parallelsearch-seed1-step200`. */
+export const stageName = ({ run, step }: Stage): string => `${runName(run)}-step${step}`;
+
+export interface StageRecord {
+  answers: Measurement[];
+}
+
+/** Folders of the model, and of the adapter after so many steps; the last is the best. */
+function stageFolders({ run, step }: Stage): string[] {
+  const [model, adapter] = weightFolders(run);
+  if (step === 0) return [model];
+  const { steps } = trainerSettings(trainConfigForRun(run));
+  return [model, step < steps ? join(adapter, stepFolder(step)) : adapter];
+}
+
+/** Answers a fresh test as a run does after so many steps. */
+export async function answerFreshTest(
+  test: FreshTest,
+  stage: Stage,
+  { world, backend, onFraction }: WorkContext,
+): Promise<StageRecord> {
+  const [model, adapter] = stageFolders(stage);
+  const policy = await loadLocalPolicy(model, { adapter });
+  const questions = await readFreshTest(test, world);
+  const answers = await evaluatePolicy(policy, world.retriever, questions, {
+    rollout: rolloutForRun(stage.run),
+    batchSize: evaluationBatchSize(backend),
+    onBatch: (done) => onFraction(done / questions.length),
+  });
+  policy.dispose();
+  return { answers };
+}
+
+/** Jobs of the stages whose runs are trained. @param seconds of one job, for estimates */
+export async function listStageJobs(
+  test: FreshTest,
+  stages: readonly Stage[],
+  seconds: number,
+): Promise<Job<Stage>[]> {
+  const [draw, data] = await Promise.all([freshTestHash(test), dataHash()]);
+  return Promise.all(
+    stages
+      .filter(({ run }) => isTrained(run))
+      .map(async (input) => {
+        const weights = stageFolders(input).map((folder, i) =>
+          join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
+        );
+        const hash = configHash({
+          rollout: rolloutForRun(input.run),
+          weights: await contentHash(weights),
+          data,
+          draw,
+        });
+        return { key: `${test.name}/${stageName(input)}`, hash, input, seconds };
+      }),
+  );
+}
+
+/** Finished jobs with their answers. */
+export interface AnsweredStages {
+  done: Done<Stage, StageRecord>[];
+  answered: (Stage & { answers: QuestionResult[] })[];
+}
+
+/** Null unless every job is recorded. */
+export async function readStages(
+  experiment: Experiment,
+  folder?: string,
+): Promise<AnsweredStages | null> {
+  const records = await readRecords(experiment, folder);
+  if (records.length === 0 || records.some(({ done }) => done === null)) return null;
+  const done = records.map((record) => record.done as Done<Stage, StageRecord>);
+  const answered = done.map(({ job: { input }, record }) => {
+    const { method, model, initSeed, seed } = input.run;
+    const named = { method, model, initSeed, seed };
+    const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
+    return { ...input, answers };
+  });
+  return { done, answered };
+}
+
+/** Those whose means of a single training are shown, too. */
+export const STAGE_METRICS = ['evidence_seen', 'em', 'model_calls'] as const;
+
+/** Measures of answers of runs with the same limit of search turns. */
+export function stageMeasures(runs: readonly PolicyRun[]): Measure[] {
+  const [{ maxSearchTurns }] = runs.map((run) => rolloutForRun(run));
+  return [
+    ...STAGE_METRICS.map(mainMeasure),
+    mainMeasure('decomposition_ratio'),
+    { metric: 'gave_up', numerator: (answer) => Number(gaveUp({ ...answer, maxSearchTurns })) },
+  ];
+}

@@ -1,0 +1,125 @@
+/**
+ * Comparisons of two chains (hybrid questions), on which ParallelSearch falls behind: is
+ * it because RL has none of them, or because no demonstration searched both chains at
+ * once? Both methods are trained with a fifth of hybrids in RL, and from models that have
+ * seen both chains searched at once. The test is one of its own, with many hybrids.
+ */
+import { HYBRIDS_TEST } from '../io/paths.js';
+import type { Provenance } from '../io/provenance.js';
+import {
+  type SummaryOptions,
+  type TidyContrast,
+  type TidyRow,
+} from '../evaluation/table.js';
+import type { PolicyRun } from '../training/stored-policies.js';
+import { BUDGET_METHODS, budgetRuns } from './budget.js';
+import { computation, type Experiment } from './experiment.js';
+import {
+  answerFreshTest,
+  listStageJobs,
+  readDrawCommit,
+  readStages,
+  stageName,
+  stageMeasures,
+  type FreshTest,
+  type Stage,
+  type StageRecord,
+} from './fresh-test.js';
+import type { Done } from './records.js';
+import { summarise } from './report.js';
+import { listRuns } from './runs.js';
+import { planTraining } from './train-runs.js';
+
+/** Half of the main comparison's steps, which takes an hour and a half on two cores. */
+const STEPS = 100;
+/** Of the training questions. */
+const HYBRID_SHARE = 0.2;
+
+const mixedRuns = (): PolicyRun[] =>
+  budgetRuns().map((run) => ({ ...run, steps: STEPS, hybridShare: HYBRID_SHARE }));
+const pairedRuns = (): PolicyRun[] =>
+  listRuns({ methods: BUDGET_METHODS, models: ['paired'] }).map((run) => ({
+    ...run,
+    steps: STEPS,
+  }));
+
+/** Runs that this experiment trains. */
+export const hybridRuns = (): PolicyRun[] => [...mixedRuns(), ...pairedRuns()];
+
+const atStep =
+  (step: number) =>
+  (run: PolicyRun): Stage => ({ run, step });
+
+/** What answers the test, by how it was trained. */
+export const HYBRID_TRAININGS = {
+  /** As in the main comparison, with its 200 steps. */
+  main: () => budgetRuns().map(atStep(200)),
+  mixed: () => mixedRuns().map(atStep(STEPS)),
+  paired_before_rl: () => pairedRuns().map(atStep(0)),
+  paired: () => pairedRuns().map(atStep(STEPS)),
+} as const;
+type HybridTraining = keyof typeof HYBRID_TRAININGS;
+const TRAININGS = Object.keys(HYBRID_TRAININGS) as HybridTraining[];
+
+const TEST: FreshTest = { name: 'hybrids', folder: HYBRIDS_TEST };
+
+/** For the provenance. */
+export async function describeHybridQuestions(): Promise<Provenance> {
+  const hybridTestDrawnFrom = await readDrawCommit(TEST);
+  return hybridTestDrawnFrom === null
+    ? { hybridQuestions: 'dev: the test of hybrids has not been drawn' }
+    : { hybridQuestions: 'fresh test', hybridTestDrawnFrom };
+}
+
+/** For the test on one core; only for estimates. */
+const ROUGH_SECONDS = 100;
+
+export const hybrids: Experiment = {
+  name: 'hybrids',
+  title: 'comparisons of two chains in RL, and in demonstrations',
+  computation: computation<Stage, StageRecord>({
+    // Runs with twice the steps, but without the time of dev answers, give an estimate.
+    prepare: planTraining(hybridRuns, budgetRuns),
+    jobs: () =>
+      listStageJobs(
+        TEST,
+        TRAININGS.flatMap((training) => HYBRID_TRAININGS[training]()),
+        ROUGH_SECONDS,
+      ),
+    work: (stage, context) => answerFreshTest(TEST, stage, context),
+  }),
+};
+
+/** Answers by how the policies were trained. */
+export interface HybridResults {
+  /** A row per figure and training, and per difference between the methods. */
+  rows: (TidyRow & { training: HybridTraining })[];
+  contrasts: (TidyContrast & { training: HybridTraining })[];
+  done: Done<Stage, StageRecord>[];
+}
+
+/** Null before the runs are trained and have answered. */
+export async function loadHybrids(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<HybridResults | null> {
+  const stages = await readStages(hybrids, folder);
+  if (stages === null) return null;
+  const measures = stageMeasures(hybridRuns());
+  const tables = TRAININGS.map((training) => {
+    const names = HYBRID_TRAININGS[training]().map(stageName);
+    const own = stages.answered.filter((stage) => names.includes(stageName(stage)));
+    const answers = own.flatMap((stage) => stage.answers);
+    const settings = { measures, pairs: [BUDGET_METHODS] };
+    const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
+    return {
+      rows: rows.map((row) => ({ ...row, training })),
+      contrasts: contrasts.map((contrast) => ({ ...contrast, training })),
+    };
+  });
+  return {
+    rows: tables.flatMap(({ rows }) => rows),
+    contrasts: tables.flatMap(({ contrasts }) => contrasts),
+    done: stages.done,
+  };
+}
