@@ -1,8 +1,9 @@
 /** Charts of the conditions: one of all predictions, and curves against each limit. */
 import type { Interval } from '../evaluation/bootstrap.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import { matching, type Fields } from '../evaluation/table.js';
-import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { matching, type Fields, type TidyRow } from '../evaluation/table.js';
+import { axisTitle, bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { metricInfo } from '../report/titles.js';
 import { createChart, type Chart } from '../report/vega-lite.js';
 import { STYLES } from '../report/series.js';
 import type { TrainingRow } from '../report/curves.js';
@@ -189,5 +190,31 @@ export const drawHabit = (
         panel: 'subset',
       },
     ),
+  };
+};
+
+/** The conditions about hybrid questions; answers and calls by how a policy was trained. */
+export const drawHybrids = (
+  rows: readonly (TidyRow & { training: string })[],
+  judged: readonly ChartedCondition[],
+): NonNullable<ResultParts['figures']> => {
+  const bars = (metric: string): Chart =>
+    intervalChart(matching(rows, { metric, benchmark: 'all', subset: 'hybrid' }), {
+      title: `${metricInfo(metric).title} of hybrid questions by training, with 95 % intervals`,
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'training',
+      xTitle: 'Training',
+      color: 'method',
+    });
+  const leads = matching(judged, { metric: 'em' });
+  return {
+    ...(leads.length > 0 && {
+      hybrid_leads: conditionsChart(
+        leads,
+        'ParallelSearch’s lead in exact match over Search-R1 by training, with 95 % intervals',
+      ),
+    }),
+    hybrid_answers: bars('em'),
+    hybrid_calls: bars('model_calls'),
   };
 };

@@ -29,11 +29,12 @@ import {
   type BudgetRecord,
   type Limit,
 } from './budget.js';
-import { drawFigures, drawHabit } from './conditions-charts.js';
+import { drawFigures, drawHabit, drawHybrids } from './conditions-charts.js';
 import { computation, type Experiment, type ResultParts } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
 import { readFreshTest } from './fresh-test.js';
 import { describeHabitQuestions, loadHabit } from './habit.js';
+import { describeHybridQuestions, loadHybrids } from './hybrids.js';
 import { findFigure, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
@@ -69,7 +70,7 @@ export const conditions: Experiment = {
       return { answers: await answerWithinBudgets(run, { ...context, questions }) };
     },
   }),
-  // Runs from hasty models are shown once they are recorded.
+  // Runs of the other two experiments are shown once they are recorded.
   reads: ['conditions', timing.name],
   result: compareConditions,
 };
@@ -184,11 +185,14 @@ async function compareConditions(
   const msPerToken = timed ? timePerToken(timed) : null;
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const fromHabit = await loadHabit(folder, { ...options, filter });
-  const provenance = mergeProvenance([...done, ...(fromHabit?.done ?? [])], {
+  const onHybrids = await loadHybrids(folder, { ...options, filter });
+  const others = [...(fromHabit?.done ?? []), ...(onHybrids?.done ?? [])];
+  const provenance = mergeProvenance([...done, ...others], {
     ...listSeeds(done.map(({ job }) => job.input)),
     ...(await describeBudgetQuestions()),
     numQuestions,
     ...(fromHabit && (await describeHabitQuestions())),
+    ...(onHybrids && (await describeHybridQuestions())),
     ...(timed && { msPerToken, timedAnswers: timed.length }),
   });
   const limits = listLimits(msPerToken);
@@ -213,10 +217,14 @@ async function compareConditions(
   const predictions = readPredictions();
   const judged = judgeConditions(tidy, predictions);
   const judgedHabit = fromHabit ? judgeConditions(fromHabit, predictions) : [];
+  const judgedHybrids = onHybrids ? judgeConditions(onHybrids, predictions) : [];
+  const allJudged = [...judged, ...judgedHabit, ...judgedHybrids];
   return {
     ...resultParts({
-      summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length + judgedHabit.length} conditions.`,
-      finding: [describeFinding(judged), describeHabit(judgedHabit)].filter(Boolean).join(' '),
+      summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${allJudged.length} conditions.`,
+      finding: [describeFinding(judged), describeHabit(judgedHabit), describeHybrids(judgedHybrids)]
+        .filter(Boolean)
+        .join(' '),
       tidy,
       frames: {
         conditions: judged,
@@ -227,14 +235,20 @@ async function compareConditions(
           habit_trainings: fromHabit.trainings,
           habit_curves: fromHabit.curves,
         }),
+        ...(onHybrids && {
+          hybrid_conditions: judgedHybrids,
+          hybrids: onHybrids.rows,
+          hybrid_gaps: onHybrids.contrasts,
+        }),
       },
       figures: {
         ...drawFigures(tidy.rows, { judged, entities: ENTITIES }),
         ...(fromHabit && drawHabit(fromHabit.curves, judgedHabit)),
+        ...(onHybrids && drawHybrids(onHybrids.rows, judgedHybrids)),
       },
       card: { leads: '' },
     }),
-    predictions: [...judged, ...judgedHabit].map(describePrediction),
+    predictions: allJudged.map(describePrediction),
   };
 }
 
@@ -298,4 +312,24 @@ export function describeHabit(judged: readonly ConditionRow[]): string {
   return leads.length > 0
     ? `Evidence found from models that search once and answer: ${leads.join(', ')}.`
     : '';
+}
+
+/** Conditions about hybrid questions that the finding names. */
+const NAMED_HYBRIDS: readonly (readonly [id: string, where: string])[] = [
+  ['mixed-hybrid', 'with a fifth of them in RL'],
+  ['paired-hybrid', 'from models that have been shown both chains at once'],
+];
+
+/** What closes the gap on hybrid questions, and at which price; empty without answers. */
+export function describeHybrids(judged: readonly ConditionRow[]): string {
+  const gaps = NAMED_HYBRIDS.flatMap(([id, where]) =>
+    matching(judged, { id }).map(({ value, calls }) => {
+      const points = Math.round(100 * value);
+      const side =
+        points === 0 ? 'as many' : `${Math.abs(points)} points ${points > 0 ? 'more' : 'fewer'}`;
+      const size = calls === null ? '' : ` at ${shareWords(calls)} of the calls`;
+      return `${side}${size} ${where}`;
+    }),
+  );
+  return gaps.length > 0 ? `Right answers to hybrid questions: ${gaps.join(', ')}.` : '';
 }

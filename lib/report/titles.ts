@@ -46,6 +46,7 @@ const FIELD_TITLES: Titles = {
   initial_model: 'Initial model',
   edition: 'Edition',
   against_edition: 'of edition',
+  training: 'Training',
 };
 
 const MODEL_TITLES: Titles = {
@@ -103,6 +104,12 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     found: 'tokens retrieved per sub-query',
     cut: 'token limit of a turn',
     searchTime: 'search latency',
+  },
+  training: {
+    main: 'no hybrids in RL',
+    mixed: 'a fifth hybrids in RL',
+    paired_before_rl: 'shown at once, before RL',
+    paired: 'shown at once, then RL',
   },
   late: { wrong: 'count as wrong', forced: 'forced', best_seen: 'best entity seen' },
   request_ms: { 50: '50 ms a request', 200: '200 ms a request' },

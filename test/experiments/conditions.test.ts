@@ -31,6 +31,7 @@ import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
 import { writeSyntheticHabit } from './synthetic-habit.js';
+import { writeSyntheticHybrids } from './synthetic-hybrids.js';
 
 const answer = (fields: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
   ...result(),
@@ -245,17 +246,24 @@ describe('figures', () => {
   let contrasts: Row[];
   let judged: ConditionRow[];
   let judgedHabit: ConditionRow[];
+  let judgedHybrids: ConditionRow[];
+  let hybridRows: Row[];
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticConditions(folder);
     await writeSyntheticHabit(folder);
+    await writeSyntheticHybrids(folder);
     await writeSyntheticTiming(folder);
     const parts = await conditions.result!(folder, { resamples: 20 });
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
     [judged, judgedHabit] = ['conditions', 'habit_conditions'].map(
       (name) => parts.frames![name] as ConditionRow[],
     );
-    expect(parts.predictions).toHaveLength(judged.length + judgedHabit.length);
+    judgedHybrids = (parts.frames!.hybrid_conditions ?? []) as ConditionRow[];
+    hybridRows = (parts.frames!.hybrids ?? []) as Row[];
+    expect(parts.predictions).toHaveLength(
+      judged.length + judgedHabit.length + judgedHybrids.length,
+    );
   });
   const many = { limit: 'turns', late: 'wrong', benchmark: 'many' };
 
@@ -276,8 +284,15 @@ describe('figures', () => {
   });
 
   it('include every condition that was predicted', () => {
-    const all = [...judged, ...judgedHabit];
-    expect(all.map(({ id }) => id)).toEqual(readPredictions().map(({ id }) => id));
+    const all = [...judged, ...judgedHabit, ...judgedHybrids];
+    // Those of trainings that have not been run are not judged.
+    const isJudged = ({ figure }: ConditionPrediction): boolean =>
+      !('training' in figure) || hybridRows.some(({ training }) => training === figure.training);
+    expect(all.map(({ id }) => id)).toEqual(
+      readPredictions()
+        .filter(isJudged)
+        .map(({ id }) => id),
+    );
     const find = (id: string): ConditionRow => all.find((row) => row.id === id)!;
     expect(find('habit-50-evidence')).toMatchObject({ value: 0.5, found: 'more', holds: true });
     expect(find('habit-100-evidence')).toMatchObject({ value: 0, found: 'same', holds: false });
