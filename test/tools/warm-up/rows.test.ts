@@ -95,6 +95,21 @@ describe('createWarmUpSampler', () => {
     expect(decomposed).toBeLessThan(0.15);
   });
 
+  it('searches both chains of a comparison at once under the parallel prompt alone', () => {
+    const mostQueries = (row: Sequence): number =>
+      Math.max(
+        ...[...textOf(row).matchAll(/<search>([^<]*)/g)].map(([, s]) => s.split('##').length),
+      );
+    for (const [kind, prompt, queries] of [
+      ['hybridHabit', 'search-r1', 1],
+      ['pairedHabit', 'parallel', 2],
+    ] as const)
+      for (const row of draw(optionsOf({ [kind]: 1 }))) {
+        expect(textOf(row).startsWith(promptOf(prompt))).toBe(true);
+        expect(mostQueries(row)).toBe(queries);
+      }
+  });
+
   it('practises under a prompt that RL never uses', () => {
     for (const row of draw(optionsOf({ copy: 1, verdict: 1, skill: 1, drillHabit: 1 })))
       expect(textOf(row).startsWith(promptOf('drill'))).toBe(true);
