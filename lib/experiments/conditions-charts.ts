@@ -193,7 +193,7 @@ export const drawHabit = (
   };
 };
 
-/** The conditions about hybrid questions; answers and calls by how a policy was trained. */
+/** The conditions about hybrid questions; their answers and calls by training. */
 export const drawHybrids = (
   rows: readonly (TidyRow & { training: string })[],
   judged: readonly ChartedCondition[],

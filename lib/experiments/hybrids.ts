@@ -94,7 +94,7 @@ export interface HybridResults {
   done: Done<Stage, StageRecord>[];
 }
 
-/** Trainings whose runs have all answered; null if that is the main comparison's alone. */
+/** Trainings whose runs have all answered; null if only the main comparison's have. */
 export async function loadHybrids(
   folder?: string,
   options: SummaryOptions = {},

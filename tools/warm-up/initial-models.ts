@@ -1,6 +1,6 @@
 /**
- * Trains the initial models of a seed: `base`, `instruct`, then `hasty` and `paired`. Resumes
- * if interrupted.
+ * Trains the initial models of a seed: `base`, `instruct`, then `hasty` and `paired`.
+ * Resumes if interrupted.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
