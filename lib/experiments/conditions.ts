@@ -35,7 +35,7 @@ import { mergeProvenance, requireResults } from './records.js';
 import { readFreshTest } from './fresh-test.js';
 import { describeHabitQuestions, loadHabit } from './habit.js';
 import { describeHybridQuestions, loadHybrids } from './hybrids.js';
-import { findFigure, resultParts, summarise } from './report.js';
+import { findFigure, percent, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
 
@@ -257,7 +257,6 @@ const NAMED: readonly (readonly [id: string, where: string])[] = [
   ['turns-2-many', 'on comparisons of two to eight with two search turns'],
   ['turns-2-hybrid', 'on hybrid questions with two'],
   ['turns-6-many', 'on comparisons of two to eight with six, as in training'],
-  ['turns-6-hybrid', 'on hybrid questions with six'],
 ];
 
 /**
@@ -316,20 +315,19 @@ export function describeHabit(judged: readonly ConditionRow[]): string {
 
 /** Conditions about hybrid questions that the finding names. */
 const NAMED_HYBRIDS: readonly (readonly [id: string, where: string])[] = [
+  ['main-hybrid', 'on them with six turns'],
   ['mixed-hybrid', 'with a fifth of them in RL'],
   ['paired-hybrid', 'from models that have been shown both chains at once'],
 ];
 
-/** What closes the gap on hybrid questions, and at which price; empty without answers. */
+/** Where the gap on hybrid questions closes, and at which price; empty without answers. */
 export function describeHybrids(judged: readonly ConditionRow[]): string {
-  const gaps = NAMED_HYBRIDS.flatMap(([id, where]) =>
-    matching(judged, { id }).map(({ value, calls }) => {
-      const points = Math.round(100 * value);
-      const side =
-        points === 0 ? 'as many' : `${Math.abs(points)} points ${points > 0 ? 'more' : 'fewer'}`;
-      const size = calls === null ? '' : ` at ${shareWords(calls)} of the calls`;
-      return `${side}${size} ${where}`;
+  const leads = NAMED_HYBRIDS.flatMap(([id, where]) =>
+    matching(judged, { id }).map(({ found, value, calls }) => {
+      const points = `${Math.round(100 * Math.abs(value))} points ${value < 0 ? 'fewer' : 'more'}`;
+      const lead = found === 'same' ? 'as many' : points;
+      return `${lead} ${where} (at ${percent(calls ?? 1)} of the calls)`;
     }),
   );
-  return gaps.length > 0 ? `Right answers to hybrid questions: ${gaps.join(', ')}.` : '';
+  return leads.length > 0 ? `Right answers to hybrid questions: ${leads.join(', ')}.` : '';
 }

@@ -4,10 +4,12 @@
  * once? Both methods are trained with a fifth of hybrids in RL, and from models that have
  * seen both chains searched at once. The test is one of its own, with many hybrids.
  */
-import { HYBRIDS_TEST } from '../io/paths.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CHECKPOINTS, HYBRIDS_TEST } from '../io/paths.js';
 import type { Provenance } from '../io/provenance.js';
 import { type SummaryOptions, type TidyContrast, type TidyRow } from '../evaluation/table.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import { modelNameForRun, type PolicyRun } from '../training/stored-policies.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import { computation, type Experiment } from './experiment.js';
 import {
@@ -42,6 +44,9 @@ const pairedRuns = (): PolicyRun[] =>
 /** Runs that this experiment trains. */
 export const hybridRuns = (): PolicyRun[] => [...mixedRuns(), ...pairedRuns()];
 
+/** Paired models are not in the repository yet; `tools` trains them. */
+const hasModel = (run: PolicyRun): boolean => existsSync(join(CHECKPOINTS, modelNameForRun(run)));
+
 const atStep =
   (step: number) =>
   (run: PolicyRun): Stage => ({ run, step });
@@ -75,7 +80,7 @@ export const hybrids: Experiment = {
   title: 'comparisons of two chains in RL, and in demonstrations',
   computation: computation<Stage, StageRecord>({
     // Runs with twice the steps, but without the time of dev answers, give an estimate.
-    prepare: planTraining(hybridRuns, budgetRuns),
+    prepare: planTraining(() => hybridRuns().filter(hasModel), budgetRuns),
     jobs: () =>
       listStageJobs(
         TEST,

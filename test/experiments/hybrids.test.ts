@@ -82,7 +82,12 @@ describe.skipIf(!trained.includes('mixed'))('results (skipped before the runs ar
 describe('the finding', () => {
   it('says how many answers are right, and at which price', () => {
     expect(describeHybrids([])).toBe('');
-    const row = { id: 'mixed-hybrid', value: -0.04, calls: 0.5 };
-    expect(describeHybrids([row as never])).toMatch(/4 points fewer at 50 % of the calls/);
+    const rows = [
+      { id: 'main-hybrid', found: 'fewer', value: -0.4, calls: 0.5 },
+      { id: 'mixed-hybrid', found: 'same', value: -0.04, calls: 0.98 },
+    ];
+    expect(describeHybrids(rows as never)).toMatch(
+      /: 40 points fewer .* \(at 50 % of the calls\), as many .* \(at 98 % of the calls\)\.$/,
+    );
   });
 });

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { loadQuestions, readQuestions } from '../../../lib/data/flashrag.js';
 import { readDraw } from '../../../lib/retrieval/small-world.js';
-import { CONDITIONS, HABIT_TEST, packagePath } from '../../../lib/io/paths.js';
+import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath } from '../../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
 import {
   drawConditions,
@@ -99,6 +99,19 @@ describe('the fresh test of hasty models', () => {
     expect(drawn.every(({ split }) => split === 'habit')).toBe(true);
     const file = join(HABIT_TEST, 'questions.jsonl');
     if (existsSync(file)) expect(await readQuestions(file)).toEqual(drawn);
+  });
+});
+
+describe('the fresh test of hybrid questions', () => {
+  it('has no question of an earlier test, and what its commit draws', async () => {
+    const earlier = await earlierQuestions('hybrids');
+    expect(new Set(earlier.map(({ split }) => split))).toContain('habit');
+    const { commit, counts } = (await readDraw(HYBRIDS_TEST))!;
+    const committed = await readQuestions(join(HYBRIDS_TEST, 'questions.jsonl'));
+    expect(committed).toEqual(drawConditions(commit, earlier, 'hybrids'));
+    expect(committed).toHaveLength(Object.values(counts).reduce((a, b) => a + b, 0));
+    const asked = new Set(earlier.map(({ question }) => question));
+    expect(committed.filter(({ question }) => asked.has(question))).toEqual([]);
   });
 });
 
