@@ -320,7 +320,7 @@ const NAMED_HYBRIDS: readonly (readonly [id: string, where: string])[] = [
   ['paired-hybrid', 'from models that have been shown both chains at once'],
 ];
 
-/** Where the gap on hybrid questions closes, and at which price; empty without answers. */
+/** Where the gap on hybrid questions closes, at which price; empty without answers. */
 export function describeHybrids(judged: readonly ConditionRow[]): string {
   const leads = NAMED_HYBRIDS.flatMap(([id, where]) =>
     matching(judged, { id }).map(({ found, value, calls }) => {
