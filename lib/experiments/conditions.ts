@@ -222,9 +222,7 @@ async function compareConditions(
   return {
     ...resultParts({
       summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${allJudged.length} conditions.`,
-      finding: [describeFinding(judged), describeHabit(judgedHabit), describeHybrids(judgedHybrids)]
-        .filter(Boolean)
-        .join(' '),
+      finding: describeFinding(allJudged),
       tidy,
       frames: {
         conditions: judged,
@@ -252,82 +250,50 @@ async function compareConditions(
   };
 }
 
-/** Conditions that the finding names. */
-const NAMED: readonly (readonly [id: string, where: string])[] = [
-  ['turns-2-many', 'on comparisons of two to eight with two search turns'],
-  ['turns-2-hybrid', 'on hybrid questions with two'],
-  ['turns-6-many', 'on comparisons of two to eight with six, as in training'],
-];
-
 /**
- * Where it answers more, where it only saves calls, where it answers fewer, and what the
- * lead rests on.
+ * Where ParallelSearch answers more, only saves calls, or answers fewer; only what has
+ * been judged is said.
  */
 export function describeFinding(judged: readonly ConditionRow[]): string {
-  const named = NAMED.flatMap(([id, where]) =>
-    matching(judged, { id }).map((row) => ({ ...row, where })),
-  );
-  const list = (title: string, rows: typeof named, size: (row: ConditionRow) => string): string =>
-    rows.length > 0
-      ? `${title}: ${rows.map((row) => `${size(row)} ${row.where}`).join(', ')}.`
-      : '';
+  const say = (id: string, words: (row: ConditionRow) => string): string[] =>
+    matching(judged, { id }).map(words);
   const points = ({ value }: ConditionRow): string => `${Math.round(100 * Math.abs(value))} points`;
-  const saved = ({ calls }: ConditionRow): string => `${shareWords(1 - (calls ?? 1))} fewer`;
-  const bounds = matching(judged, { id: 'best-seen-2-many' }).map(
-    (row) =>
-      `Late answers count as wrong: if Search-R1 could name the best entity seen by then, its gap on comparisons with two turns would be ${points(row)}.`,
-  );
-  return [
-    list('Answers more', matching(named, { found: 'more' }), points),
-    list('Only saves calls', matching(named, { found: 'same' }), saved),
-    list('Answers fewer', matching(named, { found: 'fewer' }), points),
-    list(
-      'Not decided',
-      matching(named, { found: 'undecided' }),
-      (row) => `${points(row)} ${row.value < 0 ? 'fewer' : 'more'}`,
-    ),
-    ...bounds,
-  ]
-    .filter(Boolean)
+  const quality = (row: ConditionRow): string => {
+    if (row.found === 'same') return 'equally good';
+    const side = `${points(row)} ${row.value > 0 ? 'better' : 'worse'}`;
+    return row.found === 'undecided' ? `${side} (not significant)` : side;
+  };
+  const evidence = (row: ConditionRow): string =>
+    row.found === 'same' ? 'as much' : `${points(row)} ${row.value > 0 ? 'more' : 'less'}`;
+  const sentences = [
+    [
+      'With two search turns in place of six, ParallelSearch is',
+      ...say('turns-2-many', (row) => `${quality(row)} on comparisons of two to eight`),
+      ...say('turns-2-hybrid', (row) => `${quality(row)} on hybrid questions`),
+    ],
+    [
+      'With six it is',
+      ...say(
+        'turns-6-many',
+        (row) =>
+          `${quality(row)} on comparisons with ${shareWords(1 - (row.calls ?? 1))} fewer model calls`,
+      ),
+      ...say('main-hybrid', (row) => `${quality(row)} on hybrid questions`),
+    ],
+    [
+      'With a fifth of hybrid questions in RL it is',
+      ...say(
+        'mixed-hybrid',
+        (row) => `${quality(row)} on them, at ${percent(row.calls ?? 1)} of the calls`,
+      ),
+    ],
+    [
+      'From models that search once and answer, it finds',
+      ...say('habit-50-evidence', (row) => `${evidence(row)} of the evidence after 50 RL steps`),
+    ],
+  ];
+  return sentences
+    .filter(([, ...parts]) => parts.length > 0)
+    .map(([lead, ...parts]) => `${lead} ${parts.join(' and ')}.`)
     .join(' ');
-}
-
-/** Conditions from hasty models that the finding names. */
-const NAMED_HABIT: readonly (readonly [id: string, when: string])[] = [
-  ['habit-50-evidence', 'after 50 RL steps'],
-  ['habit-100-evidence', 'after 100'],
-];
-
-/** How much more evidence is found from hasty models; empty without them. */
-export function describeHabit(judged: readonly ConditionRow[]): string {
-  const leads = NAMED_HABIT.flatMap(([id, when]) =>
-    matching(judged, { id }).map(({ found, value }) => {
-      const size = `${Math.round(100 * Math.abs(value))} points`;
-      if (found === 'more' || found === 'fewer')
-        return `${size} ${found === 'more' ? 'more' : 'less'} ${when}`;
-      return `no significant difference ${when}`;
-    }),
-  );
-  return leads.length > 0
-    ? `Evidence found from models that search once and answer: ${leads.join(', ')}.`
-    : '';
-}
-
-/** Conditions about hybrid questions that the finding names. */
-const NAMED_HYBRIDS: readonly (readonly [id: string, where: string])[] = [
-  ['main-hybrid', 'on them with six turns'],
-  ['mixed-hybrid', 'with a fifth of them in RL'],
-  ['paired-hybrid', 'from models that have been shown both chains at once'],
-];
-
-/** Where the gap on hybrid questions closes, at which price; empty without answers. */
-export function describeHybrids(judged: readonly ConditionRow[]): string {
-  const leads = NAMED_HYBRIDS.flatMap(([id, where]) =>
-    matching(judged, { id }).map(({ found, value, calls }) => {
-      const points = `${Math.round(100 * Math.abs(value))} points ${value < 0 ? 'fewer' : 'more'}`;
-      const lead = found === 'same' ? 'as many' : points;
-      return `${lead} ${where} (at ${percent(calls ?? 1)} of the calls)`;
-    }),
-  );
-  return leads.length > 0 ? `Right answers to hybrid questions: ${leads.join(', ')}.` : '';
 }

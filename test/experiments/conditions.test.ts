@@ -300,8 +300,27 @@ describe('figures', () => {
     expect(find('turns-6-two')).toMatchObject({ value: 0, found: 'same', holds: true });
     expect(find('forced-2-many').value).toBe(find('turns-2-many').value);
     expect(find('best-seen-2-many').value).toBeLessThan(find('turns-2-many').value);
+  });
+
+  it('are in a finding that says only what has been judged', () => {
+    expect(describeFinding([])).toBe('');
     expect(describeFinding(judged)).toMatch(
-      /^Answers more: 86 points .* Only saves calls: \d+ % fewer.* Late answers count as wrong: .* \d+ points\.$/,
+      /^With two search turns .* is 86 points better on .*\. With six it is equally good .* fewer model calls\.$/,
+    );
+    const row = (id: string, found: ConditionRow['found'], value: number) => ({
+      ...judged[0],
+      id,
+      found,
+      value,
+      calls: 0.98,
+    });
+    const others = [
+      row('main-hybrid', 'undecided', -0.4),
+      row('mixed-hybrid', 'same', -0.04),
+      row('habit-50-evidence', 'fewer', -0.08),
+    ];
+    expect(describeFinding(others)).toMatch(
+      /40 points worse \(not significant\) on hybrid .* equally good on them, at 98 % .* 8 points less of the evidence/,
     );
   });
 });

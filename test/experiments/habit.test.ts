@@ -1,11 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  describeHabit,
-  judgeConditions,
-  readPredictions,
-  type ConditionRow,
-} from '../../lib/experiments/conditions.js';
+import { judgeConditions, readPredictions } from '../../lib/experiments/conditions.js';
 import { drawHabit } from '../../lib/experiments/conditions-charts.js';
 import {
   habit,
@@ -97,34 +92,5 @@ describe('results', () => {
       (chart) => ((chart as Chart).spec.data as { values: unknown[] }).values.length,
     );
     expect(numRows).toEqual([6, 7]);
-  });
-});
-
-describe('the finding', () => {
-  const row = (id: string, found: ConditionRow['found'], value: number): ConditionRow => ({
-    id,
-    condition: '',
-    metric: 'em',
-    kind: 'difference',
-    expected: 'more',
-    predicted: 0,
-    detectable: 0,
-    value,
-    low: value,
-    high: value,
-    p: 0,
-    found,
-    holds: false,
-    calls: null,
-    why: '',
-  });
-
-  it('has the leads with their side, or that they are not significant', () => {
-    expect(describeHabit([])).toBe('');
-    const [early, late] = ['habit-50-evidence', 'habit-100-evidence'];
-    expect(describeHabit([row(early, 'more', 0.12), row(late, 'fewer', -0.05)])).toMatch(
-      /: 12 points more after 50 .*, 5 points less after 100\.$/,
-    );
-    expect(describeHabit([row(early, 'same', 0.12)])).toContain('no significant difference');
   });
 });

@@ -1,10 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  describeHybrids,
-  judgeConditions,
-  readPredictions,
-} from '../../lib/experiments/conditions.js';
+import { judgeConditions, readPredictions } from '../../lib/experiments/conditions.js';
 import { drawHybrids } from '../../lib/experiments/conditions-charts.js';
 import {
   HYBRID_TRAININGS,
@@ -76,18 +72,5 @@ describe.skipIf(!trained.includes('mixed'))('results (skipped before the runs ar
       ((chart as Chart).spec.data as { values: unknown[] }).values;
     expect(values(hybrid_leads)).toHaveLength(matching(judged, { metric: 'em' }).length);
     expect(values(hybrid_answers)).toHaveLength(2 * trained.length);
-  });
-});
-
-describe('the finding', () => {
-  it('says how many answers are right, and at which price', () => {
-    expect(describeHybrids([])).toBe('');
-    const rows = [
-      { id: 'main-hybrid', found: 'fewer', value: -0.4, calls: 0.5 },
-      { id: 'mixed-hybrid', found: 'same', value: -0.04, calls: 0.98 },
-    ];
-    expect(describeHybrids(rows as never)).toMatch(
-      /: 40 points fewer .* \(at 50 % of the calls\), as many .* \(at 98 % of the calls\)\.$/,
-    );
   });
 });
