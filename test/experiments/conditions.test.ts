@@ -305,7 +305,7 @@ describe('figures', () => {
   it('are in a finding that says only what has been judged', () => {
     expect(describeFinding([])).toBe('');
     expect(describeFinding(judged)).toMatch(
-      /^With two search turns .* is 86 points better on .*\. With six it is equally good .* fewer model calls\.$/,
+      /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons with .* fewer model calls\.$/,
     );
     const row = (id: string, found: ConditionRow['found'], value: number) => ({
       ...judged[0],
