@@ -10,7 +10,7 @@ import { measure } from '../evaluation/measure.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { CONDITIONS } from '../io/paths.js';
-import { configHash, type Provenance } from '../io/provenance.js';
+import { configHash } from '../io/provenance.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { createRandom } from '../random.js';
 import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
@@ -19,7 +19,7 @@ import { nextAction } from '../text/tags.js';
 import { loadPolicy, rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
 import { evaluationBatchSize, listRunJobs } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
-import { freshTestHash, readDrawCommit, type FreshTest } from './fresh-test.js';
+import { freshTestHash, type FreshTest } from './fresh-test.js';
 import { listRuns } from './runs.js';
 import type { TimedAnswer } from './timing.js';
 
@@ -65,13 +65,6 @@ export type BudgetResult = QuestionResult & BudgetAnswer;
 
 /** The fresh test of limits. */
 export const BUDGET_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
-
-export async function describeBudgetQuestions(): Promise<Provenance> {
-  const testDrawnFrom = await readDrawCommit(BUDGET_TEST);
-  return testDrawnFrom === null
-    ? { questions: 'dev: the fresh test has not been drawn' }
-    : { questions: 'fresh test', testDrawnFrom };
-}
 
 /** Room for an answer after `<answer>`. */
 const FORCED_TOKENS = 24;

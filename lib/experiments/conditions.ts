@@ -20,7 +20,6 @@ import {
   answerWithinBudgets,
   BUDGET_METHODS,
   BUDGET_TEST,
-  describeBudgetQuestions,
   limitMeasures,
   limitName,
   listBudgetJobs,
@@ -32,9 +31,9 @@ import {
 import { drawFigures, drawHabit, drawHybrids } from './conditions-charts.js';
 import { computation, type Experiment, type ResultParts } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
-import { readFreshTest } from './fresh-test.js';
-import { describeHabitQuestions, loadHabit } from './habit.js';
-import { describeHybridQuestions, loadHybrids } from './hybrids.js';
+import { describeFreshTest, readFreshTest } from './fresh-test.js';
+import { HABIT, loadHabit } from './habit.js';
+import { HYBRIDS, loadHybrids } from './hybrids.js';
 import { findFigure, percent, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
@@ -189,10 +188,10 @@ async function compareConditions(
   const others = [...(fromHabit?.done ?? []), ...(onHybrids?.done ?? [])];
   const provenance = mergeProvenance([...done, ...others], {
     ...listSeeds(done.map(({ job }) => job.input)),
-    ...(await describeBudgetQuestions()),
+    ...(await describeFreshTest(BUDGET_TEST)),
     numQuestions,
-    ...(fromHabit && (await describeHabitQuestions())),
-    ...(onHybrids && (await describeHybridQuestions())),
+    ...(fromHabit && (await describeFreshTest(HABIT))),
+    ...(onHybrids && (await describeFreshTest(HYBRIDS))),
     ...(timed && { msPerToken, timedAnswers: timed.length }),
   });
   const limits = listLimits(msPerToken);

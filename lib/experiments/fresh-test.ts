@@ -9,7 +9,7 @@ import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
-import { configHash, contentHash } from '../io/provenance.js';
+import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { readDraw, type World } from '../retrieval/small-world.js';
 import { gaveUp } from '../rewards/sub-questions.js';
@@ -35,6 +35,8 @@ export interface FreshTest {
   name: string;
   /** Folder of its questions and of its draw. */
   folder: string;
+  /** Before the names of its provenance; default: nothing. */
+  label?: string;
 }
 
 const questionsFile = ({ folder }: FreshTest): string => join(folder, 'questions.jsonl');
@@ -53,9 +55,16 @@ export async function readFreshTest(
 export const freshTestHash = async (test: FreshTest): Promise<string | { devOneOf: number }> =>
   existsSync(questionsFile(test)) ? contentHash([questionsFile(test)]) : { devOneOf: ONE_OF };
 
-/** The commit that drew it; null before. */
-export const readDrawCommit = async ({ folder }: FreshTest): Promise<string | null> =>
-  (await readDraw(folder))?.commit ?? null;
+/** For the provenance: the commit that drew it, or that none has. */
+export async function describeFreshTest({ folder, label }: FreshTest): Promise<Provenance> {
+  const [questions, drawnFrom] = label
+    ? [`${label}Questions`, `${label}TestDrawnFrom`]
+    : ['questions', 'testDrawnFrom'];
+  const draw = await readDraw(folder);
+  return draw === null
+    ? { [questions]: 'dev: the fresh test has not been drawn' }
+    : { [questions]: 'fresh test', [drawnFrom]: draw.commit };
+}
 
 /** A run after so many RL steps. */
 export interface Stage {

@@ -14,7 +14,6 @@ import {
   type TidyRow,
 } from '../evaluation/table.js';
 import { HABIT_TEST } from '../io/paths.js';
-import type { Provenance } from '../io/provenance.js';
 import { modelNameForRun, type PolicyRun } from '../training/stored-policies.js';
 import { trainingRows, type TrainingRow } from '../report/curves.js';
 import { readCurves } from './answers.js';
@@ -23,7 +22,6 @@ import { computation, type Experiment } from './experiment.js';
 import {
   answerFreshTest,
   listStageJobs,
-  readDrawCommit,
   readStages,
   STAGE_METRICS,
   stageMeasures,
@@ -55,16 +53,7 @@ export const habitRuns = (): PolicyRun[] =>
     ),
   );
 
-/** The habit's fresh test. */
-const TEST: FreshTest = { name: 'habit', folder: HABIT_TEST };
-
-/** For the provenance. */
-export async function describeHabitQuestions(): Promise<Provenance> {
-  const habitTestDrawnFrom = await readDrawCommit(TEST);
-  return habitTestDrawnFrom === null
-    ? { habitQuestions: 'dev: the test of habits has not been drawn' }
-    : { habitQuestions: 'fresh test', habitTestDrawnFrom };
-}
+export const HABIT: FreshTest = { name: 'habit', folder: HABIT_TEST, label: 'habit' };
 
 /** For the test on one core; only for estimates. */
 const ROUGH_SECONDS = 60;
@@ -77,11 +66,11 @@ export const habit: Experiment = {
     prepare: planTraining(habitRuns, budgetRuns),
     jobs: () =>
       listStageJobs(
-        TEST,
+        HABIT,
         habitRuns().flatMap((run) => HABIT_STEPS.map((step) => ({ run, step }))),
         ROUGH_SECONDS,
       ),
-    work: (stage, context) => answerFreshTest(TEST, stage, context),
+    work: (stage, context) => answerFreshTest(HABIT, stage, context),
   }),
 };
 

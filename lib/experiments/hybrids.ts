@@ -7,7 +7,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKPOINTS, HYBRIDS_TEST } from '../io/paths.js';
-import type { Provenance } from '../io/provenance.js';
 import { type SummaryOptions, type TidyContrast, type TidyRow } from '../evaluation/table.js';
 import { modelNameForRun, type PolicyRun } from '../training/stored-policies.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
@@ -15,7 +14,6 @@ import { computation, type Experiment } from './experiment.js';
 import {
   answerFreshTest,
   listStageJobs,
-  readDrawCommit,
   readStages,
   stageName,
   stageMeasures,
@@ -62,15 +60,7 @@ export const HYBRID_TRAININGS = {
 type HybridTraining = keyof typeof HYBRID_TRAININGS;
 const TRAININGS = Object.keys(HYBRID_TRAININGS) as HybridTraining[];
 
-const TEST: FreshTest = { name: 'hybrids', folder: HYBRIDS_TEST };
-
-/** For the provenance. */
-export async function describeHybridQuestions(): Promise<Provenance> {
-  const hybridTestDrawnFrom = await readDrawCommit(TEST);
-  return hybridTestDrawnFrom === null
-    ? { hybridQuestions: 'dev: the test of hybrids has not been drawn' }
-    : { hybridQuestions: 'fresh test', hybridTestDrawnFrom };
-}
+export const HYBRIDS: FreshTest = { name: 'hybrids', folder: HYBRIDS_TEST, label: 'hybrid' };
 
 /** For the test on one core; only for estimates. */
 const ROUGH_SECONDS = 100;
@@ -83,11 +73,11 @@ export const hybrids: Experiment = {
     prepare: planTraining(() => hybridRuns().filter(hasModel), budgetRuns),
     jobs: () =>
       listStageJobs(
-        TEST,
+        HYBRIDS,
         TRAININGS.flatMap((training) => HYBRID_TRAININGS[training]()),
         ROUGH_SECONDS,
       ),
-    work: (stage, context) => answerFreshTest(TEST, stage, context),
+    work: (stage, context) => answerFreshTest(HYBRIDS, stage, context),
   }),
 };
 
