@@ -56,16 +56,18 @@ describe.skipIf(!isFull || !isBuilt || process.platform === 'win32')(
     );
 
     it('a second process is refused, and signals leave a checkpoint from which the run resumes', async () => {
-      const whole = await runProcess(args('whole'), root);
+      // Long enough for the second process to start before the first one ends.
+      const long = (out: string): string[] => [...args(out), '--steps', '150'];
+      const whole = await runProcess(long('whole'), root);
       expect(whole.code, whole.stderr).toBe(0);
       for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-        const child = spawn(process.execPath, [CLI, ...args(signal)], {
+        const child = spawn(process.execPath, [CLI, ...long(signal)], {
           cwd: root,
           stdio: 'ignore',
         });
         await untilStep(signal, 2);
         for (let i = 0; i < 50; i++) child.kill(i % 2 ? 'SIGWINCH' : 'SIGCHLD');
-        const second = await runProcess(args(signal), root);
+        const second = await runProcess(long(signal), root);
         expect([second.code, second.stderr]).toEqual([
           1,
           expect.stringContaining(`locked by process ${child.pid}`),
@@ -73,7 +75,7 @@ describe.skipIf(!isFull || !isBuilt || process.platform === 'win32')(
         child.kill(signal);
         const [code] = (await once(child, 'close')) as [number];
         expect([0, 130]).toContain(code);
-        expect((await runProcess(args(signal), root)).code).toBe(0);
+        expect((await runProcess(long(signal), root)).code).toBe(0);
         expect(readFileSync(adapter(signal))).toEqual(readFileSync(adapter('whole')));
       }
     });
