@@ -1,9 +1,9 @@
 /** `parallelsearch adapters`: lists adapters with their recorded figures. */
 import { existsSync, readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { max } from 'd3-array';
 import { Command } from 'commander';
+import { readCurve, type DevPoint } from '../experiments/train-runs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/adapter-base.js';
 import { readPeftConfig } from '../policy/folder-settings.js';
@@ -46,11 +46,7 @@ function findAdapters(root: string, depth = MAX_DEPTH): string[] {
 }
 
 async function readDev(folder: string): Promise<Adapter['dev']> {
-  const text = await readFile(join(folder, 'dev.jsonl'), 'utf8').catch(() => '');
-  const points = text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as NonNullable<Adapter['dev']> & { chosen: boolean });
+  const points = await readCurve<DevPoint & { chosen: boolean }>(join(folder, 'dev.jsonl'));
   const chosen = points.find((point) => point.chosen);
   if (!chosen) return null;
   const { step, outcome, decomposition, modelCalls } = chosen;

@@ -18,7 +18,7 @@ import {
   type Job,
   type WorkContext,
 } from './experiment.js';
-import { readLines } from './publish.js';
+import { readCurve } from './train-runs.js';
 import { mergeProvenance, requireResults } from './records.js';
 import { requireFolders } from '../policy/folder-settings.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -227,9 +227,10 @@ export async function readCurves(
 ): Promise<CurvePoint[]> {
   const curves = runs.map(async (run) => {
     const { model, initSeed, seed } = run;
-    const lines = await readLines(join(adapterFolder(run), file));
-    return lines.map((line) => {
-      const { alarms: _, ...metrics } = JSON.parse(line) as { alarms: string[]; step: number };
+    const points = await readCurve<{ alarms: string[]; step: number }>(
+      join(adapterFolder(run), file),
+    );
+    return points.map(({ alarms: _, ...metrics }) => {
       return { method: nameMethod(run), model, initSeed, seed, ...metrics };
     });
   });

@@ -1,33 +1,19 @@
 /**
- * Trains runs into `data/checkpoints`, two at a time, each in its own process. A run
- * keeps its adapter every few steps and publishes the one with the highest mean dev
- * reward. Resumes if interrupted.
+ * Trains runs into `data/checkpoints`, two at a time, each in its own process
+ * (`tools/runs`), and estimates how long that takes. Resumes if interrupted.
  */
-import { trainerSettings, withSettings } from '../training/config.js';
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { mean, median, range, sum } from 'd3-array';
-import {
-  trainHere,
-  trainInProcess,
-  type TrainInProcessOptions,
-  runConcurrently,
-} from '../io/processes.js';
+import { mean, median, sum } from 'd3-array';
+import { trainInProcess, type TrainInProcessOptions, runConcurrently } from '../io/processes.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
+import { contentHash } from '../io/provenance.js';
+import type { BackendName } from '../tensor/backend.js';
+import { trainerSettings } from '../training/config.js';
 import { METHODS } from '../training/methods.js';
-import { createRandom } from '../random.js';
-import { useBackend, type BackendName } from '../tensor/backend.js';
 import { simulatorFolder } from '../training/zerosearch.js';
-import { keptAdapter } from '../training/run.js';
-import {
-  publishAdapter,
-  readLines,
-  trainAdapter,
-  withTrainingProgress,
-  type DevPoint,
-} from './publish.js';
-import type { Preparation } from './experiment.js';
 import {
   adapterFolder,
   trainConfigForRun,
@@ -38,15 +24,10 @@ import {
   SMALL_WORLD_MODELS,
   type PolicyRun,
 } from '../training/stored-policies.js';
-import { keptSteps, PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
-import { loadWorld } from '../retrieval/small-world.js';
-import { contentHash } from '../io/provenance.js';
+import type { Preparation } from './experiment.js';
+import { PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
 
 const NUM_PROCESSES = 2;
-/** Steps between two adapters that are evaluated on dev questions. */
-const KEEP_EVERY = 25;
-/** Dev questions for that. */
-const NUM_DEV = 320;
 
 export interface TrainRunsOptions {
   backend: BackendName | 'auto';
@@ -59,29 +40,11 @@ export interface TrainRunsOptions {
   onProgress?: (fraction: number) => void;
 }
 
-const countSteps = (run: PolicyRun, maxSteps = Infinity): number =>
+export const countSteps = (run: PolicyRun, maxSteps = Infinity): number =>
   Math.min(maxSteps, trainerSettings(trainConfigForRun(run)).steps);
 
-/** Publishes the adapter with the highest mean dev reward under `root`. */
-export async function publishBest(
-  run: PolicyRun,
-  folder: string,
-  curve: readonly DevPoint[],
-  root = CHECKPOINTS,
-): Promise<void> {
-  const model = modelNameForRun(run);
-  const earlier = keptSteps(run).filter((step) => existsSync(join(folder, keptAdapter(step))));
-  await publishAdapter(adapterFolder(run, root), folder, curve, {
-    name: runName(run),
-    model,
-    base: `../${model}`,
-    earlier,
-    purpose: 'Made for experiments in a small world; it knows nothing else.',
-  });
-}
-
 /** Folder of a run's checkpoints, by the contents of its model and data. */
-async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
+export async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const model = join(CHECKPOINTS, modelNameForRun(run), 'model.safetensors');
   const { zerosearch } = trainConfigForRun(run);
   const simulator = zerosearch
@@ -94,41 +57,55 @@ async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   return packagePath('runs', 'training', hash + suffix, runName(run));
 }
 
-/** Trains a run in this process, evaluates its adapters and publishes the best one. */
-async function trainRun(
-  run: PolicyRun,
-  { backend, maxSteps, signal, log }: Omit<TrainRunsOptions, 'onProgress'>,
+/** Means of greedy answers after so many steps; step 0 is the model without adapter. */
+export interface DevPoint {
+  step: number;
+  reward: number;
+  outcome: number;
+  /** Share of the parallelizable questions that are decomposed. */
+  decomposition: number;
+  modelCalls: number;
+  /** Share of the evidence that was shown; absent in early records. */
+  evidenceSeen?: number;
+}
+
+const readLines = async (path: string): Promise<string[]> =>
+  existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
+
+/** The points of `metrics.jsonl` or `dev.jsonl`; none without the file. */
+export const readCurve = async <Point>(path: string): Promise<Point[]> =>
+  (await readLines(path)).map((line) => JSON.parse(line) as Point);
+
+const PROGRESS_INTERVAL_MS = 5000;
+
+/**
+ * Trains several runs and reports the finished share of the steps that were left.
+ * @param folders of the trainings
+ * @param numSteps of all trainings
+ */
+export async function withTrainingProgress(
+  options: {
+    folders: readonly string[];
+    numSteps: number;
+    onProgress?: (fraction: number) => void;
+  },
+  train: () => Promise<void>,
 ): Promise<void> {
-  await useBackend(backend);
-  const world = await loadWorld();
-  const steps = countSteps(run, maxSteps);
-  const config = withSettings(trainConfigForRun(run), { steps });
-  const folder = await runFolder(run, maxSteps);
-  // Answers say nothing about the documents of a search simulator: publish its last one.
-  const earlier = METHODS.get(run.method).isPreparation ? [] : range(0, steps, KEEP_EVERY);
-  const dev = createRandom('dev')
-    .shuffle(world.questions.filter(({ split }) => split === 'dev'))
-    .slice(0, NUM_DEV);
-  const curve = await trainAdapter({
-    config,
-    modelFolder: join(CHECKPOINTS, modelNameForRun(run)),
-    folder,
-    retriever: world.retriever,
-    questions: world.questions.filter(({ split }) => split === 'train'),
-    dev,
-    evaluatedSteps: [...earlier, steps],
-    signal,
-    onStep: (step, metrics) => {
-      if (step % 20 > 0) return;
-      const [outcome, share] = ['rewards/outcome', 'decomposition_ratio/parallelizable'].map(
-        (name) => metrics[name].toFixed(2),
-      );
-      log?.(`${runName(run)}: step ${step} of ${steps}, outcome ${outcome}, decomposed ${share}`);
-    },
-  });
-  await publishBest(run, folder, curve);
-  const outcomes = curve.map(({ outcome }) => outcome.toFixed(3)).join(' ');
-  log?.(`${runName(run)}: done; right dev answers by step: ${outcomes}`);
+  const { folders, numSteps, onProgress } = options;
+  const countDone = async (): Promise<number> =>
+    sum(
+      await Promise.all(folders.map((folder) => readLines(join(folder, 'metrics.jsonl')))),
+      (lines) => lines.length,
+    );
+  let before = await countDone();
+  const report = async (): Promise<void> => {
+    const done = await countDone();
+    // A resumed run repeats the steps after its last checkpoint.
+    before = Math.min(before, done);
+    onProgress?.((done - before) / Math.max(1, numSteps - before));
+  };
+  const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
+  await train().finally(() => clearInterval(timer));
 }
 
 /**
@@ -136,7 +113,7 @@ async function trainRun(
  * without a file. @param names of the metrics that are summed within a line
  */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
-  const steps = (await readLines(path)).map((line) => JSON.parse(line) as Record<string, number>);
+  const steps = await readCurve<Record<string, number>>(path);
   const seconds = steps.map((metrics) => sum(names, (name) => metrics[name] ?? 0));
   return (median(seconds) ?? 0) * seconds.length;
 }
@@ -233,7 +210,7 @@ export async function trainRuns(
       // Comes before this run, but may still be training.
       const simulator = trainConfigForRun(run).zerosearch?.simulator;
       if (simulator !== undefined) await started.get(simulator);
-      const training = trainInProcess(import.meta.url, { run, backend, maxSteps }, { signal, log });
+      const training = runTool('runs/train-run', { run, backend, maxSteps }, { signal, log });
       started.set(runName(run), training);
       await training;
     }),
@@ -278,7 +255,3 @@ export function planTraining(
     },
   };
 }
-
-trainHere<{ run: PolicyRun } & TrainRunsOptions>(import.meta.url, ({ run, ...options }, training) =>
-  trainRun(run, { ...options, ...training }),
-);

@@ -20,7 +20,6 @@ import {
   realRollout,
   realRunName,
   TRAINED,
-  triedSteps,
   WARM_UP,
 } from '../../lib/experiments/real-model/settings.js';
 import { toRows } from '../../lib/report/frame.js';
@@ -67,7 +66,6 @@ describe('runs', () => {
     });
     expect(ours.model).toBe('runs/real-model/smollm2-135m-instruct/initial');
     expect(realConfig(WARM_UP).model).toBe('models/smollm2-135m-instruct');
-    expect(triedSteps(ours)).toEqual([15, 30]);
   });
 
   it('answer as they are trained, without search or with other numbers of passages', () => {

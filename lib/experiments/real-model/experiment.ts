@@ -2,14 +2,13 @@
  * A language model on real questions: before and after RL by either method, on
  * eight benchmarks.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
 import { type CurvePoint } from '../../report/curves.js';
-import { type DevPoint, readLines } from '../publish.js';
+import { readCurve, type DevPoint } from '../train-runs.js';
 import { computation, type Experiment, type ResultParts } from '../experiment.js';
 import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
 import {
@@ -90,9 +89,9 @@ type FindFolder = (run: RealRun) => string;
 /** The lines of a file in every trained run's adapter folder. */
 async function readCurves<Line>(file: string, find: FindFolder = adapterPath) {
   const curves = await Promise.all(
-    TRAINED.filter((run) => existsSync(find(run))).map(async (run) => {
-      const lines = await readLines(join(find(run), file));
-      return lines.map((line) => ({ ...runFields(run), ...(JSON.parse(line) as Line) }));
+    TRAINED.map(async (run) => {
+      const points = await readCurve<Line>(join(find(run), file));
+      return points.map((point) => ({ ...runFields(run), ...point }));
     }),
   );
   return curves.flat();

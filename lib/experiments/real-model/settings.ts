@@ -14,7 +14,6 @@ import {
   mergeOverrides,
   parseTrainConfig,
   type TrainConfig,
-  trainerSettings,
   trainingPreset,
 } from '../../training/config.js';
 import { METHODS, trainedBy } from '../../training/methods.js';
@@ -75,8 +74,6 @@ export function numTest(benchmark: string, topK = DEFAULT_TOP_K): number {
 export const [BATCH_SIZE, LIVE_BATCH_SIZE] = [48, 10];
 /** The best retriever on these passages that needs no second model. */
 export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'english' } };
-/** Steps between adapters that are tried on dev questions. */
-const KEEP_EVERY = 15;
 
 /** A method with a seed. The warm-up is a run, too. */
 export interface RealRun {
@@ -184,12 +181,6 @@ export function realConfig({ method, seed }: RealRun): TrainConfig {
 export function realRollout({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
   const trained = realConfig(TRAINED[0]).rollout;
   return rolloutSchema.parse({ ...trained, ...METHODS.get(method).rollout, topK });
-}
-
-/** Numbers of steps after which an adapter is tried. */
-export function triedSteps(config: TrainConfig): number[] {
-  const { steps } = trainerSettings(config);
-  return [...range(KEEP_EVERY, steps, KEEP_EVERY), steps];
 }
 
 /** The missing model or benchmark, with the remedy; undefined if nothing is missing. */

@@ -4,29 +4,20 @@
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { sum } from 'd3-array';
-import {
-  trainHere,
-  trainingEnvironment,
-  trainInProcess,
-  runConcurrently,
-} from '../../io/processes.js';
+import { runConcurrently, trainingEnvironment } from '../../io/processes.js';
 import { makeWarmedUp } from '../../policy/prepare-trained-model.js';
-import { useBackend, type BackendName } from '../../tensor/backend.js';
-import { publishAdapter, trainAdapter, withTrainingProgress } from '../publish.js';
-import { type TrainConfig, trainerSettings, withSettings } from '../../training/config.js';
+import { trainerSettings } from '../../training/config.js';
 import type { Preparation } from '../experiment.js';
+import { runTool, withTrainingProgress } from '../train-runs.js';
 import {
   adapterPath,
   ADAPTERS,
-  INITIAL,
-  loadRealWorld,
   MODEL,
   realConfig,
   realRunName,
   TRAINED,
-  triedSteps,
   WARM_UP,
   WORK,
   type RealRun,
@@ -36,61 +27,14 @@ import {
 const ROUGH_SECONDS = { warmUp: 60, rl: 200 };
 /** Generation makes little use of a second core. */
 const SIDE_BY_SIDE = 2;
-/** Rounded weights compress to three quarters of the size. */
-const SIGNIFICANT_BITS = 6;
-
-/**
- * A group of rollouts shares its prompt in a pass; larger on a GPU, where passes cost
- * more.
- */
-const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
-const GPUS: readonly BackendName[] = ['gpu', 'webgpu'];
 
 const isWarmUp = ({ method }: RealRun): boolean => method === WARM_UP.method;
 const numSteps = (run: RealRun): number => trainerSettings(realConfig(run)).steps;
 
-/** A run's configuration; only the size of a pass depends on the machine. */
-function localConfig(run: RealRun, backend: BackendName): TrainConfig {
-  const config = realConfig(run);
-  const maxTokensPerPass = TOKENS_PER_PASS[GPUS.includes(backend) ? 'gpu' : 'cpu'];
-  return withSettings(config, { maxTokensPerPass });
-}
-
-const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
+export const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
 
 /** Merges the warm-up's adapter into the model, unless the folder exists. */
 export const makeInitialModel = (): Promise<string> => makeWarmedUp(MODEL, adapterPath(WARM_UP));
-
-/** Trains a run in this process, tries its adapters on dev questions, keeps the best. */
-async function trainRun(
-  { run, backend }: { run: RealRun; backend: BackendName },
-  signal: AbortSignal,
-) {
-  await useBackend(backend);
-  if (!isWarmUp(run)) await makeInitialModel();
-  const { retriever, train: questions, dev } = await loadRealWorld();
-  const [config, folder] = [localConfig(run, backend), runFolder(run)];
-  const modelFolder = isWarmUp(run) ? MODEL : INITIAL;
-  const curve = await trainAdapter({
-    config,
-    modelFolder,
-    folder,
-    retriever,
-    questions,
-    dev,
-    evaluatedSteps: isWarmUp(run) ? [numSteps(run)] : [0, ...triedSteps(config)],
-    significantBits: SIGNIFICANT_BITS,
-    signal,
-  });
-  const name = isWarmUp(run) ? config.model.split('/').at(-1)! : 'the model after the warm-up';
-  await publishAdapter(adapterPath(run), folder, curve, {
-    name: realRunName(run),
-    model: name,
-    base: relative(adapterPath(run), modelFolder),
-    purpose:
-      'It shows that a small language model can learn this; do not rely on it as a search agent.',
-  });
-}
 
 const untrainedRuns = (root = ADAPTERS): RealRun[] =>
   [WARM_UP, ...TRAINED].filter((run) => !existsSync(adapterPath(run, root)));
@@ -111,8 +55,8 @@ export const realTraining: Preparation = {
     const reinforced = runs.filter((run) => !isWarmUp(run));
     const cores = availableParallelism();
     const train = (run: RealRun, threads: number): Promise<void> =>
-      trainInProcess(
-        import.meta.url,
+      runTool(
+        'runs/train-real-model',
         { run, backend },
         { signal, environment: trainingEnvironment(threads) },
       );
@@ -125,7 +69,3 @@ export const realTraining: Preparation = {
     });
   },
 };
-
-trainHere<{ run: RealRun; backend: BackendName }>(import.meta.url, (task, { signal }) =>
-  trainRun(task, signal),
-);

@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeAdapterCard } from '../../lib/experiments/publish.js';
-import { realConfig } from '../../lib/experiments/real-model/settings.js';
-import { temporaryFolder } from '../folder.js';
+import { writeAdapterCard } from '../../../tools/runs/publish.js';
+import { realConfig } from '../../../lib/experiments/real-model/settings.js';
+import { temporaryFolder } from '../../folder.js';
 
 /** The card of an adapter evaluated after `steps`; the last but one is chosen. */
 async function writeCard(steps: readonly number[]): Promise<string> {

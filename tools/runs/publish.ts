@@ -1,43 +1,35 @@
-/** Trains adapters, evaluates them on dev questions and publishes the best one. */
+/** Trains an adapter, evaluates it on dev questions and publishes the best step. */
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { greatest, mean, sum } from 'd3-array';
-import type { Question } from '../data/question.js';
-import { answerQuestions } from '../evaluation/evaluate.js';
-import { measure } from '../evaluation/measure.js';
-import { copySafely, partialPath, readJson, replaceFolder, writeFileSafely } from '../io/files.js';
-import { contentHash } from '../io/provenance.js';
-import { TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
-import { copyAdapter, loadLocalPolicy, loadModel, roundAdapter } from '../policy/model-folder.js';
-import { presetRewards } from '../rewards/presets.js';
-import { scoreRollout, scoringInput } from '../rewards/reward.js';
-import { parseTrainConfig, trainerSettings, type TrainConfig } from '../training/config.js';
-import { weightFiles } from '../tensor/weight-files.js';
-import { keptAdapter, runTraining, type TrainingRun } from '../training/run.js';
-import { stepFolder } from './runs.js';
-
-/** Lines of a file; none without one. */
-export async function readLines(path: string): Promise<string[]> {
-  return existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
-}
-
-const parseLines = async <Row>(path: string): Promise<Row[]> =>
-  (await readLines(path)).map((line) => JSON.parse(line) as Row);
+import { greatest, mean } from 'd3-array';
+import type { Question } from '../../lib/data/question.js';
+import { answerQuestions } from '../../lib/evaluation/evaluate.js';
+import { measure } from '../../lib/evaluation/measure.js';
+import {
+  copySafely,
+  partialPath,
+  readJson,
+  replaceFolder,
+  writeFileSafely,
+} from '../../lib/io/files.js';
+import { contentHash } from '../../lib/io/provenance.js';
+import { TRAIN_CONFIG_FILE } from '../../lib/policy/folder-settings.js';
+import {
+  copyAdapter,
+  loadLocalPolicy,
+  loadModel,
+  roundAdapter,
+} from '../../lib/policy/model-folder.js';
+import { presetRewards } from '../../lib/rewards/presets.js';
+import { scoreRollout, scoringInput } from '../../lib/rewards/reward.js';
+import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/training/config.js';
+import { weightFiles } from '../../lib/tensor/weight-files.js';
+import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
+import { readCurve, type DevPoint } from '../../lib/experiments/train-runs.js';
+import { stepFolder } from '../../lib/experiments/runs.js';
 
 const BATCH_SIZE = 48;
-
-/** Means of greedy answers after so many steps; step 0 is the model without adapter. */
-export interface DevPoint {
-  step: number;
-  reward: number;
-  outcome: number;
-  /** Share of the parallelizable questions that are decomposed. */
-  decomposition: number;
-  modelCalls: number;
-  /** Share of the evidence that was shown; absent in early records. */
-  evidenceSeen?: number;
-}
 
 type DevCurve = readonly (DevPoint & { chosen: boolean })[];
 
@@ -109,38 +101,6 @@ async function evaluateAdapter(
   };
 }
 
-const PROGRESS_INTERVAL_MS = 5000;
-
-/**
- * Trains several runs and reports the finished share of the steps that were left.
- * @param folders of the trainings
- * @param numSteps of all trainings
- */
-export async function withTrainingProgress(
-  options: {
-    folders: readonly string[];
-    numSteps: number;
-    onProgress?: (fraction: number) => void;
-  },
-  train: () => Promise<void>,
-): Promise<void> {
-  const { folders, numSteps, onProgress } = options;
-  const countDone = async (): Promise<number> =>
-    sum(
-      await Promise.all(folders.map((folder) => readLines(join(folder, 'metrics.jsonl')))),
-      (lines) => lines.length,
-    );
-  let before = await countDone();
-  const report = async (): Promise<void> => {
-    const done = await countDone();
-    // A resumed run repeats the steps after its last checkpoint.
-    before = Math.min(before, done);
-    onProgress?.((done - before) / Math.max(1, numSteps - before));
-  };
-  const timer = setInterval(() => void report(), PROGRESS_INTERVAL_MS);
-  await train().finally(() => clearInterval(timer));
-}
-
 /** JSON lines with four digits, which is enough to draw a curve. */
 function formatLines(rows: readonly unknown[]): string {
   const shorten = (_: string, value: unknown): unknown =>
@@ -182,7 +142,7 @@ export async function publishAdapter(
       const target = join(partial, stepFolder(step));
       await copyAdapter(join(folder, keptAdapter(step)), target, join('..', card.base));
     }
-    const metrics = formatLines(await parseLines(join(folder, 'metrics.jsonl')));
+    const metrics = formatLines(await readCurve(join(folder, 'metrics.jsonl')));
     const dev = formatLines(curve.map((point) => ({ ...point, chosen: point === best })));
     await writeFileSafely(join(partial, 'metrics.jsonl'), metrics);
     await writeFileSafely(join(partial, 'dev.jsonl'), dev);
@@ -200,8 +160,8 @@ const STEPS_AVERAGED = 5;
 export async function writeAdapterCard(folder: string, options: CardOptions): Promise<void> {
   const { name, model, base, earlier = [], purpose } = options;
   const config = parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
-  const metrics = await parseLines<Record<string, number>>(join(folder, 'metrics.jsonl'));
-  const curve: DevCurve = await parseLines(join(folder, 'dev.jsonl'));
+  const metrics = await readCurve<Record<string, number>>(join(folder, 'metrics.jsonl'));
+  const curve: DevCurve = await readCurve(join(folder, 'dev.jsonl'));
   const baseCard = join(base, 'README.md');
   const baseText = existsSync(join(folder, baseCard)) ? `[${model}](${baseCard})` : model;
   const { rank, alpha } = config.lora;
