@@ -1,5 +1,6 @@
 /** The tools that make the data in this repository: `npm run tools -- NAME`. */
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { Argument, Command } from 'commander';
 import { CHECKPOINT_NOTICE, interruptible, log, parseCount } from '../lib/commands/cli-utils.js';
 import { backendOption } from '../lib/commands/setup.js';
@@ -9,12 +10,13 @@ import {
   TRAINED_FROM,
   type InitialModelName,
 } from '../lib/training/stored-policies.js';
-import { CHECKPOINTS, ENCODER, SMALL_WORLD } from '../lib/io/paths.js';
-import { writeFileSafely } from '../lib/io/files.js';
+import { CHECKPOINTS, ENCODER, packagePath, SMALL_WORLD } from '../lib/io/paths.js';
+import { jsonLine, writeFileSafely } from '../lib/io/files.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 import { REFERENCE_FILE } from '../lib/pages/run/reference.js';
 import { MODEL } from '../lib/experiments/real-model/settings.js';
+import { drawCases } from './export-cases/draw-cases.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
 import { exportReader } from './reader/export.js';
@@ -157,6 +159,18 @@ program
     const references = await makeReferences(CHECKPOINTS);
     await writeFileSafely(file, `${JSON.stringify(references)}\n`);
     log(`Wrote ${references.length} references into ${file}.`);
+  });
+
+program
+  .command('export-cases')
+  .description('draw the cases that test the rewards and rollouts of exported trainings')
+  .argument('[folder]', 'where to', packagePath('data', 'templates', 'python', 'cases'))
+  .action(async (folder: string) => {
+    for (const [name, lines] of Object.entries(await drawCases())) {
+      const packed = gzipSync(lines.map(jsonLine).join(''), { level: 9 });
+      await writeFileSafely(join(folder, `${name}.jsonl.gz`), packed);
+    }
+    log(`Wrote ${folder}.`);
   });
 
 await program.parseAsync();

@@ -7,8 +7,12 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { loadPassages, loadQuestions } from '../data/flashrag.js';
 import { selectSplit } from '../data/question.js';
-import { exportableMethods, requireExportable, type TrainingExport } from '../interop/export.js';
-import type { RewardCase } from '../interop/test-cases.js';
+import {
+  exportableMethods,
+  requireExportable,
+  type RewardCase,
+  type TrainingExport,
+} from '../interop/export.js';
 import { writeTorch } from '../interop/torch.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';

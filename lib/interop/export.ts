@@ -2,13 +2,13 @@
  * Exports a training setup for any other trainer: questions as rows, the rewards and
  * rollout settings, and the Python package with tests that its rewards are equal.
  */
+import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
-import { selectSplit, questionType, type Question } from '../data/question.js';
-import { jsonLine, writeFileSafely } from '../io/files.js';
+import { selectSplit, questionType, type Question, type QuestionType } from '../data/question.js';
+import { decodeText, jsonLine, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { METHODS, resolveRollout, type Method } from '../training/methods.js';
-import { createRandom } from '../random.js';
 import type { RewardOptions } from '../rewards/parallelsearch.js';
 import {
   REWARD_PRESET_NAMES,
@@ -24,9 +24,17 @@ import {
 } from '../rewards/reward.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
-import { pythonOptions } from './python-options.js';
+import type { TextSegment } from '../text/response.js';
+import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
 import { writeRows } from './rows.js';
-import { drawRewardCases, drawRolloutCase, type RewardCase } from './test-cases.js';
+
+/** A response with the ground truth of its question. */
+export interface RewardCase {
+  /** Text, or segments that show which parts the policy wrote. */
+  response: string | TextSegment[];
+  goldenAnswers: string[];
+  questionType: QuestionType | undefined;
+}
 
 export interface TrainingExport {
   questions: readonly Question[];
@@ -105,6 +113,23 @@ export function exportedRollout({
   };
 }
 
+/** A rollout's settings by their names in Python. */
+export const pythonOptions = (
+  rollout: Omit<RolloutConfig, 'prompt' | 'topP' | 'retrievalTimeoutMs'>,
+) => ({
+  max_search_turns: rollout.maxSearchTurns,
+  top_k: rollout.topK,
+  split_queries: rollout.splitQueries,
+  max_sub_queries: rollout.maxSubQueries,
+  max_new_tokens: rollout.maxNewTokens,
+  max_information_tokens: rollout.maxInformationTokens,
+  ...(rollout.querySeparator && { query_separator: rollout.querySeparator }),
+  ...(rollout.informationCut && { information_cut: rollout.informationCut }),
+  ...(rollout.informationForm && { information_form: rollout.informationForm }),
+  ...(rollout.maxPassageWords && { max_passage_words: rollout.maxPassageWords }),
+  notice: rollout.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
+});
+
 /** Search and rollout in Python. */
 export const pythonRollout = ({
   retriever,
@@ -182,8 +207,14 @@ export function rewardKeywords(
   };
 }
 
-const SEED = 'Python';
-const NUM_ROLLOUT_CASES = 300;
+/** The Python package and its tests. */
+const PYTHON = packagePath('data', 'templates', 'python');
+
+/** Drawn cases: `rewards`, and `rollouts` with their expected results. */
+function readDrawn(name: 'rewards' | 'rollouts'): string {
+  const file = path.join(PYTHON, 'cases', `${name}.jsonl.gz`);
+  return decodeText(readFileSync(file), file);
+}
 
 /** The arguments of Python's `compute_score`, and the expected result. */
 function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptions): object {
@@ -209,7 +240,8 @@ export function formatRewardTest(
   options: RewardOptions,
   { numDrawn, recorded = [] }: { numDrawn: number; recorded?: readonly RewardCase[] },
 ): string {
-  const cases = [...recorded, ...drawRewardCases(createRandom(SEED), numDrawn)];
+  const drawn = readDrawn('rewards').split('\n').slice(0, numDrawn);
+  const cases = [...recorded, ...drawn.map((line) => JSON.parse(line) as RewardCase)];
   const lines = [
     { reward_kwargs: rewardKeywords(options) },
     ...cases.map((one) => rewardTestLine(one, options)),
@@ -217,25 +249,17 @@ export function formatRewardTest(
   return lines.map(jsonLine).join('');
 }
 
-async function formatRolloutTest(): Promise<string> {
-  const random = createRandom(SEED);
-  const cases: object[] = [];
-  for (let i = 0; i < NUM_ROLLOUT_CASES; i++) cases.push(await drawRolloutCase(random.fork(i)));
-  return cases.map(jsonLine).join('');
-}
-
 /**
  * Writes the Python package and its tests. @param rewardTest of {@link formatRewardTest}
  */
 export async function writePython(folder: string, rewardTest: string): Promise<void> {
-  const template = packagePath('data', 'templates', 'python');
-  await cp(path.join(template, 'parallelsearch'), path.join(folder, 'parallelsearch'), {
+  await cp(path.join(PYTHON, 'parallelsearch'), path.join(folder, 'parallelsearch'), {
     recursive: true,
     filter: (file) => !file.includes('__pycache__'),
   });
   const testFile = (name: string): string => path.join(folder, 'tests', name);
   for (const name of ['test_rewards.py', 'test_rollout.py'])
-    await cp(path.join(template, name), testFile(name));
+    await cp(path.join(PYTHON, name), testFile(name));
   await writeFileSafely(testFile('rewards.jsonl'), rewardTest);
-  await writeFileSafely(testFile('rollouts.jsonl'), await formatRolloutTest());
+  await writeFileSafely(testFile('rollouts.jsonl'), readDrawn('rollouts'));
 }

@@ -18,12 +18,12 @@ import { demonstrationLessons, isDemonstration } from '../training/supervised.js
 import { toSequence } from '../training/sequences.js';
 import {
   PLAIN_TEMPLATE,
+  pythonOptions,
   requireExportable,
   rewardKeywords,
   writeExport,
   type TrainingExport,
 } from './export.js';
-import { pythonOptions } from './python-options.js';
 
 /** Context and continuation, tokens. */
 const MAX_LENGTH = 2048;

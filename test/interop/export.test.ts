@@ -2,7 +2,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RewardCase } from '../../lib/interop/test-cases.js';
 import { rewardOptions } from '../../lib/rewards/presets.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
@@ -13,6 +12,7 @@ import {
   formatRewardTest,
   rewardKeywords,
   writePython,
+  type RewardCase,
 } from '../../lib/interop/export.js';
 
 const root = temporaryFolder();

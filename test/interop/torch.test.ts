@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadPassages, loadQuestions } from '../../lib/data/flashrag.js';
 import { selectSplit } from '../../lib/data/question.js';
-import { pythonOptions } from '../../lib/interop/python-options.js';
+import { pythonOptions } from '../../lib/interop/export.js';
 import { writeTorch } from '../../lib/interop/torch.js';
 import { readTokenizer } from '../../lib/policy/folder-settings.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { drawRolloutCase } from '../../lib/interop/test-cases.js';
+import { drawRolloutCase } from '../../tools/export-cases/draw-cases.js';
 import { createRandom } from '../../lib/random.js';
 import { criticalSteps } from '../../lib/rewards/critical-steps.js';
 import { executedSearches, splitTranscript, type TextSegment } from '../../lib/text/response.js';

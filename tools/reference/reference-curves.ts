@@ -1,14 +1,53 @@
 /** Bands over the recorded runs, for the pages of other runs. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { flatGroup } from 'd3-array';
-import { readDescription, readSteps } from '../../lib/pages/run/folder.js';
+import { flatGroup, quantile, range } from 'd3-array';
+import { readDescription, readSteps, type StepMetrics } from '../../lib/pages/run/folder.js';
 import {
   incomparableSettings,
   initialModelKind,
-  referenceBands,
+  valuesNear,
+  type BandPoint,
   type Reference,
 } from '../../lib/pages/run/reference.js';
+
+/** Metrics with a band. */
+const METRICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'completions/mean_length',
+  'decomposition_ratio/parallelizable',
+  'decomposition_ratio/sequential',
+  'kl',
+  'entropy',
+  'grad_norm',
+];
+
+/** Steps between two points. */
+const EVERY = 5;
+/** Fewer runs are no band. */
+const MIN_RUNS = 3;
+
+const rounded = (value: number): number => Number(value.toPrecision(4));
+
+/** The bands of runs of the same length; none without enough runs. */
+export function referenceBands(runs: readonly (readonly StepMetrics[])[]): Reference['bands'] {
+  if (runs.length < MIN_RUNS) return {};
+  const lastStep = Math.min(...runs.map((steps) => steps.length)) - 1;
+  const points = [...range(0, lastStep, EVERY), lastStep];
+  return Object.fromEntries(
+    METRICS.map((metric) => [
+      metric,
+      points.flatMap((step): BandPoint[] => {
+        const values = runs.flatMap((steps) => valuesNear(steps, metric, step));
+        if (values.length === 0) return [];
+        const [low, median, high] = [0.1, 0.5, 0.9].map((p) => rounded(quantile(values, p)!));
+        return [[step, low, median, high]];
+      }),
+    ]),
+  );
+}
 
 /**
  * The references of all methods and kinds of initial models with enough recorded runs of

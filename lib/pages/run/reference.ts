@@ -2,7 +2,7 @@
  * What a training in the small world usually looks like: bands over the recorded runs of
  * a method, drawn behind the curves of a run that can be compared with them.
  */
-import { least, mean, quantile, range } from 'd3-array';
+import { least, mean } from 'd3-array';
 import { readJson } from '../../io/files.js';
 import { packagePath } from '../../io/paths.js';
 import { presetRewards } from '../../rewards/presets.js';
@@ -14,25 +14,8 @@ import type { StepMetrics } from './folder.js';
 /** Written by `npm run tools -- reference-curves`: the package lacks recorded runs. */
 export const REFERENCE_FILE = packagePath('data', 'reference-curves.json');
 
-/** Metrics with a band. */
-const METRICS = [
-  'reward',
-  'rewards/outcome',
-  'turns',
-  'completions/mean_length',
-  'decomposition_ratio/parallelizable',
-  'decomposition_ratio/sequential',
-  'kl',
-  'entropy',
-  'grad_norm',
-];
-
 /** Steps to each side whose values belong to a point of a band. */
 const REACH = 5;
-/** Steps between two points. */
-const EVERY = 5;
-/** Fewer runs are no band. */
-const MIN_RUNS = 3;
 
 /** 10th percentile, median and 90th percentile at a step. */
 export type BandPoint = readonly [step: number, low: number, median: number, high: number];
@@ -47,34 +30,17 @@ export interface Reference {
   bands: Record<string, BandPoint[]>;
 }
 
-/** The steps that a metric says something about: some need questions of a type. */
-const valuesNear = (steps: readonly StepMetrics[], metric: string, at: number): number[] => {
+/**
+ * The values of a metric around a step; some metrics say nothing of steps without
+ * questions of a type.
+ */
+export const valuesNear = (steps: readonly StepMetrics[], metric: string, at: number): number[] => {
   const [, type] = /^decomposition_ratio\/(.+)$/.exec(metric) ?? [];
   return steps
     .filter(({ step }) => Math.abs(step - at) <= REACH)
     .filter(({ metrics }) => !type || metrics[`share/${type}`] !== 0)
     .flatMap(({ metrics }) => metrics[metric] ?? []);
 };
-
-const rounded = (value: number): number => Number(value.toPrecision(4));
-
-/** The bands of runs of the same length; none without enough runs. */
-export function referenceBands(runs: readonly (readonly StepMetrics[])[]): Reference['bands'] {
-  if (runs.length < MIN_RUNS) return {};
-  const lastStep = Math.min(...runs.map((steps) => steps.length)) - 1;
-  const points = [...range(0, lastStep, EVERY), lastStep];
-  return Object.fromEntries(
-    METRICS.map((metric) => [
-      metric,
-      points.flatMap((step): BandPoint[] => {
-        const values = runs.flatMap((steps) => valuesNear(steps, metric, step));
-        if (values.length === 0) return [];
-        const [low, median, high] = [0.1, 0.5, 0.9].map((p) => rounded(quantile(values, p)!));
-        return [[step, low, median, high]];
-      }),
-    ]),
-  );
-}
 
 /** Settings that do not change what is learned in a step. */
 const IRRELEVANT =

@@ -7,12 +7,11 @@ import {
   findReference,
   incomparableSettings,
   ownMean,
-  referenceBands,
   REFERENCE_FILE,
   type Reference,
 } from '../../../lib/pages/run/reference.js';
 import { mergeOverrides, parseTrainConfig, trainingPreset } from '../../../lib/training/config.js';
-import { makeReferences } from '../../../tools/reference/reference-curves.js';
+import { makeReferences, referenceBands } from '../../../tools/reference/reference-curves.js';
 
 const PRESET = trainingPreset('parallelsearch', 'instruct-1', 1);
 const change = (overrides: object) =>

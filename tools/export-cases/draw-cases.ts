@@ -1,35 +1,27 @@
 /**
- * Random cases that compare two implementations of the rewards and of Algorithm 1. The
- * trajectories have valid and broken grammar: half, nested and fused tags, missing and
- * repeated answers, repeated and empty searches, `##` everywhere, information blocks
- * written by the policy, notices, and text in many scripts.
+ * Random cases for the tests of exported trainings, which compare the rewards and
+ * Algorithm 1 in Python with this library's. The trajectories have valid and broken
+ * grammar: half, nested and fused tags, missing and repeated answers, repeated and empty
+ * searches, `##` everywhere, information blocks written by the policy, notices, and text
+ * in many scripts.
  */
 import { range } from 'd3-array';
-import type { QuestionType } from '../data/question.js';
-import type { Policy } from '../policy/policy.js';
-import type { Random } from '../random.js';
-import type { Retriever } from '../retrieval/retriever.js';
-import type { RolloutConfig } from '../rollout/options.js';
-import { rollOut } from '../rollout/rollout.js';
-import { lossMask, tokenIds } from '../rollout/trajectory.js';
-import { buildPrompt } from '../text/prompts.js';
-import type { TextSegment } from '../text/response.js';
+import type { Policy } from '../../lib/policy/policy.js';
+import { createRandom, type Random } from '../../lib/random.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
+import type { RolloutConfig } from '../../lib/rollout/options.js';
+import { rollOut } from '../../lib/rollout/rollout.js';
+import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
+import { buildPrompt } from '../../lib/text/prompts.js';
+import type { TextSegment } from '../../lib/text/response.js';
 import {
   INVALID_ACTION_NOTICE,
   INVALID_ACTION_NOTICE_FULL,
   nextAction,
   wrapResults,
-} from '../text/tags.js';
-import type { Tokenizer } from '../text/tokenizer.js';
-import { pythonOptions } from './python-options.js';
-
-/** A response with the ground truth of its question. */
-export interface RewardCase {
-  /** Text, or segments that show which parts the policy wrote. */
-  response: string | TextSegment[];
-  goldenAnswers: string[];
-  questionType: QuestionType | undefined;
-}
+} from '../../lib/text/tags.js';
+import type { Tokenizer } from '../../lib/text/tokenizer.js';
+import { pythonOptions, type RewardCase } from '../../lib/interop/export.js';
 
 const QUESTION_TYPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
 
@@ -305,4 +297,16 @@ export async function drawRolloutCase(random: Random): Promise<object> {
       ),
     },
   };
+}
+
+const SEED = 'Python';
+const NUM_REWARD_CASES = 10_000;
+const NUM_ROLLOUT_CASES = 300;
+
+/** The lines of both files of cases, by the files' names without ending. */
+export async function drawCases(): Promise<Record<'rewards' | 'rollouts', object[]>> {
+  const random = createRandom(SEED);
+  const rollouts: object[] = [];
+  for (let i = 0; i < NUM_ROLLOUT_CASES; i++) rollouts.push(await drawRolloutCase(random.fork(i)));
+  return { rewards: drawRewardCases(createRandom(SEED), NUM_REWARD_CASES), rollouts };
 }

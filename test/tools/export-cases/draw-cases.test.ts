@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { drawRewardCases } from '../../lib/interop/test-cases.js';
-import { createRandom } from '../../lib/random.js';
-import { rewardOptions, createRewards } from '../../lib/rewards/presets.js';
+import { drawCases, drawRewardCases } from '../../../tools/export-cases/draw-cases.js';
+import { readJsonLines } from '../../../lib/io/files.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { createRandom } from '../../../lib/random.js';
+import { rewardOptions, createRewards } from '../../../lib/rewards/presets.js';
 import {
   scoreRollout,
   scoringInputFromSegments,
   scoringInputFromTranscript,
-} from '../../lib/rewards/reward.js';
-import { ambiguity, splitTranscript } from '../../lib/text/response.js';
+} from '../../../lib/rewards/reward.js';
+import { ambiguity, splitTranscript } from '../../../lib/text/response.js';
 
 const cases = drawRewardCases(createRandom('cases'), 4000);
 const numWith = (holds: (text: string) => boolean): number =>
@@ -64,4 +66,13 @@ describe('random reward cases', () => {
     expect(texts.length - numAmbiguous).toBeGreaterThan(50);
     expect(cases.length - texts.length).toBeGreaterThan(300);
   });
+});
+
+it('the committed files have the cases that are drawn now (else: npm run tools -- export-cases)', async () => {
+  for (const [name, drawn] of Object.entries(await drawCases())) {
+    const file = packagePath('data', 'templates', 'python', 'cases', `${name}.jsonl.gz`);
+    const committed: unknown[] = [];
+    for await (const line of readJsonLines(file, (value) => value, 'cases')) committed.push(line);
+    expect(committed).toEqual(JSON.parse(JSON.stringify(drawn)));
+  }
 });
