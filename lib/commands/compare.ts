@@ -1,27 +1,98 @@
-/** `parallelsearch compare RUN...`: several runs on one page. */
+/** `parallelsearch compare RUN...`: several runs in a table and on one page. */
+import { group } from 'd3-array';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
 import { compareHtml, readComparison } from '../pages/compare/page.js';
-import { parseSources, type RunSource } from '../pages/compare/runs.js';
+import {
+  finalFigures,
+  parseSources,
+  type FinalFigure,
+  type RunSource,
+} from '../pages/compare/runs.js';
+import { figureText, intervalText } from '../report/text.js';
+import { metricDecimals, metricInfo } from '../report/titles.js';
 import { log } from './cli-utils.js';
+import { formatTable } from './score-table.js';
+
+interface CompareSettings {
+  out: string;
+  data?: string;
+  json?: boolean;
+}
+
+const numbersText = ({ source, n }: FinalFigure): string =>
+  source === 'answers' ? `${n} questions` : `last ${n} steps`;
+
+const differenceText = ({ metric, figure, difference }: FinalFigure): string =>
+  intervalText(difference, metricDecimals(metric, figure.value));
+
+/** A row per metric with the figures of two runs and their difference. */
+function pairTable(figures: readonly FinalFigure[], [first, second]: readonly string[]): string {
+  const parts = [...group(figures, ({ source }) => source).values()].map((part) =>
+    [...group(part, ({ metric }) => metric)].map(([metric, sides]) => {
+      const texts = [first, second].map((name) => {
+        const value = sides.find(({ run }) => run === name)?.figure.value;
+        return figureText(value, metricDecimals(metric, value));
+      });
+      const { title } = metricInfo(metric);
+      return [title, numbersText(sides[0]), ...texts, differenceText(sides.at(-1)!)];
+    }),
+  );
+  const head = ['metric', 'over', first, second, `${second} − ${first} [95 %]`];
+  return formatTable(head, ...parts);
+}
+
+/** Metrics of a row of {@link runsTable}; the first one has its difference too. */
+const CHIEF_METRICS = {
+  answers: ['em', 'f1', 'model_calls', 'decomposition_ratio'],
+  training: ['rewards/outcome', 'reward', 'turns', 'decomposition_ratio'],
+} as const;
+
+/** A row per run: the chief metrics, and the difference in the first of them. */
+function runsTable(figures: readonly FinalFigure[]): string {
+  const { source, run: first } = figures[0];
+  const part = figures.filter((figure) => figure.source === source);
+  const metrics = CHIEF_METRICS[source].filter((name) =>
+    part.some(({ metric }) => metric === name),
+  );
+  const rows = [...group(part, ({ run }) => run)].map(([run, sides]) => {
+    const texts = metrics.map((metric) => {
+      const value = sides.find((side) => side.metric === metric)?.figure.value;
+      return figureText(value, metricDecimals(metric, value));
+    });
+    const chief = sides.find(({ metric }) => metric === metrics[0]);
+    return [run, numbersText(sides[0]), ...texts, chief ? differenceText(chief) : '–'];
+  });
+  const titles = metrics.map((metric) => metricInfo(metric).title);
+  return formatTable(['run', 'over', ...titles, `${titles[0]} − ${first} [95 %]`], rows);
+}
 
 /**
- * Writes the page.
+ * Writes the page and prints the final figures: for two runs every metric with its
+ * difference and 95 % interval, for more runs a row each.
  * @param data the data set of the answers; default that of the runs, or the small world
  */
 export async function runCompare(
   sources: readonly RunSource[],
-  { out, data }: { out: string; data?: string },
+  { out, data, json = false }: CompareSettings,
 ): Promise<void> {
   const { runs, ...asked } = await readComparison(sources, { data });
   await writeFileSafely(out, await compareHtml(runs, asked));
+  const figures = finalFigures(runs);
+  const names = [...new Set(figures.map(({ run }) => run))];
+  const text = json
+    ? figures.map((figure) => `${JSON.stringify(figure)}\n`).join('')
+    : figures.length === 0
+      ? ''
+      : `${names.length === 2 ? pairTable(figures, names) : runsTable(figures)}\n`;
+  process.stdout.write(text);
   log(`${runs.length} runs compared: ${out}`);
 }
 
 export function compareCommand(): Command {
   return new Command('compare')
     .description(
-      'compare runs: writes one HTML file with final figures, settings, curves and answers',
+      'compare runs: prints the final figures with their differences, and writes one HTML file that also has settings, curves and answers',
     )
     .argument(
       '<runs...>',
@@ -32,7 +103,8 @@ export function compareCommand(): Command {
       '--data <folder>',
       'data set with the questions (default: that of the runs, or the small world)',
     )
-    .action((texts: string[], settings: { out: string; data?: string }) =>
+    .option('--json', 'JSON lines, one per metric and run, instead of the table')
+    .action((texts: string[], settings: CompareSettings) =>
       runCompare(parseSources(texts), settings),
     );
 }

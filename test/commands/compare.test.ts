@@ -10,15 +10,29 @@ const root = temporaryFolder();
 describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
   it('writes one page that works offline, with the given names', async () => {
     for (const name of ['a', 'b']) for (const step of [0, 1]) writeStep(join(root, name), step);
-    const { code, stderr } = await runCommand(
+    const { code, stdout, stderr } = await runCommand(
       ['compare', 'a', 'longer=b', '-o', 'both.html'],
       root,
     );
     expect([code, stderr]).toEqual([0, '2 runs compared: both.html\n']);
+    expect(stdout).toMatch(/^metric +over +a +longer +longer − a \[95 %\]\n/);
+    expect(stdout).toMatch(/^Reward +last 2 steps +\d\.\d{3} +\d\.\d{3} +\S+ \[\S+, \S+\]$/m);
     const html = readFileSync(join(root, 'both.html'), 'utf8');
     expect(html).toContain('<h1>Compared: a and longer</h1>');
     expect(html).toContain("default-src 'none'");
     expect(html).not.toMatch(/(src|href)="(https?:|\/\/|(?!data:|#)[\w./]+\.(js|css|png))/);
+  });
+
+  it('prints a row per run for several runs, and JSON lines', async () => {
+    writeStep(join(root, 'c'), 0);
+    const runs = ['compare', 'a', 'longer=b', 'c', '-o', 'three.html'];
+    const table = await runCommand(runs, root);
+    expect(table.stdout.match(/^(a|longer|c) +last \d steps /gm)).toHaveLength(3);
+    const { stdout } = await runCommand([...runs, '--json'], root);
+    const rows = stdout.trimEnd().split('\n');
+    expect(rows.map((row) => JSON.parse(row) as object)).toContainEqual(
+      expect.objectContaining({ source: 'training', metric: 'reward', run: 'longer', n: 2 }),
+    );
   });
 
   it('names a missing run', async () => {

@@ -23,6 +23,7 @@ import {
   type Section,
 } from '../parts.js';
 import {
+  METRICS,
   answerFigures,
   finalFigure,
   readComparedRuns,
@@ -30,16 +31,6 @@ import {
   type RunSource,
 } from './runs.js';
 
-/** Training metrics with a chart and a final figure. */
-export const METRICS = [
-  'reward',
-  'rewards/outcome',
-  'turns',
-  'decomposition_ratio',
-  'kl',
-  'entropy',
-  'completions/mean_length',
-];
 /** Points per curve; longer curves are averaged. */
 const MAX_POINTS = 60;
 const MAX_QUESTIONS = 12;

@@ -135,11 +135,21 @@ const FINAL_FRACTION = 0.1;
 const MIN_STEPS = 5;
 const RESAMPLES = 1000;
 
-/** Mean over the last steps with a 95 % bootstrap interval; null if missing. */
-export function finalFigure(
-  { steps, name }: Pick<ComparedRun, 'steps' | 'name'>,
-  metric: string,
-): (Interval & { numSteps: number }) | null {
+/** Training metrics with a chart and a final figure. */
+export const METRICS = [
+  'reward',
+  'rewards/outcome',
+  'turns',
+  'decomposition_ratio',
+  'kl',
+  'entropy',
+  'completions/mean_length',
+];
+
+type TrainedRun = Pick<ComparedRun, 'steps' | 'name'>;
+
+/** Mean over the last steps with its bootstrap samples; null if missing. */
+function finalEstimate({ steps, name }: TrainedRun, metric: string) {
   const last = steps.slice(-Math.max(MIN_STEPS, Math.round(FINAL_FRACTION * steps.length)));
   const values = last.flatMap(({ metrics }) => metrics[metric] ?? []);
   if (values.length === 0) return null;
@@ -148,7 +158,26 @@ export function finalFigure(
     range(RESAMPLES),
     () => mean(values, () => random.choice(values))!,
   );
-  return { ...percentileInterval({ value: mean(values)!, samples }), numSteps: values.length };
+  return { value: mean(values)!, samples, numSteps: values.length };
+}
+
+/** Mean over the last steps with a 95 % bootstrap interval; null if missing. */
+export function finalFigure(
+  run: TrainedRun,
+  metric: string,
+): (Interval & { numSteps: number }) | null {
+  const estimate = finalEstimate(run, metric);
+  return estimate && { ...percentileInterval(estimate), numSteps: estimate.numSteps };
+}
+
+/** A run's final figure minus another's; the steps of both are resampled. */
+function finalDifference(run: TrainedRun, against: TrainedRun, metric: string): Interval | null {
+  const [minuend, subtrahend] = [finalEstimate(run, metric), finalEstimate(against, metric)];
+  if (!minuend || !subtrahend) return null;
+  return percentileInterval({
+    value: minuend.value - subtrahend.value,
+    samples: minuend.samples.map((sample, i) => sample - subtrahend.samples[i]),
+  });
 }
 
 /**
@@ -174,4 +203,48 @@ export function answerFigures(
     resamples: RESAMPLES,
   });
   return { ...tidy, numQuestions: common.length / answered.length };
+}
+
+/** A final figure of a run, and its difference from the first run that has answers or steps. */
+export interface FinalFigure {
+  source: 'answers' | 'training';
+  metric: string;
+  /** Questions that all runs answered, or last training steps. */
+  n: number;
+  run: string;
+  figure: Interval;
+  /** Null for the first run. */
+  difference: Interval | null;
+}
+
+/** Metrics of answers that decide a comparison; the page has all. */
+const ANSWER_METRICS = ['em', 'f1', 'model_calls', 'turns', 'decomposition_ratio'];
+
+const interval = ({ value, low, high }: Interval): Interval => ({ value, low, high });
+
+/** Final figures by metric and run: of answers, then of the last training steps. */
+export function finalFigures(runs: readonly ComparedRun[]): FinalFigure[] {
+  const answers = answerFigures(runs);
+  const differences = answers?.contrasts.filter(({ kind }) => kind === 'difference') ?? [];
+  const answered = ANSWER_METRICS.flatMap((metric) =>
+    (answers?.rows ?? [])
+      .filter((row) => row.metric === metric)
+      .map((row): FinalFigure => {
+        const { method: run } = row;
+        const other = differences.find((one) => one.metric === metric && one.method === run);
+        const [figure, difference] = [interval(row), other ? interval(other) : null];
+        return { source: 'answers', metric, n: answers!.numQuestions, run, figure, difference };
+      }),
+  );
+  const trained = runs.filter(({ steps }) => steps.length > 0);
+  const ends = METRICS.flatMap((metric) =>
+    trained.flatMap((run, i): FinalFigure[] => {
+      const end = finalFigure(run, metric);
+      if (!end) return [];
+      const difference = i === 0 ? null : finalDifference(run, trained[0], metric);
+      const figure = interval(end);
+      return [{ source: 'training', metric, n: end.numSteps, run: run.name, figure, difference }];
+    }),
+  );
+  return [...answered, ...ends];
 }

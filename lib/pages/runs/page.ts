@@ -7,8 +7,8 @@ import { markup, markupHtml, type Markup } from '../../html/markup.js';
 import { inlineJson } from '../../html/page.js';
 import { intervalText, figureText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
-import { METRICS, metricCharts } from '../compare/page.js';
-import { finalFigure, readTraining, type ComparedRun } from '../compare/runs.js';
+import { metricCharts } from '../compare/page.js';
+import { METRICS, finalFigure, readTraining, type ComparedRun } from '../compare/runs.js';
 import {
   curvesHtml,
   liveHtml,

@@ -5,6 +5,7 @@ import { compareHtml } from '../../../lib/pages/compare/page.js';
 import {
   answerFigures,
   finalFigure,
+  finalFigures,
   parseSources,
   readComparedRuns,
   shortNames,
@@ -67,6 +68,35 @@ describe('finalFigure', () => {
     expect(high).toBeLessThanOrEqual(5);
     expect(high).toBeGreaterThan(3);
     expect(finalFigure(b, 'nothing')).toBeNull();
+  });
+});
+
+describe('finalFigures', () => {
+  it('has the differences of the last training steps from the first run', async () => {
+    const rewards = finalFigures(await readAll(inRoot('a'), inRoot('b'))).filter(
+      ({ metric }) => metric === 'reward',
+    );
+    // a is 0.2 in all steps and b is 1 to 5 in the last five.
+    const interval = finalFigure((await readAll(inRoot('b')))[0], 'reward')!;
+    expect(rewards).toEqual([
+      expect.objectContaining({ run: 'a', n: 5, difference: null }),
+      expect.objectContaining({ run: 'b', n: 5 }),
+    ]);
+    expect(rewards[1].difference!.value).toBeCloseTo(2.8, 10);
+    expect(rewards[1].difference!.low).toBeCloseTo(interval.low - 0.2, 10);
+    expect(rewards[1].difference!.high).toBeCloseTo(interval.high - 0.2, 10);
+  });
+
+  it('has the paired differences of answers, by metric', async () => {
+    const figures = finalFigures(await readAll(...writeAnswers()));
+    expect(figures.map(({ source, metric, n, run }) => [source, metric, n, run])).toEqual(
+      expect.arrayContaining([
+        ['answers', 'em', 20, 'one'],
+        ['answers', 'em', 20, 'two'],
+      ]),
+    );
+    const second = figures.find(({ metric, run }) => metric === 'em' && run === 'two')!;
+    expect([second.figure.value, second.difference?.value]).toEqual([0.5, 0.5]);
   });
 });
 
