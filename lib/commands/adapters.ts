@@ -108,5 +108,5 @@ export const adaptersCommand = (): Command =>
   new Command('adapters')
     .description('list adapters: base, method, training data, recorded figures')
     .argument('[folders...]', 'folders to search (default: the committed adapters, and runs)')
-    .option('--json', 'JSON lines instead of the table')
+    .option('--json', 'print JSON Lines instead of the table')
     .action(runAdapters);

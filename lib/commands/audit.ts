@@ -194,13 +194,10 @@ export function auditCommand(): Command {
       '<files...>',
       'JSONL or Parquet files with token ids, of this project, verl, TRL or verifiers (see docs/verl.md), or folders of them',
     )
-    .option('--model <name>', 'its tokenizer and chat template check ids and separators')
-    .option('--adapter <folder>', 'an adapter in PEFT format, for --score')
-    .option(
-      '--score',
-      'compare the log-probs with those of the model: ratios, effective sample size',
-    )
-    .option('--temperature <t>', 'of the sampler, for --score', parseTemperature, 1)
+    .option('--model <name>', 'model whose tokenizer and chat template check ids and separators')
+    .option('--adapter <folder>', 'adapter in PEFT format, for --score')
+    .option('--score', 'compare recorded log-probs with the model’s: ratios, effective sample size')
+    .option('--temperature <t>', 'sampling temperature, for --score', parseTemperature, 1)
     .addOption(
       choice(
         '--importance-sampling-mode <mode>',
@@ -210,6 +207,6 @@ export function auditCommand(): Command {
       ),
     )
     .addOption(backendOption())
-    .option('--json', 'the report as JSON')
+    .option('--json', 'print the report as JSON')
     .action(exitWith(runAudit));
 }

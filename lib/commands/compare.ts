@@ -103,7 +103,7 @@ export function compareCommand(): Command {
       '--data <folder>',
       'data set with the questions (default: that of the runs, or the small world)',
     )
-    .option('--json', 'JSON lines, one per metric and run, instead of the table')
+    .option('--json', 'print JSON Lines, one per metric and run, instead of the table')
     .action((texts: string[], settings: CompareSettings) =>
       runCompare(parseSources(texts), settings),
     );

@@ -179,19 +179,13 @@ export const convertCommand = (): Command =>
     .addOption(
       choice(
         '--method <name>',
-        'determines the prompt in verl’s rows',
+        'method whose prompt verl’s rows have',
         METHODS.names(),
         DEFAULT_METHOD,
       ),
     )
     .addOption(
       choice('--prompt-form <form>', 'form of the prompt in verl’s rows', PROMPT_FORMS, 'chat'),
-    )
-    .addHelpText(
-      'after',
-      `
-Example:
-  $ parallelsearch data convert hotpot_train_v1.1.json hotpot_dev_distractor_v1.json --out my-data`,
     )
     .action(async (sources: string[], settings: ConvertSettings) => {
       await runConvert(sources, settings);

@@ -332,13 +332,7 @@ export function dataCommand(): Command {
     )
     .argument('<folder>', 'passages and questions')
     .addOption(limitOption())
-    .option('--out <file>', 'write the questions whose answer no passage states (JSONL)')
-    .addHelpText(
-      'after',
-      `
-Example:
-  $ parallelsearch data check my-data --retriever exact --out unanswerable.jsonl`,
-    );
+    .option('--out <file>', 'write the questions whose answer no passage states (JSONL)');
   withSearchOptions(check).action(exitWith(runDataCheck));
   return new Command('data')
     .description(

@@ -1,6 +1,6 @@
 /** `parallelsearch experiment NAME`: computes the records that results are made of. */
 import { sum } from 'd3-array';
-import { Argument, Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
 import type { Experiment } from '../experiments/experiment.js';
 import { runJobs, type RunJobsOptions } from '../experiments/jobs.js';
 import { EXPERIMENTS } from '../experiments/list.js';
@@ -132,7 +132,9 @@ export function experimentCommand(): Command {
     )
     .option('--force', 'recompute existing results')
     .option('--no-train', 'use only runs that are already trained')
-    .option('--out <folder>', 'where results are stored', RESULTS)
+    .addOption(
+      new Option('--out <folder>', 'folder of the results').default(RESULTS, 'runs/results'),
+    )
     .addOption(backendOption())
     .addHelpText('after', `\nExperiments:\n${list.join('\n')}`)
     .action(async (name: string, { backend: requested, ...settings }: ExperimentSettings) => {

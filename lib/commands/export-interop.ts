@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { loadPassages, loadQuestions } from '../data/flashrag.js';
 import { selectSplit } from '../data/question.js';
 import {
@@ -140,12 +140,12 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
     )
     .option(
       '--model <name>',
-      'on the hub, or a folder in Hugging Face format',
+      'model on the Hugging Face Hub, or a folder in Hugging Face format',
       'Qwen/Qwen2.5-7B-Instruct',
     )
     .option(
       '--retriever <url>',
-      'a server with Search-R1’s protocol',
+      'server with Search-R1’s protocol, see `serve-retriever`',
       'http://127.0.0.1:8000/retrieve',
     )
     .addOption(
@@ -199,14 +199,26 @@ const grpoMethods = (): string[] =>
 export const exportInteropCommands = (): Command[] => [
   new Command('hf')
     .description('write a policy in Hugging Face format: merged weights, and the adapter for PEFT')
-    .argument('<folder>')
-    .option('--model <name>', 'a trained model, an initial model, or a folder (as in `evaluate`)')
-    .option('--adapter <folder>', 'an adapter (PEFT format) instead of the committed one')
-    .option('--method <name>', 'whose committed adapter')
-    .option('--seed <n>', 'the seed of the adapter', parseCount, 1)
-    .option('--checkpoints <folder>', 'folder of models and adapters', CHECKPOINTS)
+    .argument('<folder>', 'output folder')
+    .option('--model <name>', 'trained model, initial model or folder, as in `evaluate`')
+    .option('--adapter <folder>', 'adapter in PEFT format, instead of a committed one')
+    .option('--method <name>', `method of the committed adapter (default: ${DEFAULT_METHOD})`)
+    .option('--seed <n>', 'seed of the committed adapter', parseCount, 1)
+    .addOption(
+      new Option('--checkpoints <folder>', 'folder of models and adapters').default(
+        CHECKPOINTS,
+        'data/checkpoints',
+      ),
+    )
     .option('--force', 'accept an adapter that was trained from another model')
-    .addOption(choice('--dtype <name>', 'of the merged weights', ['float32', 'float16'], 'float32'))
+    .addOption(
+      choice(
+        '--dtype <name>',
+        'data type of the merged weights',
+        ['float32', 'float16'],
+        'float32',
+      ),
+    )
     .action(runExportHf),
   exportTrainingCommand(
     'verl',
@@ -224,17 +236,24 @@ export const exportInteropCommands = (): Command[] => [
     )
     .argument('<folder>', 'output folder; files of an earlier export are replaced')
     .requiredOption('--data <folder>', 'questions and passages in the FlashRAG layout')
-    .requiredOption('--model <folder>', 'a Llama model in Hugging Face format')
+    .requiredOption('--model <folder>', 'folder of a Llama model in Hugging Face format')
     .addOption(choice('--method <name>', 'prompt and rewards', grpoMethods(), DEFAULT_METHOD))
     .option(
       '--retriever <url>',
-      'a server with Search-R1’s protocol, see serve-retriever',
+      'server with Search-R1’s protocol, see `serve-retriever`',
       'http://127.0.0.1:8000/retrieve',
     )
     .addOption(
       choice('--analyzer <name>', 'how BM25 splits text for demonstrations', ANALYZERS.names()),
     )
-    .addOption(choice('--prompt-form <form>', 'as in export trl', PROMPT_FORMS, 'chat'))
+    .addOption(
+      choice(
+        '--prompt-form <form>',
+        'form of the prompt, as in `export trl`',
+        PROMPT_FORMS,
+        'chat',
+      ),
+    )
     .option('--set <name=value...>', 'any setting, such as rollout.maxPassageWords=64')
     .action(runExportTorch),
   new Command('verifiers')

@@ -104,7 +104,7 @@ export function exportCommand(): Command {
       'export reports for a paper, training metrics for TensorBoard or trackio (export tensorboard, export trackio), a policy for other engines (export hf), a training for verl, TRL or plain PyTorch (export verl, export trl, export torch), or rollouts for verifiers (export verifiers)',
     )
     .usage(
-      '<reports...> --out <folder> | tensorboard <runs...> | trackio <runs...> | hf <folder> | verl <folder> | trl <folder> | verifiers <files...>',
+      '<reports...> --out <folder> | tensorboard <runs...> | trackio <runs...> | hf <folder> | verl <folder> | trl <folder> | torch <folder> | verifiers <files...>',
     )
     .addCommand(reports, { isDefault: true });
   for (const subcommand of [tensorBoardCommand(), trackioCommand(), ...exportInteropCommands()])

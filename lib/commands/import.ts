@@ -116,10 +116,10 @@ export function importCommand(): Command {
   for (const trainer of TRAINERS)
     command.addCommand(
       new Command(trainer.name)
-        .description(`import from ${trainer.name}`)
+        .description(`import weights and rollouts that ${trainer.name} has written`)
         .argument(
           '<folder>',
-          `exported by \`export ${trainer.name}\`, or with a checkpoint or rollouts`,
+          `folder of \`export ${trainer.name}\`, or one with a checkpoint or rollouts`,
         )
         .requiredOption(
           '-o, --out <folder>',
@@ -128,7 +128,7 @@ export function importCommand(): Command {
         .addOption(
           choice(
             '--method <name>',
-            'the method whose rewards were used',
+            'method whose rewards were used',
             exportableMethods(),
             DEFAULT_METHOD,
           ),

@@ -1,9 +1,9 @@
 /** `parallelsearch index build`: indexes a corpus, for BM25 or in a vector database. */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { loadPassages, passageFile } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
 import { ENCODER, shortPath } from '../io/paths.js';
-import { ANALYZERS } from '../retrieval/analyzers.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
 import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
@@ -62,11 +62,22 @@ export const indexCommand = (): Command =>
         .description(
           'index passages for BM25, so that a corpus of any size opens instantly; with --to, encode them into a vector database (resumes if interrupted)',
         )
-        .option('--to <address>', 'milvus://HOST:PORT/COLLECTION')
+        .option('--to <address>', 'vector database, milvus://HOST:PORT/COLLECTION')
         .option('--data <folder>', 'folder in the FlashRAG layout (default: the small world)')
-        .addOption(choice('--analyzer <name>', 'how BM25 splits text', ANALYZERS.names()))
+        .addOption(
+          choice(
+            '--analyzer <name>',
+            `how BM25 splits text (default: ${DEFAULT_ANALYZER})`,
+            ANALYZERS.names(),
+          ),
+        )
         .option('--index <folder>', 'folder of BM25’s index (default: in runs/indexes)')
-        .option('--encoder <folder>', 'folder of the encoder', ENCODER)
+        .addOption(
+          new Option('--encoder <folder>', 'encoder in Hugging Face format, with --to').default(
+            ENCODER,
+            'the small world’s',
+          ),
+        )
         .option('--m <n>', 'links per node and layer of the HNSW graph', parseCount, 16)
         .option(
           '--ef-construction <n>',

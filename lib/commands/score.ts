@@ -167,20 +167,19 @@ export function scoreCommand(): Command {
       '<files...>',
       'JSONL files of trajectories, transcripts or OpenAI messages (see docs/data.md); - is standard input',
     )
-    .addOption(choice('--preset <name>', 'reward options', REWARD_PRESET_NAMES, 'paper'))
-    .option('--json', 'JSON Lines instead of the table')
+    .addOption(choice('--preset <name>', 'reward preset', REWARD_PRESET_NAMES, 'paper'))
+    .option('--json', 'print JSON Lines instead of the table')
     .option(
       '--behaviour',
       'add behaviour labels and their shares: compound queries, repetitions, giving up and more',
     )
     .option('--questions <files...>', 'questions with dependency graphs (FlashRAG layout)')
-    .option('--max-turns <n>', 'most search turns, where a line does not say', parseCount)
+    .option('--max-turns <n>', 'limit of search turns, for lines that do not state it', parseCount)
     .addHelpText(
       'after',
       `
-Example of a line, and its score:
-  {"id": "q1", "golden_answers": ["Bo Reed"], "messages": [{"role": "user", "content": "..."}, ...]}
-  $ parallelsearch score conversations.jsonl`,
+A line of a file:
+  {"id": "q1", "golden_answers": ["Bo Reed"], "messages": [{"role": "user", "content": "..."}, ...]}`,
     )
     .action(exitWith(runScore));
 }

@@ -346,12 +346,12 @@ export const withSearchOptions = (command: Command): Command =>
   command
     .option(
       '--retriever <name>',
-      `${RETRIEVERS.names().join(', ')}, a Search-R1 server (http://...) or milvus://HOST:PORT/COLLECTION (default: the configuration's, else ${DEFAULT_RETRIEVER})`,
+      `${RETRIEVERS.names().join(', ')}, a Search-R1 server (http://...) or milvus://HOST:PORT/COLLECTION (default: the configuration’s, else ${DEFAULT_RETRIEVER})`,
     )
     .addOption(
       choice(
         '--analyzer <name>',
-        `how BM25 splits text; english removes stop words and stems like Lucene (default: the configuration's, else ${DEFAULT_ANALYZER})`,
+        `how BM25 splits text; english removes stop words and stems like Lucene (default: the configuration’s, else ${DEFAULT_ANALYZER})`,
         ANALYZERS.names(),
       ),
     )
@@ -377,7 +377,7 @@ export const withRetrieverOptions = (command: Command): Command =>
 /** Adds the options of {@link ModelSettings}. */
 export const withModelOptions = (
   command: Command,
-  modelHelp = `initial model of the small world: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration's, else ${DEFAULT_MODEL})`,
+  modelHelp = `initial model of the small world: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration’s, else ${DEFAULT_MODEL})`,
 ): Command =>
   withRetrieverOptions(
     command
@@ -411,7 +411,7 @@ export const withPolicyOptions = (command: Command): Command =>
       .addOption(
         choice(
           '--method <name>',
-          `method, which sets prompt and adapter (default: the adapter's, else ${DEFAULT_METHOD})`,
+          `method, which sets prompt and adapter (default: the adapter’s, else ${DEFAULT_METHOD})`,
           METHODS.names(),
         ),
       )
@@ -423,7 +423,7 @@ export const withPolicyOptions = (command: Command): Command =>
         ),
       )
       .option('--adapter <folder>', 'your own adapter in PEFT format, see `train`')
-      .option('--top-k <n>', 'passages per query', parseCount)
+      .option('--top-k <n>', 'passages per query (default: the configuration’s)', parseCount)
       .option(
         '--set <path=value>',
         'a setting of the rollout, such as rollout.informationCut=query; repeatable',

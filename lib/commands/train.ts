@@ -312,7 +312,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     const best = join(folder, BEST_ADAPTER);
     log(
       `The adapter is in ${join(folder, 'adapter')}, ` +
-        (existsSync(best) ? `that of the steps with the most reward in ${best}, ` : '') +
+        (existsSync(best) ? `the one with the highest recent mean reward in ${best}, ` : '') +
         `the report in ${report}.`,
     );
   });
@@ -327,18 +327,26 @@ export function trainCommand(): Command {
     .option('--config <file>', 'settings (JSON) that override the preset')
     .addOption(choice('--method <name>', `preset${orElse(DEFAULT_METHOD)}`, trainedMethods()))
     .option('--seed <n>', 'random seed (default: 1)', parseCount)
-    .option('--lambda-d <x>', 'weight of the decomposition reward', parseWeight)
-    .option('--lambda-s <x>', 'weight of the search-count reward', parseWeight)
+    .option(
+      '--lambda-d <x>',
+      `weight of the decomposition reward${orElse('the preset’s')}`,
+      parseWeight,
+    )
+    .option(
+      '--lambda-s <x>',
+      `weight of the search-count reward${orElse('the preset’s')}`,
+      parseWeight,
+    )
     .option(
       '--reward <file>',
       'your reward, the default export of a .ts, .mjs or .js file; repeatable',
       collect,
     )
     .option('--simulator <folder>', 'adapter that simulates the search engine, for zerosearch')
-    .option('--steps <n>', 'training steps', parseCount)
+    .option('--steps <n>', `training steps${orElse('the preset’s')}`, parseCount)
     .option(
       '--retrieval-deadline <ms>',
-      'most time a step waits for searches that time out; their rollouts are left out (default: 5000)',
+      'longest time that a step waits for searches that time out; their rollouts are dropped (default: 5000)',
       parseCount,
     )
     .option(

@@ -1,6 +1,6 @@
 /** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file. */
 import { basename, dirname, join, resolve } from 'node:path';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
 import { streamJsonLines } from '../io/files.js';
 import { SMALL_WORLD } from '../io/paths.js';
@@ -67,10 +67,11 @@ export function viewCommand(): Command {
     )
     .option('--out <file>', 'output file', 'trajectories.html')
     .option('--title <text>', 'page title', 'Trajectories')
-    .option(
-      '--questions <files...>',
-      'questions with types and dependency graphs (FlashRAG layout)',
-      [join(SMALL_WORLD, 'questions.jsonl')],
+    .addOption(
+      new Option(
+        '--questions <files...>',
+        'questions with types and dependency graphs (FlashRAG layout)',
+      ).default([join(SMALL_WORLD, 'questions.jsonl')], 'the small world’s'),
     )
     .addOption(
       choice(
@@ -79,12 +80,6 @@ export function viewCommand(): Command {
         REWARD_PRESET_NAMES,
         'paper',
       ),
-    )
-    .addHelpText(
-      'after',
-      `
-Example:
-  $ parallelsearch view mine=conversations.jsonl base=trajectories.jsonl --questions my-data/questions.jsonl`,
     )
     .action(exitWith(runView));
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { packagePath } from '../../lib/io/paths.js';
 import { EXAMPLES, createProgram } from '../../lib/commands/program.js';
 
 const program = await createProgram();
@@ -16,6 +17,14 @@ describe('examples of --help', () => {
         .map(([path]) => path)
         .sort(),
     );
+  });
+
+  it('stand below help that names no path of this machine and describes every argument', () => {
+    for (const [path, command] of leaves(program)) {
+      expect(command.helpInformation(), path).not.toContain(packagePath());
+      for (const argument of command.registeredArguments)
+        expect(argument.description, `${path} ${argument.name()}`).not.toBe('');
+    }
   });
 
   it('parse', async () => {
