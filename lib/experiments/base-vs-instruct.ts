@@ -70,7 +70,7 @@ export const baseVsInstruct: Experiment = {
     const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
     const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
     return resultParts({
-      finding: `Training ParallelSearch from the base instead of the instruct model makes the answers ${gapWords(gap, 'neither better nor worse')}.`,
+      finding: `Trained from the base instead of the instruct model, ParallelSearch’s answers are ${gapWords(gap, 'neither better nor worse')}.`,
       summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
       tidy,
       contrasts,

@@ -94,7 +94,7 @@ const aheadOnAverage = (id: string, against: string, remark = ''): PaperClaim =>
       const trained = countInitialModels(against, readTrainings(numbers));
       return trained === 0 || trained >= LEAST_INITIAL_MODELS
         ? null
-        : `trained from ${trained} initial model of each kind, and a verdict on a method needs ${LEAST_INITIAL_MODELS}`;
+        : `trained from ${trained} initial model of each kind, where a verdict needs ${LEAST_INITIAL_MODELS}`;
     },
   },
 });
@@ -215,7 +215,7 @@ function findingText(
 ): string {
   const ofSearchR1 = matching(cells, { against: 'search-r1' });
   const [ahead, behind] = ['ahead', 'behind'].map((side) => matching(ofSearchR1, { side }).length);
-  const decided = `Ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2, behind in ${behind}`;
+  const decided = `ParallelSearch is ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2 and behind in ${behind}`;
   if (spread.length === 0) return `${decided}.`;
   const pairs = matching(seeds, { benchmark: 'average' });
   const different = matching(pairs, { excludes_0: true }).length;
@@ -227,10 +227,8 @@ function findingText(
       ),
     ),
   );
-  const names = others.map((name) =>
-    methodTitle(name).replace(' (no search)', '').replace(',', ''),
-  );
-  return `${decided}. Others are trained once, which decides nothing: ${different} of ${pairs.length} pairs of trainings that differ only in the seed differ significantly on average. Further behind than two trainings of one method: ${formatList(names) || 'none'}.`;
+  const names = others.map((name) => methodTitle(name).replace(/ \(no search\)|, trained$/g, ''));
+  return `${decided}. The other baselines are trained once, which is not enough for a verdict: in ${different} of ${pairs.length} cases, two runs of one method with different seeds differ significantly. Further behind than that: ${formatList(names) || 'none'}.`;
 }
 
 /** Exact match below the best up to which methods have a chart of their own. */

@@ -38,8 +38,8 @@ export function drawFigures(
       interpolate: 'step-after',
       points: true,
     });
-  const turns = axisTitle('Most search turns', 'turns');
-  const seconds = axisTitle('Most time', 'seconds per question');
+  const turns = axisTitle('Search turns allowed', 'turns');
+  const seconds = axisTitle('Time allowed', 'seconds per question');
   const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
@@ -75,7 +75,7 @@ export function drawFigures(
     ),
     ...(matching(rows, inSeconds).length > 0 && {
       seconds: curve(inSeconds, {
-        title: 'Exact match within a time, comparisons of two to eight, with 95 % intervals',
+        title: 'Exact match by time allowed, comparisons of two to eight, with 95 % intervals',
         xTitle: seconds,
         panel: 'request_ms',
       }),
@@ -84,7 +84,7 @@ export function drawFigures(
       { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },
       {
         title: 'Exact match by tokens allowed for the whole transcript, with 95 % intervals',
-        xTitle: axisTitle('Longest transcript', 'tokens'),
+        xTitle: axisTitle('Tokens allowed', 'tokens per transcript'),
         panel: 'benchmark',
       },
     ),
@@ -95,27 +95,24 @@ export function drawFigures(
 export function conditionsChart(judged: readonly ChartedCondition[], title: string): Chart {
   const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
-    return { condition, difference, from, to, predicted: before, expected, found };
+    // The title has the metric.
+    const label = condition.replace('evidence found, ', '');
+    return { label, condition, difference, from, to, predicted: before, expected, found };
   });
   const y = {
-    field: 'condition',
+    field: 'label',
     type: 'nominal',
     sort: null,
     title: 'Condition',
-    // In two lines: limit or steps, and questions. The title has the metric.
-    axis: {
-      labelExpr: "split(replace(datum.label, 'evidence found, ', ''), ': ')",
-      labelLimit: 300,
-      maxExtent: 300,
-    },
+    // In two lines: limit or steps, and questions.
+    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300, maxExtent: 300 },
   };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
-  const legend = (name: string) => ({
-    datum: name,
-    type: 'nominal',
-    title: null,
-    legend: { orient: 'top' },
-    scale: { domain: ['Found', 'Predicted'], range: [STYLES[0].color, STYLES[2].color] },
+  const kind = { type: 'nominal', title: null, legend: { orient: 'top' } };
+  const domain = ['Found', 'Predicted'];
+  const style = (name: string) => ({
+    color: { ...kind, datum: name, scale: { domain, range: [STYLES[0].color, STYLES[2].color] } },
+    shape: { ...kind, datum: name, scale: { domain, range: ['circle', 'diamond'] } },
   });
   const numbers = ['difference', 'from', 'to', 'predicted'];
   const tooltip = [
@@ -143,15 +140,20 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
         },
         {
           mark: { type: 'rule', strokeWidth: 2 },
-          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' }, color: legend('Found') },
+          encoding: {
+            y,
+            x: { ...x, field: 'from' },
+            x2: { field: 'to' },
+            color: style('Found').color,
+          },
         },
         {
           mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-          encoding: { y, x: { ...x, field: 'difference' }, color: legend('Found'), tooltip },
+          encoding: { y, x: { ...x, field: 'difference' }, ...style('Found'), tooltip },
         },
         {
-          mark: { type: 'point', filled: false, shape: 'diamond', size: 80, opacity: 0.9 },
-          encoding: { y, x: { ...x, field: 'predicted' }, color: legend('Predicted'), tooltip },
+          mark: { type: 'point', filled: false, size: 80, opacity: 0.9 },
+          encoding: { y, x: { ...x, field: 'predicted' }, ...style('Predicted'), tooltip },
         },
       ],
     },
@@ -200,7 +202,7 @@ export const drawHybrids = (
 ): NonNullable<ResultParts['figures']> => {
   const bars = (metric: string): Chart =>
     intervalChart(matching(rows, { metric, benchmark: 'all', subset: 'hybrid' }), {
-      title: `${metricInfo(metric).title} of hybrid questions by training, with 95 % intervals`,
+      title: `${metricInfo(metric).title} on hybrid questions by training, with 95 % intervals`,
       subtitle: SMALL_WORLD_NOTE,
       x: 'training',
       xTitle: 'Training',

@@ -53,7 +53,7 @@ export const decompositionClaims: readonly PaperClaim[] = [
         const threshold = alwaysF1(numbers.rows);
         if (Number.isNaN(threshold)) return [];
         return INITIAL_MODELS.flatMap((model) => {
-          const of = `F1 with hybrid questions (${model}; always: ${figureText(threshold)})`;
+          const of = `${model}, F1 with hybrid questions (${figureText(threshold)} for decomposing every question)`;
           const part = { of, unit: 'number', side: 'above', threshold } as const;
           return findParts({ ...F1, model }, part)(numbers);
         });
@@ -322,7 +322,7 @@ export const decomposition: Experiment = {
       ),
     );
     return resultParts({
-      finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions, ${percent(decomposed('hybrid'))} of hybrid ones and ${percent(others)} of the others: F1 ${f1}, or ${f1WithHybrid} with hybrid questions.`,
+      finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions, ${percent(decomposed('hybrid'))} of hybrid ones and ${percent(others)} of the others (F1 ${f1}; ${f1WithHybrid} if hybrid questions count).`,
       card: { parallelizing: 'instruct' },
       summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
       tidy,

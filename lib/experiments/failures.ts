@@ -180,7 +180,7 @@ export const failures: Experiment = {
     const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
     const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
     return resultParts({
-      finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”: ${percent(rate)} of the answers that can fail so.`,
+      finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”, in ${percent(rate)} of the cases where it is possible.`,
       card: { rates: 'instruct' },
       summary: `${count(answers)} answers.`,
       tidy,

@@ -138,7 +138,7 @@ const lambdaClaims: readonly PaperClaim[] = [
       rule: 'Difference in decomposition ratio on parallelizable questions to training under the same prompt with neither reward above 0',
       parts: (numbers) => {
         const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'decomposition_ratio' };
-        return partsAhead([`over ${lambdaTitle(CONTROL)}`, gap])(numbers);
+        return partsAhead(['minus neither reward', gap])(numbers);
       },
     },
   },
@@ -158,7 +158,7 @@ const lambdaClaims: readonly PaperClaim[] = [
       parts: (numbers) =>
         lambdaGrid().flatMap((setting) => {
           const gap = { ...compare(PAPER, setting), ...ON_PARALLEL };
-          return partsAhead([`over ${lambdaTitle(setting)}`, gap])(numbers);
+          return partsAhead([`minus ${lambdaTitle(setting)}`, gap])(numbers);
         }),
     },
   },
@@ -177,8 +177,8 @@ const lambdaClaims: readonly PaperClaim[] = [
       rule: 'Difference in model calls on parallelizable questions to the setting without it, with the other reward and alone, below 0',
       parts: (numbers) =>
         [
-          { of: 'with the other', ...compare(PAPER, ALONE[1]) },
-          { of: 'alone', ...compare(ALONE[0], CONTROL) },
+          { of: 'calls, added to the other reward', ...compare(PAPER, ALONE[1]) },
+          { of: 'calls, alone', ...compare(ALONE[0], CONTROL) },
         ].flatMap(({ of, ...sides }) => {
           const cell = { ...sides, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
           return findParts(cell, { of, unit: 'number', side: 'below', threshold: 0 })(numbers);
@@ -327,7 +327,7 @@ export const lambdaAblation: Experiment = {
       .filter(({ method }) => isShown.has(method))
       .map(({ setting, metric, step, value }) => ({ setting, metric, step, value }));
     return resultParts({
-      finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}; in the end the answers are ${everywhere} over all questions, ${onParallel} on parallelizable ones.`,
+      finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}. In the end its answers are ${everywhere} over all questions and ${onParallel} on parallelizable ones.`,
       summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
       tidy: { ...figures, rows, contrasts },
       predicted: PREDICTED,

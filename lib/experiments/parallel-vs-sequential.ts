@@ -114,7 +114,7 @@ const costRatio = (metric: string, threshold: number) =>
     const sides = { ...OURS, against: 'search-r1', model };
     return findParts(
       { ...sides, subset: 'parallelizable', metric, kind: 'ratio' },
-      { of: `${of}, ratio`, unit: 'number', side: 'below', threshold },
+      { of: `${of}: ratio`, unit: 'number', side: 'below', threshold },
     );
   });
 const paperCost = (metric: string): number => paperRatio({ subset: 'parallelizable', metric });

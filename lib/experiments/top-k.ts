@@ -341,7 +341,7 @@ export const topK: Experiment = {
     const [ten, five] = [10, 5].map((k) => gapWords(findFigure(tidy, againstOne(k))!));
     const [{ hitRate: atRankOne }] = matching(recall, { retriever: 'bm25', k: 1 });
     return resultParts({
-      finding: `Ten passages per query instead of one make ParallelSearch’s answers ${ten} with BM25, five ${five}; the best query finds its fact first in ${percent(atRankOne, 1)} of cases.`,
+      finding: `With BM25, ten passages per query instead of one make ParallelSearch’s answers ${ten}, and five make them ${five}: the best query finds its fact at rank 1 in ${percent(atRankOne, 1)} of cases.`,
       card: { answers: valueTitle('retriever', 'bm25') },
       summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
       tidy,

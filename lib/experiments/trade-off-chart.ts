@@ -79,7 +79,7 @@ export function tradeOffChart(
     ({ name, em, calls }) => `${name} ${figureText(em)} with ${figureText(calls, 2)} calls`,
   );
   return createChart({
-    title: `Exact match${within < 1 ? ` within ${within} of the best` : ''} against model calls, ${questions}, with 95 % intervals`,
+    title: `Exact match against model calls, ${questions}${within < 1 ? ', the best methods' : ''}, with 95 % intervals`,
     subtitle: SMALL_WORLD_NOTE,
     alt: `Exact match and model calls of each ${of === 'setting' ? 'setting (lambda_d, lambda_s)' : of}: ${spoken.join('; ')}.`,
     spec: {

@@ -175,11 +175,11 @@ function judge(
   const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
   const reason = numbers && evidence.findReason?.(numbers);
   if (reason) {
-    const figure = parts.length > 0 ? `${found}, but: ${reason}` : reason;
+    const figure = parts.length > 0 ? `${found}, but ${reason}` : reason;
     return { ...fields, rule: reason, found, figure, parts: [], link, verdict: 'not testable' };
   }
   const verdict = judgeParts(parts);
-  const which = verdict === 'contradicted' ? 'most against it' : 'least certain';
+  const which = verdict === 'contradicted' ? 'worst' : 'least certain';
   const figure =
     parts.length > MAX_SHOWN
       ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
@@ -189,5 +189,5 @@ function judge(
 
 function partText({ of, found, unit }: Part): string {
   const text = unit === 'points' ? `${pointsIntervalText(found)} points` : intervalText(found);
-  return of ? `${of}: ${text}` : text;
+  return of ? `${of}${of.includes(': ') ? '' : ':'} ${text}` : text;
 }

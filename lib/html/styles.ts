@@ -1,9 +1,9 @@
 /** Styles that pages share. */
 
 export const PAGE_STYLE = `
-:root { --fg: #1b1f24; --soft: #57606a; --bg: #ffffff; --panel: #f5f6f8; --line: #d5d9df; --accent: #0b5cad; color-scheme: light dark; }
+:root { --fg: #1b1f24; --soft: #57606a; --bg: #ffffff; --panel: #f5f6f8; --line: #d5d9df; --shade: #0003; --accent: #0b5cad; color-scheme: light dark; }
 @media screen and (prefers-color-scheme: dark) {
-  :root { --fg: #e6e9ee; --soft: #a3adba; --bg: #14171b; --panel: #1d2127; --line: #3a414b; --accent: #7ab8ff; }
+  :root { --fg: #e6e9ee; --soft: #a3adba; --bg: #14171b; --panel: #1d2127; --line: #3a414b; --shade: #fff3; --accent: #7ab8ff; }
 }
 * { box-sizing: border-box; }
 html { scroll-padding-top: 1rem; }
@@ -56,20 +56,24 @@ details.section > summary { width: auto; padding: .7rem 0; }
 details.section > summary h2 { display: inline; border: 0; color: var(--fg); }
 details.section + details.section { margin-top: 0; }
 pre.stderr { border-left: 3px solid #c0392b; }
-.scroll { overflow-x: auto; margin: .6rem 0; }
+.scroll { overflow-x: auto; margin: .6rem 0; container-type: inline-size; background: linear-gradient(90deg, var(--bg) 40%, transparent) 0 0 / 2.5rem 100% no-repeat local, linear-gradient(270deg, var(--bg) 40%, transparent) 100% 0 / 2.5rem 100% no-repeat local, linear-gradient(90deg, var(--shade), transparent) 0 0 / .8rem 100% no-repeat scroll, linear-gradient(270deg, var(--shade), transparent) 100% 0 / .8rem 100% no-repeat scroll; }
 .scroll > .finding { margin: .2rem 0; }
 table { border-collapse: collapse; font-size: .83rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; color: var(--soft); padding-bottom: .4rem; font-size: .9rem; }
+caption { caption-side: top; position: sticky; left: 0; max-width: 100cqw; text-align: left; color: var(--soft); padding-bottom: .4rem; font-size: .9rem; }
 th, td { padding: .28rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; white-space: nowrap; }
 thead th { border-bottom: 2px solid var(--line); font-weight: 600; }
 thead th { white-space: normal; vertical-align: bottom; }
-tbody th { font-weight: 500; white-space: normal; }
+tbody th { font-weight: 500; }
+:is(th, td).long { white-space: normal; min-width: min(18rem, 60cqw); }
+th.long { min-width: min(12rem, 36cqw); }
 th[scope=colgroup] { text-align: center; border-bottom: 1px solid var(--line); }
 .downloads { margin: .3rem 0; font-size: .82rem; color: var(--soft); }
 button { font: inherit; color: var(--accent); background: var(--bg); border: 1px solid var(--line); border-radius: 4px; padding: .1rem .5rem; cursor: pointer; }
 .downloads button { border: 0; padding: 0; background: none; text-decoration: underline; }
 td.figure, th.figure { text-align: right; }
 tbody tr:hover { background: var(--panel); }
+.scroll tr > th:first-child { position: sticky; left: 0; background: var(--bg); }
+.scroll tbody tr:hover > th:first-child { background: var(--panel); }
 figure.chart { flex: 0 1 auto; margin: 1rem 0 .1rem; max-width: 100%; }
 figure.chart .drawing { overflow-x: auto; }
 figure.chart .drawing > svg { max-width: 100%; height: auto; }

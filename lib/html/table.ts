@@ -38,12 +38,22 @@ function columnRuns(columns: readonly string[]): ColumnRun[] {
   return runs;
 }
 
-/** An HTML table with scoped headers; columns of numbers have the class `figure`. */
+/** Longer texts wrap: row headers, and cells. */
+const [MAX_HEADER, MAX_CELL] = [22, 44];
+
+/**
+ * An HTML table with scoped headers; columns of numbers have the class `figure`, long
+ * texts `long`.
+ */
 export function tableHtml(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
-  const bodyCell = (cell: string, c: number): Markup =>
-    c === 0 ? markup('th', { scope: 'row' }, cell) : markup('td', { class: classes[c] }, cell);
+  const bodyCell = (cell: string, c: number): Markup => {
+    const long = cell.length > (c === 0 ? MAX_HEADER : MAX_CELL) && 'long';
+    return c === 0
+      ? markup('th', { scope: 'row', class: long }, cell)
+      : markup('td', { class: classes[c] ?? long }, cell);
+  };
   const head = markup('thead', headRows(columns, classes));
   const body = markup(
     'tbody',

@@ -125,6 +125,9 @@ export function bandChart(
   const { legend = true, highlight = [] } = spec;
   const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
+  // Panels with scales of their own hide how small a difference is.
+  if (spec.panel && !spec.zoomed && rows.every(({ metric }) => isShare(String(metric))))
+    y.scale = { domain: [0, 1] };
   const x = {
     field: fieldName(spec.x),
     type: 'quantitative',
@@ -239,9 +242,10 @@ function panelChart(
   view: { width: number | VegaLiteSpec; height: number; layer: VegaLiteSpec[] },
 ): Chart {
   const { x, color, row, column, panel, width = view.width, height = view.height } = spec;
-  const labelled = [x, color, row, column, panel].filter((field) => field !== undefined);
+  const titled = [row, column, panel].filter((field) => field !== undefined);
   const values = rows.map((one) => ({
-    ...Object.fromEntries(labelled.map((field) => [field, valueLabel(field, one[field])])),
+    ...Object.fromEntries([x, color].map((field) => [field, valueLabel(field, one[field])])),
+    ...Object.fromEntries(titled.map((field) => [field, valueTitle(field, one[field])])),
     ...Object.fromEntries(QUANTITIES.flatMap((name) => (name in one ? [[name, one[name]]] : []))),
   }));
   const inner = { width, height, layer: view.layer.map((one) => withLines(one, height)) };

@@ -35,7 +35,9 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
 export function tableFigureHtml(cells: TableCells, name: string, isFolded = false): string {
   const caption = cells.caption || 'Table';
   // The chart before it says so.
-  const summary = `<summary>Table: ${escapeHtml(caption.replace(/^Small world\. /, ''))}</summary>`;
+  const about = caption.replace(/^Small world(, fresh test)?\. /, '');
+  const label = about.startsWith('Table') ? about : `Table: ${about}`;
+  const summary = `<summary>${escapeHtml(label)}</summary>`;
   const html = [
     scrolling(caption, tableHtml(cells)),
     downloadsHtml(cells, name, ['csv', 'tex', 'md']),

@@ -47,6 +47,7 @@ const FIELD_TITLES: Titles = {
   edition: 'Edition',
   against_edition: 'of edition',
   training: 'Training',
+  line: 'Weights',
 };
 
 const MODEL_TITLES: Titles = {
@@ -107,7 +108,7 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   },
   training: {
     main: 'no hybrids in RL',
-    mixed: 'a fifth hybrids in RL',
+    mixed: 'a fifth hybrid in RL',
     paired_before_rl: 'shown at once, before RL',
     paired: 'shown at once, then RL',
   },

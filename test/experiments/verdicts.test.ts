@@ -174,7 +174,7 @@ it('decides nothing where the result says why, and leaves that claim out of the 
     madeUpClaim('c', { parts }),
   ]);
   expect(a).toMatchObject({ verdict: 'not testable', rule: 'no room', parts: [], p: null });
-  expect(a.figure).toMatch(/^−105.*but: no room$/);
+  expect(a.figure).toMatch(/^−105.*but no room$/);
   expect([b.verdict, c.verdict]).toEqual(['contradicted', 'contradicted']);
 });
 

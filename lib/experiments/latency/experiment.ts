@@ -280,7 +280,7 @@ export const latency: Experiment = {
     const rows = withAsked(tidy.rows);
     const asked = ['in turns', 'one turn, no limit', 'one turn, one request'];
     return resultParts({
-      finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request waits 50 ms, ${embedded} if search is in memory.`,
+      finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request takes 50 ms, and ${embedded} if search is in memory.`,
       card: { wallClock: valueTitle('retriever', 'slow-50') },
       summary: `${count(measured.measurements.flatMap(({ samplesMs }) => samplesMs))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
       tidy,

@@ -42,7 +42,7 @@ async function drawChart(
     if (tries > 0) room -= drawing.scrollWidth - drawing.clientWidth + 4;
     ({ view } = await embed(
       live,
-      narrowed(drawn as ChartSpec, room) as VisualizationSpec,
+      narrowed(drawn as ChartSpec, room, drawing.clientWidth) as VisualizationSpec,
       options,
     ));
   }

@@ -8,13 +8,15 @@ interface Channel {
 }
 interface View {
   width?: unknown;
-  encoding?: { x?: Channel };
+  height?: unknown;
+  encoding?: { x?: Channel; y?: Channel };
   layer?: View[];
 }
 /** The parts of a Vega-Lite specification that depend on the width. */
 export interface ChartSpec extends View {
   title?: { text?: unknown; subtitle?: unknown };
-  config?: { legend?: object };
+  data?: { values?: unknown };
+  config?: { legend?: object; axis?: object };
   facet?: Channel & { row?: Channel; column?: Channel };
   spec?: View;
 }
@@ -22,13 +24,13 @@ export interface ChartSpec extends View {
 /** Pixels of a letter of a title and of a label, and of the vertical axis. */
 const [LETTER, LABEL_LETTER, AXIS] = [8.5, 6.5, 80];
 
-/** A text in lines of a width in pixels. */
+/** A text in lines of at most so many letters, as far as its words allow. */
+const splitLines = (text: string, letters: number): string[] =>
+  text.match(new RegExp(`(\\S.{0,${letters - 1}}|\\S+)(?=\\s|$)`, 'g')) ?? [text];
+
+/** A title in lines of a width in pixels. */
 const wrapped = (text: unknown, width: number): unknown =>
-  typeof text === 'string'
-    ? text
-        .match(new RegExp(`.{1,${Math.floor(width / LETTER)}}(?:\\s|$)`, 'g'))
-        ?.map((line) => line.trim())
-    : text;
+  typeof text === 'string' ? splitLines(text, Math.floor(width / LETTER)) : text;
 
 /** Pixels of the longest label of a legend. */
 const MAX_LEGEND_LABEL = 260;
@@ -37,6 +39,45 @@ const MAX_LEGEND_LABEL = 260;
 function areCrowded(labels: readonly unknown[], width: number): boolean {
   const longest = Math.max(...labels.map((label) => String(label).length));
   return longest * LABEL_LETTER > width / labels.length;
+}
+
+/** Share of the width for the labels of a vertical axis of names, and pixels of a line. */
+const [LABEL_SHARE, LABEL_LINE] = [0.4, 13];
+
+/** The names on a vertical axis in lines; null if they are short. */
+function labelLines(
+  { data, layer = [], ...view }: ChartSpec & View,
+  width: number,
+): Record<string, string[]> | null {
+  const y = [view, ...layer].map(({ encoding }) => encoding?.y).find((one) => one?.field);
+  const values = data?.values;
+  if (y?.type !== 'nominal' || !Array.isArray(values)) return null;
+  const names = new Set((values as Record<string, unknown>[]).map((row) => String(row[y.field!])));
+  const letters = Math.floor((LABEL_SHARE * width) / LABEL_LETTER);
+  if ([...names].every((name) => name.split(': ').every((part) => part.length <= letters)))
+    return null;
+  // A colon ends a line in any case.
+  const lines = (name: string) => name.split(': ').flatMap((part) => splitLines(part, letters));
+  return Object.fromEntries([...names].map((name) => [name, lines(name)]));
+}
+
+/** A view whose vertical axis has names in lines, with room for them. */
+function withLabelLines(view: View, lines: Record<string, string[]>): View {
+  const labelExpr = `${JSON.stringify(lines)}[datum.label]`;
+  const broken = ({ encoding, ...layer }: View): View => ({
+    ...layer,
+    ...(encoding?.y?.field && {
+      encoding: { ...encoding, y: { ...encoding.y, axis: { ...encoding.y.axis, labelExpr } } },
+    }),
+    ...(encoding && !encoding.y?.field && { encoding }),
+  });
+  const numLines = Math.max(...Object.values(lines).map(({ length }) => length));
+  const { step } = (view.height ?? {}) as { step?: number };
+  return {
+    ...broken(view),
+    ...(view.layer && { layer: view.layer.map(broken) }),
+    ...(step && { height: { step: Math.max(step, (numLines + 0.7) * LABEL_LINE) } }),
+  };
 }
 
 /** A view of a width, with slanted labels if they do not fit side by side. */
@@ -73,32 +114,41 @@ function stacked(row: Channel, column: Channel): object {
   };
 }
 
+/** Pixels between the labels of an axis. */
+const LABEL_SEPARATION = 7;
+
 /**
- * A chart of a width in pixels: panels stacked unless a grid of them fits, legend
- * below.
+ * A chart of a width in pixels: panels stacked unless a grid of them fits, long names in
+ * lines, legend below.
+ * @param room pixels for title and legend; more than `width` if axes take some of it
  */
 export function narrowed(
   { title, config, facet, spec, ...chart }: ChartSpec,
   width: number,
+  room = width,
 ): ChartSpec {
   const [row, column] = [facet?.row, facet?.column];
   const isGrid = row !== undefined && column !== undefined;
   const numColumns = isGrid && Array.isArray(column.sort) ? column.sort.length : 1;
   const inner = Math.floor((width - AXIS) / numColumns) - 12;
-  const texts = { text: wrapped(title?.text, width), subtitle: wrapped(title?.subtitle, width) };
+  const texts = { text: wrapped(title?.text, room), subtitle: wrapped(title?.subtitle, room) };
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
   const panels = !isGrid ? below : inner < MIN_PANEL ? stacked(row, column) : { facet };
+  const lines = labelLines(chart, room);
   const innerWidth = panels === below || 'transform' in panels ? width - AXIS - 12 : inner;
   return {
-    ...(spec ? { ...chart, ...panels, spec: resized(innerWidth, spec) } : resized(inner, chart)),
+    ...(spec
+      ? { ...chart, ...panels, spec: resized(innerWidth, spec) }
+      : resized(inner, lines ? withLabelLines(chart, lines) : chart)),
     title: { ...title, ...texts },
     config: {
       ...config,
+      axis: { ...config?.axis, labelSeparation: LABEL_SEPARATION },
       legend: {
-        columns: Math.max(1, Math.floor(width / 280)),
+        columns: Math.max(1, Math.floor(room / 280)),
         ...config?.legend,
         orient: 'bottom',
-        labelLimit: Math.min(MAX_LEGEND_LABEL, width - AXIS),
+        labelLimit: Math.min(MAX_LEGEND_LABEL, room - AXIS),
       },
     },
   };
