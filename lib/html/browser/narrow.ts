@@ -41,7 +41,7 @@ function areCrowded(labels: readonly unknown[], width: number): boolean {
   return longest * LABEL_LETTER > width / labels.length;
 }
 
-/** Share of the width for the labels of a vertical axis of names, and pixels of a line. */
+/** Share of the width for names on a vertical axis, and pixels of their lines. */
 const [LABEL_SHARE, LABEL_LINE] = [0.4, 13];
 
 /** The names on a vertical axis in lines; null if they are short. */

@@ -205,7 +205,7 @@ export function answerFigures(
   return { ...tidy, numQuestions: common.length / answered.length };
 }
 
-/** A final figure of a run, and its difference from the first run that has answers or steps. */
+/** A final figure of a run, and its difference from the first run that has one. */
 export interface FinalFigure {
   source: 'answers' | 'training';
   metric: string;
