@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -210,11 +211,18 @@ function sourceHash() {
   return hash.digest('hex');
 }
 
-/** Deletes source maps, and what an earlier build made of a source that is gone. */
+/** Copies the styles of pages, which the compiler leaves. */
+function copyStyles() {
+  for (const file of filesIn('lib'))
+    if (file.endsWith('.css')) copyFileSync(inRoot(file), inRoot(file.replace('lib', 'dist')));
+}
+
+/** Deletes styles, source maps, and what a build made of a source that is gone. */
 function removeStaleOutputs() {
   for (const file of filesIn('dist')) {
     const [, base, map] = /^dist\/(.+?)(?:\.d\.ts|\.js)(\.map)?$/.exec(file) ?? [];
-    if (base && (map || !existsSync(inRoot(`lib/${base}.ts`)))) rmSync(inRoot(file));
+    const isStale = base ? map || !existsSync(inRoot(`lib/${base}.ts`)) : file.endsWith('.css');
+    if (isStale) rmSync(inRoot(file));
   }
 }
 
@@ -239,6 +247,7 @@ async function build() {
     runNode([TOOLS.tsc, '-p', 'tsconfig.build.json']),
   );
   removeStaleOutputs();
+  copyStyles();
   detachDeclarations();
   // tfjs-core has its gradients only in files that Node cannot load; the package in which
   // it can, @tensorflow/tfjs, has 141 MB.

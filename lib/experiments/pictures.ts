@@ -1,22 +1,8 @@
 /** Small pictures of recorded trajectories, for the cards of the index. */
 import { greatest, group, max, sum } from 'd3-array';
 import { markup, markupHtml } from '../html/markup.js';
-import { KIND_STYLE } from '../html/styles.js';
 import type { Trajectory, With } from '../rollout/trajectory.js';
 import { parsePieces } from '../text/tags.js';
-
-export const PICTURE_STYLE = `${KIND_STYLE}
-.picture :is(.think, .search, .information, .answer) { fill: var(--kind); }
-.think { --kind: var(--think); }
-.search { --kind: var(--search); }
-.information { --kind: var(--information); }
-.answer { --kind: var(--answer); }
-.turns { display: grid; gap: .3rem; font-size: .82rem; }
-.turns ol { display: flex; flex-wrap: wrap; gap: .3rem; list-style: none; margin: 0; padding: 0; }
-.turns li { display: grid; align-content: center; border-left: 4px solid var(--kind); background: color-mix(in srgb, var(--kind) 12%, transparent); padding: .05rem .5rem; }
-.bars div { display: flex; gap: 1.2rem; font-size: .82rem; margin-bottom: .4rem; }
-.bars span { border-left: .7rem solid var(--kind); padding-left: .4rem; line-height: 1; }
-`;
 
 /** So many sub-queries fit into a card. */
 const MAX_QUERIES = 4;

@@ -18,10 +18,10 @@ import {
 import { writeArtefact, type Artefact } from '../report/publication.js';
 import { thumbnailSvg } from '../report/render.js';
 import { pageHtml, withNavigation } from '../html/page.js';
+import { KIND_STYLE, readStyles } from '../html/styles.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { mainResults } from './main-results.js';
-import { PICTURE_STYLE } from './pictures.js';
 import { readResult } from './result.js';
 import {
   decidedFirst,
@@ -145,7 +145,8 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
     path.join(outDir, 'index.json'),
     `${JSON.stringify({ claims }, null, 1)}\n`,
   );
-  const page = { title: TITLE, description: INTRO, body, styles: INDEX_STYLES };
+  const styles = KIND_STYLE + readStyles('reports.css', import.meta.url);
+  const page = { title: TITLE, description: INTRO, body, styles };
   await writeFileSafely(file, pageHtml(page));
   await linkPages(outDir, pages);
   return file;
@@ -234,37 +235,6 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
   'not testable': '–',
   'not computed yet': '…',
 };
-
-const INDEX_STYLES = `${PICTURE_STYLE}
-.intro { color: var(--soft); font-size: .93rem; }
-ul.cards { list-style: none; padding: 0; margin: 1.5rem 0; max-width: none; display: grid; gap: 1.2rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); }
-ul.tools { grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); }
-ul.cards > li { border: 1px solid var(--line); border-radius: 8px; padding: 1rem 1.2rem; min-width: 0; }
-ul.cards h2 { border: 0; margin: .3rem 0; padding: 0; font-size: 1.08rem; }
-ul.cards h2 a { text-decoration: none; }
-ul.cards h2 a:hover { text-decoration: underline; }
-ul.cards p { margin: .4rem 0; font-size: .93rem; line-height: 1.5; }
-ul.cards ul { padding-left: 1.1rem; font-size: .86rem; }
-ul.cards .files { font-size: .82rem; }
-ul.cards .headline { font-size: 1.02rem; line-height: 1.45; }
-.picture { display: grid; gap: .8rem; margin: .8rem 0; }
-.picture svg { max-width: 100%; height: auto; }
-ul.verdicts { list-style: none; display: flex; flex-wrap: wrap; gap: .5rem 2.2rem; padding: 0; margin: .2rem 0 0; max-width: none; }
-ul.verdicts b { font-size: 1.6rem; font-variant-numeric: tabular-nums; margin-right: .2rem; }
-ul.claims { list-style: none; padding: 0; max-width: none; }
-ul.claims > li { border-bottom: 1px solid var(--line); }
-ul.claims summary { display: grid; grid-template-columns: 9rem minmax(0, 5fr) minmax(0, 4fr); gap: 0 1rem; position: relative; width: auto; padding: .5rem 1.5rem .5rem 0; color: var(--fg); font-size: .93rem; }
-ul.claims summary::after { content: '+'; position: absolute; right: .2rem; top: .5rem; color: var(--soft); }
-ul.claims [open] > summary::after { content: '−'; }
-ul.claims .verdict { font-weight: 600; }
-ul.claims .found { color: var(--soft); font-variant-numeric: tabular-nums; }
-ul.claims dl { font-size: .88rem; margin: .2rem 0 1rem; display: grid; grid-template-columns: max-content minmax(0, 46rem); gap: .2rem 1.2rem; }
-ul.claims dt { color: var(--soft); }
-ul.claims dd { margin: 0; }
-@media (max-width: 48rem) {
-  ul.claims summary, ul.claims dl { grid-template-columns: minmax(0, 1fr); }
-}
-`;
 
 /** How many claims have each verdict, with a link to them. */
 function verdictsHtml(claims: readonly JudgedClaim[]): string {

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { escapeHtml, markup, markupHtml, type Markup } from './markup.js';
-import { PAGE_STYLE } from './styles.js';
+import { readStyles } from './styles.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -22,13 +22,6 @@ export interface Page {
   /** Additional rules of the content security policy. */
   policy?: Readonly<Record<string, string>>;
 }
-
-/** Tooltips of charts; the policy blocks Vega's own style. */
-const TOOLTIP_STYLE = `
-#vg-tooltip-element { visibility: hidden; position: fixed; z-index: 9; padding: .5rem; font-size: .75rem; background: var(--bg); color: var(--fg); border: 1px solid var(--line); border-radius: 3px; }
-#vg-tooltip-element.visible { visibility: visible; }
-#vg-tooltip-element td.key { color: var(--soft); text-align: right; padding-right: .3rem; }
-`;
 
 /** A page loads nothing, not even from its folder. */
 const POLICY = {
@@ -55,7 +48,7 @@ export function pageHtml(page: Page): string {
     scripts = [],
     policy,
   } = page;
-  const style = `${PAGE_STYLE}${TOOLTIP_STYLE}${styles}`;
+  const style = `${readStyles('page.css', import.meta.url)}${styles}`;
   const code = scripts.map(inlineScript);
   const hashed = { 'script-src': code, 'style-src': [style] };
   const rules: Record<string, string> = { ...POLICY, ...policy };

@@ -4,7 +4,7 @@ import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from '../html/page.js';
 import { highlightLines } from '../html/browser/lines.js';
 import { segmentsMarkup } from '../html/segments.js';
-import { KIND_STYLE, SEGMENT_STYLE } from '../html/styles.js';
+import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../html/styles.js';
 import { parseModelName } from '../training/stored-policies.js';
 import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
@@ -15,31 +15,6 @@ import type { VegaLiteSpec } from '../report/vega-lite.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import type { StepMetrics } from './run/folder.js';
 import type { BandPoint } from './run/reference.js';
-
-const STYLES = `${KIND_STYLE}${SEGMENT_STYLE}
-.live { font-size: .9rem; color: var(--soft); }
-.alarm { color: var(--bad); font-weight: 600; }
-.calm { color: var(--good); }
-.curves { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 0 1.5rem; }
-.curves figure { min-width: 0; }
-.gold { color: var(--soft); margin: 0 0 .4rem; }
-.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; }
-.sides > div { min-width: 0; }
-.knobs { display: flex; flex-wrap: wrap; gap: .3rem 1.6rem; font-size: .9rem; color: var(--soft); }
-.knobs label { display: flex; gap: .5rem; align-items: center; }
-.knobs .wide input { width: min(24rem, 50vw); }
-.knobs select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; max-width: 60vw; }
-.window { max-height: 26rem; overflow-y: auto; }
-.window thead th { position: sticky; top: 0; background: var(--bg); }
-table.sortable thead button { border: 0; padding: 0; background: none; color: inherit; font-weight: inherit; text-align: inherit; }
-table.sortable [aria-sort=ascending] button::after { content: " ▲" / ""; }
-table.sortable [aria-sort=descending] button::after { content: " ▼" / ""; }
-table.sortable tbody th { white-space: nowrap; }
-details.question, details.rollout { margin: .3rem 0; }
-details.question > summary, details.rollout > summary { font-size: .92rem; width: auto; }
-td:last-child { white-space: normal; }
-.downloads + .scroll { margin-top: 1.5rem; }
-`;
 
 export interface Section {
   id: string;
@@ -72,7 +47,7 @@ export async function sectionsPage({
     ...page,
     title,
     body: layoutHtml(contents, parts.join('\n')),
-    styles: STYLES,
+    styles: KIND_STYLE + SEGMENT_STYLE + readStyles('parts.css', import.meta.url),
     scripts: [await bundleScript(new URL('./browser/main.js', import.meta.url))],
     ...(isLive && { policy: { 'connect-src': "'self'" } }), // its own server only
   });

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { bundleScript, layoutHtml, packedElement, pageHtml } from '../../html/page.js';
-import { KIND_STYLE, SEGMENT_STYLE } from '../../html/styles.js';
+import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../html/styles.js';
 import { writeFileSafely } from '../../io/files.js';
 import { citationHtml } from '../../report/citation.js';
 import { readPlayground, type CustomParts } from './contents.js';
@@ -84,7 +84,7 @@ export async function exportPlayground({
     title: texts.title,
     description: texts.description,
     body,
-    styles: `${KIND_STYLE}${SEGMENT_STYLE}${STYLES}`,
+    styles: KIND_STYLE + SEGMENT_STYLE + readStyles('page.css', import.meta.url),
     scripts: [await script],
     policy: POLICY,
   });
@@ -93,65 +93,3 @@ export async function exportPlayground({
   log?.(`playground: ${(statSync(file).size / 1e6).toFixed(1)} MB`);
   return file;
 }
-
-/** Styles of the playground. Tags, counts and words repeat what colours say. */
-const STYLES = `
-#playground[hidden] { display: none; }
-.controls { display: flex; flex-wrap: wrap; gap: .7rem 1rem; align-items: end; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: .8rem 1rem; font-size: .9rem; }
-.controls label { display: grid; gap: .2rem; flex: 1 1 11rem; min-width: 0; }
-.controls label > span { color: var(--soft); font-size: .85rem; }
-.controls label.type { flex: 1 1 13rem; }
-.controls label.question { flex: 8 1 55%; }
-.controls label.weights { flex-grow: 2; }
-.controls input, .controls select { font: inherit; color: var(--fg); background: var(--bg); border: 1px solid var(--soft); border-radius: 4px; padding: .35rem .5rem; width: 100%; min-width: 0; height: 2.4rem; }
-.controls input[type=range] { padding: 0; margin: 0; accent-color: var(--accent); }
-.controls button { padding: .35rem .9rem; height: 2.4rem; border-color: var(--soft); }
-.controls button:disabled { color: var(--soft); cursor: default; }
-.controls button.ask:enabled { background: var(--accent); color: var(--bg); border-color: var(--accent); font-weight: 600; }
-#status { min-height: 1.6em; margin: .6rem 0; max-width: none; }
-.time-line { margin: .8rem 0; }
-.time-line figcaption { display: flex; flex-wrap: wrap; gap: .3rem .6rem; align-items: center; color: var(--soft); font-size: .86rem; }
-.key .work { position: static; display: inline-block; padding: 0 .5rem; }
-.lane { display: grid; grid-template-columns: minmax(5rem, 8rem) minmax(0, 1fr) 3.5rem; gap: .6rem; align-items: center; margin: .3rem 0; font-size: .86rem; }
-.lane-title { overflow-wrap: anywhere; }
-.lane-total { font-variant-numeric: tabular-nums; text-align: right; }
-.track { position: relative; height: 1.6rem; background: var(--panel); border-radius: 3px; overflow: hidden; }
-@media (max-width: 40rem) {
-  .lane { grid-template-columns: minmax(0, 1fr) auto; gap: .1rem .6rem; }
-  .lane-title { grid-column: 1 / -1; }
-}
-.axis { color: var(--soft); }
-.axis .track { background: none; overflow: visible; height: 1.2rem; }
-.tick { position: absolute; border-left: 1px solid var(--soft); padding-left: .2rem; line-height: 1.2; font-size: .75rem; }
-.work { position: absolute; top: 0; bottom: 0; overflow: hidden; color: var(--fg); font-size: .8rem; line-height: 1.6rem; text-align: center; border-radius: 2px; }
-.work.model { background: color-mix(in srgb, var(--think) 35%, var(--bg)); border-left: 2px solid var(--think); }
-.work.search { background: repeating-linear-gradient(135deg, transparent 0 5px, color-mix(in srgb, var(--search) 22%, transparent) 5px 8px), color-mix(in srgb, var(--search) 18%, var(--bg)); border-left: 2px solid var(--search); }
-.comparison td, .comparison th { white-space: normal; }
-.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); gap: 0 1.5rem; align-items: start; }
-.column { min-width: 0; }
-.column h2 { margin: 1.2rem 0 .5rem; }
-.prompt { color: var(--soft); font-size: .85rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0; }
-ol.turns { list-style: none; counter-reset: turn; margin: 0; padding: 0; }
-.turn { counter-increment: turn; border-left: 3px solid var(--line); padding: 0 0 .6rem .8rem; margin-top: .6rem; }
-.turn::before { content: 'Turn ' counter(turn); font-size: .75rem; color: var(--soft); }
-.tokens { white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.75; border-radius: 4px; }
-.token { border-radius: 2px; cursor: default; }
-.token.think { color: var(--think); }
-.token.search { color: var(--search); }
-.token.answer { color: var(--answer); font-weight: 600; }
-.token.tag { font-size: .75rem; font-weight: 400; }
-.token.unsure { text-decoration: underline wavy var(--bad) 1px; text-underline-offset: 3px; }
-.token.current, .token:hover { outline: 1px solid currentcolor; }
-.tip { position: fixed; z-index: 1; background: var(--fg); color: var(--bg); border-radius: 4px; padding: .15rem .5rem; font-size: .85rem; white-space: pre; pointer-events: none; }
-.tip:empty { padding: 0; }
-.turn .results { margin-top: .5rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8.5rem), 1fr)); gap: .5rem; }
-.turn .result { border: 1px solid var(--search); border-radius: 6px; padding: .3rem .6rem .5rem; background: color-mix(in srgb, var(--search) var(--tint), var(--bg)); min-width: 0; overflow-wrap: anywhere; font-size: .88rem; }
-.turn .result p { margin: 0; }
-.turn .passages { list-style: none; padding: 0; line-height: 1.45; }
-.turn .waiting { border-style: dashed; animation: waiting 1.2s ease-in-out infinite alternate; }
-.notice { color: var(--bad); }
-.answer { font-size: 1.05rem; }
-@keyframes waiting { to { border-color: transparent; } }
-@media (prefers-reduced-motion: reduce) { .turn .waiting { animation: none; } }
-@media print { .controls { display: none; } .work { print-color-adjust: exact; } }
-`;
