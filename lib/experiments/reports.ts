@@ -221,7 +221,8 @@ function predictionsHtml(predictions: readonly Prediction[]): string {
       ),
   );
   const summaries = [
-    decided.length > 0 && `${held} of ${decided.length} predictions hold`,
+    decided.length === 1 && `The prediction ${held === 1 ? 'holds' : 'failed'}`,
+    decided.length > 1 && `${held} of ${decided.length} predictions hold`,
     describeUndecided(predictions),
   ];
   const summary = markup('summary', summaries.filter(Boolean).join('; '));

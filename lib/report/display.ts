@@ -17,7 +17,7 @@ import {
 } from './frame.js';
 import { renderSvg } from './render.js';
 import { openingBundle, type About, type ResultParts } from './opening.js';
-import { plainTable, type Table } from './table.js';
+import { dataTable, type Table } from './table.js';
 
 /** Representations of an output by MIME type; a front end takes the richest it knows. */
 export type MimeBundle = Record<string, unknown>;
@@ -93,8 +93,8 @@ const isRows = (item: object): item is Rows =>
  * text. Results: finding, failed predictions and questions.
  */
 export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
-  if (isSeries(item)) return mimeBundle(plainTable(seriesRows(item), 'Series'));
-  if (isRows(item)) return mimeBundle(plainTable(item));
+  if (isSeries(item)) return mimeBundle(dataTable(seriesRows(item), 'Series'));
+  if (isRows(item)) return mimeBundle(dataTable(item));
   if (item.kind === undefined) return mimeBundle(wrapSpec(item));
   switch (item.kind) {
     case 'results': {
@@ -156,7 +156,7 @@ function previewTable(frame: Rows, name: string): Table {
   const first = rows.slice(0, MAX_PREVIEW_ROWS);
   const numRows = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`;
   const part = first.length < rows.length ? `, the first ${first.length} shown` : '';
-  return plainTable(first, `${name} (${numRows}${part})`);
+  return dataTable(first, `${name} (${numRows}${part})`);
 }
 
 onLastExpression((value) => {

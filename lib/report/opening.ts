@@ -81,7 +81,9 @@ export const setupText = ({ summary, provenance }: About): string =>
 function describeOutcome(numMissed: number, numDecided: number): string {
   if (numDecided === 0) return '';
   if (numMissed === 0) return numDecided === 1 ? 'The prediction holds.' : 'All predictions hold.';
-  return `${numMissed} of ${numDecided} predictions failed`;
+  return numDecided === 1
+    ? 'The prediction failed'
+    : `${numMissed} of ${numDecided} predictions failed`;
 }
 
 /** Says how many predictions have no verdict; empty if all have one. */

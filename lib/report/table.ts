@@ -154,8 +154,32 @@ const pick = (row: Row, fields: readonly string[]): Row =>
  * A data frame as it is: numbers with up to four decimals, small ones with four
  * significant digits, dashes for missing values.
  */
-export function plainTable(frame: Rows, caption?: string): Table {
+export function dataTable(frame: Rows, caption?: string): Table {
   const rows = toRows(frame).map((row) => Object.values(row).map(cellText));
   caption ??= `Data frame (${rows.length} rows)`;
   return { kind: 'table', cells: { caption, columns: listColumns(frame), rows } };
+}
+
+/** `initial_models` as a heading: `Initial models`. */
+function headingText(field: string): string {
+  const title = fieldTitle(field);
+  if (title !== field || field.length < 2) return title;
+  return field.charAt(0).toUpperCase() + field.slice(1).replaceAll('_', ' ');
+}
+
+/**
+ * {@link dataTable} for readers: fields and their values have their titles. Without a
+ * caption, the names that code needs.
+ */
+export function plainTable(frame: Rows, caption?: string): Table {
+  if (caption === undefined) return dataTable(frame);
+  const titled = toRows(frame).map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([field, value]) => [
+        headingText(field),
+        typeof value === 'string' ? valueTitle(field, value) : value,
+      ]),
+    ),
+  );
+  return dataTable(titled, caption);
 }

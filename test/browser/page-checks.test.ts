@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
 import { chromiumPath, closeChromium, openPage } from './chromium.js';
-import { accessibilityComplaints, chartComplaints } from './page-checks.js';
+import { accessibilityComplaints, chartComplaints, layoutComplaints } from './page-checks.js';
 
 const BAD = `<!doctype html><html><body style="background: #fff">
 <h1>A</h1><h3>B</h3><button></button><img src="data:,"><a href="#nowhere">dead</a><i id="i"></i><i id="i"></i>
@@ -56,6 +56,31 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
     expect(await complaintsOf(GOOD)).toEqual([]);
   });
 
+  it('finds texts that are cut, captions out of view, and texts on top of each other', async () => {
+    const layoutComplaintsOf = async (body: string): Promise<string> => {
+      writeFileSync(file, `<!doctype html><body>${body}`);
+      const { page } = await openPage(file);
+      return (await layoutComplaints(page)).join('\n');
+    };
+    const scroll = (caption: string): string =>
+      `<div style="overflow-x: auto"><table><caption style="text-align: left; white-space: nowrap; ${caption}">${'caption '.repeat(60)}</caption><tr><td style="white-space: nowrap">${'cell '.repeat(300)}</td></tr></table></div>`;
+    const box = 'width: 4rem; overflow: hidden; white-space: nowrap';
+    const above = '<p style="margin: 0">one text</p>';
+    const good = `<p style="${box}; text-overflow: ellipsis">a long text that says so</p>${above}<p>another</p>`;
+    expect(
+      await layoutComplaintsOf(
+        `${good}${scroll('white-space: normal; max-width: 90vw')}<details><p style="${box}">folded, too long</p></details>`,
+      ),
+    ).toBe('');
+    expect(await layoutComplaintsOf(`<p style="${box}">too long a text</p>`)).toMatch(
+      /390 pixels: cut: "too long a text"/,
+    );
+    expect(await layoutComplaintsOf(scroll(''))).toMatch(/390 pixels: cut: "caption/);
+    expect(await layoutComplaintsOf(`${above}<p style="margin: -1.1em 0 0">another</p>`)).toMatch(
+      /1440 pixels: "one text" is on top of "another"/,
+    );
+  });
+
   it('finds labels of a chart that are cut or on top of each other', async () => {
     const drawing = (texts: string): string =>
       `<!doctype html><div class="picture"><svg width="200" height="100">${texts}</svg></div>`;
@@ -74,5 +99,10 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
     expect(
       await chartComplaintsOf('<text x="9" y="20">one</text><text x="20" y="24">two</text>'),
     ).toMatch(/"one" is on top of "two"/);
+    expect(
+      await chartComplaintsOf(
+        '<text x="60" y="20" text-anchor="end">2.70</text><text x="61" y="20">2.75</text>',
+      ),
+    ).toMatch(/"2\.70" runs into "2\.75"/);
   });
 });

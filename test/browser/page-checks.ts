@@ -1,6 +1,6 @@
 /**
- * Accessibility of pages, checked in the browser: axe's rules and what axe does not
- * check.
+ * Accessibility and layout of pages, checked in the browser: axe's rules and what axe
+ * does not check.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -212,6 +212,14 @@ function drawingComplaints(): string[] {
         return a > d - 2 || c > b - 2;
       }),
     );
+  /** Whether two labels of a line read as one. */
+  const touch = ([one, end]: Corners, [other, otherEnd]: Corners): boolean => {
+    const isLevel = [one.y - end.y, other.y - otherEnd.y, one.y - other.y].every(
+      (slope) => Math.abs(slope) < 0.5,
+    );
+    const gap = Math.max(one.x, other.x) - Math.min(end.x, otherEnd.x);
+    return isLevel && gap > -2 && gap < 2.5;
+  };
   const complaints: string[] = [];
   for (const drawing of document.querySelectorAll<SVGSVGElement>(':is(.drawing, .picture) svg')) {
     if (drawing.parentElement!.closest('svg') || !drawing.checkVisibility()) continue;
@@ -233,7 +241,11 @@ function drawingComplaints(): string[] {
     const boxes = texts.map(corners);
     boxes.forEach((box, i) =>
       boxes.slice(0, i).forEach((other, j) => {
-        if (!areApart(box, other))
+        if (touch(box, other))
+          complaints.push(
+            `"${texts[j].textContent}" runs into "${texts[i].textContent}" of ${name}`,
+          );
+        else if (!areApart(box, other))
           complaints.push(
             `"${texts[j].textContent}" is on top of "${texts[i].textContent}" of ${name}`,
           );
@@ -242,6 +254,80 @@ function drawingComplaints(): string[] {
     const room = drawing.closest('.drawing, .picture')!;
     if (room.scrollWidth > room.clientWidth + 1) complaints.push(`wider than its place: ${name}`);
   }
+  return complaints;
+}
+
+/**
+ * Texts outside of charts that are cut off without an ellipsis or a way to scroll to
+ * them, captions partly out of view, and texts on top of each other. Of a long table the
+ * first rows stand for all. Runs in the page.
+ */
+function textComplaints(): string[] {
+  interface Place {
+    text: string;
+    node: Node;
+    box: DOMRect;
+  }
+  const complaints: string[] = [];
+  const places: Place[] = [];
+  const skipped = 'script, style, noscript, svg *, option, .skip, tr:nth-child(n + 7) *';
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement!;
+    const text = node.textContent!.trim();
+    const isShown = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (text === '' || element.matches(skipped) || !isShown) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const { left, top, right, bottom } of range.getClientRects()) {
+      const seen = { left, top, right, bottom };
+      for (let box: Element | null = element; box; box = box.parentElement) {
+        const style = getComputedStyle(box);
+        if (style.overflowX === 'visible' && style.overflowY === 'visible') continue;
+        const edge = box.getBoundingClientRect();
+        const isOut = { x: right > edge.right + 1, y: bottom > edge.bottom + 1 };
+        const isCaption = element.closest('caption, figcaption, legend') !== null;
+        const hides = (axis: 'x' | 'y'): boolean =>
+          isOut[axis] &&
+          (/hidden|clip/.test(axis === 'x' ? style.overflowX : style.overflowY)
+            ? style.textOverflow !== 'ellipsis'
+            : axis === 'x' && isCaption && box.scrollLeft === 0);
+        if (hides('x') || hides('y')) complaints.push(`cut: "${text.slice(0, 60)}"`);
+        seen.left = Math.max(seen.left, edge.left);
+        seen.top = Math.max(seen.top, edge.top);
+        seen.right = Math.min(seen.right, edge.right);
+        seen.bottom = Math.min(seen.bottom, edge.bottom);
+      }
+      const [width, height] = [seen.right - seen.left, seen.bottom - seen.top];
+      if (width > 0 && height > 0)
+        places.push({ text, node, box: new DOMRect(seen.left, seen.top, width, height) });
+    }
+  }
+  places.sort((a, b) => a.box.top - b.box.top);
+  places.forEach(({ text, node, box }, i) => {
+    for (const other of places.slice(i + 1)) {
+      if (other.box.top > box.bottom) break;
+      const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+      const down = Math.min(box.bottom, other.box.bottom) - other.box.top;
+      // Boxes of lines are higher than their letters.
+      const isOn = across > 2 && down > 0.4 * Math.min(box.height, other.box.height);
+      if (isOn && other.node !== node)
+        complaints.push(`"${text.slice(0, 40)}" is on top of "${other.text.slice(0, 40)}"`);
+    }
+  });
+  return [...new Set(complaints)];
+}
+
+/** Faults of the texts of a page on a desktop, a tablet and a phone. */
+export async function layoutComplaints(page: Page): Promise<string[]> {
+  const before = page.viewportSize()!;
+  const complaints: string[] = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 });
+    const found = await page.evaluate(textComplaints);
+    complaints.push(...found.map((line) => `${width} pixels: ${line}`));
+  }
+  await page.setViewportSize(before);
   return complaints;
 }
 
@@ -260,7 +346,10 @@ export async function chartComplaints(page: Page): Promise<string[]> {
   return complaints;
 }
 
-/** All checks, with details as they are and then all open. */
+/**
+ * Accessibility and layout of texts: all checks, with details as they are and then all
+ * open.
+ */
 export async function accessibilityComplaints(page: Page): Promise<string[]> {
   const folded = await nameComplaints(page);
   await page.evaluate(() =>
@@ -272,6 +361,7 @@ export async function accessibilityComplaints(page: Page): Promise<string[]> {
     ...(await page.evaluate(documentComplaints)),
     ...(await schemeComplaints(page)),
     ...(await reflowComplaints(page)),
+    ...(await layoutComplaints(page)),
   ];
 }
 

@@ -170,6 +170,11 @@ describe('a data frame', () => {
       'text/plain',
     ]);
     expect(bundle['text/plain']).toContain('1.2346');
+    const { columns, rows } = plainTable(
+      [{ method: 'search-r1', initial_models: 3 }],
+      'Trainings',
+    ).cells;
+    expect([columns, rows]).toEqual([['Method', 'Initial models'], [['Search-R1', '3']]]);
     expect(tableHtml(plainTable(new DataFrame([{ b: '<script>' }])).cells)).not.toContain(
       '<script>',
     );

@@ -27,11 +27,12 @@ export const aboveMean = (totals: readonly number[]): number[] =>
 
 function factsNode(trajectory: ViewerTrajectory): HTMLElement {
   const { metadata, answer, f1, step, subQuestionRecall: recall } = trajectory;
-  const type = trajectory.questionType?.replace('_', ' ');
+  // The benchmark's own type may be ours.
+  const types = [metadata.type, trajectory.questionType].map((type) => type?.replace('_', ' '));
   const facts: Record<string, string | null> = {
     Method: trajectory.method,
     Step: step === undefined ? null : String(step),
-    Question: [trajectory.questionId, metadata.benchmark, metadata.type, type]
+    Question: [trajectory.questionId, metadata.benchmark, ...new Set(types)]
       .filter(Boolean)
       .join(' · '),
     'Gold answer': trajectory.goldenAnswers.join(' / '),

@@ -98,6 +98,8 @@ export function describeDiagram(columns: readonly Box[][]): string {
   return columns.map((column) => column.map(box).join(' and ')).join(', then ');
 }
 
+/** A wide diagram shrinks to this share in a narrow window, then scrolls. */
+const SMALLEST = 0.75;
 /** Sizes in pixels. */
 const BOX = { width: 200, height: 42, gapX: 40, gapY: 10 };
 /** Letters that fit into a box. */
@@ -140,7 +142,7 @@ export function drawDiagram(title: string, columns: readonly Box[][]): SVGSVGEle
     column.forEach(({ id }, r) => places.set(id, { x: 1 + c * stepX, y: top + r * stepY }));
   });
   const label = `${title}: ${describeDiagram(columns)}`;
-  return svg(
+  const drawing = svg(
     'svg.diagram',
     { role: 'img', 'aria-label': label, width, height, viewBox: `0 0 ${width} ${height}` },
     columns
@@ -148,4 +150,6 @@ export function drawDiagram(title: string, columns: readonly Box[][]): SVGSVGEle
       .flatMap(({ id, from }) => from.map((d) => drawEdge(places.get(d)!, places.get(id)!))),
     columns.flat().map((box) => drawBox(box, places.get(box.id)!)),
   );
+  drawing.style.minWidth = `${SMALLEST * width}px`;
+  return drawing;
 }
