@@ -50,7 +50,7 @@ const CHIEF_METRICS = {
 
 /** A row per run: the chief metrics, and the difference in the first of them. */
 function runsTable(figures: readonly FinalFigure[]): string {
-  const { source, run: first } = figures[0];
+  const { source } = figures[0];
   const part = figures.filter((figure) => figure.source === source);
   const metrics = CHIEF_METRICS[source].filter((name) =>
     part.some(({ metric }) => metric === name),
@@ -64,7 +64,16 @@ function runsTable(figures: readonly FinalFigure[]): string {
     return [run, numbersText(sides[0]), ...texts, chief ? differenceText(chief) : '–'];
   });
   const titles = metrics.map((metric) => metricInfo(metric).title);
-  return formatTable(['run', 'over', ...titles, `${titles[0]} − ${first} [95 %]`], rows);
+  return formatTable(['run', 'over', ...titles, `${titles[0]} − first run [95 %]`], rows);
+}
+
+/** Whether settings of runs differ in their rewards. */
+function haveOtherRewards(settings: readonly Readonly<Record<string, string>>[]): boolean {
+  const known = settings.filter((one) => 'method' in one);
+  const rewards = known.map((one) =>
+    JSON.stringify(Object.entries(one).filter(([name]) => /^rewards?\b/.test(name))),
+  );
+  return new Set(rewards).size > 1;
 }
 
 /**
@@ -86,6 +95,8 @@ export async function runCompare(
       ? ''
       : `${names.length === 2 ? pairTable(figures, names) : runsTable(figures)}\n`;
   process.stdout.write(text);
+  if (haveOtherRewards(runs.map(({ settings }) => settings)))
+    log('Reward settings differ: compare the outcome reward, not the reward.');
   log(`${runs.length} runs compared: ${out}`);
 }
 
