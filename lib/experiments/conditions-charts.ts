@@ -38,8 +38,8 @@ export function drawFigures(
       interpolate: 'step-after',
       points: true,
     });
-  const turns = axisTitle('Search turns allowed', 'turns');
-  const seconds = axisTitle('Time allowed', 'seconds per question');
+  const turns = axisTitle('Turn limit', 'search turns');
+  const seconds = axisTitle('Time limit', 'seconds per question');
   const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
@@ -84,7 +84,7 @@ export function drawFigures(
       { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },
       {
         title: 'Exact match by tokens allowed for the whole transcript, with 95 % intervals',
-        xTitle: axisTitle('Tokens allowed', 'tokens per transcript'),
+        xTitle: axisTitle('Token limit', 'per transcript'),
         panel: 'benchmark',
       },
     ),
@@ -108,12 +108,19 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300, maxExtent: 300 },
   };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
-  const kind = { type: 'nominal', title: null, legend: { orient: 'top' } };
-  const domain = ['Found', 'Predicted'];
-  const style = (name: string) => ({
-    color: { ...kind, datum: name, scale: { domain, range: [STYLES[0].color, STYLES[2].color] } },
-    shape: { ...kind, datum: name, scale: { domain, range: ['circle', 'diamond'] } },
+  const domain = ['difference', 'predicted'];
+  const legend = {
+    orient: 'top',
+    labelExpr: "datum.label === 'predicted' ? 'Predicted' : 'Found'",
+  };
+  const channel = (...range: string[]) => ({
+    field: 'which',
+    type: 'nominal',
+    title: null,
+    legend,
+    scale: { domain, range },
   });
+  const [found, predicted] = [STYLES[0].color, STYLES[2].color];
   const numbers = ['difference', 'from', 'to', 'predicted'];
   const tooltip = [
     { field: 'condition' },
@@ -139,21 +146,20 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
           encoding: { x: { ...x, datum: 0 } },
         },
         {
-          mark: { type: 'rule', strokeWidth: 2 },
+          mark: { type: 'rule', strokeWidth: 2, color: found },
+          encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' } },
+        },
+        {
+          transform: [{ fold: domain, as: ['which', 'lead'] }],
+          mark: { type: 'point', size: 65, opacity: 1, strokeWidth: 1.5 },
           encoding: {
             y,
-            x: { ...x, field: 'from' },
-            x2: { field: 'to' },
-            color: style('Found').color,
+            x: { ...x, field: 'lead' },
+            stroke: channel(found, predicted),
+            fill: channel(found, 'transparent'),
+            shape: channel('circle', 'diamond'),
+            tooltip,
           },
-        },
-        {
-          mark: { type: 'point', filled: true, size: 55, opacity: 1 },
-          encoding: { y, x: { ...x, field: 'difference' }, ...style('Found'), tooltip },
-        },
-        {
-          mark: { type: 'point', filled: false, size: 80, opacity: 0.9 },
-          encoding: { y, x: { ...x, field: 'predicted' }, ...style('Predicted'), tooltip },
         },
       ],
     },
