@@ -300,7 +300,7 @@ function drawFigures(
   const beforeAndAfter = rows.filter(({ method }) => !apart.includes(method));
   const untrained = (cell: object, questions: string) =>
     intervalChart(matching(beforeAndAfter, { ...cell, metric: 'em' }), {
-      title: `Exact match before and after reinforcement, ${questions}`,
+      title: `Exact match before and after RL, ${questions}`,
       subtitle: SMALL_WORLD_NOTE,
       x: 'model',
       color: 'method',
