@@ -4,6 +4,7 @@
  *
  * Shape letters: B rows, L cached tokens, K key-value heads, D head width.
  */
+import { runAsGraph } from '../tensor/graph.js';
 import { MASKED } from '../tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
@@ -103,7 +104,9 @@ export function packRows(
     const parts = blocks.map(({ layers }) => layers[layer][side]);
     return pack(parts, plan, kvHeads);
   };
-  const layers = blocks[0].layers.map((_, i) => ({ k: packSide('k', i), v: packSide('v', i) }));
+  const layers = runAsGraph(() =>
+    blocks[0].layers.map((_, i) => ({ k: packSide('k', i), v: packSide('v', i) })),
+  );
   plan.index.dispose();
   return { layers, bias: plan.bias };
 }

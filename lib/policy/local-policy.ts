@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { createBreather, type Breather } from '../interrupt.js';
+import { runAsGraph } from '../tensor/graph.js';
 import { groupByLength, MASKED } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 import { decodeSteps, spareColumnsFor, type DecodeSteps } from './decode-steps.js';
@@ -235,14 +236,17 @@ export class LocalPolicy implements Policy {
     const bias = padded((chunk, t) => (t < chunk.length ? 0 : MASKED));
     const last = chunks.map((chunk, i) => i * tokens + chunk.length - 1);
     const shape: [number, number] = [chunks.length, tokens];
-    return tf.tidy(() => {
-      const input = {
-        ids: tf.tensor2d(ids, shape, 'int32'),
-        positions: tf.tensor2d(positions, shape, 'int32'),
-        bias: tf.tensor2d(bias, shape),
-      };
-      return this.run(input, { past, tail: null }, tf.tensor1d(last, 'int32'));
-    });
+    const compute = () =>
+      tf.tidy(() => {
+        const input = {
+          ids: tf.tensor2d(ids, shape, 'int32'),
+          positions: tf.tensor2d(positions, shape, 'int32'),
+          bias: tf.tensor2d(bias, shape),
+        };
+        return this.run(input, { past, tail: null }, tf.tensor1d(last, 'int32'));
+      });
+    // A large model's graphs differ by its blocks of attention, and gain less.
+    return isLarge(this.config) ? compute() : runAsGraph(compute);
   }
 
   /** Logits (M, V) of all new tokens or of those at `places`, and the new cache block. */

@@ -1,9 +1,10 @@
 /**
- * Captured graphs, as in CUDA Graphs: record a computation once, replay it on new inputs
- * without TensorFlow.js's overhead per operation.
+ * Computations as graphs, without TensorFlow.js's overhead for each operation: run once
+ * ({@link runAsGraph}), or captured and repeated on new inputs, as with CUDA Graphs.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native.js';
+import * as nativeGraph from './native-graph.js';
 import * as webgpu from './webgpu.js';
 
 /** A captured computation. */
@@ -22,9 +23,6 @@ export interface Graph<T extends tf.Tensor = tf.Tensor> {
 /** Whether the current backend can capture computations. */
 export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.isCurrent();
 
-const current = (): Pick<typeof native, 'overwrite' | 'captureGraph'> =>
-  tf.getBackend() === 'webgpu' ? webgpu : native;
-
 /**
  * A tensor of zeros for a captured computation to read and {@link overwrite} to fill. The
  * caller disposes of it.
@@ -34,11 +32,19 @@ export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'flo
 
 /** Replaces the values of a {@link graphInput}. */
 export const overwrite = (tensor: tf.Tensor, values: readonly number[]): void =>
-  current().overwrite(tensor, values);
+  (tf.getBackend() === 'webgpu' ? webgpu : native).overwrite(tensor, values);
 
 /**
  * Runs a computation and captures it. It must be the same every time: inputs change by
  * {@link overwrite} only, and nothing may depend on values that it reads.
  */
 export const captureGraph = <T extends tf.Tensor>(compute: () => T): Graph<T> =>
-  current().captureGraph(compute);
+  (tf.getBackend() === 'webgpu' ? webgpu : nativeGraph).captureGraph(compute);
+
+/**
+ * Computes at once what the backend would start one by one; on backends without graphs,
+ * as `compute` does. It may run twice, must read no values, and leaves what it leaves:
+ * the caller disposes of the same tensors.
+ */
+export const runAsGraph = <T>(compute: () => T): T =>
+  native.isCurrent() ? nativeGraph.runAsGraph(compute) : compute();

@@ -1,48 +1,94 @@
 /**
- * The native backend: kernels of this project, and graphs, which record the calls of
- * libtensorflow and replay them on new handles (TensorFlow.js spends 30 to 60 µs on calls
- * that take libtensorflow ten). Relies on internals of tfjs-node 4.22, which package.json
- * pins.
+ * This project's kernels for the native backend. Relies on internals of tfjs-node 4.22,
+ * which package.json pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 
-/** The parts of the backend used here. */
-interface NativeBackend {
-  binding: {
-    TF_ATTR_BOOL: number;
-    TF_ATTR_TYPE: number;
-    TF_FLOAT: number;
-    TF_INT32: number;
-    executeOp(
-      name: string,
-      attributes: object[],
-      ids: number[],
-      numOutputs: number,
-    ): { id: number }[];
-    deleteTensor(id: number): void;
-  };
-  isUsingGpuDevice: boolean;
-  tensorMap: { get(dataId: tf.DataId): { id: number } };
-  executeSingleOutput(name: string, attributes: object[], inputs: tf.TensorInfo[]): tf.Tensor;
-  incRef(dataId: tf.DataId): void;
+/** An attribute of an operation. */
+export interface OpAttribute {
+  name: string;
+  /** One of the addon's `TF_ATTR_*`. */
+  type: number;
+  value: unknown;
 }
 
-const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
+/** What the backend keeps of a tensor. */
+export interface TensorData {
+  shape: number[];
+  dtype: number;
+  /** Handle in the addon; -1 until the values are uploaded. */
+  id: number;
+  /** Values not uploaded yet. */
+  values: ArrayLike<number> | null;
+}
 
-const typeAttribute = (dtype: string, { binding }: NativeBackend): object => ({
-  name: 'T',
+/** A result as the addon describes it. */
+interface Output {
+  id: number;
+  shape: number[];
+  dtype: number;
+}
+
+/** The addon. */
+export interface Binding {
+  TF_ATTR_BOOL: number;
+  TF_ATTR_FLOAT: number;
+  TF_ATTR_INT: number;
+  TF_ATTR_TYPE: number;
+  TF_BOOL: number;
+  TF_FLOAT: number;
+  TF_INT32: number;
+  createTensor: (shape: number[], dtype: number, values: ArrayLike<number>) => number;
+  deleteTensor: (id: number) => void;
+  tensorDataSync: (id: number) => ArrayLike<number>;
+  loadSavedModel: (folder: string, tags: string) => number;
+  deleteSavedModel: (session: number) => void;
+  /** @param inputs `node:output` names, separated by commas; `outputs` likewise */
+  runSavedModel: (session: number, ids: number[], inputs: string, outputs: string) => Output[];
+}
+
+/** The parts of the backend used here. */
+export interface NativeBackend {
+  binding: Binding;
+  /** Whether the addon is that of `@tensorflow/tfjs-node-gpu`. */
+  isGPUPackage: boolean;
+  isUsingGpuDevice: boolean;
+  tensorMap: { get: (dataId: tf.DataId) => TensorData; has: (dataId: tf.DataId) => boolean };
+  createOutputTensor: (output: Output) => tf.Tensor;
+  executeSingleOutput: (
+    op: string,
+    attributes: OpAttribute[],
+    inputs: readonly tf.TensorInfo[],
+  ) => tf.Tensor;
+  executeMultipleOutputs: (
+    op: string,
+    attributes: OpAttribute[],
+    inputs: readonly tf.TensorInfo[],
+    numOutputs: number,
+  ) => tf.Tensor[];
+  incRef: (dataId: tf.DataId) => void;
+}
+
+export const currentBackend = (): NativeBackend => tf.backend() as unknown as NativeBackend;
+
+const typeAttribute = (name: string, dtype: string, { binding }: NativeBackend): OpAttribute => ({
+  name,
   type: binding.TF_ATTR_TYPE,
-  value: dtype === 'int32' ? binding.TF_INT32 : binding.TF_FLOAT,
+  value: { int32: binding.TF_INT32, bool: binding.TF_BOOL }[dtype] ?? binding.TF_FLOAT,
 });
 
-interface MatMulArguments {
-  inputs: { a: tf.TensorInfo; b: tf.TensorInfo };
-  attrs: { transposeA: boolean; transposeB: boolean };
-  backend: NativeBackend;
+/** Replaces a kernel of tfjs-node; `build` gets the old one. */
+function replaceKernel<Arguments>(
+  kernelName: string,
+  build: (original: (args: Arguments) => tf.TensorInfo) => (args: Arguments) => tf.TensorInfo,
+): void {
+  const backendName = 'tensorflow';
+  const original = tf.getKernel(kernelName, backendName).kernelFunc as unknown;
+  tf.unregisterKernel(kernelName, backendName);
+  const kernelFunc = build(original as (args: Arguments) => tf.TensorInfo) as unknown;
+  tf.registerKernel({ kernelName, backendName, kernelFunc: kernelFunc as tf.KernelFunc });
 }
-
-const MAT_MUL = 'BatchMatMul';
 
 /**
  * The largest inner dimension multiplied by `MatMul`. Beyond it, oneDNN's kernel for
@@ -51,14 +97,20 @@ const MAT_MUL = 'BatchMatMul';
  */
 const MAX_SAFE_INNER = 84;
 
+interface MatMulArguments {
+  inputs: { a: tf.TensorInfo; b: tf.TensorInfo };
+  attrs: { transposeA: boolean; transposeB: boolean };
+  backend: NativeBackend;
+}
+
 /**
  * Multiplies two matrices by TensorFlow's `MatMul` where that is safe. tfjs-node uses
  * `BatchMatMulV2` for all products, which oneDNN re-initialises at every call: 0.2 ms,
  * more than a product of few rows.
  */
-function replaceMatMul(): void {
-  const original = tf.getKernel(MAT_MUL, 'tensorflow').kernelFunc as unknown as typeof multiply;
-  const multiply = (args: MatMulArguments): tf.TensorInfo => {
+const matMul =
+  (original: (args: MatMulArguments) => tf.TensorInfo) =>
+  (args: MatMulArguments): tf.TensorInfo => {
     const { inputs, attrs, backend } = args;
     const { a, b } = inputs;
     const isPlain = [a, b].every(({ shape, dtype }) => shape.length === 2 && dtype === 'float32');
@@ -66,19 +118,36 @@ function replaceMatMul(): void {
     if (!isPlain || inner > MAX_SAFE_INNER) return original(args);
     const type = backend.binding.TF_ATTR_BOOL;
     const attributes = [
-      typeAttribute('float32', backend),
+      typeAttribute('T', 'float32', backend),
       { name: 'transpose_a', type, value: attrs.transposeA },
       { name: 'transpose_b', type, value: attrs.transposeB },
     ];
     return backend.executeSingleOutput('MatMul', attributes, [a, b]);
   };
-  tf.unregisterKernel(MAT_MUL, 'tensorflow');
-  tf.registerKernel({
-    kernelName: MAT_MUL,
-    backendName: 'tensorflow',
-    kernelFunc: multiply as unknown as tf.KernelFunc,
-  });
+
+interface GatherArguments {
+  inputs: { x: tf.TensorInfo; indices: tf.TensorInfo };
+  attrs: { axis: number; batchDims: number };
+  backend: NativeBackend;
 }
+
+/** Gathers without reading the indices first, as tfjs-node does; libtensorflow checks them. */
+const gather =
+  () =>
+  ({ inputs, attrs, backend }: GatherArguments): tf.TensorInfo => {
+    const { x, indices } = inputs;
+    const { TF_ATTR_INT } = backend.binding;
+    const attributes = [
+      { name: 'batch_dims', type: TF_ATTR_INT, value: attrs.batchDims },
+      typeAttribute('Tparams', x.dtype, backend),
+      typeAttribute('Tindices', indices.dtype, backend),
+      typeAttribute('Taxis', 'int32', backend),
+    ];
+    const axis = tf.scalar(attrs.axis, 'int32');
+    const result = backend.executeSingleOutput('GatherV2', attributes, [x, indices, axis]);
+    axis.dispose();
+    return result;
+  };
 
 /**
  * Writes values (n, ...) into rows (n) of a tensor and of all tensors that share its
@@ -86,7 +155,7 @@ function replaceMatMul(): void {
  */
 function updateInPlace(tensor: tf.Tensor, rows: tf.Tensor1D, values: tf.Tensor): void {
   const backend = currentBackend();
-  const attributes = [typeAttribute(tensor.dtype, backend)];
+  const attributes = [typeAttribute('T', tensor.dtype, backend)];
   backend.executeSingleOutput('InplaceUpdate', attributes, [tensor, rows, values]).dispose();
 }
 
@@ -112,7 +181,8 @@ function writeColumns({ inputs, backend }: WriteColumnsArguments): tf.TensorInfo
 
 /** Installs the kernels; call once, while libtensorflow is the backend. */
 export function installNativeKernels(): void {
-  replaceMatMul();
+  replaceKernel('BatchMatMul', matMul);
+  replaceKernel('GatherV2', gather);
   tf.registerKernel({
     kernelName: 'WriteColumns',
     backendName: 'tensorflow',
@@ -124,103 +194,11 @@ export function installNativeKernels(): void {
 export const isCurrent = (): boolean =>
   tf.getBackend() === 'tensorflow' && !currentBackend().isUsingGpuDevice;
 
-/** `overwrite` of graph.ts; the tensor must be the result of an operation. */
+/** `overwrite` of graph.ts: the next run of a graph reads the new tensor. */
 export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
-  tf.tidy(() => {
-    const rows = tf.tensor1d(range(tensor.shape[0]), 'int32');
-    updateInPlace(tensor, rows, tf.tensor([...values], tensor.shape, tensor.dtype));
-  });
-}
-
-/** Index of a libtensorflow tensor within a recording. */
-type Slot = number;
-interface Call {
-  name: string;
-  attributes: object[];
-  inputs: Slot[];
-  outputs: Slot[];
-  /** Tensors deleted after the call. */
-  deletes: Slot[];
-}
-
-/** The calls of a computation to libtensorflow. */
-class Recording {
-  readonly calls: Call[] = [];
-  /** Handle of each slot; slots that no call outputs are the computation's inputs. */
-  readonly handles: number[] = [];
-  /** Inputs that the computation deleted: its constants, kept for the next run. */
-  readonly constants: Slot[] = [];
-  private readonly slots = new Map<number, Slot>();
-  private readonly outputs = new Set<Slot>();
-
-  /** A binding that records. */
-  wrap(binding: NativeBackend['binding']): NativeBackend['binding'] {
-    const executeOp: typeof binding.executeOp = (name, attributes, ids, numOutputs) => {
-      const results = binding.executeOp(name, attributes, ids, numOutputs);
-      const inputs = ids.map((id) => this.slot(id));
-      const outputs = results.map(({ id }) => this.slot(id));
-      outputs.forEach((slot) => this.outputs.add(slot));
-      this.calls.push({ name, attributes, inputs, outputs, deletes: [] });
-      return results;
-    };
-    const deleteTensor = (id: number): void => {
-      const slot = this.slot(id);
-      if (!this.outputs.delete(slot)) {
-        this.constants.push(slot);
-        return;
-      }
-      this.calls[this.calls.length - 1].deletes.push(slot);
-      binding.deleteTensor(id);
-    };
-    // The binding's own properties are read-only.
-    return Object.create(binding, {
-      executeOp: { value: executeOp },
-      deleteTensor: { value: deleteTensor },
-    }) as typeof binding;
-  }
-
-  slot(id: number): Slot {
-    let slot = this.slots.get(id);
-    if (slot === undefined) {
-      slot = this.handles.push(id) - 1;
-      this.slots.set(id, slot);
-    }
-    return slot;
-  }
-}
-
-/** `captureGraph` of graph.ts. */
-export function captureGraph<T extends tf.Tensor>(compute: () => T) {
-  const backend = currentBackend();
-  const { binding } = backend;
-  const recording = new Recording();
-  const { calls, handles, constants } = recording;
-  const dispose = (): void =>
-    constants.splice(0).forEach((slot) => binding.deleteTensor(handles[slot]));
-  let result: T;
-  backend.binding = recording.wrap(binding);
-  try {
-    result = compute();
-  } catch (error) {
-    dispose();
-    throw error;
-  } finally {
-    backend.binding = binding;
-  }
-  const info = backend.tensorMap.get(result.dataId);
-  const resultSlot = recording.slot(info.id);
-  return {
-    result,
-    dispose,
-    run: () => {
-      for (const { name, attributes, inputs, outputs, deletes } of calls) {
-        const ids = inputs.map((slot) => handles[slot]);
-        const results = binding.executeOp(name, attributes, ids, outputs.length);
-        for (let i = 0; i < results.length; i++) handles[outputs[i]] = results[i].id;
-        for (const slot of deletes) binding.deleteTensor(handles[slot]);
-      }
-      binding.deleteTensor(info.id);
-      info.id = handles[resultSlot];
-    },
-  };
+  const { binding, tensorMap } = currentBackend();
+  const data = tensorMap.get(tensor.dataId);
+  binding.deleteTensor(data.id);
+  const typed = tensor.dtype === 'int32' ? Int32Array.from(values) : Float32Array.from(values);
+  data.id = binding.createTensor(data.shape, data.dtype, typed);
 }

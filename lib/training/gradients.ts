@@ -12,6 +12,7 @@ import {
   type ProjectionStore,
 } from '../policy/transformer.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
+import { runAsGraph } from '../tensor/graph.js';
 import { gatherRows } from '../tensor/ops.js';
 import type { NamedArray } from '../tensor/safetensors.js';
 import { ALONE } from './ranks.js';
@@ -113,8 +114,10 @@ export async function rowGradients<Row extends Sequence>(
     };
     const part = options.isCheckpointed
       ? checkpointedGradients(trained, batch, { ...options, buildWeights }, computeLoss)
-      : lossAndGradients(trained, (newest) =>
-          computeLoss(batchHidden(buildWeights(newest), batch, options), newest),
+      : runAsGraph(() =>
+          lossAndGradients(trained, (newest) =>
+            computeLoss(batchHidden(buildWeights(newest), batch, options), newest),
+          ),
         );
     const loss = (await part.value.data())[0];
     part.value.dispose();

@@ -15,6 +15,7 @@ import {
 } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
 import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
+import { runAsGraph } from '../tensor/graph.js';
 import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops.js';
 import { ALONE, AS_IS, type Ranks } from './ranks.js';
 
@@ -184,7 +185,7 @@ export async function perToken(
   const passes = splitIntoPasses(sequences, maxTokensPerPass);
   const computeValues = async ({ batch }: Pass): Promise<Float32Array> => {
     await breathe();
-    const tensor = tf.tidy(() => compute(batch));
+    const tensor = runAsGraph(() => tf.tidy(() => compute(batch)));
     const values = await tensor.data();
     tensor.dispose();
     return values as Float32Array;

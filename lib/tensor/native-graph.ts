@@ -1,0 +1,344 @@
+/**
+ * Graphs on the native backend, as Python's `tf.function` has them. TensorFlow.js starts
+ * operations one by one, 30 to 60 µs each however small. Here the operations of a
+ * computation are traced without running them; libtensorflow then optimises and runs them
+ * all, independent ones on several cores.
+ *
+ * Sizes are inputs of a graph like any other, so that one session serves computations
+ * that differ in numbers of rows or tokens only.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import {
+  currentBackend,
+  type Binding,
+  type NativeBackend,
+  type OpAttribute,
+  type TensorData,
+} from './native.js';
+import { inferShapes, UnknownShape } from './op-shapes.js';
+
+/** Name of a value in a graph: an input (`p3`) or an output of a node (`n5`, `n5:1`). */
+type Port = string;
+
+interface Node {
+  op: string;
+  attributes: readonly OpAttribute[];
+  /** Ports, then the nodes that must run before (`^n5`). */
+  inputs: string[];
+}
+
+interface Value {
+  dataId: tf.DataId;
+  data: TensorData;
+  port: Port;
+}
+
+/** Handles of traced results, far from those of the addon. */
+const FIRST_TRACED = 2 ** 30;
+
+const isTraced = (id: number): boolean => id >= FIRST_TRACED;
+
+/** Operations with a truth value for each element. */
+const PREDICATES = /^(All|Any|Equal|Greater|Less|Logical|NotEqual|IsFinite)/;
+
+/** The operations of a computation, and what it reads and leaves. */
+class Trace {
+  readonly nodes: Node[] = [];
+  /** Tensors that the computation reads but does not compute. */
+  readonly feeds: Value[] = [];
+  private readonly computed: Value[] = [];
+  private readonly ports = new Map<TensorData, Port>();
+  /** Handles that the computation disposed of: its constants. */
+  private readonly disposed: number[] = [];
+  /** The tensor whose memory a reshaped or overwritten one shares. */
+  private readonly owners = new Map<TensorData, TensorData>();
+  /** The last node that wrote into a tensor, which later readers must wait for. */
+  private readonly writers = new Map<TensorData, string>();
+  private readonly awaited = new Set<string>();
+
+  constructor(
+    private readonly backend: NativeBackend,
+    private readonly binding: Binding,
+  ) {}
+
+  /** What the computation computed and did not dispose of. */
+  get results(): Value[] {
+    return this.computed.filter(({ dataId }) => this.backend.tensorMap.has(dataId));
+  }
+
+  /** Nodes that wrote in place and that no other node waits for. */
+  get lastWrites(): string[] {
+    return [...this.writers.values()].filter((node) => !this.awaited.has(node));
+  }
+
+  /** In place of the backend's method: adds a node. */
+  readonly executeMultipleOutputs: NativeBackend['executeMultipleOutputs'] = (
+    op,
+    given,
+    inputs,
+  ) => {
+    const { TF_ATTR_TYPE, TF_BOOL } = this.binding;
+    const tensors = inputs.map(({ dataId }) => this.backend.tensorMap.get(dataId));
+    // The only operation whose type tfjs-node leaves to libtensorflow.
+    const type = { name: 'T', type: TF_ATTR_TYPE, value: tensors[0]?.dtype };
+    const attributes = op === 'ExpandDims' ? [type] : given;
+    const byName = new Map(attributes.map(({ name, value }) => [name, value]));
+    const operands = tensors.map((data) => ({
+      shape: data.shape,
+      values: () => this.readValues(data),
+    }));
+    const shapes = inferShapes(op, operands, byName);
+    const dtype = PREDICATES.test(op)
+      ? TF_BOOL
+      : (byName.get('DstT') ?? byName.get('Tparams') ?? byName.get('T'));
+    const node = `n${this.nodes.length}`;
+    const ports = inputs.map(({ dataId }, i) => this.portFor(dataId, tensors[i]));
+    const waits = new Set(tensors.flatMap((data) => this.writers.get(this.owner(data)) ?? []));
+    waits.forEach((writer) => this.awaited.add(writer));
+    this.nodes.push({ op, attributes, inputs: [...ports, ...[...waits].map((w) => `^${w}`)] });
+    if (op === 'InplaceUpdate') this.writers.set(this.owner(tensors[0]), node);
+    return shapes.map((shape, i) => {
+      const id = FIRST_TRACED + this.computed.length;
+      const tensor = this.backend.createOutputTensor({ id, shape, dtype: dtype as number });
+      const data = this.backend.tensorMap.get(tensor.dataId);
+      const port = i === 0 ? node : `${node}:${i}`;
+      if (op === 'Reshape' || op === 'InplaceUpdate') this.owners.set(data, this.owner(tensors[0]));
+      this.ports.set(data, port);
+      this.computed.push({ dataId: tensor.dataId, data, port });
+      return tensor;
+    });
+  };
+
+  readonly deleteTensor = (id: number): void => {
+    if (!isTraced(id)) this.disposed.push(id);
+  };
+
+  readonly tensorDataSync: Binding['tensorDataSync'] = (id) => {
+    if (isTraced(id)) throw new UnknownShape('Expected a graph to read no values.');
+    return this.binding.tensorDataSync(id);
+  };
+
+  /** Uploads the graph's constants, once the computation is traced. */
+  uploadConstants(): void {
+    const { binding, backend } = this;
+    for (const { dataId, data } of this.feeds) {
+      if (data.values === null) continue;
+      data.id = binding.createTensor(data.shape, data.dtype, data.values);
+      data.values = null;
+      if (!backend.tensorMap.has(dataId)) this.disposed.push(data.id);
+    }
+  }
+
+  /** Frees the constants. */
+  dispose(): void {
+    this.disposed.splice(0).forEach((id) => this.binding.deleteTensor(id));
+  }
+
+  private owner(data: TensorData): TensorData {
+    return this.owners.get(data) ?? data;
+  }
+
+  private portFor(dataId: tf.DataId, data: TensorData): Port {
+    let port = this.ports.get(data);
+    if (port === undefined) {
+      port = `p${this.feeds.length}`;
+      this.feeds.push({ dataId, data, port });
+      this.ports.set(data, port);
+    }
+    return port;
+  }
+
+  private readValues({ values, id }: TensorData): number[] {
+    return Array.from(values ?? this.tensorDataSync(id));
+  }
+}
+
+/** Names of the ports as the addon wants them. */
+const listPorts = (ports: readonly Port[]): string =>
+  ports.map((port) => (port.includes(':') ? port : `${port}:0`)).join(',');
+
+/** A protocol buffer message of the addon's JavaScript; they have only setters. */
+type Message = Record<string, (...values: unknown[]) => Message> & {
+  serializeBinary: () => Uint8Array;
+};
+
+/** A graph as TensorFlow's SavedModel, which is what the addon opens sessions from. */
+function savedModel({ nodes, feeds }: Trace, binding: Binding): Uint8Array {
+  const addon = currentBackend().isGPUPackage ? 'tfjs-node-gpu' : 'tfjs-node';
+  const file = `@tensorflow/${addon}/dist/proto/api_pb.js`;
+  const messages = createRequire(import.meta.url)(file) as Record<string, new () => Message>;
+  const message = (name: string): Message => new messages[name]();
+  const setters = new Map([
+    [binding.TF_ATTR_BOOL, 'setB'],
+    [binding.TF_ATTR_FLOAT, 'setF'],
+    [binding.TF_ATTR_INT, 'setI'],
+    [binding.TF_ATTR_TYPE, 'setType'],
+  ]);
+  const graph = message('GraphDef');
+  const addNode = (name: string, { op, attributes, inputs }: Node): void => {
+    const node = message('NodeDef');
+    node.setName(name);
+    node.setOp(op);
+    node.setInputList(inputs);
+    for (const attribute of attributes) {
+      const value = message('AttrValue');
+      const setter = setters.get(attribute.type);
+      if (!setter) throw new UnknownShape(`Expected no attribute such as ${attribute.name}.`);
+      value[setter](attribute.value);
+      node.getAttrMap().set(attribute.name, value);
+    }
+    graph.addNode(node);
+  };
+  for (const { port, data } of feeds) {
+    const dtype = { name: 'dtype', type: binding.TF_ATTR_TYPE, value: data.dtype };
+    addNode(port, { op: 'Placeholder', attributes: [dtype], inputs: [] });
+  }
+  nodes.forEach((node, i) => addNode(`n${i}`, node));
+  const versions = message('VersionDef');
+  versions.setProducer(GRAPH_VERSION);
+  graph.setVersions(versions);
+  const info = new (messages.MetaGraphDef as unknown as typeof messages).MetaInfoDef();
+  info.setTagsList([TAG]);
+  const meta = message('MetaGraphDef');
+  meta.setMetaInfoDef(info);
+  meta.setGraphDef(graph);
+  const model = message('SavedModel');
+  model.setSavedModelSchemaVersion(1);
+  model.addMetaGraphs(meta);
+  return model.serializeBinary();
+}
+
+/** TensorFlow 2.9, the oldest version that tfjs-node comes with. */
+const GRAPH_VERSION = 1087;
+const TAG = 'serve';
+
+/** A graph opened by libtensorflow, for all computations of its structure. */
+interface Session {
+  id: number;
+  inputs: string;
+  outputs: string;
+  /** Captured graphs that will run it again. */
+  numUsers: number;
+}
+
+/** Sessions by structure, the one opened or used longest ago first. */
+const sessions = new Map<string, Session>();
+const MAX_SESSIONS = 100;
+
+function dropOldSessions(binding: Binding): void {
+  for (const [structure, { id, numUsers }] of sessions) {
+    if (sessions.size <= MAX_SESSIONS) return;
+    if (numUsers > 0) continue;
+    binding.deleteSavedModel(id);
+    sessions.delete(structure);
+  }
+}
+
+/** The session for a trace; opens it the first time. */
+function sessionFor(trace: Trace, fetches: readonly Port[], binding: Binding): Session {
+  const { nodes, feeds } = trace;
+  const structure = JSON.stringify([nodes, feeds.map(({ data }) => data.dtype), fetches]);
+  let session = sessions.get(structure);
+  if (session) sessions.delete(structure);
+  else {
+    const folder = mkdtempSync(join(tmpdir(), 'graph-'));
+    try {
+      writeFileSync(join(folder, 'saved_model.pb'), savedModel(trace, binding));
+      session = {
+        id: binding.loadSavedModel(folder, TAG),
+        inputs: listPorts(feeds.map(({ port }) => port)),
+        outputs: listPorts(fetches),
+        numUsers: 0,
+      };
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+  sessions.set(structure, session);
+  dropOldSessions(binding);
+  return session;
+}
+
+let isTracing = false;
+
+/** Traces a computation, and returns what runs it and fills in its results. */
+function traced<T>(compute: () => T) {
+  const backend = currentBackend();
+  const { binding } = backend;
+  const trace = new Trace(backend, binding);
+  const { executeMultipleOutputs, deleteTensor, tensorDataSync } = trace;
+  // The backend inherits these methods, and the addon's properties are read-only.
+  backend.binding = Object.create(binding, {
+    deleteTensor: { value: deleteTensor },
+    tensorDataSync: { value: tensorDataSync },
+  }) as Binding;
+  backend.executeMultipleOutputs = executeMultipleOutputs;
+  backend.executeSingleOutput = (...call) => executeMultipleOutputs(...call, 1)[0];
+  isTracing = true;
+  let value: T;
+  try {
+    value = compute();
+    trace.uploadConstants();
+  } catch (error) {
+    trace.dispose();
+    throw error;
+  } finally {
+    isTracing = false;
+    backend.binding = binding;
+    delete (backend as Partial<NativeBackend>).executeMultipleOutputs;
+    delete (backend as Partial<NativeBackend>).executeSingleOutput;
+  }
+  const { results, lastWrites, feeds } = trace;
+  const session = sessionFor(trace, [...results.map(({ port }) => port), ...lastWrites], binding);
+  const run = (): void => {
+    const ids = feeds.map(({ data }) => data.id);
+    const outputs = binding.runSavedModel(session.id, ids, session.inputs, session.outputs);
+    outputs.forEach(({ id, shape }, i) => {
+      const data = results[i]?.data;
+      if (!data) return binding.deleteTensor(id);
+      if (shape.join() !== data.shape.join())
+        throw new Error(
+          `Expected a result of shape [${data.shape.join()}], but libtensorflow's has [${shape.join()}]. Report this as a bug of op-shapes.ts.`,
+        );
+      if (!isTraced(data.id)) binding.deleteTensor(data.id);
+      data.id = id;
+    });
+  };
+  return { value, run, session, dispose: () => trace.dispose() };
+}
+
+/** `runAsGraph` of graph.ts. */
+export function runAsGraph<T>(compute: () => T): T {
+  if (isTracing) return compute();
+  try {
+    const { value, run, dispose } = traced(compute);
+    try {
+      run();
+    } finally {
+      dispose();
+    }
+    return value;
+  } catch (error) {
+    if (error instanceof UnknownShape) return compute();
+    throw error;
+  }
+}
+
+/** `captureGraph` of graph.ts. */
+export function captureGraph<T extends tf.Tensor>(compute: () => T) {
+  const { value, run, session, dispose } = traced(compute);
+  session.numUsers++;
+  run();
+  return {
+    result: value,
+    run,
+    dispose: () => {
+      session.numUsers--;
+      dispose();
+    },
+  };
+}
