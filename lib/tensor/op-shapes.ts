@@ -94,6 +94,13 @@ const RULES = new Map<string, ShapeRule>([
     ],
   ],
   [
+    'PadV2',
+    ([x, paddings]) => {
+      const sizes = paddings.values();
+      return [x.shape.map((size, i) => sizes[2 * i] + size + sizes[2 * i + 1])];
+    },
+  ],
+  [
     'Reshape',
     ([x, shape]) => {
       const sizes = [...shape.values()];
@@ -102,6 +109,8 @@ const RULES = new Map<string, ShapeRule>([
       return [sizes.map((length) => (length < 0 ? size / known : length))];
     },
   ],
+  // The condition may be a vector, one truth value for each row.
+  ['Select', ([, x]) => [[...x.shape]]],
   ['ScatterNd', ([, , shape]) => [[...shape.values()]]],
   [
     'Slice',

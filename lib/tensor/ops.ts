@@ -169,8 +169,8 @@ export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
   );
 }
 
-/** Rows of logits in memory at a time: 25 MB with a vocabulary of 49,152. */
-export const LOGITS_AT_ONCE = 128;
+/** Logits in memory at a time (25 MB): 128 rows with a vocabulary of 49,152. */
+export const LOGITS_AT_ONCE = 128 * 49_152;
 
 /** An output layer that is not trained, on m rows at a time. */
 export interface FrozenHead {
@@ -178,6 +178,8 @@ export interface FrozenHead {
   logits: (hidden: tf.Tensor2D) => tf.Tensor2D;
   /** Gradient of logits (m, V) to that of hidden states (m, C). */
   backward: (dLogits: tf.Tensor2D) => tf.Tensor2D;
+  /** m */
+  rowsAtOnce: number;
   /**
    * Whether the gradient is computed along with the values, while the logits are there,
    * rather than from logits computed again.
@@ -187,23 +189,22 @@ export interface FrozenHead {
 
 /**
  * Log-probabilities (nats) of the chosen tokens (M) from hidden states (M, C): (M).
- * Computes {@link LOGITS_AT_ONCE} rows of logits at a time, so that all of them are never
- * in memory.
+ * Computes the logits of some rows at a time, so that all of them are never in memory.
  */
 export function chosenLogProbsInParts(
   hidden: tf.Tensor2D,
   chosen: tf.Tensor1D,
-  { logits, backward, computesGradient = false }: FrozenHead,
+  { logits, backward, rowsAtOnce, computesGradient = false }: FrozenHead,
 ): tf.Tensor1D {
   const [numRows, width] = hidden.shape;
   const rows = (x: tf.Tensor, start: number): tf.Tensor => {
-    const count = Math.min(LOGITS_AT_ONCE, numRows - start);
+    const count = Math.min(rowsAtOnce, numRows - start);
     return x.rank === 1
       ? tf.slice(x as tf.Tensor1D, start, count)
       : tf.slice(x as tf.Tensor2D, [start, 0], [count, width]);
   };
   const parts = <T extends tf.TensorContainer>(compute: (start: number) => T): T[] =>
-    range(0, numRows, LOGITS_AT_ONCE).map((start) => tf.tidy(() => compute(start)));
+    range(0, numRows, rowsAtOnce).map((start) => tf.tidy(() => compute(start)));
   const logitsFrom = (states: tf.Tensor, start: number): tf.Tensor2D =>
     logits(rows(states, start) as tf.Tensor2D);
   /** Gradient of each row's log-probability to that of its logits. */

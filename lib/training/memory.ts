@@ -31,6 +31,6 @@ export function trainingMemory(model: ModelConfig, config: TrainConfig): number 
   const floatsPerToken =
     numLayers * hiddenSize + 8 * numHeads * longest + 12 * hiddenSize + 14 * intermediateSize;
   const pass = Math.max(longest, maxTokensPerPass) * floatsPerToken;
-  const logits = 8 * LOGITS_AT_ONCE * model.vocabSize;
+  const logits = 8 * Math.min(LOGITS_AT_ONCE, maxTokensPerPass * model.vocabSize);
   return BASELINE_BYTES + weights + ALLOCATOR_FACTOR * FLOAT * (Math.max(cache, pass) + logits);
 }

@@ -16,7 +16,12 @@ import {
 import type { Weights } from '../policy/weights.js';
 import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { runAsGraph } from '../tensor/graph.js';
-import { chosenLogProbs, chosenLogProbsInParts, gatherRows } from '../tensor/ops.js';
+import {
+  chosenLogProbs,
+  chosenLogProbsInParts,
+  gatherRows,
+  LOGITS_AT_ONCE,
+} from '../tensor/ops.js';
 import { ALONE, AS_IS, type Ranks } from './ranks.js';
 
 export interface Sequence {
@@ -158,6 +163,7 @@ export function batchLogProbs(
     return chosenLogProbsInParts(hidden, targets, {
       logits: (states) => tempered(computeLogits(weights, states, config)),
       backward: (dLogits) => tempered(logitsBackward(weights, dLogits, config)),
+      rowsAtOnce: Math.ceil(LOGITS_AT_ONCE / config.vocabSize),
       computesGradient,
     });
   return chosenLogProbs(tempered(computeLogits(weights, hidden, config)), targets);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
-  LOGITS_AT_ONCE,
   chosenLogProbs,
   chosenLogProbsInParts,
   frozenLinear,
@@ -103,7 +102,12 @@ function logProbsOf(hidden: tf.Tensor2D, computesGradient: boolean): tf.Tensor1D
   const chosen = indices(...Array.from({ length: hidden.shape[0] }, (_, i) => (i * 5) % 9));
   const logits = (some: tf.Tensor2D): tf.Tensor2D => tf.matMul(some, head);
   const backward = (dLogits: tf.Tensor2D): tf.Tensor2D => tf.matMul(dLogits, head, false, true);
-  return chosenLogProbsInParts(hidden, chosen, { logits, backward, computesGradient });
+  return chosenLogProbsInParts(hidden, chosen, {
+    logits,
+    backward,
+    rowsAtOnce: 3,
+    computesGradient,
+  });
 }
 
 /** Operations on matrices, with the shapes of their inputs. */
@@ -139,12 +143,8 @@ const OPERATIONS: [string, (...inputs: tf.Tensor2D[]) => tf.Tensor, ...[number, 
     [7, 2],
     [2, 4],
   ],
-  ['chosenLogProbsInParts', (x) => logProbsOf(x, false), [LOGITS_AT_ONCE + 2, 7]],
-  [
-    'chosenLogProbsInParts, which is learned from',
-    (x) => logProbsOf(x, true),
-    [LOGITS_AT_ONCE + 2, 7],
-  ],
+  ['chosenLogProbsInParts', (x) => logProbsOf(x, false), [5, 7]],
+  ['chosenLogProbsInParts, which is learned from', (x) => logProbsOf(x, true), [5, 7]],
   ['chosenLogProbs', (x) => chosenLogProbs(x, indices(2, 0, 6, 2)), [4, 7]],
 ];
 
