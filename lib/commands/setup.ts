@@ -31,6 +31,8 @@ import {
 } from '../training/config.js';
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
+import { isLarge } from '../policy/families.js';
+import { readModelConfig } from '../policy/folder-settings.js';
 import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
@@ -46,7 +48,7 @@ import {
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { BackendReport } from '../tensor/backend.js';
-import { BACKEND_NAMES, type BackendName } from '../tensor/backend-names.js';
+import { BACKEND_NAMES, limitThreads, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { formatList } from '../text/format-list.js';
 import { choice, collect, interruptible, log, parseCount } from './cli-utils.js';
@@ -132,6 +134,7 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
       encoder: spec.encoder ?? trained?.encoder,
     },
   };
+  if (folders.length > 0 && !isLarge(await readModelConfig(folders[0]))) limitThreads(1);
   if (address === undefined || search.options.encoder !== undefined)
     await announceBackend(spec.backend);
   const policy: AnyPolicy =

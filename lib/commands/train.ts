@@ -22,13 +22,14 @@ import { trainedMethods } from '../training/methods.js';
 import { POLL_MS } from '../pages/parts.js';
 import { writeRunReport } from '../pages/run/page.js';
 import { startWatching } from '../pages/run/server.js';
-import { isLarge, parseModelConfig, type ModelConfig } from '../policy/families.js';
-import { settingFiles } from '../policy/folder-settings.js';
+import { isLarge, type ModelConfig } from '../policy/families.js';
+import { readModelConfig, settingFiles } from '../policy/folder-settings.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
 import { rewardOptions, presetRewards } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { weightFiles } from '../tensor/weight-files.js';
+import { limitThreads } from '../tensor/backend-names.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { trainingMemory } from '../training/memory.js';
@@ -245,13 +246,11 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   const folder =
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const questions = await trainingQuestions(settings.data, config);
-  if (settings.processes)
-    // Read when the native backend loads, here and in the other processes.
-    process.env.TF_NUM_INTRAOP_THREADS ??= String(
-      Math.max(1, Math.floor(availableParallelism() / settings.processes)),
-    );
+  const modelConfig = await readModelConfig(modelFolder);
+  if (!isLarge(modelConfig)) limitThreads(1);
+  else if (settings.processes)
+    limitThreads(Math.max(1, Math.floor(availableParallelism() / settings.processes)));
   const backend = await announceBackend(settings.backend);
-  const modelConfig = parseModelConfig(await readJson(join(modelFolder, 'config.json')));
   const { processes = defaultProcesses(modelConfig, config, backend) } = settings;
   announceMemory(modelConfig, config, processes);
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });

@@ -42,10 +42,6 @@ export interface Computation {
   processes?: number;
   /** Threads per process; default 1, since a small policy uses no more. */
   threads?: number;
-  /**
-   * Uses oneDNN: faster for a language model, slower for a small policy; default false.
-   */
-  oneDnn?: boolean;
   /** What this machine lacks, with the remedy; undefined if nothing. */
   missing?(): string | undefined;
   /** Work before the jobs are known, such as training. */

@@ -5,12 +5,7 @@ import { runConcurrently, serve, startWorker, withWorkers, type Worker } from '.
 import { provenanceHere } from '../io/provenance.js';
 import { openJournal, recordStore, writeArchives } from '../io/records.js';
 import { loadWorld, type World } from '../retrieval/small-world.js';
-import {
-  CONTRACTION_KERNEL,
-  useBackend,
-  type BackendName,
-  type BackendReport,
-} from '../tensor/backend.js';
+import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
 import { NOTE, RECORDED, RESULTS, readRecords, type Done } from './records.js';
@@ -163,16 +158,8 @@ export interface Reply {
 /** A worker process: tfjs uses one core for a small policy. Its notes are fractions. */
 export type JobWorker = Worker<Task, Reply, number>;
 
-/**
- * oneDNN prepares and keeps memory for every new tensor shape, and decoding makes new
- * shapes at each token, so a small policy is slower with it. The large matrix products of
- * a language model are up to five times faster. A worker handles no signals.
- */
-const startJobWorker = ({ threads = 1, oneDnn = false }: Computation): JobWorker =>
-  startWorker(import.meta.url, {
-    TF_NUM_INTRAOP_THREADS: String(threads),
-    ...(!oneDnn && { TF_ENABLE_ONEDNN_OPTS: '0', [CONTRACTION_KERNEL]: '1' }),
-  });
+const startJobWorker = ({ threads = 1 }: Computation): JobWorker =>
+  startWorker(import.meta.url, { TF_NUM_INTRAOP_THREADS: String(threads) });
 
 let world: World | null = null;
 

@@ -1,9 +1,9 @@
 /** Another trainer's weights in Hugging Face format. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { copySafely, readJson } from '../io/files.js';
+import { copySafely } from '../io/files.js';
 import { startProgress } from '../io/progress.js';
-import { parseModelConfig } from '../policy/families.js';
+import { readModelConfig } from '../policy/folder-settings.js';
 
 /** Files that `evaluate --model` reads. */
 const NEEDED =
@@ -50,7 +50,7 @@ export function findCheckpoint(folder: string): string | null {
  * Copies weights and tokenizer. @throws Error for a model that this project does not know
  */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
-  parseModelConfig(await readJson(path.join(from, 'config.json')));
+  await readModelConfig(from);
   const names = listFiles(from).filter((name) => NEEDED.test(name));
   if (!names.includes('tokenizer.json'))
     throw new Error(

@@ -9,6 +9,7 @@ import { readJson, readJsonIfThere } from '../io/files.js';
 import { isClone, shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
 import { createTokenizer, type FileTokenizer } from '../text/tokenizer.js';
+import { parseModelConfig, type ModelConfig } from './families.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
 
 /** How to get missing weights of this project. */
@@ -31,6 +32,13 @@ export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 /** The file with the description of a run, in its folder. */
 export const RUN_FILE = 'run.json';
+
+/**
+ * A model folder's configuration.
+ * @throws Error for a model that this project does not know
+ */
+export const readModelConfig = async (folder: string): Promise<ModelConfig> =>
+  parseModelConfig(await readJson(join(folder, 'config.json')));
 
 /**
  * `adapter_config.json` of an adapter in PEFT's format. @throws Error when it is missing

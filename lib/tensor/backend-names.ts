@@ -1,4 +1,4 @@
-/** Backends by name, for options: importing this loads no TensorFlow.js. */
+/** Backends by name, and their threads: importing this loads no TensorFlow.js. */
 
 /**
  * `gpu`: tfjs-node-gpu on a GPU; `native`: libtensorflow on the CPU; `wasm`: XNNPACK;
@@ -10,3 +10,12 @@ export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu' | 'webgpu';
 /** In the order in which `auto` tries them. */
 export const TRIED_BACKENDS: readonly BackendName[] = ['gpu', 'native', 'wasm', 'cpu'];
 export const BACKEND_NAMES: readonly BackendName[] = [...TRIED_BACKENDS, 'webgpu'];
+
+/**
+ * Threads for one operation of libtensorflow, unless `TF_NUM_INTRAOP_THREADS` says so;
+ * call before the backend loads. One is best for a small model, whose operations are over
+ * before a second thread has woken up.
+ */
+export function limitThreads(threads: number): void {
+  process.env.TF_NUM_INTRAOP_THREADS ??= String(threads);
+}

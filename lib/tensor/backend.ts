@@ -56,7 +56,7 @@ function isAlias(name: string): boolean {
  * Without oneDNN, libtensorflow multiplies by the kernel that signals corrupt (see
  * native.ts) unless this is 0, which takes about twice as long.
  */
-export const CONTRACTION_KERNEL = 'TENSORFLOW_USE_CUSTOM_CONTRACTION_KERNEL';
+const CONTRACTION_KERNEL = 'TENSORFLOW_USE_CUSTOM_CONTRACTION_KERNEL';
 
 /**
  * Loads the libtensorflow addon under either package name; it registers as `tensorflow`.

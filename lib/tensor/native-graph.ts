@@ -43,13 +43,15 @@ const FIRST_TRACED = 2 ** 30;
 const isTraced = (id: number): boolean => id >= FIRST_TRACED;
 
 /** Operations with a truth value for each element. */
-const PREDICATES = /^(All|Any|Equal|Greater|Less|Logical|NotEqual|IsFinite)/;
+const PREDICATES = /^(All|Any|Equal|Greater|Less|Logical|NotEqual|Is(Finite|Inf|Nan)$)/;
 
 /** The operations of a computation, and what it reads and leaves. */
 class Trace {
   readonly nodes: Node[] = [];
   /** Tensors that the computation reads but does not compute. */
   readonly feeds: Value[] = [];
+  /** Feeds that say shapes or axes. */
+  private readonly sizes = new Set<TensorData>();
   private readonly computed: Value[] = [];
   private readonly ports = new Map<TensorData, Port>();
   /** Handles that the computation disposed of: its constants. */
@@ -68,6 +70,19 @@ class Trace {
   /** What the computation computed and did not dispose of. */
   get results(): Value[] {
     return this.computed.filter(({ dataId }) => this.backend.tensorMap.has(dataId));
+  }
+
+  /**
+   * The type and shape (-1: any) of each feed. Ranks must be known, or libtensorflow
+   * cannot optimise and says so on stderr: those of results follow from the number of
+   * sizes.
+   */
+  get inputs(): { port: Port; dtype: number; shape: number[] }[] {
+    return this.feeds.map(({ port, data }) => ({
+      port,
+      dtype: data.dtype,
+      shape: this.sizes.has(data) ? data.shape : data.shape.map(() => -1),
+    }));
   }
 
   /** Nodes that wrote in place and that no other node waits for. */
@@ -89,7 +104,7 @@ class Trace {
     const byName = new Map(attributes.map(({ name, value }) => [name, value]));
     const operands = tensors.map((data) => ({
       shape: data.shape,
-      values: () => this.readValues(data),
+      values: () => this.readSizes(data),
     }));
     const shapes = inferShapes(op, operands, byName);
     const dtype = PREDICATES.test(op)
@@ -152,8 +167,9 @@ class Trace {
     return port;
   }
 
-  private readValues({ values, id }: TensorData): number[] {
-    return Array.from(values ?? this.tensorDataSync(id));
+  private readSizes(data: TensorData): number[] {
+    this.sizes.add(data);
+    return Array.from(data.values ?? this.tensorDataSync(data.id));
   }
 }
 
@@ -167,17 +183,24 @@ type Message = Record<string, (...values: unknown[]) => Message> & {
 };
 
 /** A graph as TensorFlow's SavedModel, which is what the addon opens sessions from. */
-function savedModel({ nodes, feeds }: Trace, binding: Binding): Uint8Array {
+function savedModel({ nodes, inputs }: Trace, binding: Binding): Uint8Array {
   const addon = currentBackend().isGPUPackage ? 'tfjs-node-gpu' : 'tfjs-node';
   const file = `@tensorflow/${addon}/dist/proto/api_pb.js`;
   const messages = createRequire(import.meta.url)(file) as Record<string, new () => Message>;
   const message = (name: string): Message => new messages[name]();
+  const nested = (outer: string, name: string): Message =>
+    new (messages[outer] as unknown as typeof messages)[name]();
   const setters = new Map([
     [binding.TF_ATTR_BOOL, 'setB'],
     [binding.TF_ATTR_FLOAT, 'setF'],
     [binding.TF_ATTR_INT, 'setI'],
     [binding.TF_ATTR_TYPE, 'setType'],
+    [SHAPE, 'setShape'],
   ]);
+  const toShapeMessage = (shape: number[]): Message => {
+    const sizes = shape.map((size) => nested('TensorShape', 'Dim').setSize(size));
+    return message('TensorShape').setDimList(sizes);
+  };
   const graph = message('GraphDef');
   const addNode = (name: string, { op, attributes, inputs }: Node): void => {
     const node = message('NodeDef');
@@ -193,15 +216,18 @@ function savedModel({ nodes, feeds }: Trace, binding: Binding): Uint8Array {
     }
     graph.addNode(node);
   };
-  for (const { port, data } of feeds) {
-    const dtype = { name: 'dtype', type: binding.TF_ATTR_TYPE, value: data.dtype };
-    addNode(port, { op: 'Placeholder', attributes: [dtype], inputs: [] });
+  for (const { port, dtype, shape } of inputs) {
+    const attributes = [
+      { name: 'dtype', type: binding.TF_ATTR_TYPE, value: dtype },
+      { name: 'shape', type: SHAPE, value: toShapeMessage(shape) },
+    ];
+    addNode(port, { op: 'Placeholder', attributes, inputs: [] });
   }
   nodes.forEach((node, i) => addNode(`n${i}`, node));
   const versions = message('VersionDef');
   versions.setProducer(GRAPH_VERSION);
   graph.setVersions(versions);
-  const info = new (messages.MetaGraphDef as unknown as typeof messages).MetaInfoDef();
+  const info = nested('MetaGraphDef', 'MetaInfoDef');
   info.setTagsList([TAG]);
   const meta = message('MetaGraphDef');
   meta.setMetaInfoDef(info);
@@ -215,6 +241,8 @@ function savedModel({ nodes, feeds }: Trace, binding: Binding): Uint8Array {
 /** TensorFlow 2.9, the oldest version that tfjs-node comes with. */
 const GRAPH_VERSION = 1087;
 const TAG = 'serve';
+/** Not one of the addon's types of attributes, which has none for shapes. */
+const SHAPE = -1;
 
 /** A graph opened by libtensorflow, for all computations of its structure. */
 interface Session {
@@ -240,8 +268,8 @@ function dropOldSessions(binding: Binding): void {
 
 /** The session for a trace; opens it the first time. */
 function sessionFor(trace: Trace, fetches: readonly Port[], binding: Binding): Session {
-  const { nodes, feeds } = trace;
-  const structure = JSON.stringify([nodes, feeds.map(({ data }) => data.dtype), fetches]);
+  const { nodes, feeds, inputs } = trace;
+  const structure = JSON.stringify([nodes, inputs, fetches]);
   let session = sessions.get(structure);
   if (session) sessions.delete(structure);
   else {

@@ -46,7 +46,7 @@ function product([a, b]: readonly OpInput[], [isTransposedA, isTransposedB]: unk
 }
 
 const ALIKE = [
-  'Abs Cast ClipByValue Cumsum Exp InplaceUpdate IsFinite Log LogSoftmax Neg OnesLike Relu Rsqrt',
+  'Abs Cast ClipByValue Cumsum Exp InplaceUpdate IsFinite IsInf IsNan Log LogSoftmax Neg OnesLike Relu Rsqrt',
   'Sigmoid Sign Softmax Sqrt Square Tanh ZerosLike',
 ];
 const BROADCAST = [

@@ -2,7 +2,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { canCapture, captureGraph, graphInput, overwrite } from '../../lib/tensor/graph.js';
+import {
+  canCapture,
+  captureGraph,
+  graphInput,
+  overwrite,
+  runAsGraph,
+} from '../../lib/tensor/graph.js';
 import { writeColumns } from '../../lib/tensor/ops.js';
 import { HAS_NATIVE, HAS_WEBGPU } from './has-backend.js';
 
@@ -86,5 +92,103 @@ describe.each([
     };
     expect(() => captureGraph(fail)).toThrow('too late');
     expect([...(await tf.add(x, 1).data())]).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+});
+
+/** Every kind of shape that a graph infers; x is (2, 3, 4) and y (4, 2). */
+const SHAPES: [string, (x: tf.Tensor3D, y: tf.Tensor2D) => tf.TensorContainer][] = [
+  ['broadcasts', (x) => tf.mul(x, tf.tensor1d([1, 2, 3, 4]))],
+  ['predicates', (x) => tf.where(tf.greater(x, 3), x, tf.zerosLike(x))],
+  ['sums', (x) => [tf.sum(x, -1), tf.mean(x, [0, 2], true), tf.max(x)]],
+  ['products', (x, y) => [tf.matMul(tf.reshape<tf.Rank.R2>(x, [6, 4]), y)]],
+  ['products of stacks', (x) => [tf.matMul(x, x, false, true), tf.matMul(x, x, true)]],
+  ['a reshape with a free size', (x) => tf.reshape(x, [3, -1])],
+  ['parts', (x) => [...tf.split(x, [1, 3], 2), tf.slice(x, [0, 1, 1], [2, -1, 2])]],
+  ['joins', (x) => [tf.concat([x, x], -1), tf.stack([x, x], 1), tf.expandDims(x, -1)]],
+  [
+    'copies',
+    (x) => [
+      tf.tile(x, [1, 2, 3]),
+      tf.pad(x, [
+        [1, 0],
+        [0, 2],
+        [1, 1],
+      ]),
+      tf.clone(x),
+    ],
+  ],
+  ['orders', (x) => [tf.transpose(x, [2, 0, 1]), tf.transpose(x)]],
+  ['places', (x, y) => [tf.gather(x, tf.tensor1d([1, 0, 1], 'int32'), 1), tf.gather(y, [3, 3])]],
+  ['numbers', () => tf.oneHot(tf.tensor1d([1, 0], 'int32'), 3)],
+  [
+    'scatters',
+    (_, y) => tf.scatterND(tf.tensor2d([[0], [2], [0], [1]], [4, 1], 'int32'), y, [3, 2]),
+  ],
+  ['gradients', (x) => tf.grad((a: tf.Tensor) => tf.sum(tf.exp(tf.minimum(a, 2))))(x)],
+  ['an operation whose shape it cannot infer', (x) => tf.topk(x, 2).values],
+];
+
+describe('a computation run as a graph on native (needs native)', () => {
+  beforeAll(async () => {
+    if (HAS_NATIVE) await useBackend('native');
+  });
+
+  const inputs = (): [tf.Tensor3D, tf.Tensor2D] => [
+    tf.tensor3d(
+      range(24).map((i) => i / 7 - 1),
+      [2, 3, 4],
+    ),
+    tf.tensor2d(
+      range(8).map((i) => 1 - i / 3),
+      [4, 2],
+    ),
+  ];
+  const values = (container: tf.TensorContainer) =>
+    [container as tf.Tensor | tf.Tensor[]].flat().map((x) => [x.shape, x.dtype, x.arraySync()]);
+
+  it.skipIf(!HAS_NATIVE).each(SHAPES)(
+    'gives the same for %s, and leaves the same',
+    (_, compute) => {
+      const [x, y] = inputs();
+      const before = tf.memory().numTensors;
+      const own = tf.tidy(() => compute(x, y));
+      const after = tf.memory().numTensors;
+      const graph = runAsGraph(() => tf.tidy(() => compute(x, y)));
+      expect(tf.memory().numTensors - after).toBe(after - before);
+      expect(values(graph)).toEqual(values(own));
+      tf.dispose([own, graph, x, y]);
+    },
+  );
+
+  it.skipIf(!HAS_NATIVE)('serves other numbers of rows', () => {
+    for (const rows of [1, 5, 2]) {
+      const x = tf.tensor2d(range(rows * 3), [rows, 3]);
+      const compute = (): tf.Tensor => tf.tidy(() => tf.sum(tf.mul(x, 0.5), 1, true));
+      expect(runAsGraph(compute).arraySync()).toEqual(compute().arraySync());
+    }
+  });
+
+  it.skipIf(!HAS_NATIVE)('keeps the tensors that the computation keeps', () => {
+    const [x] = inputs();
+    let kept: tf.Tensor | undefined;
+    const sum = runAsGraph(() =>
+      tf.tidy(() => {
+        kept = tf.keep(tf.square(x));
+        return tf.sum(kept);
+      }),
+    );
+    expect(kept!.arraySync()).toEqual(tf.square(x).arraySync());
+    expect(sum.dataSync()[0]).toBeCloseTo(tf.sum(tf.square(x)).dataSync()[0], 5);
+  });
+
+  it.skipIf(!HAS_NATIVE)('leaves the backend unchanged if the computation fails', () => {
+    const [x] = inputs();
+    const fail = (): tf.Tensor =>
+      tf.tidy(() => {
+        tf.mul(x, 2);
+        throw new Error('too late');
+      });
+    expect(() => runAsGraph(fail)).toThrow('too late');
+    expect(tf.add(x, 0).arraySync()).toEqual(x.arraySync());
   });
 });

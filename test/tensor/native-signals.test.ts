@@ -21,16 +21,19 @@ const TSX = pathToFileURL(packagePath('node_modules', 'tsx', 'dist', 'loader.mjs
 
 describe.skipIf(!HAS_NATIVE)('products on the native backend (needs libtensorflow)', () => {
   it.each([
-    [84, '1'],
-    [128, '1'],
-    [512, '1'],
-    [128, '0'],
+    [84, '1', 'one by one'],
+    [128, '1', 'one by one'],
+    [512, '1', 'one by one'],
+    [128, '0', 'one by one'],
+    [84, '1', 'graph'],
+    [512, '1', 'graph'],
+    [128, '0', 'graph'],
   ])(
-    `survive ${NUM_SIGNALS} signals and a profiler with an inner size of %i and oneDNN set to %s`,
-    async (inner, oneDnn) => {
+    `survive ${NUM_SIGNALS} signals and a profiler with an inner size of %i and oneDNN set to %s, as %s`,
+    async (inner, oneDnn, kind) => {
       const child = spawn(
         process.execPath,
-        [...profiler(), '--import', TSX, PRODUCTS, String(inner)],
+        [...profiler(), '--import', TSX, PRODUCTS, String(inner), kind],
         { env: { ...process.env, TF_CPP_MIN_LOG_LEVEL: '2', TF_ENABLE_ONEDNN_OPTS: oneDnn } },
       );
       const [printed, complaints] = [text(child.stdout), text(child.stderr)];

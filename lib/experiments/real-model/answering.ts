@@ -68,9 +68,6 @@ export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
   answer: measurement.answer === null ? null : digest(measurement.answer),
 });
 
-/** What computations with a language model share. */
-export const LANGUAGE_MODEL = { oneDnn: true, missing: missingInputs };
-
 /** Replaces recorded answers by new ones, without their texts. */
 export const mergeRecorded = <Recorded extends { measurements: Measurement[] }>(
   recorded: Recorded,

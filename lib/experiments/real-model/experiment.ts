@@ -15,7 +15,6 @@ import {
   answerAll,
   answeringJob,
   hashRun,
-  LANGUAGE_MODEL,
   mergeRecorded,
   ROUGH_SECONDS,
   runFields,
@@ -42,10 +41,11 @@ import {
   ANSWERING,
   BY_TOP_K,
   isTrained,
+  missingInputs,
   NUM_TIMED,
+  type RealRun,
   TIMED,
   TRAINED,
-  type RealRun,
 } from './settings.js';
 import { realTraining } from './train.js';
 
@@ -53,7 +53,7 @@ export const realModel: Experiment = {
   name: 'real-model',
   title: 'a language model on real questions, before and after RL',
   computation: computation<RealRun, RecordedAnswers>({
-    ...LANGUAGE_MODEL,
+    missing: missingInputs,
     prepare: realTraining,
     work: answerAll,
     jobs: () =>
@@ -69,7 +69,7 @@ export const realModelTiming: Experiment = {
   name: 'real-model-timing',
   title: 'seconds per real question, methods alternating',
   computation: computation<readonly RealRun[], RecordedTimes>({
-    ...LANGUAGE_MODEL,
+    missing: missingInputs,
     processes: 1,
     threads: 2,
     work: timeRuns,

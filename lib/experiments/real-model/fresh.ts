@@ -15,23 +15,18 @@ import { modelsFolder, READER, REAL_MODEL } from '../../policy/trained-models.js
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { METHODS } from '../../training/methods.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import {
-  answerBatches,
-  LANGUAGE_MODEL,
-  mergeRecorded,
-  openWorld,
-  ROUGH_SECONDS,
-} from './answering.js';
+import { answerBatches, mergeRecorded, openWorld, ROUGH_SECONDS } from './answering.js';
 import {
   adapterPath,
   answeringAdapter,
+  missingInputs,
   MODEL,
   realRollout,
+  type RealRun,
   realRunName,
+  type RealWorld,
   RETRIEVER,
   WARM_UP,
-  type RealRun,
-  type RealWorld,
 } from './settings.js';
 
 export const EDITIONS = ['first', 'second'] as const;
@@ -183,7 +178,7 @@ export const realModelFresh: Experiment = {
   name: 'real-model-fresh',
   title: 'both editions of a language model on fresh questions',
   computation: computation<FreshRun, FreshAnswers>({
-    ...LANGUAGE_MODEL,
+    missing: missingInputs,
     jobs: () => Promise.all(FRESH.filter((run) => answeringRun(run) === run).map(freshJob)),
     work: answerFresh,
     merged: mergeRecorded,

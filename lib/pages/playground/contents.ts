@@ -9,7 +9,6 @@ import { dataSetFiles, formatPassages, loadPassages, loadQuestions } from '../..
 import { evaluatedQuestions, type Question, type SubQuestion } from '../../data/question.js';
 import { keptSteps, stepFolder } from '../../experiments/runs.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
-import { readJson } from '../../io/files.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import {
   adapterBase,
@@ -25,8 +24,7 @@ import {
 } from '../../training/stored-policies.js';
 import { methodTitle, resolveRollout } from '../../training/methods.js';
 import { requireBase } from '../../policy/adapter-base.js';
-import { parseModelConfig } from '../../policy/families.js';
-import { readTokenizer, requireFolders } from '../../policy/folder-settings.js';
+import { readModelConfig, readTokenizer, requireFolders } from '../../policy/folder-settings.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
@@ -177,7 +175,7 @@ async function addAdapter(
 /** How an adapter of unknown training answers. */
 async function ownRollout(method: string, model: string): Promise<RolloutConfig> {
   if (await isSmallWorldModel(model)) return resolveRollout(method, 'small-world');
-  const { maxPositionEmbeddings } = parseModelConfig(await readJson(join(model, 'config.json')));
+  const { maxPositionEmbeddings } = await readModelConfig(model);
   const tokenizer = await readTokenizer(model);
   return resolveRollout(method, { maxLength: maxPositionEmbeddings, tokenizer });
 }
