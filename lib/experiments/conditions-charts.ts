@@ -201,8 +201,12 @@ export const drawHabit = (
   };
 };
 
-/** The conditions about hybrid questions; their answers and calls by training. */
+/**
+ * The conditions about hybrid questions; their answers and calls by training.
+ * @param name before the charts' names
+ */
 export const drawHybrids = (
+  name: 'hybrid' | 'paired',
   rows: readonly (TidyRow & { training: string })[],
   judged: readonly ChartedCondition[],
 ): NonNullable<ResultParts['figures']> => {
@@ -217,12 +221,12 @@ export const drawHybrids = (
   const leads = matching(judged, { metric: 'em' });
   return {
     ...(leads.length > 0 && {
-      hybrid_leads: conditionsChart(
+      [`${name}_leads`]: conditionsChart(
         leads,
         'ParallelSearch’s lead in exact match over Search-R1 by training, with 95 % intervals',
       ),
     }),
-    hybrid_answers: bars('em'),
-    hybrid_calls: bars('model_calls'),
+    [`${name}_answers`]: bars('em'),
+    [`${name}_calls`]: bars('model_calls'),
   };
 };

@@ -33,7 +33,7 @@ import { computation, type Experiment, type ResultParts } from './experiment.js'
 import { mergeProvenance, requireResults } from './records.js';
 import { describeFreshTest, readFreshTest } from './fresh-test.js';
 import { HABIT, loadHabit } from './habit.js';
-import { HYBRIDS, loadHybrids } from './hybrids.js';
+import { HYBRIDS, loadHybrids, PAIRED } from './hybrids.js';
 import { findFigure, percent, resultParts, summarise } from './report.js';
 import { loadTiming, timing } from './timing.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
@@ -184,14 +184,16 @@ async function compareConditions(
   const msPerToken = timed ? timePerToken(timed) : null;
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const fromHabit = await loadHabit(folder, { ...options, filter });
-  const onHybrids = await loadHybrids(folder, { ...options, filter });
-  const others = [...(fromHabit?.done ?? []), ...(onHybrids?.done ?? [])];
+  const onHybrids = await loadHybrids(HYBRIDS, folder, { ...options, filter });
+  const onPaired = await loadHybrids(PAIRED, folder, { ...options, filter });
+  const others = [fromHabit, onHybrids, onPaired].flatMap((read) => read?.done ?? []);
   const provenance = mergeProvenance([...done, ...others], {
     ...listSeeds(done.map(({ job }) => job.input)),
     ...(await describeFreshTest(BUDGET_TEST)),
     numQuestions,
     ...(fromHabit && (await describeFreshTest(HABIT))),
     ...(onHybrids && (await describeFreshTest(HYBRIDS))),
+    ...(onPaired && (await describeFreshTest(PAIRED))),
     ...(timed && { msPerToken, timedAnswers: timed.length }),
   });
   const limits = listLimits(msPerToken);
@@ -217,7 +219,11 @@ async function compareConditions(
   const judged = judgeConditions(tidy, predictions);
   const judgedHabit = fromHabit ? judgeConditions(fromHabit, predictions) : [];
   const judgedHybrids = onHybrids ? judgeConditions(onHybrids, predictions) : [];
-  const allJudged = [...judged, ...judgedHabit, ...judgedHybrids];
+  // A prediction is judged by the first test that can.
+  const isOpen = ({ id }: ConditionPrediction): boolean =>
+    !judgedHybrids.some((row) => row.id === id);
+  const judgedPaired = onPaired ? judgeConditions(onPaired, predictions.filter(isOpen)) : [];
+  const allJudged = [...judged, ...judgedHabit, ...judgedHybrids, ...judgedPaired];
   return {
     ...resultParts({
       summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${allJudged.length} conditions.`,
@@ -237,11 +243,17 @@ async function compareConditions(
           hybrids: onHybrids.rows,
           hybrid_gaps: onHybrids.contrasts,
         }),
+        ...(onPaired && {
+          paired_conditions: judgedPaired,
+          paired: onPaired.rows,
+          paired_gaps: onPaired.contrasts,
+        }),
       },
       figures: {
         ...drawFigures(tidy.rows, { judged, entities: ENTITIES }),
         ...(fromHabit && drawHabit(fromHabit.curves, judgedHabit)),
-        ...(onHybrids && drawHybrids(onHybrids.rows, judgedHybrids)),
+        ...(onHybrids && drawHybrids('hybrid', onHybrids.rows, judgedHybrids)),
+        ...(onPaired && drawHybrids('paired', onPaired.rows, judgedPaired)),
       },
       card: { leads: '' },
     }),

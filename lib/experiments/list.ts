@@ -6,7 +6,7 @@ import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
 import { failures } from './failures.js';
 import { habit } from './habit.js';
-import { hybrids } from './hybrids.js';
+import { hybrids, paired } from './hybrids.js';
 import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
@@ -38,4 +38,5 @@ export const EXPERIMENTS: Experiment[] = [
   conditions,
   habit,
   hybrids,
+  paired,
 ];

@@ -109,6 +109,7 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
   training: {
     main: 'no hybrids in RL',
     mixed: 'a fifth hybrid in RL',
+    mixed_without_rd: 'a fifth hybrid, no r_d',
     paired_before_rl: 'shown at once, before RL',
     paired: 'shown at once, then RL',
   },

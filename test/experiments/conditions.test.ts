@@ -261,9 +261,9 @@ describe('figures', () => {
     );
     judgedHybrids = (parts.frames!.hybrid_conditions ?? []) as ConditionRow[];
     hybridRows = (parts.frames!.hybrids ?? []) as Row[];
-    expect(parts.predictions).toHaveLength(
-      judged.length + judgedHabit.length + judgedHybrids.length,
-    );
+    const judgedPaired = (parts.frames!.paired_conditions ?? []) as ConditionRow[];
+    const tests = [judged, judgedHabit, judgedHybrids, judgedPaired];
+    expect(parts.predictions).toHaveLength(tests.flat().length);
   });
   const many = { limit: 'turns', late: 'wrong', benchmark: 'many' };
 

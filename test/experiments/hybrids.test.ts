@@ -3,11 +3,15 @@ import { matching } from '../../lib/evaluation/table.js';
 import { judgeConditions, readPredictions } from '../../lib/experiments/conditions.js';
 import { drawHybrids } from '../../lib/experiments/conditions-charts.js';
 import {
-  HYBRID_TRAININGS,
+  HYBRIDS,
   hybridRuns,
+  hybridStages,
   hybrids,
   loadHybrids,
+  PAIRED,
+  paired,
   type HybridResults,
+  type HybridTest,
 } from '../../lib/experiments/hybrids.js';
 import type { Chart } from '../../lib/report/vega-lite.js';
 import { trainerSettings } from '../../lib/training/config.js';
@@ -17,10 +21,11 @@ import { writeSyntheticHybrids } from './synthetic-hybrids.js';
 
 describe('runs with hybrid questions', () => {
   it('compare both methods, and differ in nothing else', () => {
-    for (const ours of hybridRuns().filter(({ method }) => method === 'parallelsearch')) {
-      const theirs = { ...ours, method: 'search-r1' };
+    const ours = hybridRuns().filter(({ method }) => method === 'parallelsearch');
+    for (const { lambdas: _, ...run } of ours) {
+      const theirs = { ...run, method: 'search-r1' };
       expect(hybridRuns()).toContainEqual(theirs);
-      const [a, b] = [ours, theirs].map((run) => trainerSettings(trainConfigForRun(run)));
+      const [a, b] = [run, theirs].map((each) => trainerSettings(trainConfigForRun(each)));
       expect(a).toEqual(b);
     }
   });
@@ -34,43 +39,50 @@ describe('runs with hybrid questions', () => {
     }
   });
 
-  it('answer the same test, each with a job of its own', async () => {
-    const jobs = await hybrids.computation!.jobs();
-    const stages = Object.values(HYBRID_TRAININGS).flatMap((list) => list());
+  it.each([
+    [HYBRIDS, hybrids],
+    [PAIRED, paired],
+  ])('answer the same test, each with a job of its own: $name', async (test, experiment) => {
+    const jobs = await experiment.computation!.jobs();
+    const stages = hybridStages(test);
     expect(jobs).toHaveLength(stages.filter(({ run }) => isTrained(run)).length);
     expect(new Set(jobs.map(({ key }) => key)).size).toBe(jobs.length);
   });
 });
 
-const trained = Object.entries(HYBRID_TRAININGS).flatMap(([training, list]) =>
-  list().every(({ run }) => isTrained(run)) ? [training] : [],
-);
+/** Whether the runs of a test are all trained. */
+const isReady = (test: HybridTest): boolean =>
+  hybridStages(test).every(({ run }) => isTrained(run));
 
-describe.skipIf(!trained.includes('mixed'))('results (skipped before the runs are trained)', () => {
+describe.each([
+  { name: 'hybrid' as const, test: HYBRIDS, unused: ['main'] },
+  { name: 'paired' as const, test: PAIRED, unused: ['main', 'mixed_without_rd'] },
+])('results of $test.name (needs its trained runs)', ({ name, test, unused }) => {
   let results: HybridResults;
   beforeAll(async () => {
+    if (!isReady(test)) return;
     const folder = temporaryFolder();
     await writeSyntheticHybrids(folder);
-    results = (await loadHybrids(folder, { resamples: 20 }))!;
+    results = (await loadHybrids(test, folder, { resamples: 20 }))!;
   });
 
-  it('compare the methods by how they were trained', () => {
+  it.skipIf(!isReady(test))('compare the methods by how they were trained', () => {
     const cell = { benchmark: 'all', subset: 'hybrid', metric: 'em', kind: 'difference' };
     const gaps = matching(results.contrasts, { ...cell, method: 'parallelsearch' });
     expect(gaps.map(({ training, value }) => [training, value])).toEqual(
-      trained.map((training) => [training, training === 'main' ? -1 : 0]),
+      test.trainings.map((training) => [training, unused.includes(training) ? -1 : 0]),
     );
   });
 
-  it('are judged by their predictions, and in charts', () => {
+  it.skipIf(!isReady(test))('are judged by their predictions, and in charts', () => {
     const judged = judgeConditions(results, readPredictions());
     const find = (id: string) => matching(judged, { id })[0];
     expect(find('main-hybrid')).toMatchObject({ value: -1, found: 'fewer', holds: true });
     expect(find('mixed-hybrid')).toMatchObject({ value: 0, found: 'same', holds: true });
-    const { hybrid_leads, hybrid_answers } = drawHybrids(results.rows, judged);
+    const charts = drawHybrids(name, results.rows, judged);
     const values = (chart: unknown): unknown[] =>
       ((chart as Chart).spec.data as { values: unknown[] }).values;
-    expect(values(hybrid_leads)).toHaveLength(matching(judged, { metric: 'em' }).length);
-    expect(values(hybrid_answers)).toHaveLength(2 * trained.length);
+    expect(values(charts[`${name}_leads`])).toHaveLength(matching(judged, { metric: 'em' }).length);
+    expect(values(charts[`${name}_answers`])).toHaveLength(2 * test.trainings.length);
   });
 });

@@ -9,7 +9,7 @@ import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/fl
 import type { Question } from '../../lib/data/question.js';
 import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath } from '../../lib/io/paths.js';
+import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath, PAIRED_TEST } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { CONDITIONS_COUNTS, drawQuestions, HYBRIDS_COUNTS, TEST_COUNTS } from './benchmarks.js';
 import { smallWorld } from './build.js';
@@ -58,11 +58,12 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** The fresh tests: of the limits, of runs from hasty models, and with many hybrids. */
+/** The fresh tests: of the limits, of runs from hasty models, and two with many hybrids. */
 const FRESH_TESTS = {
   conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
   habit: { folder: HABIT_TEST, counts: CONDITIONS_COUNTS },
   hybrids: { folder: HYBRIDS_TEST, counts: HYBRIDS_COUNTS },
+  paired: { folder: PAIRED_TEST, counts: HYBRIDS_COUNTS },
 };
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
