@@ -9,7 +9,13 @@ import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/fl
 import type { Question } from '../../lib/data/question.js';
 import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath, PAIRED_TEST } from '../../lib/io/paths.js';
+import {
+  CONDITIONS,
+  HABIT_TEST,
+  HYBRIDS_TEST,
+  packagePath,
+  PAIRED_TEST,
+} from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { CONDITIONS_COUNTS, drawQuestions, HYBRIDS_COUNTS, TEST_COUNTS } from './benchmarks.js';
 import { smallWorld } from './build.js';
