@@ -118,7 +118,9 @@ export interface HybridResults {
   done: Done<Stage, StageRecord>[];
 }
 
-/** Trainings whose runs have all answered a test; null if only the main comparison's have. */
+/**
+ * Trainings whose runs have all answered a test; null if only the main comparison's have.
+ */
 export async function loadHybrids(
   test: HybridTest,
   folder?: string,

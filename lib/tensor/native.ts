@@ -131,7 +131,7 @@ interface GatherArguments {
   backend: NativeBackend;
 }
 
-/** Gathers without reading the indices first, as tfjs-node does; libtensorflow checks them. */
+/** Does not read the indices first, as tfjs-node does: libtensorflow checks them. */
 const gather =
   () =>
   ({ inputs, attrs, backend }: GatherArguments): tf.TensorInfo => {

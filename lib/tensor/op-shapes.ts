@@ -1,4 +1,4 @@
-/** Result shapes of TensorFlow's operations, so that graphs are traced without running. */
+/** Result shapes of TensorFlow's operations, to trace graphs without running them. */
 import { broadcast_util } from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 

@@ -64,7 +64,7 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** The fresh tests: of the limits, of runs from hasty models, and two with many hybrids. */
+/** The fresh tests: of limits, of runs from hasty models, and two with many hybrids. */
 const FRESH_TESTS = {
   conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
   habit: { folder: HABIT_TEST, counts: CONDITIONS_COUNTS },
