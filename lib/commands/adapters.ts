@@ -23,7 +23,6 @@ interface Adapter {
   dev: { step: number; outcome: number; decomposition: number; modelCalls: number } | null;
 }
 
-/** What committed adapters were trained on. */
 const TRAINED_ON = [
   { root: READER, data: 'HotpotQA, 2WikiMultiHopQA, MuSiQue' },
   { root: REAL_MODEL, data: 'HotpotQA, 2WikiMultiHopQA, MuSiQue' },

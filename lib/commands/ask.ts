@@ -30,7 +30,6 @@ const write = (text: string, style?: Style): void => {
 const counted = (number: number, one: string, many = `${one}s`): string =>
   `${number} ${number === 1 ? one : many}`;
 
-/** Warns of sub-queries without a related passage. */
 function warnOfUnrelated({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries())
     if (result.status === 'ok' && result.isUnlike)

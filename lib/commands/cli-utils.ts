@@ -43,7 +43,6 @@ export const exitWith =
     process.exitCode = await run(...(args.slice(0, -1) as Args));
   };
 
-/** Logs a line to stderr. */
 export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** A path as a word of a command line, quoted if it must be. */
@@ -56,7 +55,6 @@ export function describeDuration(seconds: number): string {
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** Logged when a training is interrupted. */
 export const CHECKPOINT_NOTICE =
   'Finishing this step and writing a checkpoint; press Ctrl-C again to stop at once.';
 

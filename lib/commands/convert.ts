@@ -164,7 +164,6 @@ export async function runConvert(
   return files;
 }
 
-/** The `convert` command below `data`. */
 export const convertCommand = (): Command =>
   new Command('convert')
     .description(

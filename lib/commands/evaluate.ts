@@ -77,7 +77,6 @@ export async function selectQuestions(
   );
 }
 
-/** Safetensors files of a model's or an adapter's folder. */
 const weightFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => name.endsWith('.safetensors'))

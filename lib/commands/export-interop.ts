@@ -195,7 +195,6 @@ async function runExportVerifiers(
 const grpoMethods = (): string[] =>
   exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo');
 
-/** The subcommands of `export` for other engines and trainers. */
 export const exportInteropCommands = (): Command[] => [
   new Command('hf')
     .description('write a policy in Hugging Face format: merged weights, and the adapter for PEFT')

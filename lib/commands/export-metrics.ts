@@ -111,7 +111,6 @@ async function runTensorBoard(
   return files;
 }
 
-/** The `tensorboard` command below `export`. */
 export const tensorBoardCommand = (): Command =>
   new Command('tensorboard')
     .description('write training metrics as TensorBoard event files')

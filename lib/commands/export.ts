@@ -20,7 +20,6 @@ export interface ExportSettings {
   /** Gets one folder per report. */
   out: string;
   format: readonly ExportFormat[];
-  /** Where the reports are. */
   reports: string;
   /** Default: stderr. */
   log?: (line: string) => void;

@@ -113,7 +113,6 @@ export async function runMake(
   );
 }
 
-/** The `make` command below `data`. */
 export const makeCommand = (): Command =>
   new Command('make')
     .description(

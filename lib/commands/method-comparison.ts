@@ -18,10 +18,8 @@ export interface Answer {
   trajectory?: Trajectory;
 }
 
-/** All answers of a method. */
 export interface Evaluation {
   name: string;
-  /** How it was asked. */
   settings: Readonly<Record<string, unknown>>;
   answers: Answer[];
   /** For people. */
@@ -39,7 +37,6 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   { title: 'tokens written', value: ({ responseTokens }) => responseTokens },
 ];
 
-/** What an answer takes. */
 function costColumns(price?: TokenUsage): Column<Answer>[] {
   const columns: Column<Answer>[] = [
     { title: 'tokens read', value: ({ usage }) => usage.read },

@@ -21,7 +21,6 @@ export interface NotebookRunSettings {
   param?: readonly string[];
   /** Seconds per cell. */
   timeout?: number;
-  /** Continues after failures. */
   continue?: boolean;
   /** A folder, or an `.ipynb` file for one notebook; default in place. */
   out?: string;

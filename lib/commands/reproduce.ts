@@ -219,7 +219,6 @@ async function executeNotebooks(
   }
 }
 
-/** Whether a notebook needs the result of no experiment. */
 const isIndependent = ({ name }: ReportNotebook): boolean =>
   EXPERIMENTS.every((experiment) => experiment.name !== name);
 
@@ -337,7 +336,6 @@ const computeEverything = ({ backend, signal, stages }: Run): Promise<void> =>
     return 'computed';
   });
 
-/** The `reproduce` command: what `npm start` runs. */
 export function reproduceCommand(): Command {
   return new Command('reproduce')
     .description(

@@ -10,7 +10,6 @@ export interface Column<T> {
   value: (item: T) => number;
 }
 
-/** What every scored answer has. */
 export type ScoredAnswer = Pick<
   Measurement,
   'em' | 'f1' | 'formatOk' | 'turns' | 'modelCalls' | 'decomposed'

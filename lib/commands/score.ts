@@ -22,7 +22,6 @@ import {
 export interface ScoreSettings {
   /** A name of `REWARD_PRESETS`. */
   preset: string;
-  /** JSON Lines instead of the table. */
   json?: boolean;
   /** Behaviour labels, too. */
   behaviour?: boolean;

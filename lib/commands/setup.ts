@@ -53,7 +53,6 @@ import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { formatList } from '../text/format-list.js';
 import { choice, collect, interruptible, log, parseCount } from './cli-utils.js';
 
-/** Options that name a retriever and what it searches. */
 export interface RetrieverSettings {
   retriever?: string;
   analyzer?: string;
@@ -90,7 +89,6 @@ export interface PolicySpec extends ModelSettings {
   set?: string[];
 }
 
-/** A retriever's name and options. */
 interface Search {
   name: string;
   options: RetrieverOptions;
@@ -368,7 +366,6 @@ export const withSearchOptions = (command: Command): Command =>
     )
     .addOption(backendOption());
 
-/** Adds the options of {@link RetrieverSettings}. */
 export const withRetrieverOptions = (command: Command): Command =>
   withSearchOptions(
     command.option(
@@ -377,7 +374,6 @@ export const withRetrieverOptions = (command: Command): Command =>
     ),
   );
 
-/** Adds the options of {@link ModelSettings}. */
 export const withModelOptions = (
   command: Command,
   modelHelp = `initial model of the small world: ${modelNames().join(', ')}, or a folder in Hugging Face format (default: the configuration’s, else ${DEFAULT_MODEL})`,
@@ -398,7 +394,6 @@ export const withModelOptions = (
       ),
   );
 
-/** Adds the options of {@link PolicySpec}. */
 export const withPolicyOptions = (command: Command): Command =>
   withModelOptions(
     command

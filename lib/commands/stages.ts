@@ -14,7 +14,6 @@ export interface Stages {
    * @param work reports a few words about its state; returns what it has done
    */
   run(name: string, work: (update: (state: string) => void) => Promise<string>): Promise<void>;
-  /** Restores the terminal. */
   close(): void;
 }
 

@@ -37,7 +37,6 @@ async function committedRun({ config: { model, method } }: Training): Promise<Tr
   return config ? [{ config, folder }] : [];
 }
 
-/** Steps left of each training. */
 export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   Promise.all(
     trainings.map(

@@ -49,7 +49,6 @@ export const evaluationBatchSize = (backend: string): number =>
 /** Rough duration of an evaluation on one core, for estimates only. */
 const ROUGH_SECONDS = 240;
 
-/** A run's answers. */
 export interface Answers {
   run: PolicyRun;
   /** In the order of the evaluated questions. */

@@ -42,7 +42,6 @@ export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
 export const budgetRuns = (): PolicyRun[] => listRuns({ methods: BUDGET_METHODS });
 
 export interface ForcedAnswer {
-  /** Search turns before it. */
   turns: number;
   answer: string | null;
   em: 0 | 1;
@@ -50,14 +49,12 @@ export interface ForcedAnswer {
 
 /** An answer with up to {@link MOST_TURNS} search turns. */
 export interface BudgetAnswer extends Measurement {
-  /** Evidence recall after each search turn. */
   evidenceByTurn: number[];
   /** Of the whole transcript, prompt and passages included. */
   transcriptTokens: number;
   /** One per limit of {@link FORCED_AFTER} within which the policy did not answer. */
   forced: ForcedAnswer[];
 }
-/** What a job records. */
 export interface BudgetRecord {
   answers: BudgetAnswer[];
 }
@@ -127,7 +124,6 @@ async function forceAnswers(
   return forced;
 }
 
-/** Evidence recall after each search turn. */
 const evidenceByTurn = ({ question, trajectory }: Answered): number[] =>
   trajectory.searchTurns.map((_, turn) => {
     const searchTurns = trajectory.searchTurns.slice(0, turn + 1);
@@ -203,7 +199,6 @@ export const listLimits = (msPerToken: number | null): Limit[] => [
   ),
 ];
 
-/** Whether an answer came within a limit. */
 export function isWithin(
   answer: BudgetAnswer,
   { limit, at_most, request_ms = 0 }: Limit,

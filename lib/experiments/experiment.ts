@@ -33,7 +33,6 @@ export interface WorkContext {
   until: number;
 }
 
-/** Independent jobs. */
 export interface Computation {
   jobs(): Promise<Job<unknown>[]>;
   /** Runs a job in a worker process. Returns undefined if it stopped at `until`. */

@@ -90,7 +90,6 @@ export function pickCases(
   );
 }
 
-/** Trajectories with their labels. */
 function labelLines(lines: readonly TrajectoryLine[], questions: readonly Question[]) {
   const byId = new Map(questions.map((question) => [question.id, question]));
   return lines.map((line) => {

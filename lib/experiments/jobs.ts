@@ -14,7 +14,6 @@ export interface RunJobsOptions {
   backend: BackendReport;
   /** Folder of the records; default {@link RESULTS}. */
   folder?: string;
-  /** Recomputes finished jobs. */
   force?: boolean;
   /**
    * If every job has a record, re-evaluates for this long and keeps the records of the

@@ -11,15 +11,12 @@ import { fileURLToPath } from 'node:url';
 export interface Page {
   title: string;
   description: string;
-  /** HTML of the page's `body`. */
   body: string;
   /** Id of the main content, for a skip link. */
   contentId?: string;
-  /** Additional styles. */
   styles?: string;
   /** Scripts to run after the body, in order. */
   scripts?: readonly string[];
-  /** Additional rules of the content security policy. */
   policy?: Readonly<Record<string, string>>;
 }
 

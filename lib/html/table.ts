@@ -13,7 +13,6 @@ export interface TableCells {
 /** Adjacent columns of a group, or a single column. */
 interface ColumnRun {
   group: string | null;
-  /** Index of the first column. */
   first: number;
   labels: string[];
 }

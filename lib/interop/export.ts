@@ -207,7 +207,6 @@ export function rewardKeywords(
   };
 }
 
-/** The Python package and its tests. */
 const PYTHON = packagePath('data', 'templates', 'python');
 
 /** Drawn cases: `rewards`, and `rollouts` with their expected results. */

@@ -29,7 +29,6 @@ export const maskedCrc = (bytes: Uint8Array): number => {
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 };
 
-/** A number in little-endian bytes. */
 function encodeNumber(kind: 'UInt32' | 'BigUInt64' | 'Float' | 'Double', value: number): Buffer {
   const bytes = Buffer.alloc(kind === 'UInt32' || kind === 'Float' ? 4 : 8);
   if (kind === 'BigUInt64') bytes.writeBigUInt64LE(BigInt(value));

@@ -53,7 +53,6 @@ export async function sectionsPage({
   });
 }
 
-/** Milliseconds between two requests of a live page. */
 export const POLL_MS = 2000;
 const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
 
@@ -77,7 +76,6 @@ export interface Curve {
 }
 
 export interface CurvesChart {
-  /** Name of exported files. */
   id: string;
   title: string;
   unit: string;

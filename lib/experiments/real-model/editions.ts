@@ -28,7 +28,6 @@ import {
 } from '../report.js';
 import type { Edition, FreshRun } from './fresh.js';
 
-/** An answer to a fresh question. */
 export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;
 
 export interface FreshRead {

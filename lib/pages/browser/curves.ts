@@ -10,7 +10,6 @@ import {
 
 let chosen: string[] | null = null;
 
-/** Draws all curves as the controls say. */
 async function draw(): Promise<void> {
   const weight = Number(byId<HTMLInputElement>('smoothing')?.value ?? 0);
   const isTime = byId<HTMLSelectElement>('axis')?.value === 'minutes';

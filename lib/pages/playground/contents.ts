@@ -38,13 +38,11 @@ import {
   type PlaygroundSetup,
 } from './setup.js';
 
-/** File contents by name. */
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
 type Policies = Omit<PlaygroundSetup, 'questions'>;
 
 /** Policies and data to use in place of the committed ones. */
 export interface CustomParts {
-  /** A folder in the FlashRAG layout. */
   data?: string;
   /** The folder of an adapter, which names its model. */
   adapter?: string;

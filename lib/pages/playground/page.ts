@@ -24,7 +24,6 @@ export const PLAYGROUND = {
     'Ask a question and watch ParallelSearch and Search-R1 think, search and answer, token by token, in the browser.',
 };
 
-/** Texts for the committed policies. */
 const COMMITTED = {
   ...PLAYGROUND,
   introduction: `Two small policies answer the same question. <strong>ParallelSearch</strong> may send several sub-queries per turn, <strong>Search-R1</strong> sends one. ${WAITING}`,
@@ -33,7 +32,6 @@ const COMMITTED = {
     'The policies are transformers with about a million parameters; the retriever is BM25 over the small world. The questions are those of the reports, and none was used in training.',
 };
 
-/** Texts for other policies or passages. */
 const CUSTOM = {
   title: 'Playground',
   description: 'Ask a question and watch a policy think, search and answer in the browser.',
@@ -48,7 +46,6 @@ const DETAILS = `
 
 export interface ExportPlaygroundOptions extends CustomParts {
   outDir: string;
-  /** Folder of the checkpoints. */
   checkpoints?: string;
   log?: (line: string) => void;
 }

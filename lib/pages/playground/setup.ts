@@ -12,7 +12,6 @@ export interface PlaygroundMethod {
 export interface PlaygroundCheckpoint {
   id: string;
   title: string;
-  /** Folder of the model. */
   model: string;
   /** Adapter folders by method; empty before training. */
   adapters: Readonly<Record<string, string>>;
@@ -22,14 +21,11 @@ export interface PlaygroundSetup {
   methods: PlaygroundMethod[];
   /** By model, in the order of training. */
   checkpoints: PlaygroundCheckpoint[];
-  /** Id of the checkpoint selected at first. */
   firstCheckpoint: string;
   questions: Question[];
   /** The question selected at first; default the first in the list. */
   firstQuestion?: string;
-  /** Weight of title words in BM25. */
   titleWeight: number;
-  /** Name of BM25's analyzer. */
   analyzer: string;
 }
 

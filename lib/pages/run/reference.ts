@@ -26,7 +26,6 @@ export interface Reference {
   /** Such as `instruct`. */
   initialModel: string;
   numRuns: number;
-  /** By metric. */
   bands: Record<string, BandPoint[]>;
 }
 

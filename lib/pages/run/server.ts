@@ -60,7 +60,6 @@ export const runContent =
       ? null
       : runContentHtml(run, await readRun(folder), { isLive: true, query: requests });
 
-/** The rollouts of the step that is asked for. */
 export const stepRollouts =
   (folder: string): Route =>
   async (query) => {
@@ -68,7 +67,6 @@ export const stepRollouts =
     return rolloutsHtml((await readRollouts(folder, [step])).get(step) ?? []);
   };
 
-/** Starts listening; rejects if the port is taken. */
 export const startWatchServer = ({
   folder,
   port = 0,

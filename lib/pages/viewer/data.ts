@@ -50,7 +50,6 @@ export interface ViewerData {
   preset: string;
   trajectories: ViewerTrajectory[];
   labelTitles: Record<ViewerLabel, string>;
-  /** What behaviour labels mean. */
   labelMeanings: Record<string, string>;
 }
 

@@ -33,9 +33,7 @@ async function readFolder(folder: string, names: readonly string[]): Promise<Fol
 }
 
 interface PlayerOptions {
-  /** The box for token probabilities. */
   tip: HTMLElement;
-  /** URL of the worker's script. */
   script: string;
   onAnswer: () => void;
   onFailure: (reason: string) => void;

@@ -25,7 +25,6 @@ export type FolderFiles = Record<string, Uint8Array<ArrayBuffer>>;
 export interface WorkerParts extends Pick<PlaygroundSetup, 'titleWeight' | 'analyzer'> {
   wasm: Uint8Array<ArrayBuffer>;
   passages: string;
-  /** Name of the policy. */
   name: string;
   model: FolderFiles;
   adapter: FolderFiles | null;
