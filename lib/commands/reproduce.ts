@@ -13,17 +13,12 @@ import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
 import { answersPicture, barsPicture } from '../experiments/pictures.js';
-import {
-  exportReport,
-  readResults,
-  writeIndex,
-  writeReadme,
-  type PageInfo,
-} from '../experiments/reports.js';
+import { exportReport, readResults, writeIndex, type PageInfo } from '../experiments/reports.js';
 import { computeResults, resultFile } from '../experiments/result.js';
 import { RESULTS, hasRecords } from '../experiments/records.js';
 import { loadTrajectories } from '../experiments/trajectories.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
+import { runTool } from '../experiments/train-runs.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { exportPlayground, PLAYGROUND } from '../pages/playground/page.js';
@@ -262,7 +257,7 @@ async function exportReports(run: Run, others: Promise<void>): Promise<void> {
     }
     log(`Report: ${await exportPlayground({ outDir: REPORTS, log })}`);
     await writeIndex(REPORTS, pages);
-    await writeReadme(REPORTS);
+    await runTool('reports/readme', { folder: REPORTS }, { signal, log });
     return 'with reports/index.html';
   });
 }

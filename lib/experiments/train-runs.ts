@@ -165,7 +165,7 @@ const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
 ];
 
 /**
- * Runs a training of `tools/` in its own process.
+ * Runs a module of `tools/`, such as a training, in its own process.
  * @throws Error in an installed package, which has no `tools/`
  */
 export async function runTool(

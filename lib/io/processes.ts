@@ -3,6 +3,7 @@ import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker as Thread } from 'node:worker_threads';
 import pLimit from 'p-limit';
@@ -305,7 +306,7 @@ export async function trainInProcess(
   signal?.removeEventListener('abort', stop);
   if (code === 0) return;
   signal?.throwIfAborted();
-  throw new Error(`Training ended with code ${code}: ${last}`);
+  throw new Error(`${basename(file)} ended with code ${code}: ${last}`);
 }
 
 /**
