@@ -46,7 +46,7 @@ describe('writeIndex', () => {
     expect(cards).toContain('<div class="picture" aria-hidden="true"><i></i>');
     expect(cards.match(/<div class="picture" aria-hidden="true"><svg/g)).toHaveLength(1);
     const [predictions] = /<details>.*?<\/details>/s.exec(cards)!;
-    expect(predictions).toMatch(/<summary>0 of 1 .*; 1 prediction .*<\/summary>/);
+    expect(predictions).toMatch(/<summary>The prediction failed; 1 prediction .*<\/summary>/);
     expect(predictions).toMatch(/P: <strong>no<\/strong>.*O: <strong>one training<\/strong>/s);
   });
 
