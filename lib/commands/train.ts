@@ -188,9 +188,9 @@ function announceMemory(model: ModelConfig, config: TrainConfig, processes: numb
 }
 
 /**
- * Processes by default. Two for a small model on a backend that computes on one core, if
- * a step's rollouts are more than one batch. Otherwise one: libtensorflow uses all cores
- * by itself, and so does a GPU; each process holds the model, and takes seconds to start.
+ * Processes by default. Two for a small model on the CPU, which it keeps busy on one core
+ * only, if a step's rollouts are more than one batch. Otherwise one: a large model uses
+ * all cores, and each process holds the model and takes seconds to start.
  */
 function defaultProcesses(
   model: ModelConfig,
@@ -199,7 +199,7 @@ function defaultProcesses(
 ): number {
   const { questionsPerStep, groupSize } = trainerSettings(config);
   const isSplit =
-    (name === 'wasm' || name === 'cpu') &&
+    ['native', 'wasm', 'cpu'].includes(name) &&
     !isLarge(model) &&
     questionsPerStep * groupSize > BATCH_ROWS;
   return isSplit ? Math.min(2, availableParallelism()) : 1;

@@ -199,9 +199,8 @@ function checkpointedGradients(
     let hidden = layerInput(weights, tree, config, context, frozen);
     for (let i = frozen?.count ?? 0; i < config.numLayers; i++) {
       const x = hidden;
-      hidden = tf.tidy(() =>
-        runLayer(x, weights, i, config, context, i >= lowest ? saved?.forwardStore : undefined),
-      );
+      const store = i >= lowest ? saved?.forwardStore : undefined;
+      hidden = runAsGraph(() => tf.tidy(() => runLayer(x, weights, i, config, context, store)));
       if (i >= lowest) inputs.push(x);
       else x.dispose();
     }
@@ -222,17 +221,12 @@ function checkpointedGradients(
       const layerWeights = pick(trained, (key) => layerIndex(key) === i);
       const keys = Object.keys(layerWeights);
       const x = inputs.pop()!;
-      const [dInput, ...dOwn] = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
+      const backward = tf.grads((x: tf.Tensor, ...tensors: tf.Tensor[]) => {
         const newest = buildWeights(Object.fromEntries(keys.map((key, k) => [key, tensors[k]])));
-        return runLayer(
-          x as tf.Tensor2D,
-          { ...weights, ...newest },
-          i,
-          config,
-          context,
-          saved?.backwardStore,
-        );
-      })([x, ...Object.values(layerWeights)], dx);
+        const all = { ...weights, ...newest };
+        return runLayer(x as tf.Tensor2D, all, i, config, context, saved?.backwardStore);
+      });
+      const [dInput, ...dOwn] = runAsGraph(() => backward([x, ...Object.values(layerWeights)], dx));
       tf.dispose([x, dx]);
       dx = dInput;
       keys.forEach((key, k) => (gradients[key] = dOwn[k]));

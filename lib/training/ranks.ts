@@ -8,6 +8,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Channel } from '../io/processes.js';
 import { isLarge, type ModelConfig } from '../policy/families.js';
+import { isCurrent as isNative } from '../tensor/native.js';
 import type { PrefixCache } from '../policy/kv-cache.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import type { Generation, Policy, SamplingOptions } from '../policy/policy.js';
@@ -104,11 +105,13 @@ export const AS_IS = { encode: <T>(result: T): T => result, decode: <T>(result: 
 export const BATCH_ROWS = 32;
 
 /**
- * Native backends are 50 % slower with two batches, and a large model reads all of its
- * weights for each: there all rows generate together, on rank 0.
+ * A large model reads all of its weights for each batch, and a GPU is far from busy with
+ * 32 rows: there all rows generate together, on rank 0.
  */
-const maxRows = (model: ModelConfig): number =>
-  ['wasm', 'cpu'].includes(tf.getBackend()) && !isLarge(model) ? BATCH_ROWS : Infinity;
+function maxRows(model: ModelConfig): number {
+  const isOnCpu = ['wasm', 'cpu'].includes(tf.getBackend()) || isNative();
+  return isOnCpu && !isLarge(model) ? BATCH_ROWS : Infinity;
+}
 
 /** A row to generate, and its batch. */
 interface BatchRow {
