@@ -13,7 +13,7 @@ export async function runRuns(
 ): Promise<number> {
   if (out !== undefined) {
     await writeFileSafely(out, await runsPageHtml(folder));
-    log(`Runs in ${folder}: ${out}`);
+    log(`Page of the runs in ${folder}: ${out}`);
     return 0;
   }
   return interruptible(

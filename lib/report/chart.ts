@@ -1,5 +1,5 @@
 /** Charts of data frames, as Vega-Lite specifications. */
-import { flatGroup } from 'd3-array';
+import { extent, flatGroup, sort } from 'd3-array';
 import { highlightLines } from '../html/browser/lines.js';
 import { listColumns, toRows, type Row, type Rows } from './frame.js';
 import { figureText } from './text.js';
@@ -128,6 +128,10 @@ export function bandChart(
   // Panels with scales of their own hide how small a difference is.
   if (spec.panel && !spec.zoomed && rows.every(({ metric }) => isShare(String(metric))))
     y.scale = { domain: [0, 1] };
+  const [low, high] = extent(rows.flatMap((row) => BOUNDS.flatMap((name) => numberIn(row, name))));
+  // A flat line: around one value, an axis would have no ticks.
+  if (low !== undefined && low === high)
+    y.scale = { domain: low === 0 ? [0, 1] : sort([0, 1.25 * low]) };
   const x = {
     field: fieldName(spec.x),
     type: 'quantitative',
@@ -231,6 +235,14 @@ function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpe
 /** The label of a value; the axis title says the rest: `compares 2` is 2. */
 const valueLabel = (field: string, value: Row[string]): Row[string] =>
   typeof value === 'number' ? value : valueTitle(field, value).replace(/^compares /, '');
+
+/** Fields on the vertical axis of a band. */
+const BOUNDS = ['value', 'low', 'high'];
+
+const numberIn = (row: Row, field: string): number[] => {
+  const value = row[field];
+  return typeof value === 'number' ? [value] : [];
+};
 
 /** Fields that charts draw as numbers. */
 const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];

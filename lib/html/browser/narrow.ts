@@ -148,7 +148,7 @@ export function narrowed(
         columns: Math.max(1, Math.floor(room / 280)),
         ...config?.legend,
         orient: 'bottom',
-        labelLimit: Math.min(MAX_LEGEND_LABEL, room - AXIS),
+        labelLimit: Math.min(MAX_LEGEND_LABEL, Math.max(width - AXIS, room / 3)),
       },
     },
   };

@@ -198,7 +198,11 @@ function settingsHtml(runs: readonly ComparedRun[]): string {
     (name) => new Set(recorded.map(({ settings }) => settings[name])).size > 1,
   );
   const table = runsTable(
-    { id: 'settings', label: 'Setting', caption: 'Settings that differ; all others are the same.' },
+    {
+      id: 'settings',
+      label: 'Setting',
+      caption: 'Settings that differ; all others are the same. A dash: the preset’s.',
+    },
     recorded,
     differing.map((name): Field => [name, ({ settings }) => settings[name]]),
   );

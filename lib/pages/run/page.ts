@@ -8,7 +8,7 @@ import { configDifferences, trainerSettings, type TrainConfig } from '../../trai
 import { CITATION, citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
-import { metricInfo } from '../../report/titles.js';
+import { metricInfo, valueTitle } from '../../report/titles.js';
 import { parseModelName } from '../../training/stored-policies.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
 import type { RunDescription } from '../../training/run.js';
@@ -56,7 +56,7 @@ export async function runPageHtml(
 ): Promise<string> {
   const { method, model, seed } = run.config;
   const on = run.data ? ` on ${path.basename(run.data)}` : '';
-  const title = `Training: ${method} from ${path.basename(model)}${on}, seed ${seed}`;
+  const title = `Training: ${valueTitle('method', method)} from ${path.basename(model)}${on}, seed ${seed}`;
   const { commit } = run.provenance;
   const main = [
     sectionHtml({ ...CONFIGURATION, html: configurationHtml(run) }),
@@ -89,7 +89,7 @@ function configurationHtml({ config, preset, data, provenance }: RunDescription)
   const facts = {
     Data: data ? path.basename(data) : parseModelName(model) ? 'the small world' : undefined,
     Model: model,
-    Training: `${trainer}, ${steps} steps of ${questionsPerStep} questions × ${groupSize} rollouts`,
+    Training: `${trainer.replace(/^(grpo|ppo)$/, (name) => name.toUpperCase())}, ${steps} steps of ${questionsPerStep} questions × ${groupSize} rollouts`,
     Machine: [provenance.hardware, provenance.backend].filter(Boolean).join('; ') || undefined,
   };
   const list = Object.entries(facts).flatMap(([name, text]) =>

@@ -1,7 +1,7 @@
 /** A page over a folder of runs: a table to sort and choose from, curves, rollouts. */
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { sort } from 'd3-array';
+import { sort, sum } from 'd3-array';
 import { sha256 } from '../../io/provenance.js';
 import { markup, markupHtml, type Markup } from '../../html/markup.js';
 import { inlineJson } from '../../html/page.js';
@@ -69,7 +69,7 @@ const readRuns = (folders: ReadonlyMap<string, string>): Promise<ListedRun[]> =>
 
 /** The page; a live one asks its server for updates. */
 export async function runsPageHtml(root: string, { isLive = false } = {}): Promise<string> {
-  const title = `Runs in ${basename(resolve(root))}`;
+  const title = `Training runs: ${basename(resolve(root))}`;
   return sectionsPage({
     title,
     description: 'Final figures, settings, curves and rollouts of training runs.',
@@ -90,6 +90,7 @@ export async function runsContentHtml(root: string, { isLive = false } = {}): Pr
   const models = new Set(runs.map(({ settings }) => settings.model));
   const data = runs.find(({ settings }) => settings.data)?.settings.data;
   const place = { model: models.size === 1 ? [...models][0] : undefined, data };
+  const numSteps = sum(runs, ({ steps }) => steps.length);
   const numPoints = Math.max(MIN_POINTS, Math.min(MAX_POINTS, CHART_POINTS / runs.length));
   const contents = [
     runsTableHtml(runs, names, isLive),
@@ -100,7 +101,7 @@ export async function runsContentHtml(root: string, { isLive = false } = {}): Pr
     steppedRolloutsHtml(await listRollouts(runs, isLive)),
   ];
   return liveHtml({ version }, [
-    `<p id="progress">${runs.length} runs, ${runs.reduce((sum, { steps }) => sum + steps.length, 0)} steps.</p>`,
+    `<p id="progress">${runs.length} runs, ${numSteps.toLocaleString('en')} steps.</p>`,
     ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
   ]);
 }
