@@ -83,32 +83,19 @@ async function readTimedSteps(folder: string): Promise<(StepMetrics & { wallTime
   return timed.reverse();
 }
 
-/** A run's metrics as events. */
-async function readEvents(folder: string): Promise<ScalarEvent[]> {
-  const steps = await readTimedSteps(folder);
-  return steps.map(({ step, wallTime, metrics }) => {
-    const scalars = Object.entries(metrics).map(([name, value]) => [TAG_PREFIX + name, value]);
-    return { step, wallTime, scalars: Object.fromEntries(scalars) as Record<string, number> };
-  });
-}
-
-/**
- * Writes an event file per run, into its folder or a folder in `out`; returns the files.
- */
-async function runTensorBoard(
-  runs: readonly string[],
-  { out }: { out?: string },
-): Promise<string[]> {
+/** Writes an event file per run, into its folder or a folder in `out`. */
+async function runTensorBoard(runs: readonly string[], { out }: { out?: string }): Promise<void> {
   const names = shortNames(runs);
-  const files = runs.map((run, i) =>
-    path.join(out === undefined ? run : path.join(out, names[i]), EVENT_FILE),
-  );
   for (const [i, run] of runs.entries()) {
-    const events = await readEvents(run);
-    await writeFileSafely(files[i], encodeEvents(events));
-    log(`${events.length} steps of ${run}: ${files[i]}`);
+    const file = path.join(out === undefined ? run : path.join(out, names[i]), EVENT_FILE);
+    const steps = await readTimedSteps(run);
+    const events = steps.map(({ step, wallTime, metrics }): ScalarEvent => {
+      const scalars = Object.entries(metrics).map(([name, value]) => [TAG_PREFIX + name, value]);
+      return { step, wallTime, scalars: Object.fromEntries(scalars) as Record<string, number> };
+    });
+    await writeFileSafely(file, encodeEvents(events));
+    log(`${steps.length} steps of ${run}: ${file}`);
   }
-  return files;
 }
 
 export const tensorBoardCommand = (): Command =>
@@ -116,6 +103,4 @@ export const tensorBoardCommand = (): Command =>
     .description('write training metrics as TensorBoard event files')
     .argument('<runs...>', 'output folders of `train`')
     .option('-o, --out <folder>', 'folder for the event files (default: in each run’s folder)')
-    .action(async (runs: string[], settings: { out?: string }) => {
-      await runTensorBoard(runs, settings);
-    });
+    .action(runTensorBoard);

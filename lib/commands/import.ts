@@ -19,34 +19,20 @@ import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
 interface Trainer {
   name: string;
   /** Subfolders of an exported folder. */
-  checkpoints: string;
   rollouts: string[];
   files: (folder: string) => string[];
   read: (folder: string) => AsyncGenerator<RecordedStep>;
 }
 
 const TRAINERS: readonly Trainer[] = [
-  {
-    name: 'verl',
-    checkpoints: 'checkpoints',
-    rollouts: ['rollouts'],
-    files: verlRolloutFiles,
-    read: readVerlRollouts,
-  },
+  { name: 'verl', rollouts: ['rollouts'], files: verlRolloutFiles, read: readVerlRollouts },
   {
     name: 'trl',
-    checkpoints: 'checkpoints',
     files: trlRolloutFiles,
     read: readTrlRollouts,
     rollouts: ['checkpoints/completions', 'completions'],
   },
-  {
-    name: 'verifiers',
-    checkpoints: 'checkpoints',
-    files: verifiersRolloutFiles,
-    read: readVerifiersRollouts,
-    rollouts: [],
-  },
+  { name: 'verifiers', files: verifiersRolloutFiles, read: readVerifiersRollouts, rollouts: [] },
 ];
 
 interface ImportSettings {
@@ -63,8 +49,8 @@ async function runImport(
 ): Promise<void> {
   if (!existsSync(folder))
     throw new Error(`Expected the folder ${folder}, but there is none. Check the path.`);
-  const { name, checkpoints, rollouts, files, read } = trainer;
-  const checkpoint = findCheckpoint(path.join(folder, checkpoints)) ?? findCheckpoint(folder);
+  const { name, rollouts, files, read } = trainer;
+  const checkpoint = findCheckpoint(path.join(folder, 'checkpoints')) ?? findCheckpoint(folder);
   const recorded = [...rollouts.map((part) => path.join(folder, part)), folder].find(
     (place) => existsSync(place) && files(place).length > 0,
   );

@@ -33,7 +33,6 @@ import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { isLarge } from '../policy/families.js';
 import { readModelConfig } from '../policy/folder-settings.js';
-import type { Policy } from '../policy/policy.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -135,9 +134,13 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
   if (folders.length > 0 && !isLarge(await readModelConfig(folders[0]))) limitThreads(1);
   if (address === undefined || search.options.encoder !== undefined)
     await announceBackend(spec.backend);
-  const policy: AnyPolicy =
-    address === undefined ? await loadLocal(folders, spec) : await openRemotePolicy(address, spec);
+  let policy: AnyPolicy;
+  if (address === undefined) {
+    const { loadLocalPolicy } = await import('../policy/model-folder.js');
+    policy = await loadLocalPolicy(folders[0], { adapter: folders[1], force: spec.force });
+  } else policy = await openRemotePolicy(address, spec);
   if (policy.note !== undefined) log(policy.note);
+  const promptForm = isChatPolicy(policy) ? policy.promptForm : spec.promptForm;
   const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;
   return {
     policy,
@@ -152,7 +155,7 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
         ...changes,
       }),
       ...(topK && { topK }),
-      ...promptForm(spec, policy),
+      ...(promptForm && { promptForm }),
     },
     folders,
     search,
@@ -183,18 +186,6 @@ async function readConfig(file: string, { policy, model }: PolicySpec): Promise<
   const override = { model: policy === undefined ? model : DEFAULT_MODEL };
   return (await resolveTrainConfig((await readJson(file)) as ConfigOverrides, override)).config;
 }
-
-async function loadLocal(
-  [model, adapter]: readonly string[],
-  { force }: PolicySpec,
-): Promise<Policy> {
-  const { loadLocalPolicy } = await import('../policy/model-folder.js');
-  return loadLocalPolicy(model, { adapter, force });
-}
-
-/** The requested prompt form; chat policies have their own. */
-const promptForm = ({ promptForm }: PolicySpec, policy: AnyPolicy): Partial<RolloutConfig> =>
-  isChatPolicy(policy) ? { promptForm: policy.promptForm } : promptForm ? { promptForm } : {};
 
 /**
  * How a policy answers: as it was trained, with another method's prompt if one is named;

@@ -159,16 +159,6 @@ async function trainingQuestions(
   return questions;
 }
 
-function describeRun(
-  run: Omit<RunDescription, 'provenance'>,
-  { detail }: BackendReport,
-): RunDescription {
-  const { commit, ...machine } = provenanceHere();
-  const { seed } = run.config;
-  const made = { seed, commit, configHash: configHash(run.config), backend: detail };
-  return { ...run, provenance: { ...made, ...machine } };
-}
-
 /**
  * Logs the memory that training a large model takes.
  * @throws Error if less is free
@@ -274,7 +264,14 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   );
   for (const { name, value, preset: usual } of differences)
     log(`  ${name}: ${value} (preset: ${usual})`);
-  const run = describeRun({ config, preset, data: settings.data }, backend);
+  const { commit, ...machine } = provenanceHere();
+  const made = {
+    seed: config.seed,
+    commit,
+    configHash: configHash(config),
+    backend: backend.detail,
+  };
+  const run = { config, preset, data: settings.data, provenance: { ...made, ...machine } };
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     const { steps } = trainerSettings(config);
