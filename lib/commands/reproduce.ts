@@ -6,7 +6,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
-import { runJobs, recordResults } from '../experiments/jobs.js';
+import { runJobs } from '../experiments/jobs.js';
 import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
 import { latency } from '../experiments/latency/experiment.js';
@@ -298,7 +298,7 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
         if (!full && !retrain && !record)
           for (const one of LIVE_BUDGETS) await reevaluate(one, run);
         signal.throwIfAborted();
-        if (record) for (const experiment of COMPUTED) await recordResults(experiment);
+        if (record) await runTool('runs/record-results', {}, { signal, log });
         await exportReports(run, executed);
       } finally {
         await Promise.allSettled([executed]);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { runConcurrently, serve, startWorker, withWorkers, type Worker } from '../io/processes.js';
 import { provenanceHere } from '../io/provenance.js';
-import { openJournal, recordStore, writeArchives } from '../io/records.js';
+import { openJournal, recordStore } from '../io/records.js';
 import { loadWorld, type World } from '../retrieval/small-world.js';
 import { useBackend, type BackendName, type BackendReport } from '../tensor/backend.js';
 import type { Computation, Experiment, Job } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
-import { NOTE, RECORDED, RESULTS, readRecords, type Done } from './records.js';
+import { NOTE, RESULTS, readRecords, type Done } from './records.js';
 
 export interface RunJobsOptions {
   backend: BackendReport;
@@ -112,27 +112,6 @@ async function writeMerged(
   const { value, note } = computation.merged(record.value, items);
   const provenance = { ...record.provenance, [NOTE]: note };
   await recordStore(folder).write(job.key, { hash: job.hash, provenance, value });
-}
-
-/**
- * Copies this machine's records to the repository's, which keep their other records.
- * @throws Error naming a job without a record
- */
-export async function recordResults(
-  experiment: Experiment,
-  { folder = RESULTS, into = RECORDED } = {},
-): Promise<void> {
-  const records = await readRecords(experiment, folder, into);
-  const missing = records.find(({ done }) => !done);
-  if (missing)
-    throw new Error(
-      `Expected a result of ${missing.job.key}. Run "npx parallelsearch experiment ${experiment.name}".`,
-    );
-  const written = records.flatMap(({ job, done }) => {
-    const { hash, provenance, value } = done!.record;
-    return done!.isOwn ? [[job.key, { hash, provenance, value }] as const] : [];
-  });
-  await writeArchives(into, experiment.name, new Map(written));
 }
 
 /** A job as its worker gets it. */

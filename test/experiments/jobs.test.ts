@@ -5,11 +5,11 @@ import {
   type JobWorker,
   type RunJobsOptions,
   type Task,
-  recordResults,
   runJobs,
 } from '../../lib/experiments/jobs.js';
 import { mergeProvenance, requireResults, readRecords } from '../../lib/experiments/records.js';
 import { recordStore } from '../../lib/io/records.js';
+import { recordResults } from '../../tools/runs/record-results.js';
 import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
