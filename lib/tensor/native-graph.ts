@@ -58,8 +58,10 @@ class Trace {
   private readonly disposed: number[] = [];
   /** The tensor whose memory a reshaped or overwritten one shares. */
   private readonly owners = new Map<TensorData, TensorData>();
-  /** The last node that wrote into a tensor, which later readers must wait for. */
+  /** The last node that wrote into a tensor, which later nodes with it must wait for. */
   private readonly writers = new Map<TensorData, string>();
+  /** The nodes that read a tensor, which those that write into it must wait for. */
+  private readonly readers = new Map<TensorData, string[]>();
   private readonly awaited = new Set<string>();
 
   constructor(
@@ -101,6 +103,7 @@ class Trace {
     // The only operation whose type tfjs-node leaves to libtensorflow.
     const type = { name: 'T', type: TF_ATTR_TYPE, value: tensors[0]?.dtype };
     const attributes = op === 'ExpandDims' ? [type] : given;
+    if (attributes.some((one) => !setterFor(one, this.binding))) throw new UnknownShape(op);
     const byName = new Map(attributes.map(({ name, value }) => [name, value]));
     const operands = tensors.map((data) => ({
       shape: data.shape,
@@ -112,10 +115,8 @@ class Trace {
       : (byName.get('DstT') ?? byName.get('Tparams') ?? byName.get('T'));
     const node = `n${this.nodes.length}`;
     const ports = inputs.map(({ dataId }, i) => this.portFor(dataId, tensors[i]));
-    const waits = new Set(tensors.flatMap((data) => this.writers.get(this.owner(data)) ?? []));
-    waits.forEach((writer) => this.awaited.add(writer));
-    this.nodes.push({ op, attributes, inputs: [...ports, ...[...waits].map((w) => `^${w}`)] });
-    if (op === 'InplaceUpdate') this.writers.set(this.owner(tensors[0]), node);
+    const waits = this.order(op, node, tensors);
+    this.nodes.push({ op, attributes, inputs: [...ports, ...waits.map((wait) => `^${wait}`)] });
     return shapes.map((shape, i) => {
       const id = FIRST_TRACED + this.computed.length;
       const tensor = this.backend.createOutputTensor({ id, shape, dtype: dtype as number });
@@ -153,6 +154,35 @@ class Trace {
     this.disposed.splice(0).forEach((id) => this.binding.deleteTensor(id));
   }
 
+  /** After a failure: results that nothing has computed can be disposed of like others. */
+  abandon(): void {
+    for (const { data } of this.results) if (isTraced(data.id)) data.id = -1;
+    this.dispose();
+  }
+
+  /** The nodes that a node must wait for because one of the two writes in place. */
+  private order(op: string, node: string, tensors: readonly TensorData[]): string[] {
+    const owners = new Set(tensors.map((data) => this.owner(data)));
+    const waits = new Set<string>();
+    for (const owner of owners) {
+      const writer = this.writers.get(owner);
+      if (writer !== undefined) {
+        waits.add(writer);
+        this.awaited.add(writer);
+      }
+    }
+    if (op === 'InplaceUpdate') {
+      const written = this.owner(tensors[0]);
+      for (const reader of this.readers.get(written) ?? []) waits.add(reader);
+      this.writers.set(written, node);
+      this.readers.delete(written);
+    } else {
+      for (const owner of owners)
+        this.readers.set(owner, [...(this.readers.get(owner) ?? []), node]);
+    }
+    return [...waits];
+  }
+
   private owner(data: TensorData): TensorData {
     return this.owners.get(data) ?? data;
   }
@@ -177,6 +207,21 @@ class Trace {
 const listPorts = (ports: readonly Port[]): string =>
   ports.map((port) => (port.includes(':') ? port : `${port}:0`)).join(',');
 
+/** Not one of the addon's types of attributes, which has none for shapes. */
+const SHAPE = -1;
+
+/** How an attribute is set in its message; undefined if it cannot be. */
+function setterFor({ type, value }: OpAttribute, binding: Binding): string | undefined {
+  const setters = new Map([
+    [binding.TF_ATTR_BOOL, 'setB'],
+    [binding.TF_ATTR_FLOAT, 'setF'],
+    [binding.TF_ATTR_INT, 'setI'],
+    [binding.TF_ATTR_TYPE, 'setType'],
+    [SHAPE, 'setShape'],
+  ]);
+  return Array.isArray(value) ? undefined : setters.get(type);
+}
+
 /** A protocol buffer message of the addon's JavaScript; they have only setters. */
 type Message = Record<string, (...values: unknown[]) => Message> & {
   serializeBinary: () => Uint8Array;
@@ -190,13 +235,6 @@ function savedModel({ nodes, inputs }: Trace, binding: Binding): Uint8Array {
   const message = (name: string): Message => new messages[name]();
   const nested = (outer: string, name: string): Message =>
     new (messages[outer] as unknown as typeof messages)[name]();
-  const setters = new Map([
-    [binding.TF_ATTR_BOOL, 'setB'],
-    [binding.TF_ATTR_FLOAT, 'setF'],
-    [binding.TF_ATTR_INT, 'setI'],
-    [binding.TF_ATTR_TYPE, 'setType'],
-    [SHAPE, 'setShape'],
-  ]);
   const toShapeMessage = (shape: number[]): Message => {
     const sizes = shape.map((size) => nested('TensorShape', 'Dim').setSize(size));
     return message('TensorShape').setDimList(sizes);
@@ -209,9 +247,7 @@ function savedModel({ nodes, inputs }: Trace, binding: Binding): Uint8Array {
     node.setInputList(inputs);
     for (const attribute of attributes) {
       const value = message('AttrValue');
-      const setter = setters.get(attribute.type);
-      if (!setter) throw new UnknownShape(`Expected no attribute such as ${attribute.name}.`);
-      value[setter](attribute.value);
+      value[setterFor(attribute, binding)!](attribute.value);
       node.getAttrMap().set(attribute.name, value);
     }
     graph.addNode(node);
@@ -238,11 +274,9 @@ function savedModel({ nodes, inputs }: Trace, binding: Binding): Uint8Array {
   return model.serializeBinary();
 }
 
-/** TensorFlow 2.9, the oldest version that tfjs-node comes with. */
+/** A version of graphs that every libtensorflow since 2.9 reads. */
 const GRAPH_VERSION = 1087;
 const TAG = 'serve';
-/** Not one of the addon's types of attributes, which has none for shapes. */
-const SHAPE = -1;
 
 /** A graph opened by libtensorflow, for all computations of its structure. */
 interface Session {
@@ -293,7 +327,7 @@ function sessionFor(trace: Trace, fetches: readonly Port[], binding: Binding): S
 
 let isTracing = false;
 
-/** Traces a computation, and returns what runs it and fills in its results. */
+/** Traces a computation and runs it; returns its value, and what runs it again. */
 function traced<T>(compute: () => T) {
   const backend = currentBackend();
   const { binding } = backend;
@@ -312,7 +346,7 @@ function traced<T>(compute: () => T) {
     value = compute();
     trace.uploadConstants();
   } catch (error) {
-    trace.dispose();
+    trace.abandon();
     throw error;
   } finally {
     isTracing = false;
@@ -321,34 +355,36 @@ function traced<T>(compute: () => T) {
     delete (backend as Partial<NativeBackend>).executeSingleOutput;
   }
   const { results, lastWrites, feeds } = trace;
-  const session = sessionFor(trace, [...results.map(({ port }) => port), ...lastWrites], binding);
-  const run = (): void => {
+  const fetches = [...results.map(({ port }) => port), ...lastWrites];
+  const run = ({ id: session, inputs, outputs }: Session): void => {
     const ids = feeds.map(({ data }) => data.id);
-    const outputs = binding.runSavedModel(session.id, ids, session.inputs, session.outputs);
-    outputs.forEach(({ id, shape }, i) => {
+    binding.runSavedModel(session, ids, inputs, outputs).forEach(({ id, shape }, i) => {
       const data = results[i]?.data;
       if (!data) return binding.deleteTensor(id);
       if (shape.join() !== data.shape.join())
         throw new Error(
           `Expected a result of shape [${data.shape.join()}], but libtensorflow's has [${shape.join()}]. Report this as a bug of op-shapes.ts.`,
         );
-      if (!isTraced(data.id)) binding.deleteTensor(data.id);
+      if (data.id >= 0 && !isTraced(data.id)) binding.deleteTensor(data.id);
       data.id = id;
     });
   };
-  return { value, run, session, dispose: () => trace.dispose() };
+  try {
+    const session = sessionFor(trace, fetches, binding);
+    run(session);
+    return { value, session, run: () => run(session), dispose: () => trace.dispose() };
+  } catch (error) {
+    trace.abandon();
+    throw error;
+  }
 }
 
 /** `runAsGraph` of graph.ts. */
 export function runAsGraph<T>(compute: () => T): T {
   if (isTracing) return compute();
   try {
-    const { value, run, dispose } = traced(compute);
-    try {
-      run();
-    } finally {
-      dispose();
-    }
+    const { value, dispose } = traced(compute);
+    dispose();
     return value;
   } catch (error) {
     if (error instanceof UnknownShape) return compute();
@@ -360,7 +396,6 @@ export function runAsGraph<T>(compute: () => T): T {
 export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const { value, run, session, dispose } = traced(compute);
   session.numUsers++;
-  run();
   return {
     result: value,
     run,

@@ -181,6 +181,25 @@ describe('a computation run as a graph on native (needs native)', () => {
     expect(sum.dataSync()[0]).toBeCloseTo(tf.sum(tf.square(x)).dataSync()[0], 5);
   });
 
+  it.skipIf(!HAS_NATIVE)(
+    'writes in place after what was read before, and before what is read after',
+    () => {
+      for (let i = 0; i < 20; i++) {
+        const block = tf.fill<tf.Rank.R3>([2, 3, 500], 1);
+        const sums = runAsGraph(() =>
+          tf.tidy(() => {
+            const before = tf.sum(block);
+            const row = tf.fill<tf.Rank.R3>([2, 1, 500], 3);
+            const written = writeColumns(block, row, tf.tensor1d([0, 2], 'int32'));
+            return [before, tf.sum(written)];
+          }),
+        );
+        expect(sums.map((sum) => sum.dataSync()[0])).toEqual([3000, 5000]);
+        tf.dispose([block, sums]);
+      }
+    },
+  );
+
   it.skipIf(!HAS_NATIVE)('leaves the backend unchanged if the computation fails', () => {
     const [x] = inputs();
     const fail = (): tf.Tensor =>
