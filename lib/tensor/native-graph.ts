@@ -154,7 +154,7 @@ class Trace {
     this.disposed.splice(0).forEach((id) => this.binding.deleteTensor(id));
   }
 
-  /** After a failure: results that nothing has computed can be disposed of like others. */
+  /** After a failure: results that nothing computed can be disposed of like others. */
   abandon(): void {
     for (const { data } of this.results) if (isTraced(data.id)) data.id = -1;
     this.dispose();
