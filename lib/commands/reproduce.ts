@@ -12,18 +12,15 @@ import { EXPERIMENTS } from '../experiments/list.js';
 import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { answersPicture, barsPicture } from '../experiments/pictures.js';
-import { exportReport, readResults, writeIndex, type PageInfo } from '../experiments/reports.js';
+import { exportReport, readResults } from '../experiments/reports.js';
 import { computeResults, resultFile } from '../experiments/result.js';
 import { RESULTS, hasRecords } from '../experiments/records.js';
-import { loadTrajectories } from '../experiments/trajectories.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
 import { runTool } from '../experiments/train-runs.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
-import { exportPlayground, PLAYGROUND } from '../pages/playground/page.js';
 import { startKernel, type Kernel } from '../notebook/tslab.js';
-import { exportTrajectories, TRAJECTORIES } from '../pages/viewer/report.js';
+import { TRAJECTORIES } from '../pages/viewer/report.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
@@ -177,10 +174,6 @@ async function findIncomplete({ print }: Stages): Promise<Set<string>> {
   return incomplete;
 }
 
-/** Of the playground's and the viewer's pictures in the index. */
-const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
-const NUM_BARS = 8;
-
 /**
  * Executes notebooks and writes their pages, `width` at a time. Each of `width` kernels
  * executes several: to start one and to read all declarations takes longer than a
@@ -248,16 +241,8 @@ async function exportReports(run: Run, others: Promise<void>): Promise<void> {
   await Promise.all([others, executeNotebooks(notebooks, NUM_PROCESSES, run)]);
   signal.throwIfAborted();
   await stages.run('trajectories, playground', async () => {
-    const pages: PageInfo[] = [PLAYGROUND];
-    if (!incomplete.has('trajectories')) {
-      log(`Report: ${await exportTrajectories({ outDir: REPORTS })}`);
-      const { lines } = await loadTrajectories();
-      pages[0] = { ...PLAYGROUND, picture: answersPicture(lines, SHOWN_METHODS) };
-      pages.push({ ...TRAJECTORIES, picture: barsPicture(lines.slice(0, NUM_BARS)) });
-    }
-    log(`Report: ${await exportPlayground({ outDir: REPORTS, log })}`);
-    await writeIndex(REPORTS, pages);
-    await runTool('reports/readme', { folder: REPORTS }, { signal, log });
+    const task = { folder: REPORTS, hasTrajectories: !incomplete.has(TRAJECTORIES.name) };
+    await runTool('reports/pages', task, { signal, log, environment: {} });
     return 'with reports/index.html';
   });
 }

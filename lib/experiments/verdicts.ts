@@ -1,25 +1,10 @@
-/** Verdicts on the paper's claims from the results of experiments, by one rule. */
-import { greatest, least, max, min, sort } from 'd3-array';
+/** Figures that decide about the paper's claims, and how certain they are. */
+import { sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching, type Fields } from '../evaluation/table.js';
-import { intervalText, pointsIntervalText } from '../report/text.js';
-import { cellAnchor } from '../report/notebook-page.js';
 import { valueTitle } from '../report/titles.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
-import type {
-  ExperimentResult,
-  Evidence,
-  Figures,
-  Numbers,
-  PaperClaim,
-  Part,
-} from './experiment.js';
-
-const resultNumbers = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
-  rows: [...rows, ...(frames.training ?? [])] as Figures,
-  contrasts: contrasts as Figures,
-  frames,
-});
+import type { Evidence, Part } from './experiment.js';
 
 type FindParts = Evidence['parts'];
 
@@ -59,46 +44,6 @@ export const fromEachModel =
 export const aheadFromEachModel = (fields: Fields): FindParts =>
   fromEachModel((model, of) => partsAhead([of, { ...fields, model }]));
 
-export type Verdict = 'shown' | 'not shown' | 'contradicted' | 'not testable' | 'not computed yet';
-
-/** A claim with its verdict and everything that pages show. */
-export interface JudgedClaim
-  extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
-  tables: string;
-  found: string;
-  /** The same in short: one figure if there are more than {@link MAX_SHOWN}. */
-  figure: string;
-  parts: Part[];
-  /**
-   * Two-sided p of the deciding figure, corrected within the claim and over all claims;
-   * null without.
-   */
-  p: number | null;
-  verdict: Verdict;
-  /** Link to the cell that computes it, relative to the reports; or null. */
-  link: string | null;
-}
-
-/** Most figures shown one by one: two initial models and both pooled. */
-const MAX_SHOWN = 3;
-
-/** The rule, for pages. */
-export const VERDICT_RULE =
-  'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. One of many figures may be on the other side by chance, so a contradiction also needs p < 0.05 after Holm’s correction over the claim’s figures; all figures of a claim at once cannot be on the claimed side by chance more often than the least certain of them, whose p counts. These p, one per claim, are corrected by Holm’s method again, over all claims, and must stay below 0.05. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, about something that was not trained here or from fewer than three initial models, or about an effect for which this world leaves no room.';
-
-const isBeyond = ({ found, side, threshold }: Part): boolean =>
-  side === 'above' ? found.low > threshold : found.high < threshold;
-const isOpposite = ({ side, ...part }: Part): boolean =>
-  isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
-
-/** The verdict on a claim's figures. */
-export function judgeParts(parts: readonly Part[]): Verdict {
-  if (parts.length === 0) return 'not computed yet';
-  const ps = correctedPs(parts);
-  if (parts.some((part, i) => isOpposite(part) && ps[i] <= LEVEL)) return 'contradicted';
-  return parts.every(isBeyond) ? 'shown' : 'not shown';
-}
-
 export const LEVEL = 0.05;
 /** Width of a 95 % interval in standard errors. */
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
@@ -119,75 +64,4 @@ export function holm(ps: readonly number[]): number[] {
     adjusted[i] = most;
   });
   return adjusted;
-}
-
-/** The p of a claim's figures, corrected by their number. */
-const correctedPs = (parts: readonly Part[]): number[] => holm(parts.map(pValue));
-
-/**
- * The p of a claim. One figure is enough to contradict it, so these are corrected by
- * their number. All of them must show it (an intersection-union test), so the largest
- * counts.
- */
-function claimP({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): number {
-  if (verdict !== 'contradicted') return max(parts, pValue)!;
-  const ps = correctedPs(parts);
-  return min(ps.filter((_, i) => isOpposite(parts[i])))!;
-}
-
-export const decidedFirst = (claims: readonly JudgedClaim[]): JudgedClaim[] =>
-  sort(claims, ({ parts }) => Number(parts.length === 0));
-
-export function judgeClaims(
-  experiments: readonly { name: string; claims?: readonly PaperClaim[] }[],
-  results: ReadonlyMap<string, ExperimentResult>,
-): JudgedClaim[] {
-  const judged = experiments.flatMap(({ name, claims = [] }) => {
-    const result = results.get(name);
-    return claims.map((claim) => judge(claim, name, result ? resultNumbers(result) : null));
-  });
-  const decided = judged.filter(({ parts }) => parts.length > 0);
-  const ps = holm(decided.map(claimP));
-  decided.forEach((claim, i) => {
-    claim.p = ps[i];
-    if (ps[i] > LEVEL) claim.verdict = 'not shown';
-  });
-  return judged;
-}
-
-/** The least certain figure, or the one most against the claim if it is contradicted. */
-const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): Part =>
-  verdict === 'contradicted' ? least(parts.filter(isOpposite), pValue)! : greatest(parts, pValue)!;
-
-function judge(
-  { id, claim, paper, tables, evidence }: PaperClaim,
-  report: string,
-  numbers: Numbers | null,
-): JudgedClaim {
-  const fields = { id, claim, paper, tables: tables(), p: null };
-  if ('untestable' in evidence) {
-    const reason = evidence.untestable;
-    const nothing = { found: '–', figure: reason, parts: [], link: null };
-    return { ...fields, rule: reason, ...nothing, verdict: 'not testable' };
-  }
-  const parts = numbers ? evidence.parts(numbers) : [];
-  const found = parts.map(partText).join('; ') || '–';
-  const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  const reason = numbers && evidence.findReason?.(numbers);
-  if (reason) {
-    const figure = parts.length > 0 ? `${found}, but ${reason}` : reason;
-    return { ...fields, rule: reason, found, figure, parts: [], link, verdict: 'not testable' };
-  }
-  const verdict = judgeParts(parts);
-  const which = verdict === 'contradicted' ? 'worst' : 'least certain';
-  const figure =
-    parts.length > MAX_SHOWN
-      ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
-      : found;
-  return { ...fields, rule: evidence.rule, found, figure, parts, verdict, link };
-}
-
-function partText({ of, found, unit }: Part): string {
-  const text = unit === 'points' ? `${pointsIntervalText(found)} points` : intervalText(found);
-  return of ? `${of}${of.includes(': ') ? '' : ':'} ${text}` : text;
 }

@@ -15,7 +15,7 @@ import {
   meanRanks,
   trainingSpread,
 } from '../../lib/experiments/training-spread.js';
-import { judgeClaims } from '../../lib/experiments/verdicts.js';
+import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/stored-policies.js';
 import { BASELINES } from '../../lib/training/methods.js';

@@ -7,7 +7,8 @@ import type {
   PaperClaim,
   Part,
 } from '../../lib/experiments/experiment.js';
-import { holm, judgeClaims, judgeParts } from '../../lib/experiments/verdicts.js';
+import { holm } from '../../lib/experiments/verdicts.js';
+import { judgeClaims, judgeParts } from '../../tools/reports/claims.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { readNotebook } from '../../lib/notebook/nbformat.js';
 import { emptyResult, lead } from './made-up-results.js';

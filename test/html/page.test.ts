@@ -5,7 +5,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeIndex } from '../../lib/experiments/reports.js';
+import { writeIndex } from '../../tools/reports/index-page.js';
 import { reportHtml } from '../../lib/report/notebook-page.js';
 import { chromiumPath, closeChromium, openPage, type OpenPage } from '../browser/chromium.js';
 import { accessibilityComplaints, chartComplaints, chartsDrawn } from '../browser/page-checks.js';

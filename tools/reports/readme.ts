@@ -5,12 +5,12 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { INTRO, listReports, questionsText, readResults } from '../../lib/experiments/reports.js';
-import { decidedFirst, judgeClaims, type JudgedClaim } from '../../lib/experiments/verdicts.js';
+import { listReports, readResults } from '../../lib/experiments/reports.js';
 import { tableMarkdown } from '../../lib/html/table.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { trainHere } from '../../lib/io/processes.js';
 import { writeArtefact } from '../../lib/report/publication.js';
+import { decidedFirst, judgeClaims, type JudgedClaim } from './claims.js';
+import { INTRO, questionsText } from './index-page.js';
 
 /** Figures in the README of the reports. */
 const SHOWN: readonly (readonly [experiment: string, figure: string])[] = [
@@ -104,5 +104,3 @@ export async function writeReadme(folder: string): Promise<void> {
   const marked = replaceMarked(readme, `${headline}${claimsMarkdown(chief, caption)}`);
   if (marked !== readme) await writeFileSafely(above, marked);
 }
-
-trainHere<{ folder: string }>(import.meta.url, ({ folder }) => writeReadme(folder));

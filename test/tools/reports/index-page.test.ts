@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path, { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import { claimsHtml, writeIndex } from '../../lib/experiments/reports.js';
-import { judgeClaims } from '../../lib/experiments/verdicts.js';
-import { pageHtml } from '../../lib/html/page.js';
-import { lineChart } from '../../lib/report/chart.js';
-import { temporaryFolder } from '../folder.js';
-import { chart, emptyResult, lead, writeReport } from './made-up-results.js';
+import { EXPERIMENTS } from '../../../lib/experiments/list.js';
+import { claimsHtml, writeIndex } from '../../../tools/reports/index-page.js';
+import { judgeClaims } from '../../../tools/reports/claims.js';
+import { pageHtml } from '../../../lib/html/page.js';
+import { lineChart } from '../../../lib/report/chart.js';
+import { temporaryFolder } from '../../folder.js';
+import { chart, emptyResult, lead, writeReport } from '../../experiments/made-up-results.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 

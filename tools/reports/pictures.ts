@@ -1,8 +1,8 @@
 /** Small pictures of recorded trajectories, for the cards of the index. */
 import { greatest, group, max, sum } from 'd3-array';
-import { markup, markupHtml } from '../html/markup.js';
-import type { Trajectory, With } from '../rollout/trajectory.js';
-import { parsePieces } from '../text/tags.js';
+import { markup, markupHtml } from '../../lib/html/markup.js';
+import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
+import { parsePieces } from '../../lib/text/tags.js';
 
 /** So many sub-queries fit into a card. */
 const MAX_QUERIES = 4;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { answersPicture, barsPicture } from '../../lib/experiments/pictures.js';
-import type { With } from '../../lib/rollout/trajectory.js';
+import { answersPicture, barsPicture } from '../../../tools/reports/pictures.js';
+import type { With } from '../../../lib/rollout/trajectory.js';
 
 /** A right answer after these searches. */
 const answered = (method: string, questionId: string, turns: string[][]): With<'method'> => ({

@@ -1,0 +1,205 @@
+/** The index of the reports. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { matching } from '../../lib/evaluation/table.js';
+import type { ExperimentResult } from '../../lib/experiments/experiment.js';
+import { EXPERIMENTS } from '../../lib/experiments/list.js';
+import { listReports, readResults, type PageInfo } from '../../lib/experiments/reports.js';
+import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/html/markup.js';
+import { pageHtml, withNavigation } from '../../lib/html/page.js';
+import { KIND_STYLE, readStyles } from '../../lib/html/styles.js';
+import { writeFileSafely } from '../../lib/io/files.js';
+import {
+  describeQuestions,
+  describeUndecided,
+  ONE_TRAINING,
+  type Prediction,
+} from '../../lib/report/opening.js';
+import { thumbnailSvg } from '../../lib/report/render.js';
+import {
+  decidedFirst,
+  judgeClaims,
+  VERDICT_RULE,
+  type JudgedClaim,
+  type Verdict,
+} from './claims.js';
+
+const TITLE = 'ParallelSearch: results';
+
+/** How to read the figures, for index and README. */
+export const INTRO =
+  'Figures come from a small world and small transformers: they show which method is ahead on which questions, not the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” weights benchmarks equally, “all questions” weights questions equally.';
+
+/**
+ * Writes `index.html`: the count of verdicts, a card per page and per report (finding,
+ * chart, predictions), then the paper's claims with their verdicts, which `index.json`
+ * has too. Puts a navigation bar into all pages. Returns the page's name.
+ */
+export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []): Promise<string> {
+  const results = readResults(outDir);
+  const claims = judgeClaims(EXPERIMENTS, results);
+  const [reports, others] = [true, false].map((hasResult) =>
+    [...listReports(outDir), ...pages].filter(({ name }) => results.has(name) === hasResult),
+  );
+  const listed = [...reports, ...others.filter((page) => !pages.includes(page))];
+  const [tools, cards] = await Promise.all(
+    [pages, listed].map((list) =>
+      Promise.all(list.map((page) => cardHtml(page, results.get(page.name)))),
+    ),
+  );
+  const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
+  const body = [
+    `<div class="layout"><main id="content"><h1>${TITLE}</h1>${verdictsHtml(claims)}`,
+    tools.length > 0 ? `<ul class="cards tools">${tools.join('\n')}</ul>` : '',
+    `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
+    `<p class="intro">${escapeHtml(intro)}</p>`,
+    `${claimsHtml(claims)}</main></div>`,
+  ].join('\n');
+  const file = path.join(outDir, 'index.html');
+  await writeFileSafely(
+    path.join(outDir, 'index.json'),
+    `${JSON.stringify({ claims }, null, 1)}\n`,
+  );
+  const styles = KIND_STYLE + readStyles('index.css', import.meta.url);
+  const page = { title: TITLE, description: INTRO, body, styles };
+  await writeFileSafely(file, pageHtml(page));
+  await linkPages(outDir, pages);
+  return file;
+}
+
+/** Puts a navigation bar with the pages that exist into each of them. */
+async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<void> {
+  const pageFile = ({ name }: Pick<PageInfo, 'name'>): string => path.join(outDir, `${name}.html`);
+  const written = <Page extends Pick<PageInfo, 'name'>>(list: readonly Page[]): Page[] =>
+    list.filter((page) => existsSync(pageFile(page)));
+  const site = {
+    pages: written([{ name: 'index', title: 'Results' }, ...pages]),
+    reports: written(listReports(outDir)),
+  };
+  for (const page of [...site.pages, ...site.reports]) {
+    const html = readFileSync(pageFile(page), 'utf8');
+    await writeFileSafely(pageFile(page), withNavigation(html, page.name, site));
+  }
+}
+
+/** The questions behind the results, by the first result that names them. */
+export const questionsText = (results: ReadonlyMap<string, ExperimentResult>): string =>
+  [...results.values()].map(({ provenance }) => describeQuestions(provenance)).find(Boolean) ?? '';
+
+async function cardHtml(
+  { name, title, description, picture: own = '' }: PageInfo,
+  result?: ExperimentResult,
+): Promise<string> {
+  const address = encodeURIComponent(name);
+  const picture = result ? await pictureHtml(result) : own;
+  const numbers = result
+    ? `<p class="files"><a href="${address}.json">Numbers as JSON</a></p>`
+    : '';
+  return [
+    `<li><h2><a href="${address}.html">${escapeHtml(title)}</a></h2>`,
+    `<p class="${result ? 'headline' : 'about'}">${escapeHtml(result?.finding ?? description)}</p>`,
+    picture && `<div class="picture" aria-hidden="true">${picture}</div>`,
+    `${predictionsHtml(result?.predictions ?? [])}${numbers}</li>`,
+  ].join('');
+}
+
+/** The charts that show a finding, small. */
+async function pictureHtml({ name, figures, card }: ExperimentResult): Promise<string> {
+  const first = Object.keys(figures).find((figure) => figures[figure].kind === 'chart');
+  const named = Object.keys(card).length > 0 ? card : first === undefined ? {} : { [first]: '' };
+  const pictures = Object.entries(named).map(([figure, panel]) => {
+    const chart = figures[figure];
+    if (chart?.kind !== 'chart')
+      throw new Error(
+        `Expected the result of ${name} to have a chart ${figure}, but it has ${Object.keys(figures).join(', ')}.`,
+      );
+    return thumbnailSvg(chart.spec, `${name}-${figure}`, panel);
+  });
+  return (await Promise.all(pictures)).join('');
+}
+
+/** Predictions, folded; failed ones come first. */
+function predictionsHtml(predictions: readonly Prediction[]): string {
+  if (predictions.length === 0) return '';
+  const decided = predictions.filter(({ holds }) => holds !== ONE_TRAINING);
+  const held = decided.filter(({ holds }) => holds).length;
+  const verdicts = [
+    [false, 'no'],
+    [true, 'yes'],
+    [ONE_TRAINING, ONE_TRAINING],
+  ] as const;
+  const lines = verdicts.flatMap(([outcome, verdict]) =>
+    predictions
+      .filter(({ holds }) => holds === outcome)
+      .map(({ prediction, found }) =>
+        markup('li', `${prediction}: `, markup('strong', verdict), `, ${found}`),
+      ),
+  );
+  const summaries = [
+    decided.length === 1 && `The prediction ${held === 1 ? 'holds' : 'failed'}`,
+    decided.length > 1 && `${held} of ${decided.length} predictions hold`,
+    describeUndecided(predictions),
+  ];
+  const summary = markup('summary', summaries.filter(Boolean).join('; '));
+  return markupHtml(markup('details', summary, markup('ul', lines)));
+}
+
+const SIGNS: Readonly<Record<Verdict, string>> = {
+  shown: '✓',
+  'not shown': '○',
+  contradicted: '✗',
+  'not testable': '–',
+  'not computed yet': '…',
+};
+
+/** How many claims have each verdict, with a link to them. */
+function verdictsHtml(claims: readonly JudgedClaim[]): string {
+  const counts = countVerdicts(claims).map(({ verdict, count }) =>
+    markup('li', markup('b', String(count)), ` ${verdict}`),
+  );
+  return `<p class="about">Of the paper’s <a href="#claims">${claims.length} claims</a>, these are the verdicts here:</p>${markupHtml(markup('ul.verdicts', counts))}`;
+}
+
+/** A section with the count of verdicts, one folded line per claim, and the rule. */
+export function claimsHtml(claims: readonly JudgedClaim[]): string {
+  return [
+    `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2><p>${escapeHtml(countText(claims))}</p>`,
+    markupHtml(markup('ul.claims', decidedFirst(claims).map(claimMarkup))),
+    `<details><summary>How verdicts are reached</summary><p>${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p></details></section>`,
+  ].join('\n');
+}
+
+function claimMarkup(claim: JudgedClaim): Markup {
+  const { verdict, link } = claim;
+  const details = Object.entries({
+    Paper: claim.paper,
+    'By the paper’s tables': claim.tables,
+    Here: claim.found,
+    Rule: claim.rule,
+    Evidence: link && markup('a', { href: link }, 'cell that computes it'),
+  }).map(([term, content]) => content && [markup('dt', term), markup('dd', content)]);
+  const sign = markup('span', { 'aria-hidden': 'true' }, SIGNS[verdict]);
+  const summary = markup(
+    'summary',
+    markup('span.verdict', sign, ` ${verdict}`),
+    markup('span.claim', claim.claim),
+    markup('span.found', claim.figure),
+  );
+  return markup(
+    'li',
+    { id: `claim-${claim.id}` },
+    markup('details', summary, markup('dl', details)),
+  );
+}
+
+/** `16 claims: 9 shown, 2 not shown, ...` */
+function countText(claims: readonly JudgedClaim[]): string {
+  const counts = countVerdicts(claims).map(({ verdict, count }) => `${count} ${verdict}`);
+  return `${claims.length} claims: ${counts.join(', ')}.`;
+}
+
+/** The verdicts that occur, with the number of claims. */
+const countVerdicts = (claims: readonly JudgedClaim[]): { verdict: string; count: number }[] =>
+  Object.keys(SIGNS)
+    .map((verdict) => ({ verdict, count: matching(claims, { verdict }).length }))
+    .filter(({ count }) => count > 0);
