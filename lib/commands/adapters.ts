@@ -99,7 +99,7 @@ export async function runAdapters(
   const adapters = await Promise.all(folders.map(readAdapter));
   const text = json
     ? adapters.map((adapter) => JSON.stringify(adapter)).join('\n')
-    : `${adapterTable(adapters)}\n\nAsk one by --model NAME or --adapter FOLDER. Figures: greedy answers to dev questions after the chosen step.`;
+    : `${adapterTable(adapters)}\n\nUse one with --model NAME or --adapter FOLDER. Figures: greedy answers to dev questions after the chosen step.`;
   process.stdout.write(`${text}\n`);
 }
 

@@ -270,7 +270,9 @@ function textComplaints(): string[] {
   }
   const complaints: string[] = [];
   const places: Place[] = [];
-  const skipped = 'script, style, noscript, svg *, option, .skip, tr:nth-child(n + 7) *';
+  // An open menu covers the page.
+  const skipped =
+    'script, style, noscript, svg *, option, .skip, .site ul *, tr:nth-child(n + 7) *';
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement!;

@@ -45,3 +45,28 @@ it('stacks a grid whose panels would be too narrow', () => {
 it('fits a chart without panels', () => {
   expect(narrowed(view, 300)).toMatchObject({ width: 208 });
 });
+
+it('breaks long names on the vertical axis into lines, with room for them', () => {
+  const long = 'RL without hybrids, as in the main comparison: hybrid questions';
+  const y = { field: 'b', type: 'nominal', axis: { labelLimit: 300 } };
+  const bars = {
+    height: { step: 20 },
+    layer: [{ mark: 'point', encoding: { y } }, { mark: 'rule' }],
+  };
+  const chart = (name: string) => ({ data: { values: [{ b: name }] }, ...bars });
+  const { layer, height } = narrowed(chart(long), 300);
+  const { axis } = layer![0].encoding!.y as { axis: { labelLimit: number; labelExpr: string } };
+  const lines = JSON.parse(axis.labelExpr.replace(/\[datum.label\]$/, '')) as object;
+  expect(lines).toEqual({
+    [long]: ['RL without', 'hybrids, as in the', 'main comparison', 'hybrid questions'],
+  });
+  expect(axis.labelLimit).toBe(300);
+  expect((height as { step: number }).step).toBeGreaterThan(4 * 13);
+  expect(narrowed(chart('short'), 300)).toMatchObject(bars);
+});
+
+it('gives the title the room that axes take from the chart', () => {
+  const title = { text: 'A long title of a chart, with intervals' };
+  expect(narrowed({ ...view, title }, 100, 340).title!.text).toHaveLength(2);
+  expect((narrowed({ ...view, title }, 100).title!.text as string[]).length).toBeGreaterThan(3);
+});

@@ -131,7 +131,8 @@ export function narrowed(
   const isGrid = row !== undefined && column !== undefined;
   const numColumns = isGrid && Array.isArray(column.sort) ? column.sort.length : 1;
   const inner = Math.floor((width - AXIS) / numColumns) - 12;
-  const texts = { text: wrapped(title?.text, room), subtitle: wrapped(title?.subtitle, room) };
+  const titleWidth = Math.max(width, 0.75 * room);
+  const [text, subtitle] = [title?.text, title?.subtitle].map((one) => wrapped(one, titleWidth));
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
   const panels = !isGrid ? below : inner < MIN_PANEL ? stacked(row, column) : { facet };
   const lines = labelLines(chart, room);
@@ -140,7 +141,7 @@ export function narrowed(
     ...(spec
       ? { ...chart, ...panels, spec: resized(innerWidth, spec) }
       : resized(inner, lines ? withLabelLines(chart, lines) : chart)),
-    title: { ...title, ...texts },
+    title: { ...title, text, subtitle },
     config: {
       ...config,
       axis: { ...config?.axis, labelSeparation: LABEL_SEPARATION },

@@ -66,7 +66,11 @@ export async function readComparedRuns(sources: readonly RunSource[]): Promise<C
   for (const { name, path } of sources) {
     const run = runs.get(name) ?? { name, settings: {}, steps: [], answers: [], trajectories: [] };
     runs.set(name, run);
-    const read = existsSync(path) && statSync(path).isDirectory() ? readFolder : readLines;
+    if (!existsSync(path))
+      throw new Error(
+        `Expected a folder of \`train\` or a file of \`evaluate --out\`, but ${path} does not exist.`,
+      );
+    const read = statSync(path).isDirectory() ? readFolder : readLines;
     await read(path, run);
   }
   return [...runs.values()];

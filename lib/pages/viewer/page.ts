@@ -74,5 +74,5 @@ export async function writeViewer(file: string, page: ViewerPage): Promise<strin
   const html = await viewerHtml(page);
   await writeFileSafely(file, html);
   const count = page.data.trajectories.length.toLocaleString('en');
-  return `${count} trajectories, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;
+  return `${count} ${count === '1' ? 'trajectory' : 'trajectories'}, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;
 }

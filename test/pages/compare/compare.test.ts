@@ -251,7 +251,7 @@ describe('the page', () => {
 
   it('refuses what is no run', async () => {
     await expect(readAll(root)).rejects.toThrow(/metrics\.jsonl or answers\.jsonl/);
-    await expect(readAll(inRoot('absent'))).rejects.toThrow('ENOENT');
+    await expect(readAll(inRoot('absent'))).rejects.toThrow(/absent does not exist/);
     writeFileSync(inRoot('bad.jsonl'), '{"a": 1}\n');
     await expect(readAll(inRoot('bad.jsonl'))).rejects.toThrow(/bad\.jsonl:1/);
   });
