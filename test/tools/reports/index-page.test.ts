@@ -1,11 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path, { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../../lib/experiments/list.js';
 import { claimsHtml, writeIndex } from '../../../tools/reports/index-page.js';
 import { judgeClaims } from '../../../tools/reports/claims.js';
 import { pageHtml } from '../../../lib/html/page.js';
 import { lineChart } from '../../../lib/report/chart.js';
+import { barsPicture } from '../../../tools/reports/pictures.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { accessibilityComplaints, chartComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { chart, emptyResult, lead, writeReport } from '../../experiments/made-up-results.js';
 
@@ -121,5 +124,37 @@ describe('writeIndex', () => {
       claims: { id: string }[];
     };
     expect(claims.map(({ id }) => id)).toEqual(PAPER_CLAIMS.map(({ id }) => id));
+  });
+});
+
+describe.skipIf(!chromiumPath)('the index in a browser (needs Chromium)', () => {
+  afterAll(closeChromium);
+
+  it('has no text that is cut, nor labels on top of each other, at any width', async () => {
+    const folder = temporaryFolder();
+    const rows = ['parallelizable', 'sequential', 'hybrid'].flatMap((subset) =>
+      ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'].map((method, i) => ({
+        subset,
+        method,
+        metric: 'em',
+        value: 0.9 - i / 10,
+      })),
+    );
+    const types = lineChart(rows, { title: 'By type', x: 'subset', color: 'method' });
+    for (const name of ['main-results', 'lambda-ablation', 'top-k'])
+      writeReport(folder, 'A title that is long enough for two lines of its card', {
+        ...emptyResult(name),
+        finding: 'A third fewer model calls than Search-R1; answers equally good. '.repeat(2),
+        figures: { types },
+      });
+    const segment = { kind: 'policy' as const, tokenIds: [] };
+    const texts = ['<think> a </think>', '<search> b ## c </search>', '<answer> d </answer>'];
+    const segments = texts.map((text) => ({ ...segment, text }));
+    const picture = barsPicture([{ segments } as unknown as Parameters<typeof barsPicture>[0][0]]);
+    const pages = [{ name: 'trajectories', title: 'T', description: 'Bars.', picture }];
+    const { page } = await openPage(await writeIndex(folder, pages));
+    expect(await chartComplaints(page)).toEqual([]);
+    const complaints = await accessibilityComplaints(page);
+    expect(complaints.filter((line) => /pixels/.test(line))).toEqual([]);
   });
 });
