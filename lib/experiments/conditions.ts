@@ -255,7 +255,7 @@ async function compareConditions(
         ...(onHybrids && drawHybrids('hybrid', onHybrids.rows, judgedHybrids)),
         ...(onPaired && drawHybrids('paired', onPaired.rows, judgedPaired)),
       },
-      card: { leads: '' },
+      card: { entities: 'compares 4', types: 'hybrid' },
     }),
     predictions: allJudged.map(describePrediction),
   };
