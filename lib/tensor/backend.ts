@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { installCommand, loadOptional, optionalVersion } from '../io/optional.js';
 import { packagePath } from '../io/paths.js';
+import { setNativeGraphs } from './graph.js';
 import { BACKEND_NAMES, TRIED_BACKENDS, type BackendName } from './backend-names.js';
 
 // Registers the gradients: tfjs-core has them only in files that Node cannot load, which
@@ -74,6 +75,7 @@ async function loadNative(wantGpu: boolean): Promise<string> {
       const backend = tf.backend() as unknown as NodeBinding;
       if (wantGpu && !backend.isUsingGpuDevice) throw new Error('finds no CUDA device');
       installOnce((await import('./native.js')).installNativeKernels);
+      setNativeGraphs(await import('./native-graph.js'));
       return `${name}, libtensorflow ${backend.binding?.TF_Version ?? 'unknown'}`;
     } catch (error) {
       failures.push(`${name} ${firstLine(error)}`);

@@ -4,7 +4,6 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native.js';
-import * as nativeGraph from './native-graph.js';
 import * as webgpu from './webgpu.js';
 
 /** A captured computation. */
@@ -18,6 +17,14 @@ export interface Graph<T extends tf.Tensor = tf.Tensor> {
   run: () => void;
   /** Frees the memory of intermediate results, not the inputs or the result. */
   dispose: () => void;
+}
+
+type NativeGraphs = typeof import('./native-graph.js');
+let nativeGraphs: NativeGraphs | null = null;
+
+/** Set when the native backend loads: this module also runs in a browser. */
+export function setNativeGraphs(graphs: NativeGraphs): void {
+  nativeGraphs = graphs;
 }
 
 /** Whether the current backend can capture computations. */
@@ -39,7 +46,7 @@ export const overwrite = (tensor: tf.Tensor, values: readonly number[]): void =>
  * {@link overwrite} only, and nothing may depend on values that it reads.
  */
 export const captureGraph = <T extends tf.Tensor>(compute: () => T): Graph<T> =>
-  (tf.getBackend() === 'webgpu' ? webgpu : nativeGraph).captureGraph(compute);
+  (tf.getBackend() === 'webgpu' ? webgpu : nativeGraphs!).captureGraph(compute);
 
 /**
  * Computes at once what the backend would start one by one; on backends without graphs,
@@ -47,4 +54,4 @@ export const captureGraph = <T extends tf.Tensor>(compute: () => T): Graph<T> =>
  * the caller disposes of the same tensors.
  */
 export const runAsGraph = <T>(compute: () => T): T =>
-  native.isCurrent() ? nativeGraph.runAsGraph(compute) : compute();
+  native.isCurrent() && nativeGraphs ? nativeGraphs.runAsGraph(compute) : compute();
