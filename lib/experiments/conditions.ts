@@ -295,8 +295,9 @@ export function describeFinding(judged: readonly ConditionRow[]): string {
       'With a fifth of hybrid questions in RL it is',
       ...say(
         'mixed-hybrid',
-        (row) => `${quality(row)} on them, at ${percent(row.calls ?? 1)} of the calls`,
+        (row) => `${quality(row)} on them (at ${percent(row.calls ?? 1)} of the calls)`,
       ),
+      ...say('without-rd-hybrid', (row) => `${quality(row)} without the decomposition reward`),
     ],
     [
       'From models that search once and answer, it finds',

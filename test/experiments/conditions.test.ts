@@ -320,7 +320,7 @@ describe('figures', () => {
       row('habit-50-evidence', 'fewer', -0.08),
     ];
     expect(describeFinding(others)).toMatch(
-      /40 points worse \(not significant\) on hybrid .* equally good on them, at 98 % .* 8 points less of the evidence/,
+      /40 points worse \(not significant\) on hybrid .* equally good on them \(at 98 %.* 8 points less of the evidence/,
     );
   });
 });
