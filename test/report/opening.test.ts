@@ -56,7 +56,7 @@ describe('the opening of a report', () => {
 
   it('counts predictions that rest on one training apart', () => {
     const predictions = [prediction('A', false), prediction('B', 'one training')];
-    expect(plain({ predictions })).toMatch(/\n1 of 1 .*\n- A: .*\n1 prediction .*\n- B: /);
+    expect(plain({ predictions })).toMatch(/\n.* failed:\n- A: .*\n1 prediction .*\n- B: /);
     expect(plain({ predictions: predictions.slice(1) })).not.toContain('hold');
   });
 });
