@@ -40,10 +40,10 @@ const readLines = <Line>(file: string): Line[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
-/** Says at its end how much memory a process took. */
+/** Says at its end how much memory each process took. */
 const TELL_PEAK = `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'))`;
 
-/** Our side: steps of a training with the preset. */
+/** Our side: steps of a training with the preset, in as many processes as it takes. */
 function measure(backend: string): Ours {
   const out = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
   try {
@@ -58,10 +58,10 @@ function measure(backend: string): Ours {
         `--out=${out}`,
         `--backend=${backend}`,
       ],
-      { encoding: 'utf8', env: environment, maxBuffer: 1 << 28 },
+      { encoding: 'utf8', maxBuffer: 1 << 28 },
     );
-    const peak = /^peak (\d+)$/m.exec(stderr);
-    if (!peak) throw new Error(stderr);
+    const peaks = [...stderr.matchAll(/^peak (\d+)$/gm)];
+    if (peaks.length === 0) throw new Error(stderr);
     const steps = readLines<{ rollout_seconds: number; update_seconds: number }>(
       join(out, 'metrics.jsonl'),
     );
@@ -74,7 +74,7 @@ function measure(backend: string): Ours {
       )!;
     return {
       seconds: steps.map((step) => step.rollout_seconds + step.update_seconds),
-      bytes: Number(peak[1]) * 1024,
+      bytes: sum(peaks, ([, kilobytes]) => Number(kilobytes)) * 1024,
       written: Math.round(numTokens(true)),
       read: Math.round(numTokens(false)),
     };

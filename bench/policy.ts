@@ -16,6 +16,7 @@ import {
   useBackend,
   type BackendName,
 } from '../lib/tensor/backend.js';
+import { limitThreads } from '../lib/tensor/backend-names.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { supervisedGradients, totalWeight } from '../lib/training/cross-entropy.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
@@ -30,6 +31,7 @@ if (!python || ![...BACKEND_NAMES, 'auto'].includes(backend))
   throw new Error(
     'Expected a Python with PyTorch and transformers. Try: npm run bench -- policy PYTHON [BACKEND]',
   );
+limitThreads(1);
 console.error(describeBackend(await useBackend(backend as BackendName | 'auto')));
 
 const folder = modelPath('instruct-1');
