@@ -171,12 +171,14 @@ const once = (value: number): Spread => {
 };
 
 function compareBm25(): Row[] {
-  if (!('bm25s' in versions)) missing.push('bm25: bm25s not installed');
   const printed =
     'bm25s' in versions
       ? runBenchmark('bm25', isQuick ? BM25_SIZES.quick : BM25_SIZES.all)
       : new Error('bm25: bm25s not installed');
-  if (printed instanceof Error) return [];
+  if (printed instanceof Error) {
+    missing.push(printed.message);
+    return [];
+  }
   return printed
     .trim()
     .split('\n')

@@ -8,7 +8,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { max, mean, quantile } from 'd3-array';
 import { packagePath } from '../lib/io/paths.js';
 import { openBm25Files } from '../lib/retrieval/bm25-files.js';
@@ -68,9 +67,12 @@ async function compare(python: string, numPassages: number, folder: string): Pro
   const asked = await writeEncyclopedia(corpus, numPassages, QUESTIONS);
   writeFileSync(questions, JSON.stringify(asked));
   writeFileSync(none, '[]');
-  const script = fileURLToPath(import.meta.url);
   const [indexed, searched] = [none, questions].map((file) =>
-    run<Searched>(process.execPath, [script, SIDE, corpus, join(folder, 'index'), file]),
+    run<Searched>(process.execPath, [
+      packagePath('scripts', 'bench.mjs'),
+      'bm25',
+      ...[SIDE, corpus, join(folder, 'index'), file],
+    ]),
   );
   const own = { ...figures(indexed, searched), openSeconds: round(searched.seconds) };
   const corpusMegabytes = Math.round(statSync(corpus).size / 1e6);

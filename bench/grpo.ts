@@ -40,14 +40,16 @@ const readLines = <Line>(file: string): Line[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
-/** Says at its end how much memory each process took. */
-const TELL_PEAK = `process.on('exit', () => process.stderr.write('peak ' + process.resourceUsage().maxRSS + '\\n'))`;
+/** Says at its end how much memory each process took: kilobytes, a line in $PEAKS. */
+const TELL_PEAK = `import { appendFileSync } from 'node:fs';
+process.on('exit', () => appendFileSync(process.env.PEAKS, process.resourceUsage().maxRSS + '\\n'))`;
 
 /** Our side: steps of a training with the preset, in as many processes as it takes. */
 function measure(backend: string): Ours {
   const out = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
+  const peaks = `${out}.peaks`;
   try {
-    const { stderr } = spawnSync(
+    const { status, stderr } = spawnSync(
       process.execPath,
       [
         `--import=data:text/javascript,${encodeURIComponent(TELL_PEAK)}`,
@@ -58,10 +60,9 @@ function measure(backend: string): Ours {
         `--out=${out}`,
         `--backend=${backend}`,
       ],
-      { encoding: 'utf8', maxBuffer: 1 << 28 },
+      { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, PEAKS: peaks } },
     );
-    const peaks = [...stderr.matchAll(/^peak (\d+)$/gm)];
-    if (peaks.length === 0) throw new Error(stderr);
+    if (status !== 0) throw new Error(stderr);
     const steps = readLines<{ rollout_seconds: number; update_seconds: number }>(
       join(out, 'metrics.jsonl'),
     );
@@ -74,12 +75,12 @@ function measure(backend: string): Ours {
       )!;
     return {
       seconds: steps.map((step) => step.rollout_seconds + step.update_seconds),
-      bytes: sum(peaks, ([, kilobytes]) => Number(kilobytes)) * 1024,
+      bytes: sum(readLines<number>(peaks)) * 1024,
       written: Math.round(numTokens(true)),
       read: Math.round(numTokens(false)),
     };
   } finally {
-    rmSync(out, { recursive: true, force: true });
+    for (const made of [out, peaks]) rmSync(made, { recursive: true, force: true });
   }
 }
 

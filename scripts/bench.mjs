@@ -1,12 +1,11 @@
 /**
  * Runs a benchmark: `npm run bench -- NAME [arguments]`, where NAME is a file of
- * `bench/`. Node does not read TypeScript, so it is bundled first, into `dist/bench/`: as
- * deep as the library's modules, it finds the package's data as they do.
+ * `bench/`.
  */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL, URL } from 'node:url';
-import { build } from 'rolldown';
+import { register } from 'tsx/esm/api';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const names = readdirSync(join(root, 'bench')).flatMap((file) =>
@@ -20,18 +19,6 @@ if (!names.includes(name)) {
   );
   process.exit(1);
 }
-const file = join(root, 'dist', 'bench', `${name}.mjs`);
-await build({
-  input: join(root, 'bench', `${name}.ts`),
-  platform: 'node',
-  logLevel: 'warn',
-  // Packages stay where they are; our own modules are bundled.
-  external: /^[^./]/,
-  resolve: { extensionAlias: { '.js': ['.ts'] } },
-  output: { file, codeSplitting: false },
-});
-try {
-  await import(pathToFileURL(file).href);
-} finally {
-  rmSync(file);
-}
+// Node does not read TypeScript.
+register();
+await import(pathToFileURL(join(root, 'bench', `${name}.ts`)).href);
