@@ -71,7 +71,10 @@ async function compare(python: string, numPassages: number, folder: string): Pro
     run<Searched>(process.execPath, [
       packagePath('scripts', 'bench.mjs'),
       'bm25',
-      ...[SIDE, corpus, join(folder, 'index'), file],
+      SIDE,
+      corpus,
+      join(folder, 'index'),
+      file,
     ]),
   );
   const own = { ...figures(indexed, searched), openSeconds: round(searched.seconds) };
