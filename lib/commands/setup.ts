@@ -32,7 +32,7 @@ import {
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { isLarge } from '../policy/families.js';
-import { readModelConfig } from '../policy/folder-settings.js';
+import { readModelConfig, requireFolders } from '../policy/folder-settings.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -131,6 +131,7 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
       encoder: spec.encoder ?? trained?.encoder,
     },
   };
+  requireFolders(folders);
   if (folders.length > 0 && !isLarge(await readModelConfig(folders[0]))) limitThreads(1);
   if (address === undefined || search.options.encoder !== undefined)
     await announceBackend(spec.backend);
