@@ -7,10 +7,12 @@
  * most of rollouts per second and of the ratio of ours to theirs (above 1: this project
  * is slower), and peak memory.
  */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { mean, sum } from 'd3-array';
 import { trainingEnvironment } from '../lib/io/processes.js';
 import { packagePath } from '../lib/io/paths.js';
@@ -40,29 +42,37 @@ const readLines = <Line>(file: string): Line[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
-/** Says at its end how much memory each process took: kilobytes, a line in $PEAKS. */
-const TELL_PEAK = `import { appendFileSync } from 'node:fs';
-process.on('exit', () => appendFileSync(process.env.PEAKS, process.resourceUsage().maxRSS + '\\n'))`;
+/** Kilobytes that a process and its children take now. */
+function residentKilobytes(parent: number): number {
+  const listed = execFileSync('ps', ['-eo', 'ppid=,pid=,rss='], { encoding: 'utf8' });
+  const processes = listed.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return sum(processes, ([ppid, pid, rss]) => (pid === parent || ppid === parent ? rss : 0));
+}
+
+/** How often memory is looked at, in milliseconds. */
+const EVERY_MS = 500;
 
 /** Our side: steps of a training with the preset, in as many processes as it takes. */
-function measure(backend: string): Ours {
+async function measure(backend: string): Promise<Ours> {
   const out = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
-  const peaks = `${out}.peaks`;
   try {
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [
-        `--import=data:text/javascript,${encodeURIComponent(TELL_PEAK)}`,
-        packagePath('dist', 'cli.js'),
-        'train',
-        `--model=${MODEL}`,
-        `--steps=${STEPS}`,
-        `--out=${out}`,
-        `--backend=${backend}`,
-      ],
-      { encoding: 'utf8', maxBuffer: 1 << 28, env: { ...process.env, PEAKS: peaks } },
+    const child = spawn(process.execPath, [
+      packagePath('dist', 'cli.js'),
+      'train',
+      `--model=${MODEL}`,
+      `--steps=${STEPS}`,
+      `--out=${out}`,
+      `--backend=${backend}`,
+    ]);
+    let peak = 0;
+    const watch = setInterval(
+      () => (peak = Math.max(peak, residentKilobytes(child.pid!))),
+      EVERY_MS,
     );
-    if (status !== 0) throw new Error(stderr);
+    const stderr = text(child.stderr);
+    const [code] = (await once(child, 'close')) as [number | null];
+    clearInterval(watch);
+    if (code !== 0) throw new Error(await stderr);
     const steps = readLines<{ rollout_seconds: number; update_seconds: number }>(
       join(out, 'metrics.jsonl'),
     );
@@ -75,12 +85,12 @@ function measure(backend: string): Ours {
       )!;
     return {
       seconds: steps.map((step) => step.rollout_seconds + step.update_seconds),
-      bytes: sum(readLines<number>(peaks)) * 1024,
+      bytes: peak * 1024,
       written: Math.round(numTokens(true)),
       read: Math.round(numTokens(false)),
     };
   } finally {
-    for (const made of [out, peaks]) rmSync(made, { recursive: true, force: true });
+    rmSync(out, { recursive: true, force: true });
   }
 }
 
@@ -99,14 +109,14 @@ async function compare(python: string, backend: string): Promise<object> {
   const { questionsPerStep, groupSize } = trainerSettings(config);
   const { passages } = await loadWorld();
   const tokenizer = await readTokenizer(modelPath(MODEL));
-  const text = passages.flatMap(({ contents }) => tokenizer.encode(`${contents}\n`));
+  const corpus = passages.flatMap(({ contents }) => tokenizer.encode(`${contents}\n`));
   const seconds: [number, number][] = [];
   let [own, peer]: [Ours | undefined, Measured | undefined] = [undefined, undefined];
   for (let turn = 0; turn < TURNS; turn++) {
-    own = measure(backend);
+    own = await measure(backend);
     const { written, read } = own;
     const prompts = Array.from({ length: questionsPerStep }, (_, i) =>
-      tokenizer.decode(text.slice(i * read, (i + 1) * read)),
+      tokenizer.decode(corpus.slice(i * read, (i + 1) * read)),
     );
     const request = { model: modelPath(MODEL), prompts, groupSize, newTokens: written };
     peer = measurePeer(python, {
