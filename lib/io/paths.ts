@@ -36,6 +36,7 @@ export const CONDITIONS = packagePath('data', 'conditions');
 export const HABIT_TEST = packagePath('data', 'conditions', 'habit');
 /** The fresh test with many comparisons of two chains. */
 export const HYBRIDS_TEST = packagePath('data', 'conditions', 'hybrids');
+/** The one after it, of paired models and of runs without the decomposition reward. */
 export const PAIRED_TEST = packagePath('data', 'conditions', 'paired');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
