@@ -6,14 +6,8 @@ const PARTS = {
   text: { mutate: ['lib/text/*.ts'], tests: ['test/text/!(long-texts).test.ts'] },
   rollout: { mutate: ['lib/rollout/*.ts'], tests: ['test/rollout/*.test.ts'] },
   grpo: {
-    mutate: [
-      'lib/training/{advantages,on-policy,adapter,rollouts}.ts',
-      'lib/training/grpo/{loss,trainer}.ts',
-    ],
-    tests: [
-      'test/training/{advantages,on-policy,adapter,rollouts}.test.ts',
-      'test/training/grpo/*.test.ts',
-    ],
+    mutate: ['lib/training/{adapter,advantages,grpo,rollout-groups,trainer}.ts'],
+    tests: ['test/training/{adapter,advantages,grpo,grpo-loss,rollout-groups,trainer}.test.ts'],
   },
   bootstrap: {
     mutate: ['lib/evaluation/bootstrap.ts'],

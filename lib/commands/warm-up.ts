@@ -20,7 +20,7 @@ export function warmUpCommand(): Command {
         'Initial models of the small world are trained in a clone: npm run tools -- warm-up base',
     )
     .option('--seed <n>', 'random seed', parseCount, 1)
-    .option('--steps <n>', 'training steps, of eight demonstrations each (default: 60)', parseCount)
+    .option('--steps <n>', 'training steps, of ten questions each (default: 120)', parseCount)
     .option('--out <folder>', 'folder for metrics and checkpoints');
   return withModelOptions(command).action(async (settings: WarmUpSettings) => {
     if (!settings.model) command.error("error: required option '--model <name>' not specified");
