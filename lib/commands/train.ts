@@ -352,7 +352,7 @@ export function trainCommand(): Command {
     )
     .option(
       '--processes <n>',
-      'processes that train together, with the same result for any number (default: 2 for a small model and more than 32 rollouts a step on wasm, else 1)',
+      'processes that train together, with the same result for any number (default: 2 for a small model and more than 32 rollouts a step, unless on a GPU; else 1)',
       parseCount,
     )
     .option(
