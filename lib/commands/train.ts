@@ -206,7 +206,7 @@ async function watchRun(
 ): Promise<() => Promise<void>> {
   const server = startWatching();
   try {
-    const url = await (await server.send({ ...run, folder, port })).reply;
+    const url = await server.send({ ...run, folder, port });
     log(`Watch it at ${url}`);
   } catch (error) {
     server.stop();

@@ -1,6 +1,6 @@
-/** Child processes: workers that answer requests, peers, and trainings. */
+/** Child processes: peers, workers that answer requests, and trainings. */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { basename } from 'node:path';
@@ -22,20 +22,6 @@ setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'
 /** Ends this process soon after its parent, even if that was killed; not on Windows. */
 function endWithParent(): void {
   new Thread(WATCH_PARENT, { eval: true }).unref();
-}
-
-type Message<Reply, Note> =
-  | { kind: 'note'; note: Note }
-  | { kind: 'reply'; reply: Reply }
-  | { kind: 'error'; message: string };
-
-export interface Worker<Request, Reply, Note = never> {
-  /**
-   * Resolves when the request has been sent, with the promise of its reply. One request
-   * at a time.
-   */
-  send(request: Request, onNote?: (note: Note) => void): Promise<{ reply: Promise<Reply> }>;
-  stop(): void;
 }
 
 /**
@@ -69,11 +55,65 @@ function forkModule(url: string, env: Record<string, string>): ChildProcess {
 const startedFor = (url: string): boolean =>
   process.send !== undefined && process.argv[1] === fileURLToPath(url);
 
-/** Ends this child process when its parent ends or closes the connection. */
-function endWhenDisconnected(): void {
+/** Messages to and from another process, in order. */
+export interface Channel {
+  send(message: unknown): void;
+  /** @throws Error if the other process has failed or ended */
+  receive(): Promise<unknown>;
+  close(): void;
+}
+
+type Packet = { value: unknown } | { error: string };
+
+/**
+ * Starts a process that runs the module at `url`, which calls {@link connectToParent}.
+ * @param name of the process in errors
+ * @param env is added to this process's environment
+ */
+export function startPeer(url: string, name: string, env: Record<string, string> = {}): Channel {
+  const child = forkModule(url, env);
+  const packets = on(child, 'message', { close: ['close'] });
+  return {
+    // If the process has ended, `receive` says so.
+    send: (value) => void child.send({ value }, () => undefined),
+    receive: async () => {
+      const next = await packets.next();
+      if (next.done) {
+        const end = child.signalCode ?? `code ${child.exitCode}`;
+        throw new Error(`${name} ended with ${end}; see its error above.`);
+      }
+      const [packet] = next.value as [Packet];
+      if ('error' in packet) throw new Error(`${name} failed: ${packet.error}`);
+      return packet.value;
+    },
+    close: () => void child.kill(),
+  };
+}
+
+/** The child's side of {@link startPeer}; does nothing if this is not such a process. */
+export function connectToParent(url: string, run: (parent: Channel) => Promise<void>): void {
+  if (!startedFor(url)) return;
+  const packets = on(process, 'message');
   endWithParent();
   process.on('disconnect', () => process.exit(0));
+  const post = (packet: Packet, sent?: () => void): void =>
+    void process.send!(packet, undefined, undefined, sent);
+  run({
+    send: (value) => post({ value }),
+    receive: async () => ((await packets.next()).value as [{ value: unknown }])[0].value,
+    close: () => process.disconnect(),
+  }).catch((error: unknown) =>
+    post({ error: (error as Error).stack ?? String(error) }, () => process.exit(1)),
+  );
 }
+
+export interface Worker<Request, Reply, Note = never> {
+  /** The reply to a request. One request at a time. */
+  send(request: Request, onNote?: (note: Note) => void): Promise<Reply>;
+  stop(): void;
+}
+
+type Message<Reply, Note> = { note: Note } | { reply: Reply } | { failure: string };
 
 /**
  * Starts a process that runs the module at `url`, which calls {@link serve}. (tinypool
@@ -84,36 +124,37 @@ export function startWorker<Request, Reply, Note = never>(
   url: string,
   env: Record<string, string> = {},
 ): Worker<Request, Reply, Note> {
-  const child = forkModule(url, env);
-  const replyOnce = (onNote?: (note: Note) => void): Promise<Reply> =>
-    new Promise((resolve, reject) => {
-      // Without removing the listeners, every reply would live as long as the process.
-      const settle = (action: () => void): void => {
-        child.off('message', onMessage).off('close', onExit);
-        action();
-      };
-      const onExit = (code: number | null): void =>
-        settle(() =>
-          reject(new Error(`A worker process exited with code ${code}; see its error above.`)),
-        );
-      const onMessage = (message: Message<Reply, Note>): void => {
-        if (message.kind === 'note') onNote?.(message.note);
-        else if (message.kind === 'reply') settle(() => resolve(message.reply));
-        else settle(() => reject(new Error(message.message)));
-      };
-      child.on('message', onMessage).on('close', onExit);
-    });
+  const channel = startPeer(url, 'A worker process', env);
   return {
     send: async (request, onNote) => {
-      const reply = replyOnce(onNote);
-      reply.catch(() => undefined);
-      await new Promise<void>((resolve, reject) =>
-        child.send(request as object, (error) => (error ? reject(error) : resolve())),
-      );
-      return { reply };
+      channel.send(request);
+      for (;;) {
+        const message = (await channel.receive()) as Message<Reply, Note>;
+        if ('reply' in message) return message.reply;
+        if ('failure' in message) throw new Error(message.failure);
+        onNote?.(message.note);
+      }
     },
-    stop: () => void child.kill(),
+    stop: () => channel.close(),
   };
+}
+
+/** The worker's side: answers requests in order; does nothing if this is not a worker. */
+export function serve<Request, Reply, Note = never>(
+  url: string,
+  answer: (request: Request, note: (note: Note) => void) => Promise<Reply>,
+): void {
+  connectToParent(url, async (parent) => {
+    const post = (message: Message<Reply, Note>): void => parent.send(message);
+    for (;;) {
+      const request = (await parent.receive()) as Request;
+      try {
+        post({ reply: await answer(request, (note) => post({ note })) });
+      } catch (error) {
+        post({ failure: (error as Error).stack ?? String(error) });
+      }
+    }
+  });
 }
 
 /**
@@ -144,7 +185,7 @@ export async function withWorkers<Request, Reply, Note = never>(
     await work(async (request, onNote) => {
       const worker = idle.pop() ?? start();
       if (!started.includes(worker)) started.push(worker);
-      const reply = await (await worker.send(request, onNote)).reply;
+      const reply = await worker.send(request, onNote);
       if (isKept(reply)) idle.push(worker);
       else worker.stop();
       return reply;
@@ -156,98 +197,6 @@ export async function withWorkers<Request, Reply, Note = never>(
     signal.removeEventListener('abort', stop);
     stop();
   }
-}
-
-/** The worker's side: answers requests in order; does nothing if this is not a worker. */
-export function serve<Request, Reply, Note = never>(
-  url: string,
-  answer: (request: Request, note: (note: Note) => void) => Promise<Reply>,
-): void {
-  if (!startedFor(url)) return;
-  const post = (message: Message<Reply, Note>): boolean => process.send!(message);
-  const respond = async (request: Request): Promise<void> => {
-    try {
-      const reply = await answer(request, (note) => post({ kind: 'note', note }));
-      post({ kind: 'reply', reply });
-    } catch (error) {
-      const { stack, message } = error as Error;
-      post({ kind: 'error', message: stack ?? message ?? String(error) });
-    }
-  };
-  let queue = Promise.resolve();
-  process.on('message', (request: Request) => {
-    queue = queue.then(() => respond(request));
-  });
-  endWhenDisconnected();
-}
-
-/** Messages to and from another process, in order. */
-export interface Channel {
-  send(message: unknown): void;
-  /** @throws Error if the other process has failed or ended */
-  receive(): Promise<unknown>;
-  close(): void;
-}
-
-type PeerMessage = { value: unknown } | { error: string };
-
-/** Received messages until they are asked for, and requests until they are met. */
-function createInbox() {
-  const messages: unknown[] = [];
-  const waiting: { resolve: (message: unknown) => void; reject: (error: Error) => void }[] = [];
-  let failure: Error | undefined;
-  return {
-    put: (message: unknown): void => {
-      const next = waiting.shift();
-      if (next) next.resolve(message);
-      else messages.push(message);
-    },
-    fail: (error: Error): void => {
-      failure ??= error;
-      for (const { reject } of waiting.splice(0)) reject(failure);
-    },
-    take: (): Promise<unknown> => {
-      if (messages.length > 0) return Promise.resolve(messages.shift());
-      if (failure) return Promise.reject(failure);
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
-    },
-  };
-}
-
-/**
- * Starts a process that runs the module at `url`, which calls {@link connectToParent}.
- * @param name of the process in errors
- */
-export function startPeer(url: string, name: string): Channel {
-  const child = forkModule(url, {});
-  const inbox = createInbox();
-  child.on('message', (message: PeerMessage) => {
-    if ('value' in message) inbox.put(message.value);
-    else inbox.fail(new Error(`${name} failed: ${message.error}`));
-  });
-  child.on('close', (code, signal) =>
-    inbox.fail(new Error(`${name} ended with ${signal ?? `code ${code}`}; see its error above.`)),
-  );
-  return {
-    // If the process has ended, 'close' says so.
-    send: (value) => void child.send({ value }, () => undefined),
-    receive: inbox.take,
-    close: () => void child.kill(),
-  };
-}
-
-/** The child's side of {@link startPeer}; does nothing if this is not such a process. */
-export function connectToParent(url: string, run: (parent: Channel) => Promise<void>): void {
-  if (!startedFor(url)) return;
-  const inbox = createInbox();
-  process.on('message', ({ value }: { value: unknown }) => inbox.put(value));
-  endWhenDisconnected();
-  const post = (message: PeerMessage): void => void process.send!(message);
-  run({
-    send: (value) => post({ value }),
-    receive: inbox.take,
-    close: () => process.disconnect(),
-  }).catch((error: unknown) => post({ error: (error as Error).stack ?? String(error) }));
 }
 
 /** Whether the CPU multiplies bfloat16 matrices (AMX); without it bfloat16 is slower. */

@@ -53,7 +53,7 @@ async function run(
       did.push(String(input));
       onJob();
       onFraction?.(0.5);
-      return { reply: Promise.resolve({ value: input, seconds: 1, residentBytes: 1 }) };
+      return { value: input, seconds: 1, residentBytes: 1 };
     },
     stop: () => undefined,
   });

@@ -23,7 +23,7 @@ const start = (): JobWorker => ({
       onFraction: () => undefined,
       keep: async () => undefined,
     });
-    return { reply: Promise.resolve({ value, seconds: 1, residentBytes: 1 }) };
+    return { value, seconds: 1, residentBytes: 1 };
   },
   stop: () => undefined,
 });

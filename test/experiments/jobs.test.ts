@@ -47,9 +47,7 @@ function fakeWorkers() {
     return {
       send: async (task, onFraction) => {
         onFraction?.(0.5);
-        const reply = answer(task);
-        reply.catch(() => undefined);
-        return { reply };
+        return answer(task);
       },
       stop: () => void (worker.isStopped = true),
     };

@@ -252,7 +252,7 @@ it.skipIf(!existsSync(compiled))(
     const server = startLatencyServer();
     try {
       const urls = new Set<string>();
-      for (const delayMs of [0, 1]) urls.add(await (await server.send({ delayMs })).reply);
+      for (const delayMs of [0, 1]) urls.add(await server.send({ delayMs }));
       expect(urls.size).toBe(2);
       for (const url of urls) {
         const [passages] = await createRemoteRetriever({ url }).retrieve(['film'], { topK: 3 });

@@ -61,7 +61,7 @@ async function measureRetriever(
   const server = place === 'server' ? startLatencyServer() : null;
   try {
     const asked: Retriever = server
-      ? createRemoteRetriever({ url: await (await server.send({ delayMs })).reply })
+      ? createRemoteRetriever({ url: await server.send({ delayMs }) })
       : world.retriever;
     const retriever: Retriever = { name, retrieve: (texts, how) => asked.retrieve(texts, how) };
     const serviceSamplesMs = server ? [] : await measureService(retriever, options);
