@@ -7,7 +7,6 @@ import { backendOption } from '../lib/commands/setup.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,
-  TRAINED_FROM,
   type InitialModelName,
 } from '../lib/training/stored-policies.js';
 import { CHECKPOINTS, ENCODER, packagePath, SMALL_WORLD } from '../lib/io/paths.js';
@@ -28,6 +27,7 @@ import {
   type FreshTest,
 } from './small-world/draw-test.js';
 import { SAMPLED_SEARCHES, writeSampledSearches } from './small-world/sampled-searches.js';
+import { TRAINED_FROM } from './warm-up/recipes.js';
 import { trainInitialModel } from './warm-up/train-model.js';
 
 interface WarmUpSettings {

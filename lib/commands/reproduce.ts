@@ -20,7 +20,7 @@ import { runTool } from '../experiments/train-runs.js';
 import { startProgress } from '../io/progress.js';
 import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
 import { startKernel, type Kernel } from '../notebook/tslab.js';
-import { TRAJECTORIES } from '../pages/viewer/report.js';
+import { trajectories } from '../experiments/trajectories.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
@@ -163,7 +163,7 @@ async function findIncomplete({ print }: Stages): Promise<Set<string>> {
     computed.set(experiment.name, (await hasRecords(experiment)) ?? false);
   const incomplete = new Set<string>();
   for (const { name, result, reads = [name] } of EXPERIMENTS) {
-    if (!result && name !== TRAJECTORIES.name) continue; // it has no page
+    if (!result && name !== trajectories.name) continue; // it has no page
     const missing = reads.find((other) => computed.get(other) === false);
     if (missing === undefined) continue;
     incomplete.add(name);
@@ -241,7 +241,7 @@ async function exportReports(run: Run, others: Promise<void>): Promise<void> {
   await Promise.all([others, executeNotebooks(notebooks, NUM_PROCESSES, run)]);
   signal.throwIfAborted();
   await stages.run('trajectories, playground', async () => {
-    const task = { folder: REPORTS, hasTrajectories: !incomplete.has(TRAJECTORIES.name) };
+    const task = { folder: REPORTS, hasTrajectories: !incomplete.has(trajectories.name) };
     await runTool('reports/pages', task, { signal, log, environment: {} });
     return 'with reports/index.html';
   });

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { escapeHtml, markup, markupHtml, type Markup } from './markup.js';
+import { escapeHtml, markup, markupHtml } from './markup.js';
 import { readStyles } from './styles.js';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -75,50 +75,7 @@ export function pageHtml(page: Page): string {
 }
 
 /** The place of the navigation bar, empty in a standalone page. */
-const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
-
-/** A page of a folder of pages, by its file without ending. */
-export interface SitePage {
-  name: string;
-  title: string;
-}
-
-/**
- * Puts a navigation bar into a page of {@link pageHtml}, or replaces it.
- * @param html of the page
- * @param name of the page
- * @param site pages with links of their own, then those behind the entry "Reports"
- */
-export function withNavigation(
-  html: string,
-  name: string,
-  { pages, reports }: { pages: readonly SitePage[]; reports: readonly SitePage[] },
-): string {
-  const [from, to] = SITE_MARKS.map((mark) => html.indexOf(mark));
-  if (from < 0 || to < from) return html;
-  const link = (page: SitePage): Markup => {
-    const isCurrent = page.name === name && 'page';
-    return markup('a', { href: `${page.name}.html`, 'aria-current': isCurrent }, page.title);
-  };
-  const isReport = reports.some((report) => report.name === name);
-  const list = markup(
-    'details',
-    markup('summary', { class: isReport && 'current' }, 'Reports'),
-    markup(
-      'ul',
-      reports.map((report) => markup('li', link(report))),
-    ),
-  );
-  const [first, ...others] = pages;
-  const bar = markup(
-    'nav.site',
-    { 'aria-label': 'Pages' },
-    link(first),
-    reports.length > 0 && list,
-    others.map(link),
-  );
-  return `${html.slice(0, from + SITE_MARKS[0].length)}${markupHtml(bar)}${html.slice(to)}`;
-}
+export const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
 
 /** A script that cannot end its element; with HTML's line ends, for the hash. */
 export function inlineScript(code: string): string {

@@ -3,15 +3,9 @@
  * `model.safetensors` or the files that its index lists.
  */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { copySafely, readJson, readJsonIfThere, writeFileSafely, writeJson } from '../io/files.js';
-import {
-  parseSafetensors,
-  parseStored,
-  encodeSafetensors,
-  type StorageType,
-} from '../tensor/safetensors.js';
+import { encodeSafetensors, type StorageType } from '../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../tensor/weight-files.js';
 import type { FileTokenizer } from '../text/tokenizer.js';
 import { formatModelConfig } from './families.js';
@@ -30,7 +24,7 @@ import { arraysFromWeights, disposeWeights } from './weights.js';
 
 export type { Model } from './model.js';
 
-const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
+export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 /**
  * Loads a model. The caller disposes of its weights.
@@ -120,27 +114,6 @@ export async function copyAdapter(from: string, to: string, base: string): Promi
   const name = 'adapter_config.json';
   const peft = { ...((await readJson(join(from, name))) as object), base_model_name_or_path: base };
   await writeJson(join(to, name), peft);
-}
-
-/** Rounds to this many significant bits (Veltkamp's splitting). */
-function roundTo(significantBits: number, value: number): number {
-  const scaled = (2 ** (53 - significantBits) + 1) * value;
-  return scaled - (scaled - value);
-}
-
-/**
- * Rounds an adapter's weights in place so that they compress well: a half has 11
- * significant bits, most of them noise.
- * @throws Error if the file is not an adapter
- */
-export async function roundAdapter(folder: string, significantBits: number): Promise<void> {
-  const file = join(folder, ADAPTER_WEIGHTS);
-  const bytes = await readFile(file);
-  const arrays = parseSafetensors(bytes);
-  for (const { values } of arrays.values())
-    values.forEach((value, i) => (values[i] = roundTo(significantBits, value)));
-  const { metadata } = parseStored(bytes);
-  await writeFileSafely(file, encodeSafetensors(arrays, { storage: 'F16', metadata }));
 }
 
 /** Files of a folder in Hugging Face format that an export copies. */

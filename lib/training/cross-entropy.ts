@@ -1,12 +1,9 @@
-/** Supervised training on weighted tokens, for initial models and imitation. */
+/** The loss of supervised training on weighted tokens. */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
-import type { ModelConfig } from '../policy/families.js';
-import { rotaryTable } from '../policy/transformer.js';
 import type { Weights } from '../policy/weights.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import type { AdamW } from './adamw.js';
-import { clipByGlobalNorm, rowGradients } from './gradients.js';
+import { rowGradients } from './gradients.js';
 import type { PassOptions, Sequence } from './sequences.js';
 
 /**
@@ -69,59 +66,4 @@ export function supervisedGradients(
     const negated = lossWeights.map((weight) => -weight / options.totalWeight);
     return { loss: tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated))) };
   });
-}
-
-export interface SupervisedStep {
-  step: number;
-  /** Weighted mean of -log p (nats per token). */
-  loss: number;
-  gradNorm: number;
-  learningRate: number;
-  numTokens: number;
-  seconds: number;
-}
-
-export interface SupervisedOptions {
-  steps: number;
-  /** First step of a resumed run; default 0. */
-  firstStep?: number;
-  learningRateAt: (step: number) => number;
-  maxGradNorm: number;
-  /** Maximum padded tokens per pass. */
-  maxTokensPerPass: number;
-  optimizer: AdamW;
-  /** Draws the rows of a step. */
-  sample: (step: number) => Sequence[];
-  /** Awaited after each step, with the new weights. */
-  onStep?: (report: SupervisedStep, weights: Weights) => Promise<void> | void;
-}
-
-/** Trains and returns the new weights; disposes of the old ones. */
-export async function trainSupervised(
-  weights: Weights,
-  config: ModelConfig,
-  options: SupervisedOptions,
-): Promise<Weights> {
-  const { maxTokensPerPass, optimizer } = options;
-  const table = rotaryTable(config, config.maxPositionEmbeddings);
-  let current = weights;
-  for (let step = options.firstStep ?? 0; step < options.steps; step++) {
-    const start = performance.now();
-    const rows = options.sample(step);
-    const passes = { config, table, maxTokensPerPass, totalWeight: totalWeight(rows) };
-    const { loss, gradients } = await supervisedGradients(current, rows, passes);
-    const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
-    if (!Number.isFinite(clipped.norm))
-      throw new Error(
-        `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,
-      );
-    const learningRate = options.learningRateAt(step);
-    current = optimizer.apply(current, clipped.gradients, learningRate);
-    const numTokens = sum(rows, ({ tokenIds }) => tokenIds.length);
-    const seconds = (performance.now() - start) / 1000;
-    const report = { step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds };
-    await options.onStep?.(report, current);
-  }
-  tf.dispose([table.cos, table.sin, table.rotation]);
-  return current;
 }

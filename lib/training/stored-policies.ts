@@ -42,14 +42,6 @@ export const INITIAL_MODELS = ['base', 'instruct'] as const;
 /** All initial models. */
 export const SMALL_WORLD_MODELS = [...INITIAL_MODELS, 'hasty', 'paired'] as const;
 export type InitialModelName = (typeof SMALL_WORLD_MODELS)[number];
-/** The model of the same seed that each was trained on from. */
-export const TRAINED_FROM: Readonly<Record<InitialModelName, InitialModelName | undefined>> = {
-  base: undefined,
-  instruct: 'base',
-  hasty: 'instruct',
-  paired: 'instruct',
-};
-
 /** Folder name of an initial model, such as `instruct-2`. */
 export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
 

@@ -1,15 +1,9 @@
-import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
-import { loadModel, roundAdapter, saveModel } from '../../lib/policy/model-folder.js';
-import {
-  floatToHalf,
-  halfToFloat,
-  parseSafetensors,
-  parseStored,
-  encodeSafetensors,
-} from '../../lib/tensor/safetensors.js';
+import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
+import { floatToHalf, halfToFloat } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
@@ -94,26 +88,6 @@ it('rejects token ids beyond the vocabulary, added ones too', async () => {
   await expect(loadModel(folder)).rejects.toThrow(
     "Expected token ids below the model's vocab_size 300, but the tokenizer has the id 300.",
   );
-});
-
-it('roundAdapter rounds to significant bits and is idempotent', async () => {
-  const file = inFolder('adapter_model.safetensors');
-  const values = Float32Array.of(1.02, -0.7, 0, 100.4, 3e-4, 63.4);
-  const metadata = { config_hash: 'abc' };
-  writeFileSync(
-    file,
-    encodeSafetensors(new Map([['a', { shape: [2, 3], values }]]), { storage: 'F16', metadata }),
-  );
-  await roundAdapter(inFolder(), 6);
-  const bytes = readFileSync(file);
-  const rounded = parseSafetensors(bytes).get('a')!;
-  // Numbers of six bits are 1/32 apart in [1, 2), 2 in [64, 128), 2^-17 in [2^-12,
-  // 2^-11).
-  expect([...rounded.values]).toEqual([1.03125, -0.703125, 0, 100, 39 * 2 ** -17, 63]);
-  expect(rounded.shape).toEqual([2, 3]);
-  expect(parseStored(bytes).metadata).toMatchObject(metadata);
-  await roundAdapter(inFolder(), 6);
-  expect(readFileSync(file)).toEqual(bytes);
 });
 
 const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';

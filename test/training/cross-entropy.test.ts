@@ -1,17 +1,13 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { rotaryTable } from '../../lib/policy/transformer.js';
-import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
+import type { Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
-import { AdamW } from '../../lib/training/adamw.js';
 import type { Sequence } from '../../lib/training/sequences.js';
 import {
   encodePieces,
   supervisedGradients,
   totalWeight,
-  trainSupervised,
-  type SupervisedOptions,
-  type SupervisedStep,
 } from '../../lib/training/cross-entropy.js';
 import { CONFIG, TOKENIZER, tinyModel } from './tiny.js';
 
@@ -24,22 +20,6 @@ const ROWS = [row(12), row(5, 40), row(30, 60), row(9, 90), row(17, 120)];
 await useBackend('wasm');
 const table = rotaryTable(CONFIG, CONFIG.maxPositionEmbeddings);
 const passes = { config: CONFIG, table, maxTokensPerPass: 40 };
-
-async function train(
-  more: Partial<SupervisedOptions>,
-  weights = tinyModel().weights,
-): Promise<Weights> {
-  const optimizer = new AdamW({ weightDecay: 0.01 });
-  const options = { steps: 12, learningRateAt: () => 0.01, maxGradNorm: 1, maxTokensPerPass: 40 };
-  const trained = await trainSupervised(weights, CONFIG, {
-    ...options,
-    optimizer,
-    sample: () => ROWS,
-    ...more,
-  });
-  optimizer.dispose();
-  return trained;
-}
 
 /** The largest difference of two tensors of each name. */
 const differences = (a: Weights, b: Weights): number[] =>
@@ -91,28 +71,5 @@ describe('supervisedGradients', () => {
       totalWeight: 1,
     });
     await expect(gradients).rejects.toThrow(/trained token/);
-  });
-});
-
-describe('trainSupervised', () => {
-  it('lowers the loss on a fixed batch by more than a nat, and leaves no tensors but the new weights', async () => {
-    const { weights } = tinyModel();
-    const before = tf.memory().numTensors;
-    const steps: SupervisedStep[] = [];
-    const numTensors: number[] = [];
-    const onStep = (report: SupervisedStep): void => {
-      steps.push(report);
-      numTensors.push(tf.memory().numTensors);
-    };
-    const trained = await train({ onStep }, weights);
-    expect(steps.map(({ step }) => step)).toEqual(Array.from({ length: 12 }, (_, i) => i));
-    expect(steps[0].loss).toBeCloseTo(Math.log(CONFIG.vocabSize), 0);
-    expect(steps.at(-1)!.loss).toBeLessThan(steps[0].loss - 1);
-    expect(steps[0].numTokens).toBe(73);
-    expect(new Set(numTensors).size).toBe(1);
-    expect(tf.memory().numTensors).toBe(before);
-    expect(Object.keys(trained)).toEqual(Object.keys(weights));
-    for (const tensor of Object.values(weights)) expect(tensor.isDisposed).toBe(true);
-    disposeWeights(trained);
   });
 });

@@ -6,7 +6,7 @@ import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { listReports, readResults, type PageInfo } from '../../lib/experiments/reports.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/html/markup.js';
-import { pageHtml, withNavigation } from '../../lib/html/page.js';
+import { pageHtml, SITE_MARKS } from '../../lib/html/page.js';
 import { KIND_STYLE, readStyles } from '../../lib/html/styles.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import {
@@ -15,7 +15,7 @@ import {
   ONE_TRAINING,
   type Prediction,
 } from '../../lib/report/opening.js';
-import { thumbnailSvg } from '../../lib/report/render.js';
+import { thumbnailSvg } from './thumbnails.js';
 import {
   decidedFirst,
   judgeClaims,
@@ -80,6 +80,49 @@ async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<vo
     const html = readFileSync(pageFile(page), 'utf8');
     await writeFileSafely(pageFile(page), withNavigation(html, page.name, site));
   }
+}
+
+/** A page of a folder of pages, by its file without ending. */
+interface SitePage {
+  name: string;
+  title: string;
+}
+
+/**
+ * Puts a navigation bar into a page of {@link pageHtml}, or replaces it.
+ * @param html of the page
+ * @param name of the page
+ * @param site pages with links of their own, then those behind the entry "Reports"
+ */
+function withNavigation(
+  html: string,
+  name: string,
+  { pages, reports }: { pages: readonly SitePage[]; reports: readonly SitePage[] },
+): string {
+  const [from, to] = SITE_MARKS.map((mark) => html.indexOf(mark));
+  if (from < 0 || to < from) return html;
+  const link = (page: SitePage): Markup => {
+    const isCurrent = page.name === name && 'page';
+    return markup('a', { href: `${page.name}.html`, 'aria-current': isCurrent }, page.title);
+  };
+  const isReport = reports.some((report) => report.name === name);
+  const list = markup(
+    'details',
+    markup('summary', { class: isReport && 'current' }, 'Reports'),
+    markup(
+      'ul',
+      reports.map((report) => markup('li', link(report))),
+    ),
+  );
+  const [first, ...others] = pages;
+  const bar = markup(
+    'nav.site',
+    { 'aria-label': 'Pages' },
+    link(first),
+    reports.length > 0 && list,
+    others.map(link),
+  );
+  return `${html.slice(0, from + SITE_MARKS[0].length)}${markupHtml(bar)}${html.slice(to)}`;
 }
 
 /** The questions behind the results, by the first result that names them. */

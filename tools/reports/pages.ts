@@ -6,10 +6,10 @@ import { loadTrajectories } from '../../lib/experiments/trajectories.js';
 import type { PageInfo } from '../../lib/experiments/reports.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
-import { exportTrajectories, TRAJECTORIES } from '../../lib/pages/viewer/report.js';
 import { writeIndex } from './index-page.js';
 import { answersPicture, barsPicture } from './pictures.js';
 import { writeReadme } from './readme.js';
+import { exportTrajectories, TRAJECTORIES } from './trajectories.js';
 
 /** Of the playground's and the viewer's pictures in the index. */
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;

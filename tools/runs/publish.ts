@@ -1,6 +1,6 @@
 /** Trains an adapter, evaluates it on dev questions and publishes the best step. */
 import { existsSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { greatest, mean } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
@@ -16,14 +16,15 @@ import {
 import { contentHash } from '../../lib/io/provenance.js';
 import { TRAIN_CONFIG_FILE } from '../../lib/policy/folder-settings.js';
 import {
+  ADAPTER_WEIGHTS,
   copyAdapter,
   loadLocalPolicy,
   loadModel,
-  roundAdapter,
 } from '../../lib/policy/model-folder.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInput } from '../../lib/rewards/reward.js';
 import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/training/config.js';
+import { encodeSafetensors, parseSafetensors, parseStored } from '../../lib/tensor/safetensors.js';
 import { weightFiles } from '../../lib/tensor/weight-files.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import { readCurve, type DevPoint } from '../../lib/experiments/train-runs.js';
@@ -61,6 +62,27 @@ export async function trainAdapter(training: AdapterTraining): Promise<DevPoint[
     curve.push(await evaluateAdapter(run, step, dev));
   }
   return curve;
+}
+
+/** Rounds to this many significant bits (Veltkamp's splitting). */
+function roundTo(significantBits: number, value: number): number {
+  const scaled = (2 ** (53 - significantBits) + 1) * value;
+  return scaled - (scaled - value);
+}
+
+/**
+ * Rounds an adapter's weights in place so that they compress well: a half has 11
+ * significant bits, most of them noise.
+ * @throws Error if the file is not an adapter
+ */
+export async function roundAdapter(folder: string, significantBits: number): Promise<void> {
+  const file = join(folder, ADAPTER_WEIGHTS);
+  const bytes = await readFile(file);
+  const arrays = parseSafetensors(bytes);
+  for (const { values } of arrays.values())
+    values.forEach((value, i) => (values[i] = roundTo(significantBits, value)));
+  const { metadata } = parseStored(bytes);
+  await writeFileSafely(file, encodeSafetensors(arrays, { storage: 'F16', metadata }));
 }
 
 /** Answers questions greedily and scores the answers by the rewards of the training. */

@@ -11,13 +11,9 @@ import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
-import {
-  initialModelName,
-  SMALL_WORLD_MODELS,
-  TRAINED_FROM,
-} from '../../lib/training/stored-policies.js';
+import { initialModelName, SMALL_WORLD_MODELS } from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
-import { findRecipe } from './recipes.js';
+import { findRecipe, TRAINED_FROM } from './recipes.js';
 import { trainInitialModel } from './train-model.js';
 
 const REPORT_EVERY = 50;

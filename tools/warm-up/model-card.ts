@@ -17,8 +17,8 @@ import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { UNTRAINED } from '../../lib/training/methods.js';
 import { rolloutSchema } from '../../lib/rollout/options.js';
 import { markdownTable } from '../markdown.js';
-import { TRAINED_FROM, type InitialModelName } from '../../lib/training/stored-policies.js';
-import type { Recipe } from './recipes.js';
+import type { InitialModelName } from '../../lib/training/stored-policies.js';
+import { TRAINED_FROM, type Recipe } from './recipes.js';
 import { ROW_KINDS } from './rows.js';
 import { totalSteps } from './run-warm-up.js';
 

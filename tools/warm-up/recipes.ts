@@ -13,6 +13,14 @@ import type { InitialModelName } from '../../lib/training/stored-policies.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 
+/** The model of the same seed that each was trained on from. */
+export const TRAINED_FROM: Readonly<Record<InitialModelName, InitialModelName | undefined>> = {
+  base: undefined,
+  instruct: 'base',
+  hasty: 'instruct',
+  paired: 'instruct',
+};
+
 /** 0.9 million parameters. */
 export const SMALL_MODEL: ModelConfig = {
   modelType: 'llama',

@@ -4,20 +4,29 @@
  */
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import type { Model } from '../../lib/policy/model-folder.js';
+import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
-import {
-  trainSupervised,
-  type SupervisedOptions,
-  type SupervisedStep,
-} from '../../lib/training/cross-entropy.js';
+import { supervisedGradients, totalWeight } from '../../lib/training/cross-entropy.js';
+import { clipByGlobalNorm } from '../../lib/training/gradients.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 import { configHash } from '../../lib/io/provenance.js';
+
+export interface SupervisedStep {
+  step: number;
+  /** Weighted mean of -log p (nats per token). */
+  loss: number;
+  gradNorm: number;
+  learningRate: number;
+  numTokens: number;
+  seconds: number;
+}
 
 /**
  * What is read for some steps, and the learning rate's linear rise and fall over them.
@@ -34,7 +43,11 @@ export interface WarmUpRun {
   seed: number;
   /** Where checkpoint and metrics go. */
   folder: string;
-  supervised: Pick<SupervisedOptions, 'maxGradNorm' | 'maxTokensPerPass'>;
+  supervised: {
+    maxGradNorm: number;
+    /** Maximum padded tokens per pass. */
+    maxTokensPerPass: number;
+  };
   stages: WarmUpStage[];
   /** Longest row (tokens). */
   maxTokens: number;
@@ -101,29 +114,44 @@ async function warmUpInFolder(
   await dropLinesFrom(metricsFile, checkpoint?.state.nextStep ?? 0);
   const random = createRandom(run.seed).fork('warm-up');
   const draw = createWarmUpSampler(model.tokenizer, random, run.maxTokens);
-  const weights = await trainSupervised(checkpoint?.trainable ?? model.weights, model.config, {
-    ...supervised,
-    steps: totalSteps(stages),
-    firstStep: checkpoint?.state.nextStep,
-    learningRateAt: (step) => learningRateAt(stages, step),
-    optimizer,
-    sample: (step) => draw(step, stageAt(stages, step).stage.options),
-    onStep: async (report, newest) => {
-      options.lost.throwIfAborted();
-      await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
-      options.onStep?.(report);
-      const nextStep = report.step + 1;
-      if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
-        await saveCheckpoint(
-          checkpointFolder,
-          newest,
-          optimizer,
-          { nextStep, hash },
-          { records: [metricsFile] },
-        );
-      options.signal?.throwIfAborted();
-    },
-  });
+  const { config } = model;
+  const table = rotaryTable(config, config.maxPositionEmbeddings);
+  let weights = checkpoint?.trainable ?? model.weights;
+  for (let step = checkpoint?.state.nextStep ?? 0; step < totalSteps(stages); step++) {
+    const start = performance.now();
+    const rows = draw(step, stageAt(stages, step).stage.options);
+    const passes = {
+      config,
+      table,
+      maxTokensPerPass: supervised.maxTokensPerPass,
+      totalWeight: totalWeight(rows),
+    };
+    const { loss, gradients } = await supervisedGradients(weights, rows, passes);
+    const clipped = await clipByGlobalNorm(gradients, supervised.maxGradNorm);
+    if (!Number.isFinite(clipped.norm))
+      throw new Error(
+        `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,
+      );
+    const learningRate = learningRateAt(stages, step);
+    weights = optimizer.apply(weights, clipped.gradients, learningRate);
+    const numTokens = sum(rows, ({ tokenIds }) => tokenIds.length);
+    const seconds = (performance.now() - start) / 1000;
+    const report = { step, loss, gradNorm: clipped.norm, learningRate, numTokens, seconds };
+    options.lost.throwIfAborted();
+    await appendFile(metricsFile, `${JSON.stringify(report)}\n`);
+    options.onStep?.(report);
+    const nextStep = step + 1;
+    if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
+      await saveCheckpoint(
+        checkpointFolder,
+        weights,
+        optimizer,
+        { nextStep, hash },
+        { records: [metricsFile] },
+      );
+    options.signal?.throwIfAborted();
+  }
+  tf.dispose([table.cos, table.sin, table.rotation]);
   optimizer.dispose();
   return weights;
 }

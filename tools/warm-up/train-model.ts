@@ -6,10 +6,9 @@ import { loadModel, saveModel, type Model } from '../../lib/policy/model-folder.
 import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
-import type { SupervisedStep } from '../../lib/training/cross-entropy.js';
 import type { InitialModelName } from '../../lib/training/stored-policies.js';
 import { findRecipe, SMALL_MODEL } from './recipes.js';
-import { runWarmUp, totalSteps } from './run-warm-up.js';
+import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
 
 export interface TrainModelOptions {

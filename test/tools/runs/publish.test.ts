@@ -1,7 +1,13 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { writeAdapterCard } from '../../../tools/runs/publish.js';
+import {
+  encodeSafetensors,
+  parseSafetensors,
+  parseStored,
+} from '../../../lib/tensor/safetensors.js';
+import { roundAdapter, writeAdapterCard } from '../../../tools/runs/publish.js';
 import { realConfig } from '../../../lib/experiments/real-model/settings.js';
 import { temporaryFolder } from '../../folder.js';
 
@@ -38,4 +44,25 @@ test('a card has the interval of evaluations and the chosen step', async () => {
 
 test('a card has means over the first and last five steps', async () => {
   expect(await writeCard([0, 15, 30])).toContain('| reward | 2.000 | 3.000 |');
+});
+
+test('roundAdapter rounds to significant bits and is idempotent', async () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'adapter_model.safetensors');
+  const values = Float32Array.of(1.02, -0.7, 0, 100.4, 3e-4, 63.4);
+  const metadata = { config_hash: 'abc' };
+  writeFileSync(
+    file,
+    encodeSafetensors(new Map([['a', { shape: [2, 3], values }]]), { storage: 'F16', metadata }),
+  );
+  await roundAdapter(folder, 6);
+  const bytes = readFileSync(file);
+  const rounded = parseSafetensors(bytes).get('a')!;
+  // Numbers of six bits are 1/32 apart in [1, 2), 2 in [64, 128), 2^-17 in [2^-12,
+  // 2^-11).
+  expect([...rounded.values]).toEqual([1.03125, -0.703125, 0, 100, 39 * 2 ** -17, 63]);
+  expect(rounded.shape).toEqual([2, 3]);
+  expect(parseStored(bytes).metadata).toMatchObject(metadata);
+  await roundAdapter(folder, 6);
+  expect(readFileSync(file)).toEqual(bytes);
 });

@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Weights } from '../../../lib/policy/weights.js';
-import { runWarmUp, type WarmUpRun } from '../../../tools/warm-up/run-warm-up.js';
+import * as tf from '@tensorflow/tfjs-core';
+import { disposeWeights, type Weights } from '../../../lib/policy/weights.js';
+import {
+  runWarmUp,
+  type SupervisedStep,
+  type WarmUpRun,
+} from '../../../tools/warm-up/run-warm-up.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
-import type { SupervisedStep } from '../../../lib/training/cross-entropy.js';
 import { temporaryFolder } from '../../folder.js';
+import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import { smallModel, warmUpOf } from './tiny-warm-up.js';
 
 const root = temporaryFolder();
@@ -69,6 +74,17 @@ describe('runWarmUp', () => {
     expect(stepsOf('killed')).toHaveLength(3);
     expectSameWeights(await runWarmUp(smallModel(), runOf('killed', 2), {}), whole);
     expect(stepsOf('killed')).toEqual(stepsOf('whole'));
+  });
+
+  it('lowers the loss and leaves no tensors but the new weights', async () => {
+    const model = smallModel();
+    const before = tf.memory().numTensors;
+    const trained = await runWarmUp(model, runOf('once more'), {});
+    expect(tf.memory().numTensors).toBe(before);
+    disposeWeights(trained);
+    const losses = stepsOf('once more').map(({ loss }) => loss);
+    expect(losses[0]).toBeCloseTo(Math.log(SMALL_MODEL.vocabSize), 0);
+    expect(Math.max(...losses.slice(1, 3))).toBeLessThan(losses[0]);
   });
 
   it('ends where the weights become infinite', async () => {

@@ -1,23 +1,23 @@
 /** Writes `trajectories.html`: the experiment's trajectories in the viewer. */
 import { join } from 'node:path';
-import { readQuestions } from '../../data/flashrag.js';
+import { readQuestions } from '../../lib/data/flashrag.js';
 import {
   loadTrajectories,
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
-} from '../../experiments/trajectories.js';
-import { escapeHtml } from '../../html/markup.js';
-import { provenanceHtml } from '../../html/page.js';
-import { SMALL_WORLD } from '../../io/paths.js';
-import { REWARD_PRESETS } from '../../rewards/presets.js';
-import { parseTrajectory } from '../../rollout/recorded.js';
-import { rolloutForRun } from '../../training/stored-policies.js';
-import { formatList } from '../../text/format-list.js';
-import { listMethods } from './browser/filter.js';
-import { viewerData } from './data.js';
-import { writeViewer } from './page.js';
+} from '../../lib/experiments/trajectories.js';
+import { escapeHtml } from '../../lib/html/markup.js';
+import { provenanceHtml } from '../../lib/html/page.js';
+import { SMALL_WORLD } from '../../lib/io/paths.js';
+import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { rolloutForRun } from '../../lib/training/stored-policies.js';
+import { formatList } from '../../lib/text/format-list.js';
+import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
+import { viewerData } from '../../lib/pages/viewer/data.js';
+import { writeViewer } from '../../lib/pages/viewer/page.js';
 
-export interface ExportTrajectoriesOptions {
+interface ExportTrajectoriesOptions {
   outDir: string;
   /** Recorded results of this machine; default those of the experiments. */
   folder?: string;

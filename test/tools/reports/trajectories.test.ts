@@ -7,12 +7,12 @@ import {
   trajectories,
   TRAJECTORY_RUNS,
 } from '../../../lib/experiments/trajectories.js';
-import { exportTrajectories } from '../../../lib/pages/viewer/report.js';
+import { exportTrajectories } from '../../../tools/reports/trajectories.js';
 import { chromiumPath, openPage } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { writeRecords } from '../../experiments/synthetic.js';
 import { temporaryFolder } from '../../folder.js';
-import { syntheticQuestion, trajectoryLine } from './synthetic.js';
+import { syntheticQuestion, trajectoryLine } from '../../pages/viewer/synthetic.js';
 
 const METHODS = TRAJECTORY_RUNS.map(policyTitle);
 const REWARDS = { outcome: 1, decomposition: 0.15, search_count: 0.35, format: 0, total: 1.5 };
