@@ -175,13 +175,9 @@ function formatReport(report: AuditReport): string {
 }
 
 /** Prints the report. Returns the exit code: 1 if a check found a fault. */
-export async function runAudit(
-  files: readonly string[],
-  settings: AuditSettings,
-  stdout: Pick<NodeJS.WriteStream, 'write'> = process.stdout,
-): Promise<number> {
+async function runAudit(files: readonly string[], settings: AuditSettings): Promise<number> {
   const report = await audit(files, settings);
-  stdout.write(`${settings.json ? JSON.stringify(report) : formatReport(report)}\n`);
+  process.stdout.write(`${settings.json ? JSON.stringify(report) : formatReport(report)}\n`);
   return report.checks.some(({ numBroken }) => numBroken > 0) ? 1 : 0;
 }
 

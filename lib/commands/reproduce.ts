@@ -27,7 +27,6 @@ import { describeDuration, interruptible, parseCount, log } from './cli-utils.js
 import { announceBackend, backendOption } from './setup.js';
 import { runConcurrently } from '../io/processes.js';
 import { createStages, verboseStages, type Stages } from './stages.js';
-import { createCorrection } from './training-time.js';
 
 /**
  * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
@@ -78,7 +77,7 @@ async function listNotebooks(): Promise<ReportNotebook[]> {
 const retrainingFolder = (maxSteps?: number): string =>
   packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
 
-/** Retrains everything after printing an estimate, which the first steps correct. */
+/** Retrains everything after printing an estimate; the stage's state has the newest. */
 async function trainEverything(
   stages: Stages,
   { backend, signal, maxSteps }: { backend: BackendReport; signal: AbortSignal; maxSteps?: number },
@@ -86,7 +85,7 @@ async function trainEverything(
   const seconds = await estimateRetraining();
   stages.print(
     seconds > 0
-      ? `Retraining takes about ${describeDuration(seconds)} on the native backend with 2 cores, several times as long on wasm. The first steps correct this.`
+      ? `Retraining takes about ${describeDuration(seconds)} on the native backend with 2 cores, several times as long on wasm.`
       : 'No estimate yet: data/checkpoints has no metrics of an earlier training.',
   );
   if (maxSteps !== undefined)
@@ -95,7 +94,8 @@ async function trainEverything(
         'git restore data/checkpoints undoes that.',
     );
   await stages.run('retraining', async (update) => {
-    const correct = createCorrection(stages.print, 0.01);
+    const start = performance.now();
+    let share = '';
     await retrainEverything({
       backend: backend.name,
       folder: retrainingFolder(maxSteps),
@@ -103,9 +103,13 @@ async function trainEverything(
       signal,
       log: (line) => {
         log(line);
-        update(line);
+        update(`${share}${line}`);
       },
-      onProgress: correct,
+      onProgress: (fraction) => {
+        const left = ((performance.now() - start) / 1000 / fraction) * (1 - fraction);
+        const time = fraction > 0.01 ? `, about ${describeDuration(left)} left` : '';
+        share = `${Math.floor(100 * fraction)} % of the RL steps${time}; `;
+      },
     });
     return 'all weights trained';
   });

@@ -53,7 +53,7 @@ import {
   withModelOptions,
   type ModelSettings,
 } from './setup.js';
-import { createCorrection, describeStepsLeft, stepsLeft } from './training-time.js';
+import { describeStepsLeft, stepsLeft } from './training-time.js';
 
 /** Options that name a model that can be trained on any data. */
 const TRAIN_INSTEAD =
@@ -276,7 +276,6 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   return interruptible(CHECKPOINT_NOTICE, async (signal) => {
     const { steps } = trainerSettings(config);
     const progress = startProgress('Training', steps, steps - numLeft);
-    const correct = createCorrection(log);
     await runTraining({
       config,
       model,
@@ -297,7 +296,6 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
           .filter(([, metric]) => metric in metrics)
           .map(([name, metric]) => `${name} ${metrics[metric].toFixed(2)}`);
         progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));
-        correct(1 - (steps - step - 1) / numLeft);
       },
     }).finally(async () => {
       progress.stop();

@@ -70,22 +70,3 @@ export async function describeStepsLeft(
     : '';
   return `${steps}, about ${describeDuration(pace * numRollouts)}${note}`;
 }
-
-/**
- * Returns a progress callback that logs once how long the rest takes at the current pace.
- * @param log takes the line
- * @param minFraction the share of the work after which it logs; default: any
- */
-export function createCorrection(
-  log: (line: string) => void,
-  minFraction = 0,
-): (fraction: number) => void {
-  const start = performance.now();
-  let isDone = false;
-  return (fraction) => {
-    if (isDone || fraction <= 0 || fraction < minFraction) return;
-    isDone = true;
-    const seconds = ((performance.now() - start) / 1000 / fraction) * (1 - fraction);
-    if (seconds > 1) log(`At the current pace, the rest takes about ${describeDuration(seconds)}.`);
-  };
-}

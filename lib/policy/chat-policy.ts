@@ -65,18 +65,6 @@ export class ContextFullError extends Error {}
 /** One reply cannot be used; those of other conversations may be. */
 export class ReplyError extends Error {}
 
-/**
- * The policy, if it reads token ids.
- * @param purpose what needs token ids, for the error
- * @throws Error for a policy that reads messages
- */
-export function requireTokenIds(policy: AnyPolicy, purpose: string): Policy {
-  if (!isChatPolicy(policy)) return policy;
-  throw new Error(
-    `Expected a policy with token ids for ${purpose}, but ${policy.name} reads chat messages. Use a model folder, or vLLM's completions API (--policy http://HOST/v1).`,
-  );
-}
-
 export interface FunctionPolicyOptions {
   /** In results; default `function`. */
   name?: string;

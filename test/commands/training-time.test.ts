@@ -1,11 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  createCorrection,
-  describeStepsLeft,
-  stepsLeft,
-} from '../../lib/commands/training-time.js';
+import { expect, it } from 'vitest';
+import { describeStepsLeft, stepsLeft } from '../../lib/commands/training-time.js';
 import { trainingPreset, withSettings } from '../../lib/training/config.js';
 import { temporaryFolder } from '../folder.js';
 
@@ -47,28 +43,4 @@ it('says that the time is the native backend’s where another one trains', asyn
   expect(await describeStepsLeft(first, 'wasm')).toMatch(/about \d+ s on the native backend.*wasm/);
   expect(await describeStepsLeft(first, 'native')).toMatch(/about \d+ s$/);
   expect(await describeStepsLeft([training('here', [20])], 'wasm')).toMatch(/about \d min$/);
-});
-
-describe('createCorrection', () => {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
-
-  it('tells once how long the rest takes by the pace so far', () => {
-    const lines: string[] = [];
-    const correct = createCorrection((line) => lines.push(line));
-    vi.advanceTimersByTime(15_000);
-    correct(0);
-    correct(1 / 40);
-    vi.advanceTimersByTime(60_000);
-    correct(2 / 40);
-    expect(lines).toEqual([expect.stringMatching(/about 10 min/)]);
-  });
-
-  it('waits for a given share, and says nothing at the end', () => {
-    const lines: string[] = [];
-    const correct = createCorrection((line) => lines.push(line), 0.1);
-    vi.advanceTimersByTime(5000);
-    correct(0.05);
-    correct(1);
-    expect(lines).toEqual([]);
-  });
 });

@@ -1,9 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ContextFullError,
-  requireTokenIds,
-  type ReplyOptions,
-} from '../../lib/policy/chat-policy.js';
+import { ContextFullError, type ReplyOptions } from '../../lib/policy/chat-policy.js';
 import { openChatPolicy, type OpenAiChatOptions } from '../../lib/policy/openai-chat.js';
 import { openRemotePolicy } from '../../lib/policy/remote.js';
 import { searchTool } from '../../lib/text/messages.js';
@@ -146,10 +142,9 @@ describe('openChatPolicy', () => {
     expect(server.tokens[0]).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
   });
 
-  it('is what addresses that begin with chat: open, without token ids', async () => {
+  it('is what addresses that begin with chat: open', async () => {
     await start(() => say('yes'));
     const policy = await openRemotePolicy(`chat:${server.api}`, { promptForm: 'full' });
     expect(policy).toMatchObject({ promptForm: 'chat' });
-    expect(() => requireTokenIds(policy, 'training')).toThrow(/token ids for training/);
   });
 });

@@ -7,7 +7,8 @@ import { sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
-import { type CurvePoint } from '../../report/curves.js';
+import { trainingRows, type CurvePoint } from '../../report/curves.js';
+import { count } from '../answers.js';
 import { readCurve, type DevPoint } from '../train-runs.js';
 import { computation, type Experiment, type ResultParts } from '../experiment.js';
 import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
@@ -22,8 +23,14 @@ import {
   type RecordedAnswers,
   type RecordedTimes,
 } from './answering.js';
-import { describeFresh, type FreshAnswer, type FreshRead } from './editions.js';
-import { ABOUT, type RealAnswer, type RealRead } from './first-edition.js';
+import {
+  compareEditions,
+  describeFresh,
+  DYNAMICS,
+  type FreshAnswer,
+  type FreshRead,
+} from './editions.js';
+import { ABOUT, firstEdition, type RealAnswer, type RealRead } from './first-edition.js';
 import {
   answeringRun,
   FRESH,
@@ -35,7 +42,6 @@ import {
   type FreshAnswers,
   type FreshRun,
 } from './fresh.js';
-import { realModelResult } from './result.js';
 import {
   adapterPath,
   ANSWERING,
@@ -204,12 +210,32 @@ async function readFresh(folder?: string): Promise<FreshRead> {
   };
 }
 
-async function compareRealModel(folder?: string, options?: SummaryOptions): Promise<ResultParts> {
-  const reads = {
-    first: await readFirst(folder),
-    fresh: await readFresh(folder),
-    curves: await readTorchCurves(),
-    dev: await readDev(),
+const DEV_METRICS = [
+  'reward',
+  'rewards/outcome',
+  'decomposition_ratio/parallelizable',
+  'model_calls',
+];
+
+/** The second edition, then the first. */
+async function compareRealModel(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
+  const first = await readFirst(folder);
+  const fresh = await readFresh(folder);
+  const second = compareEditions(fresh, options);
+  const before = firstEdition(first, options);
+  return {
+    ...second,
+    summary: `${fresh.numComputed.toLocaleString('en')} answers of ${ABOUT.model} to fresh questions, ${count(first.answers)} of the first edition to a test of its own.`,
+    provenance: { ...second.provenance, firstEdition: before.provenance },
+    card: { editions: '', decomposed: '' },
+    frames: {
+      ...second.frames,
+      training: trainingRows(await readTorchCurves(), DYNAMICS),
+      dev: trainingRows(await readDev(), DEV_METRICS),
+      ...before.frames,
+    },
   };
-  return realModelResult(reads, options);
 }
