@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { loadPassages, loadQuestions } from '../data/flashrag.js';
 import { selectSplit } from '../data/question.js';
 import {
@@ -18,7 +18,6 @@ import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
 import { readJsonLines, writeLines } from '../io/files.js';
-import { CHECKPOINTS } from '../io/paths.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/stored-policies.js';
 import { exportModel } from '../policy/model-folder.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
@@ -34,7 +33,7 @@ import {
 } from '../training/config.js';
 import { choice, log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';
-import { policyFolders } from './setup.js';
+import { checkpointsOption, policyFolders } from './setup.js';
 
 /** Drawn cases in the test of the rewards. */
 const NUM_DRAWN = 10_000;
@@ -125,24 +124,15 @@ async function runExportTorch(folder: string, settings: ExportTorchSettings): Pr
   );
 }
 
-const exportTrainingCommand = (name: string, description: string, write: Write): Command =>
+const grpoMethods = (): string[] =>
+  exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo');
+
+/** A command with the options that all exports of trainings have. */
+const trainingCommand = (name: string, description: string, methods: string[]): Command =>
   new Command(name)
     .description(description)
     .argument('<folder>', 'output folder; files of an earlier export are replaced')
-    .option('--data <folder>', 'questions in the FlashRAG layout (default: the small world)')
-    .addOption(
-      choice(
-        '--method <name>',
-        'prompt, rewards and algorithm',
-        exportableMethods(),
-        DEFAULT_METHOD,
-      ),
-    )
-    .option(
-      '--model <name>',
-      'model on the Hugging Face Hub, or a folder in Hugging Face format',
-      'Qwen/Qwen2.5-7B-Instruct',
-    )
+    .addOption(choice('--method <name>', 'prompt, rewards and algorithm', methods, DEFAULT_METHOD))
     .option(
       '--retriever <url>',
       'server with Search-R1’s protocol, see `serve-retriever`',
@@ -155,6 +145,15 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
         PROMPT_FORMS,
         'chat',
       ),
+    );
+
+const exportTrainingCommand = (name: string, description: string, write: Write): Command =>
+  trainingCommand(name, description, exportableMethods())
+    .option('--data <folder>', 'questions in the FlashRAG layout (default: the small world)')
+    .option(
+      '--model <name>',
+      'model on the Hugging Face Hub, or a folder in Hugging Face format',
+      'Qwen/Qwen2.5-7B-Instruct',
     )
     .option('--top-k <n>', 'passages per query', parseCount, 3)
     .option('--record-tokens', 'let the training record token ids, masks and log-probs for `audit`')
@@ -192,9 +191,6 @@ async function runExportVerifiers(
   log(`${target}: ${number} episodes of verifiers`);
 }
 
-const grpoMethods = (): string[] =>
-  exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo');
-
 export const exportInteropCommands = (): Command[] => [
   new Command('hf')
     .description('write a policy in Hugging Face format: merged weights, and the adapter for PEFT')
@@ -203,12 +199,7 @@ export const exportInteropCommands = (): Command[] => [
     .option('--adapter <folder>', 'adapter in PEFT format, instead of a committed one')
     .option('--method <name>', `method of the committed adapter (default: ${DEFAULT_METHOD})`)
     .option('--seed <n>', 'seed of the committed adapter', parseCount, 1)
-    .addOption(
-      new Option('--checkpoints <folder>', 'folder of models and adapters').default(
-        CHECKPOINTS,
-        'data/checkpoints',
-      ),
-    )
+    .addOption(checkpointsOption())
     .option('--force', 'accept an adapter that was trained from another model')
     .addOption(
       choice(
@@ -229,29 +220,15 @@ export const exportInteropCommands = (): Command[] => [
     'write a training for TRL’s GRPOTrainer: questions, rewards, rollout function, configuration',
     writeTrl,
   ),
-  new Command('torch')
-    .description(
-      'write a training for one GPU in plain PyTorch: demonstrations to imitate, then GRPO, with a small model',
-    )
-    .argument('<folder>', 'output folder; files of an earlier export are replaced')
+  trainingCommand(
+    'torch',
+    'write a training for one GPU in plain PyTorch: demonstrations to imitate, then GRPO, with a small model',
+    grpoMethods(),
+  )
     .requiredOption('--data <folder>', 'questions and passages in the FlashRAG layout')
     .requiredOption('--model <folder>', 'folder of a Llama model in Hugging Face format')
-    .addOption(choice('--method <name>', 'prompt and rewards', grpoMethods(), DEFAULT_METHOD))
-    .option(
-      '--retriever <url>',
-      'server with Search-R1’s protocol, see `serve-retriever`',
-      'http://127.0.0.1:8000/retrieve',
-    )
     .addOption(
       choice('--analyzer <name>', 'how BM25 splits text for demonstrations', ANALYZERS.names()),
-    )
-    .addOption(
-      choice(
-        '--prompt-form <form>',
-        'form of the prompt, as in `export trl`',
-        PROMPT_FORMS,
-        'chat',
-      ),
     )
     .option('--set <name=value...>', 'any setting, such as rollout.maxPassageWords=64')
     .action(runExportTorch),

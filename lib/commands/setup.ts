@@ -331,6 +331,12 @@ export const limitOption = (): Option =>
     'only a fixed sample of n questions, stratified by benchmark and question type',
   ).argParser(parseCount);
 
+export const checkpointsOption = (): Option =>
+  new Option('--checkpoints <folder>', 'folder of models and adapters').default(
+    CHECKPOINTS,
+    'data/checkpoints',
+  );
+
 export const backendOption = (): Option =>
   choice('--backend <name>', 'tensor backend', ['auto', ...BACKEND_NAMES], 'auto');
 
@@ -406,12 +412,7 @@ export const withPolicyOptions = (command: Command): Command =>
         ),
       )
       .option('--seed <n>', 'seed of the committed adapter', parseCount, 1)
-      .addOption(
-        new Option('--checkpoints <folder>', 'folder of models and adapters').default(
-          CHECKPOINTS,
-          'data/checkpoints',
-        ),
-      )
+      .addOption(checkpointsOption())
       .option('--adapter <folder>', 'your own adapter in PEFT format, see `train`')
       .option('--top-k <n>', 'passages per query (default: the configuration’s)', parseCount)
       .option(

@@ -18,11 +18,11 @@ import type { TextSegment } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { groupAdvantages } from '../training/advantages.js';
 import { rolloutMetrics, type Metrics } from '../training/metrics.js';
-import { promptQuestion } from './rows.js';
+import { answersSchema, promptQuestion } from './rows.js';
 
 /** The ground truth of a row, as `export` writes it. Other rows have only `target`. */
 export const truthSchema = z.object({
-  target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
+  target: answersSchema,
   shape: questionTypeSchema.nullish(),
   id: z.string().nullish(),
 });

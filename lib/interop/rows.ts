@@ -61,18 +61,19 @@ export async function writeRows(
   await writeParquet(file, rows, COLUMNS);
 }
 
+/** One right answer, or several. */
+export const answersSchema = z.union([
+  z.string().transform((answer) => [answer]),
+  z.array(z.string()),
+]);
+
 const text = z.string().nullish();
 const rowSchema = z.object({
   id: text,
   question: text,
   data_source: text,
   prompt: z.array(z.object({ role: z.string(), content: z.string() })).min(1),
-  reward_model: z.object({
-    ground_truth: z.object({
-      id: text,
-      target: z.union([z.string().transform((answer) => [answer]), z.array(z.string())]),
-    }),
-  }),
+  reward_model: z.object({ ground_truth: z.object({ id: text, target: answersSchema }) }),
   extra_info: z
     .object({
       index: z.union([z.number(), z.bigint()]).nullish(),

@@ -15,6 +15,7 @@ import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { tokenAdvantages } from '../training/advantages.js';
 import { METHODS } from '../training/methods.js';
 import type { RecordedRollout, RecordedSegment, RecordedStep } from './import.js';
+import { answersSchema } from './rows.js';
 
 export const TRACES_FILE = 'traces.jsonl';
 const TRACE_VERSION = 1;
@@ -143,13 +144,12 @@ const nodeSchema = z.object({
 });
 type Node = z.infer<typeof nodeSchema>;
 
-const texts = z.union([z.string().transform((text) => [text]), z.array(z.string())]);
 const taskSchema = z.looseObject({
   id: z.union([z.string(), z.number()]).transform(String).nullish(),
   question: z.string().nullish(),
   question_type: questionTypeSchema.nullish(),
-  golden_answers: texts.nullish(),
-  answer: texts.nullish(),
+  golden_answers: answersSchema.nullish(),
+  answer: answersSchema.nullish(),
 });
 const traceSchema = z.object({
   nodes: z.array(nodeSchema).min(1),

@@ -6,6 +6,7 @@ import {
   createWriteStream,
   existsSync,
   fstatSync,
+  readSync,
   type Stats,
 } from 'node:fs';
 import {
@@ -220,6 +221,21 @@ export async function openFile(path: string): Promise<Readable> {
   stream.on('error', (error) => unpacked.destroy(error));
   unpacked.on('close', () => stream.destroy());
   return stream.pipe(unpacked);
+}
+
+/** Fills an array from a position of a file. @throws Error if the file ends before */
+export function readAt(file: number, array: ArrayBufferView, position: number): void {
+  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  for (let done = 0; done < bytes.length; ) {
+    // Node reads at most 2 GiB at a time.
+    const length = Math.min(bytes.length - done, 2 ** 30);
+    const numRead = readSync(file, bytes, done, length, position + done);
+    if (numRead === 0)
+      throw new Error(
+        `Expected more than ${position + done} bytes, but the file ends there. Copy it again.`,
+      );
+    done += numRead;
+  }
 }
 
 /** Reads a JSON file. @throws Error naming a file that is missing or not JSON */

@@ -9,7 +9,6 @@ import {
   existsSync,
   openSync,
   readFileSync,
-  readSync,
   statSync,
 } from 'node:fs';
 import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
@@ -22,7 +21,7 @@ import { z } from 'zod';
 import { parsePassage } from '../data/flashrag-text.js';
 import { streamPassages, type Passage } from '../data/flashrag.js';
 import { createBreather, type Breather } from '../interrupt.js';
-import { isGzipFile, partialPath, replaceFolder, writeFileSafely } from '../io/files.js';
+import { isGzipFile, partialPath, readAt, replaceFolder, writeFileSafely } from '../io/files.js';
 import { withFolderLock } from '../io/folder-lock.js';
 import { shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
@@ -283,13 +282,13 @@ function readShard(shard: ShardFile, first: number, end: number): Shard {
   const { numWords, numPostings, numMerged } = shard;
   const { fd } = shard.handle;
   const counts = new Uint32Array(Math.max(0, Math.min(end, numWords) - first));
-  readFully(fd, counts, 4 * first);
+  readAt(fd, counts, 4 * first);
   const size = sum(counts);
   shard.numMerged += size;
   const passages = new Uint32Array(size);
-  readFully(fd, passages, 4 * (numWords + numMerged));
+  readAt(fd, passages, 4 * (numWords + numMerged));
   const codes = new Uint16Array(size);
-  readFully(fd, codes, 4 * (numWords + numPostings) + 2 * numMerged);
+  readAt(fd, codes, 4 * (numWords + numPostings) + 2 * numMerged);
   return { counts, passages, codes };
 }
 
@@ -311,7 +310,7 @@ async function mergeShards(
   const counts = new Uint32Array(numWords);
   for (const { handle, numWords: size } of shards) {
     const added = new Uint32Array(size);
-    readFully(handle.fd, added, 0);
+    readAt(handle.fd, added, 0);
     for (let word = 0; word < size; word++) counts[word] += added[word];
   }
   const [gains, checks] = [new Float64Array(numWords), new Uint32Array(numWords)];
@@ -400,7 +399,7 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
     const part = `${name}.bin`;
     const fd = openPart(part);
     const array = new ARRAYS[name](manifest.sizes[part] / ARRAYS[name].BYTES_PER_ELEMENT);
-    readFully(fd, array, 0);
+    readAt(fd, array, 0);
     closeSync(fd);
     requireIntact(part, crc32(viewBytes(array)) === manifest.checks[name]);
     return array;
@@ -420,7 +419,7 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
     let record = cache.get(word);
     if (!record) {
       record = new Uint8Array(recordStarts[word + 1] - recordStarts[word]);
-      readFully(postings, record, recordStarts[word]);
+      readAt(postings, record, recordStarts[word]);
       requireIntact(POSTINGS, crc32(record) === checks[word]);
       cache.set(word, record);
     }
@@ -435,7 +434,7 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
   };
   const readPassage = (i: number): Passage => {
     const line = Buffer.alloc(lengths[i]);
-    readFully(passages, line, starts[i]);
+    readAt(passages, line, starts[i]);
     return parsePassage(line.toString().trim(), `${shortPath(file)}, passage ${i + 1}`)!;
   };
   const bm25 = createBm25Search(
@@ -461,17 +460,6 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
           .map(({ index, score }) => ({ passage: readPassage(index), score })),
       ),
   };
-}
-
-/** Fills an array from a position of a file. @throws Error if the file ends before */
-function readFully(fd: number, array: ArrayBufferView, position: number): void {
-  const bytes = viewBytes(array);
-  for (let done = 0; done < bytes.length; ) {
-    const numRead = readSync(fd, bytes, done, bytes.length - done, position + done);
-    if (numRead === 0)
-      throw new Error('A passage file became shorter while it was searched. Run again.');
-    done += numRead;
-  }
 }
 
 const viewBytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>

@@ -15,7 +15,6 @@ export interface NamedArray {
 /** Tensors by name, in memory or in files. */
 export type Tensors = Pick<ReadonlyMap<string, NamedArray>, 'get' | 'keys'>;
 
-/** A tensor as it is stored. */
 /** @throws Error naming a tensor that is missing or has another shape */
 export function requireTensor(
   tensors: Tensors,
@@ -29,6 +28,7 @@ export function requireTensor(
   );
 }
 
+/** A tensor as it is stored. */
 export interface StoredTensor {
   dtype: string;
   shape: number[];

@@ -1,10 +1,10 @@
 /** Weights on disk: `model.safetensors`, or the files that its index lists. */
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { readJson } from '../io/files.js';
+import { readAt, readJson } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { openSafetensors, parseSafetensors, type NamedArray, type Tensors } from './safetensors.js';
 
@@ -64,12 +64,7 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
   const close = (): void => closeSync(file);
   const subarray = (from: number, to: number): Uint8Array => {
     const bytes = new Uint8Array(to - from);
-    for (let at = 0; at < bytes.length; ) {
-      const numRead = readSync(file, bytes, at, Math.min(bytes.length - at, 2 ** 30), from + at);
-      if (numRead === 0)
-        throw new Error(`Expected more than ${from + at} bytes. Copy the file again.`);
-      at += numRead;
-    }
+    readAt(file, bytes, from);
     return bytes;
   };
   try {
