@@ -1,12 +1,10 @@
 /** Charts of the conditions: one of all predictions, and curves against each limit. */
 import type { Interval } from '../evaluation/bootstrap.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
-import { matching, type Fields, type TidyRow } from '../evaluation/table.js';
-import { axisTitle, bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { metricInfo } from '../report/titles.js';
+import { matching, type Fields } from '../evaluation/table.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { createChart, type Chart } from '../report/vega-lite.js';
 import { STYLES } from '../report/series.js';
-import type { TrainingRow } from '../report/curves.js';
 import { figureText } from '../report/text.js';
 import type { Limit } from './budget.js';
 import type { ResultParts } from './experiment.js';
@@ -165,68 +163,3 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     },
   });
 }
-
-/** The conditions from hasty models; evidence and searches against RL steps. */
-export const drawHabit = (
-  curves: readonly TrainingRow[],
-  judged: readonly ChartedCondition[],
-): NonNullable<ResultParts['figures']> => {
-  const leads = (metric: Fields, name: string, what: string): Record<string, Chart> => {
-    const title = `Lead in ${what} over Search-R1 from hasty models, with 95 % intervals`;
-    const rows = matching(judged, metric);
-    return rows.length > 0 ? { [name]: conditionsChart(rows, title) } : {};
-  };
-  const curve = (fields: Fields, spec: { title: string; panel?: string }): Chart =>
-    bandChart(matching(curves, fields), {
-      ...spec,
-      subtitle: 'Band: range of initial models (small world)',
-      x: 'step',
-      color: 'method',
-      points: fields.benchmark === 'dev',
-    });
-  return {
-    ...leads({ metric: 'evidence_seen' }, 'habit_evidence_leads', 'evidence'),
-    ...leads({ metric: 'em' }, 'habit_leads', 'exact match'),
-    habit_evidence: curve(
-      { benchmark: 'dev', metric: 'evidence_seen' },
-      { title: 'Evidence found by RL steps from models that search once, dev questions' },
-    ),
-    habit_searches: curve(
-      { benchmark: 'training', metric: 'turns' },
-      {
-        title: 'Search turns by RL steps from models that search once, training rollouts',
-        panel: 'subset',
-      },
-    ),
-  };
-};
-
-/**
- * The conditions about hybrid questions; their answers and calls by training.
- * @param name before the charts' names
- */
-export const drawHybrids = (
-  name: 'hybrid' | 'paired',
-  rows: readonly (TidyRow & { training: string })[],
-  judged: readonly ChartedCondition[],
-): NonNullable<ResultParts['figures']> => {
-  const bars = (metric: string): Chart =>
-    intervalChart(matching(rows, { metric, benchmark: 'all', subset: 'hybrid' }), {
-      title: `${metricInfo(metric).title} on hybrid questions by training, with 95 % intervals`,
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'training',
-      xTitle: 'Training',
-      color: 'method',
-    });
-  const leads = matching(judged, { metric: 'em' });
-  return {
-    ...(leads.length > 0 && {
-      [`${name}_leads`]: conditionsChart(
-        leads,
-        'ParallelSearch’s lead in exact match over Search-R1 by training, with 95 % intervals',
-      ),
-    }),
-    [`${name}_answers`]: bars('em'),
-    [`${name}_calls`]: bars('model_calls'),
-  };
-};

@@ -8,7 +8,7 @@ import { readQuestions } from '../data/flashrag.js';
 import type { Question } from '../data/question.js';
 import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
-import type { Measurement, QuestionResult } from '../evaluation/result.js';
+import type { Measurement } from '../evaluation/result.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { readDraw, type World } from '../retrieval/small-world.js';
@@ -23,8 +23,7 @@ import {
   type PolicyRun,
 } from '../training/stored-policies.js';
 import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
-import type { Experiment, Job, WorkContext } from './experiment.js';
-import { readRecords, type Done } from './records.js';
+import type { Job, WorkContext } from './experiment.js';
 import { stepFolder } from './runs.js';
 
 /** Before the draw, one dev question in this many is used. */
@@ -127,29 +126,6 @@ export async function listStageJobs(
         return { key: `${test.name}/${stageName(input)}`, hash, input, seconds };
       }),
   );
-}
-
-/** Finished jobs with their answers. */
-export interface AnsweredStages {
-  done: Done<Stage, StageRecord>[];
-  answered: (Stage & { answers: QuestionResult[] })[];
-}
-
-/** Null unless every job is recorded. */
-export async function readStages(
-  experiment: Experiment,
-  folder?: string,
-): Promise<AnsweredStages | null> {
-  const records = await readRecords(experiment, folder);
-  if (records.length === 0 || records.some(({ done }) => done === null)) return null;
-  const done = records.map((record) => record.done as Done<Stage, StageRecord>);
-  const answered = done.map(({ job: { input }, record }) => {
-    const { method, model, initSeed, seed } = input.run;
-    const named = { method, model, initSeed, seed };
-    const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
-    return { ...input, answers };
-  });
-  return { done, answered };
 }
 
 /** Those whose means of a single training are shown, too. */

@@ -6,24 +6,10 @@
  * at once. The tests, one after the other, are their own, with many hybrids.
  */
 import { HYBRIDS_TEST, PAIRED_TEST } from '../io/paths.js';
-import { type SummaryOptions, type TidyContrast, type TidyRow } from '../evaluation/table.js';
 import type { PolicyRun } from '../training/stored-policies.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
-import { computation, type Experiment } from './experiment.js';
-import {
-  answerFreshTest,
-  listStageJobs,
-  readStages,
-  stageName,
-  stageMeasures,
-  type FreshTest,
-  type Stage,
-  type StageRecord,
-} from './fresh-test.js';
-import type { Done } from './records.js';
-import { summarise } from './report.js';
 import { listRuns } from './runs.js';
-import { planTraining } from './train-runs.js';
+import { trainingTest, type StageGroup } from './training-test.js';
 
 /** RL steps: the main comparison's 200 take too long here. */
 const STEPS = { mixed: 100, paired: 50 };
@@ -48,103 +34,34 @@ const pairedRuns = (): PolicyRun[] =>
 /** Runs that these experiments train; some of them twice in the list. */
 export const hybridRuns = (): PolicyRun[] => [...mixedRuns(), ...runsWithoutRd(), ...pairedRuns()];
 
-const atStep =
-  (step: number) =>
-  (run: PolicyRun): Stage => ({ run, step });
+const group = (training: string, runs: readonly PolicyRun[], step: number): StageGroup => ({
+  training,
+  step,
+  stages: runs.map((run) => ({ run, step })),
+});
+/** As in the main comparison, with its 200 steps, and with hybrids in RL. */
+const mainAndMixed = () => [
+  group('main', budgetRuns(), 200),
+  group('mixed', mixedRuns(), STEPS.mixed),
+];
 
-/** What answers a test, by how it was trained. */
-const HYBRID_TRAININGS = {
-  /** As in the main comparison, with its 200 steps. */
-  main: () => budgetRuns().map(atStep(200)),
-  mixed: () => mixedRuns().map(atStep(STEPS.mixed)),
-  mixed_without_rd: () => runsWithoutRd().map(atStep(STEPS.mixed)),
-  paired_before_rl: () => pairedRuns().map(atStep(0)),
-  paired: () => pairedRuns().map(atStep(STEPS.paired)),
-} as const;
-export type HybridTraining = keyof typeof HYBRID_TRAININGS;
-
-/** A fresh test with many hybrids, and the trainings whose policies answer it. */
-export interface HybridTest extends FreshTest {
-  trainings: readonly HybridTraining[];
-}
-
-export const HYBRIDS: HybridTest = {
+export const HYBRIDS = trainingTest({
   name: 'hybrids',
+  title: 'comparisons of two chains in RL',
   folder: HYBRIDS_TEST,
   label: 'hybrid',
-  trainings: ['main', 'mixed'],
-};
-export const PAIRED: HybridTest = {
-  name: 'paired',
-  folder: PAIRED_TEST,
-  label: 'paired',
-  trainings: ['main', 'mixed', 'mixed_without_rd', 'paired_before_rl', 'paired'],
-};
-
-/** The stages that answer a test; one that two trainings share, once. */
-export const hybridStages = ({ trainings }: HybridTest): Stage[] => {
-  const stages = trainings.flatMap((training) => HYBRID_TRAININGS[training]());
-  return [...new Map(stages.map((stage) => [stageName(stage), stage])).values()];
-};
-
-/** For the test on one core; only for estimates. */
-const ROUGH_SECONDS = 60;
-
-const hybridExperiment = (test: HybridTest, title: string): Experiment => ({
-  name: test.name,
-  title,
-  computation: computation<Stage, StageRecord>({
-    // Runs with twice the steps, but without the time of dev answers, give an estimate.
-    prepare: planTraining(
-      () => [...new Set(hybridStages(test).map(({ run }) => run))].filter(({ steps }) => steps),
-      budgetRuns,
-    ),
-    jobs: () => listStageJobs(test, hybridStages(test), ROUGH_SECONDS),
-    work: (stage, context) => answerFreshTest(test, stage, context),
-  }),
+  groups: mainAndMixed,
 });
 
-export const hybrids = hybridExperiment(HYBRIDS, 'comparisons of two chains in RL');
-export const paired = hybridExperiment(
-  PAIRED,
-  'comparisons of two chains without the decomposition reward, and in demonstrations',
-);
-
-/** Answers by how the policies were trained. */
-export interface HybridResults {
-  /** A row per figure and training, and per difference between the methods. */
-  rows: (TidyRow & { training: HybridTraining })[];
-  contrasts: (TidyContrast & { training: HybridTraining })[];
-  done: Done<Stage, StageRecord>[];
-}
-
-/**
- * Trainings whose runs have all answered a test; null if only the main comparison's have.
- */
-export async function loadHybrids(
-  test: HybridTest,
-  folder?: string,
-  options: SummaryOptions = {},
-): Promise<HybridResults | null> {
-  const stages = await readStages(test === HYBRIDS ? hybrids : paired, folder);
-  if (stages === null) return null;
-  const answersOf = new Map(stages.answered.map((stage) => [stageName(stage), stage.answers]));
-  const trainings = test.trainings.flatMap((training) => {
-    const answers = HYBRID_TRAININGS[training]().map((stage) => answersOf.get(stageName(stage)));
-    return answers.every((own) => own !== undefined) ? [{ training, answers: answers.flat() }] : [];
-  });
-  if (trainings.length < 2) return null;
-  const settings = { measures: stageMeasures(hybridRuns()), pairs: [BUDGET_METHODS] };
-  const tables = trainings.map(({ training, answers }) => {
-    const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
-    return {
-      rows: rows.map((row) => ({ ...row, training })),
-      contrasts: contrasts.map((contrast) => ({ ...contrast, training })),
-    };
-  });
-  return {
-    rows: tables.flatMap(({ rows }) => rows),
-    contrasts: tables.flatMap(({ contrasts }) => contrasts),
-    done: stages.done,
-  };
-}
+export const PAIRED = trainingTest({
+  name: 'paired',
+  title: 'comparisons of two chains without the decomposition reward, and in demonstrations',
+  folder: PAIRED_TEST,
+  label: 'paired',
+  groups: () => [
+    ...mainAndMixed(),
+    group('mixed_without_rd', runsWithoutRd(), STEPS.mixed),
+    group('paired_before_rl', pairedRuns(), 0),
+    group('paired', pairedRuns(), STEPS.paired),
+  ],
+});

@@ -5,8 +5,8 @@ import { conditions } from './conditions.js';
 import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
 import { failures } from './failures.js';
-import { habit } from './habit.js';
-import { hybrids, paired } from './hybrids.js';
+import { HABIT } from './habit.js';
+import { HYBRIDS, PAIRED } from './hybrids.js';
 import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
@@ -16,7 +16,9 @@ import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
+import { training } from './training.js';
 import { trajectories } from './trajectories.js';
+import { REWARDS } from './which-reward.js';
 
 export const EXPERIMENTS: Experiment[] = [
   mainResults,
@@ -36,7 +38,9 @@ export const EXPERIMENTS: Experiment[] = [
   realModelTiming,
   realModelFresh,
   conditions,
-  habit,
-  hybrids,
-  paired,
+  HABIT.experiment,
+  HYBRIDS.experiment,
+  PAIRED.experiment,
+  REWARDS.experiment,
+  training,
 ];

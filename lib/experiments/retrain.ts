@@ -8,13 +8,15 @@ import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
-import { habitRuns } from './habit.js';
-import { hybridRuns } from './hybrids.js';
+import { HABIT } from './habit.js';
+import { HYBRIDS, PAIRED } from './hybrids.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { runName, type PolicyRun } from '../training/stored-policies.js';
 import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';
+import { listTestRuns } from './training-test.js';
+import { REWARDS } from './which-reward.js';
 import {
   estimateTraining,
   estimateWarmUps,
@@ -28,7 +30,8 @@ import {
  * the conditions.
  */
 export function trainedRuns(): PolicyRun[] {
-  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...habitRuns(), ...hybridRuns()];
+  const tests = [HABIT, HYBRIDS, PAIRED, REWARDS].flatMap(listTestRuns);
+  const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...tests];
   const trained = all.filter(({ method }) => trainedBy(method) === method);
   return [...new Map(trained.map((run) => [runName(run), run])).values()];
 }

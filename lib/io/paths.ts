@@ -38,6 +38,8 @@ export const HABIT_TEST = packagePath('data', 'conditions', 'habit');
 export const HYBRIDS_TEST = packagePath('data', 'conditions', 'hybrids');
 /** The one after it, of paired models and of runs without the decomposition reward. */
 export const PAIRED_TEST = packagePath('data', 'conditions', 'paired');
+/** The one of runs with a single one of the paper's rewards. */
+export const REWARDS_TEST = packagePath('data', 'conditions', 'rewards');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -47,6 +47,7 @@ const FIELD_TITLES: Titles = {
   edition: 'Edition',
   against_edition: 'of edition',
   training: 'Training',
+  test: 'Test',
   line: 'Weights',
 };
 
@@ -107,6 +108,8 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     searchTime: 'search latency',
   },
   training: {
+    hasty: 'from hasty',
+    instruct: 'from instruct',
     main: 'no hybrids in RL',
     mixed: 'a fifth hybrid in RL',
     mixed_without_rd: 'a fifth hybrid, no r_d',

@@ -12,14 +12,13 @@ import {
   type BudgetAnswer,
   type Limit,
 } from '../../lib/experiments/budget.js';
+import { conditions, describeFinding } from '../../lib/experiments/conditions.js';
 import {
-  conditions,
-  describeFinding,
   judgeConditions,
   readPredictions,
   type ConditionPrediction,
   type ConditionRow,
-} from '../../lib/experiments/conditions.js';
+} from '../../lib/experiments/predictions.js';
 import type { TimedAnswer } from '../../lib/experiments/timing.js';
 import { CONDITIONS, packagePath } from '../../lib/io/paths.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
@@ -30,8 +29,6 @@ import { loadPolicy, rolloutForRun } from '../../lib/training/stored-policies.js
 import { temporaryFolder } from '../folder.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
-import { writeSyntheticHabit } from './synthetic-habit.js';
-import { writeSyntheticHybrids } from './synthetic-hybrids.js';
 
 const answer = (fields: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
   ...result(),
@@ -245,25 +242,14 @@ describe('figures', () => {
   let rows: Row[];
   let contrasts: Row[];
   let judged: ConditionRow[];
-  let judgedHabit: ConditionRow[];
-  let judgedHybrids: ConditionRow[];
-  let hybridRows: Row[];
   beforeAll(async () => {
     const folder = temporaryFolder();
     await writeSyntheticConditions(folder);
-    await writeSyntheticHabit(folder);
-    await writeSyntheticHybrids(folder);
     await writeSyntheticTiming(folder);
     const parts = await conditions.result!(folder, { resamples: 20 });
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
-    [judged, judgedHabit] = ['conditions', 'habit_conditions'].map(
-      (name) => parts.frames![name] as ConditionRow[],
-    );
-    judgedHybrids = (parts.frames!.hybrid_conditions ?? []) as ConditionRow[];
-    hybridRows = (parts.frames!.hybrids ?? []) as Row[];
-    const judgedPaired = (parts.frames!.paired_conditions ?? []) as ConditionRow[];
-    const tests = [judged, judgedHabit, judgedHybrids, judgedPaired];
-    expect(parts.predictions).toHaveLength(tests.flat().length);
+    judged = parts.frames!.conditions as ConditionRow[];
+    expect(parts.predictions).toHaveLength(judged.length);
   });
   const many = { limit: 'turns', late: 'wrong', benchmark: 'many' };
 
@@ -283,19 +269,13 @@ describe('figures', () => {
     expect(matching(contrasts, { ...cell, kind: 'ratio' })).toMatchObject([{ value: 0.5 }]);
   });
 
-  it('include every condition that was predicted', () => {
-    const all = [...judged, ...judgedHabit, ...judgedHybrids];
-    // Those of trainings that have not been run are not judged.
-    const isJudged = ({ figure }: ConditionPrediction): boolean =>
-      !('training' in figure) || hybridRows.some(({ training }) => training === figure.training);
-    expect(all.map(({ id }) => id)).toEqual(
+  it('include every limit that was predicted', () => {
+    expect(judged.map(({ id }) => id)).toEqual(
       readPredictions()
-        .filter(isJudged)
+        .filter(({ figure }) => 'limit' in figure)
         .map(({ id }) => id),
     );
-    const find = (id: string): ConditionRow => all.find((row) => row.id === id)!;
-    expect(find('habit-50-evidence')).toMatchObject({ value: 0.5, found: 'more', holds: true });
-    expect(find('habit-100-evidence')).toMatchObject({ value: 0, found: 'same', holds: false });
+    const find = (id: string): ConditionRow => judged.find((row) => row.id === id)!;
     expect(find('turns-1-two')).toMatchObject({ value: 1, found: 'more', holds: true });
     expect(find('turns-6-two')).toMatchObject({ value: 0, found: 'same', holds: true });
     expect(find('forced-2-many').value).toBe(find('turns-2-many').value);
@@ -305,22 +285,16 @@ describe('figures', () => {
   it('are in a finding that says only what has been judged', () => {
     expect(describeFinding([])).toBe('');
     expect(describeFinding(judged)).toMatch(
-      /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons with .* fewer model calls\.$/,
+      /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons, with .* fewer model calls/,
     );
-    const row = (id: string, found: ConditionRow['found'], value: number) => ({
+    const undecided: ConditionRow = {
       ...judged[0],
-      id,
-      found,
-      value,
-      calls: 0.98,
-    });
-    const others = [
-      row('main-hybrid', 'undecided', -0.4),
-      row('mixed-hybrid', 'same', -0.04),
-      row('habit-50-evidence', 'fewer', -0.08),
-    ];
-    expect(describeFinding(others)).toMatch(
-      /40 points worse \(not significant\) on hybrid .* equally good on them \(at 98 %.* 8 points less of the evidence/,
+      id: 'turns-6-hybrid',
+      found: 'undecided',
+      value: -0.4,
+    };
+    expect(describeFinding([undecided])).toBe(
+      'With six it is 40 points worse (not significant) on hybrid questions.',
     );
   });
 });

@@ -14,11 +14,11 @@ import { temporaryFolder } from '../folder.js';
 import { exportNotebook } from './export-notebook.js';
 import { writeMadeUpAnswers } from './made-up-answers.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
-import { writeSyntheticHabit } from './synthetic-habit.js';
 import { writeSyntheticLambdaAblation } from './synthetic-lambda-ablation.js';
 import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
+import { writeSyntheticTraining } from './synthetic-training.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the made-up adapters of the
@@ -51,7 +51,7 @@ beforeAll(async () => {
   await writeSyntheticTopK(varied);
   await writeSyntheticRealModel(answered);
   await writeSyntheticConditions(answered);
-  await writeSyntheticHabit(answered);
+  await writeSyntheticTraining(answered);
 }, 120_000);
 
 const countOf = (html: string, pattern: RegExp): number => [...html.matchAll(pattern)].length;

@@ -15,6 +15,7 @@ import {
   HYBRIDS_TEST,
   packagePath,
   PAIRED_TEST,
+  REWARDS_TEST,
 } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { CONDITIONS_COUNTS, drawQuestions, HYBRIDS_COUNTS, TEST_COUNTS } from './benchmarks.js';
@@ -64,12 +65,16 @@ export async function writeTest(name: string, folder: string): Promise<number> {
   return test.length;
 }
 
-/** The fresh tests: of limits, of runs from hasty models, and two with many hybrids. */
+/**
+ * The fresh tests, in the order of their draws: of limits, of runs from hasty models, two
+ * with many hybrids, and of runs with other rewards.
+ */
 const FRESH_TESTS = {
   conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
   habit: { folder: HABIT_TEST, counts: CONDITIONS_COUNTS },
   hybrids: { folder: HYBRIDS_TEST, counts: HYBRIDS_COUNTS },
   paired: { folder: PAIRED_TEST, counts: HYBRIDS_COUNTS },
+  'which-reward': { folder: REWARDS_TEST, counts: CONDITIONS_COUNTS },
 };
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];

@@ -46,7 +46,7 @@ it('counts turns and misses of sampled rollouts', async () => {
 
 it('gives the figures that page 12 states', () => {
   const { counts, reached } = JSON.parse(readFileSync(SAMPLED_SEARCHES, 'utf8')) as SampledRecord;
-  const page = readFileSync(packagePath('notebooks', '12-conditions.ipynb'), 'utf8');
+  const page = readFileSync(packagePath('notebooks', '13-training.ipynb'), 'utf8');
   type Count = 'rollouts' | 'searchedTwice' | 'missed' | 'searchedAgain';
   const percent = (
     [method, type, from]: [string, string, number],

@@ -1,0 +1,154 @@
+/**
+ * Conditions under which parallel search may answer more: differences between methods
+ * that were predicted before their questions were drawn.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Interval } from '../evaluation/bootstrap.js';
+import { MANY } from '../evaluation/selections.js';
+import { matching, type SummaryOptions, type TidyTable } from '../evaluation/table.js';
+import { CONDITIONS } from '../io/paths.js';
+import type { Prediction } from '../report/opening.js';
+import { pointsIntervalText, pointsText } from '../report/text.js';
+import { BUDGET_METHODS } from './budget.js';
+import { findFigure } from './report.js';
+import { holm, LEVEL, pValue } from './verdicts.js';
+
+const PREDICTIONS = join(CONDITIONS, 'predictions.json');
+
+const predictionSchema = z.strictObject({
+  id: z.string(),
+  condition: z.string(),
+  /** Fields of the difference that decides. */
+  figure: z.record(z.string(), z.union([z.string(), z.number()])),
+  /** Whether ParallelSearch answers more than Search-R1, fewer, or as many. */
+  expected: z.enum(['more', 'same', 'fewer']),
+  /** Difference in exact match, or in the metric of `figure`, in points. */
+  points: z.number(),
+  /** Smallest difference that is found with 80 % power, in points. */
+  detectable: z.number(),
+  why: z.string(),
+});
+export type ConditionPrediction = z.infer<typeof predictionSchema>;
+
+/** The predictions, in the order of the chart. */
+export const readPredictions = (file = PREDICTIONS): ConditionPrediction[] =>
+  existsSync(file) ? z.array(predictionSchema).parse(JSON.parse(readFileSync(file, 'utf8'))) : [];
+
+/** Questions that the tables of conditions show. */
+export const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) => {
+  if (benchmark === MANY) return subset === 'all' || subset.startsWith('entities_');
+  if (benchmark !== 'all') return subset === 'all';
+  const types = ['all', 'single_hop', 'parallelizable', 'sequential', 'hybrid', 'entities_2'];
+  return types.includes(subset);
+};
+
+/** As many, if the difference is at most this and not significant. */
+const SAME_WITHIN = 0.05;
+
+export type Outcome = 'more' | 'same' | 'fewer';
+
+/** A condition as it was predicted and found. */
+export interface ConditionRow extends Interval {
+  id: string;
+  condition: string;
+  /** `em` or `evidence_seen`. */
+  metric: string;
+  kind: 'difference';
+  expected: Outcome;
+  /** Predicted difference, as a share. */
+  predicted: number;
+  detectable: number;
+  /** Two-sided p against no difference, Holm-corrected over a test's conditions. */
+  p: number;
+  found: Outcome | 'undecided';
+  holds: boolean;
+  /** Model calls as a share of Search-R1's, under a limit of turns. */
+  calls: number | null;
+  why: string;
+}
+
+const OVER_SEARCH_R1 = { method: BUDGET_METHODS[0], against: BUDGET_METHODS[1] };
+
+function judge({ value, low, high }: Interval, p: number): ConditionRow['found'] {
+  if (p <= LEVEL) return value > 0 ? 'more' : 'fewer';
+  return low <= 0 && high >= 0 && Math.abs(value) <= SAME_WITHIN ? 'same' : 'undecided';
+}
+
+/** The conditions with their differences; those without a figure are left out. */
+export function judgeConditions(
+  tables: Pick<TidyTable<Interval, Interval>, 'rows' | 'contrasts'>,
+  predictions: readonly ConditionPrediction[],
+): ConditionRow[] {
+  const found = predictions.flatMap((prediction) => {
+    const cell = { ...OVER_SEARCH_R1, metric: 'em', ...prediction.figure };
+    const gap = findFigure(tables, { ...cell, kind: 'difference' });
+    const calls = findFigure(tables, { ...cell, metric: 'model_calls', kind: 'ratio' });
+    return gap ? [{ prediction, gap, calls: calls?.value ?? null }] : [];
+  });
+  const ps = holm(found.map(({ gap }) => pValue({ found: gap, threshold: 0 })));
+  return found.map(({ prediction, gap: { value, low, high }, calls }, i): ConditionRow => {
+    const { figure, points, detectable, ...named } = prediction;
+    const outcome = judge({ value, low, high }, ps[i]);
+    return {
+      ...named,
+      metric: String(figure.metric ?? 'em'),
+      kind: 'difference',
+      predicted: points / 100,
+      detectable: detectable / 100,
+      value,
+      low,
+      high,
+      p: Number(ps[i].toPrecision(3)),
+      found: outcome,
+      holds: outcome === named.expected,
+      calls,
+    };
+  });
+}
+
+const EXPECTED_WORDS: Readonly<Record<Outcome, string>> = {
+  more: 'more than Search-R1',
+  same: 'as much as Search-R1',
+  fewer: 'less than Search-R1',
+};
+const METRIC_WORDS: Readonly<Record<string, string>> = { em: 'answers', evidence_seen: 'finds' };
+
+export const describePrediction = (row: ConditionRow): Prediction => ({
+  prediction: `${row.condition}: ${METRIC_WORDS[row.metric]} ${EXPECTED_WORDS[row.expected]} (predicted ${pointsText(row.predicted)} points)`,
+  found: `${pointsIntervalText(row)} points`,
+  holds: row.holds,
+});
+
+const points = ({ value }: ConditionRow): string => `${Math.round(100 * Math.abs(value))} points`;
+
+/** Such as `48 points better`, or `equally good`. */
+export function describeOutcome(row: ConditionRow): string {
+  if (row.found === 'same') return 'equally good';
+  const side = `${points(row)} ${row.value > 0 ? 'better' : 'worse'}`;
+  return row.found === 'undecided' ? `${side} (not significant)` : side;
+}
+
+/** The same of evidence: `8 points less`, or `as much`. */
+export const describeEvidence = (row: ConditionRow): string =>
+  row.found === 'same' ? 'as much' : `${points(row)} ${row.value > 0 ? 'more' : 'less'}`;
+
+/** The beginning of a sentence, and what it says of each condition, by id. */
+interface SentenceAbout {
+  lead: string;
+  parts: Readonly<Record<string, (row: ConditionRow) => string>>;
+}
+
+/** The sentences, with the parts whose conditions have been judged. */
+export const sayWhereJudged = (
+  judged: readonly ConditionRow[],
+  sentences: readonly SentenceAbout[],
+): string =>
+  sentences
+    .map(({ lead, parts }) => {
+      const said = Object.entries(parts).flatMap(([id, say]) => matching(judged, { id }).map(say));
+      return said.length > 0 ? `${lead} ${said.join(' and ')}.` : '';
+    })
+    .filter(Boolean)
+    .join(' ');

@@ -1,0 +1,110 @@
+/** Charts of the conditions of training: leads, figures by training, and RL curves. */
+import { matching, type Fields, type TidyRow } from '../evaluation/table.js';
+import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import type { TrainingRow } from '../report/curves.js';
+import { metricInfo } from '../report/titles.js';
+import type { Chart } from '../report/vega-lite.js';
+import { conditionsChart, type ChartedCondition } from './conditions-charts.js';
+
+/** What the charts show, each row with its test. */
+interface Charted {
+  rows: readonly (TidyRow & { test: string })[];
+  conditions: readonly (ChartedCondition & { test: string })[];
+  curves: readonly (TrainingRow & { test: string })[];
+}
+
+export function drawTrainings({ rows, conditions, curves }: Charted): Record<string, Chart> {
+  const leads = (name: string, shown: Fields, what: string): Record<string, Chart> => {
+    const judged = matching(conditions, shown);
+    const title = `${what}, with 95 % intervals`;
+    return judged.length > 0 ? { [name]: conditionsChart(judged, title) } : {};
+  };
+  const bars = (name: string, fields: { metric: string } & Fields, what: string) => {
+    const shown = matching(rows, fields);
+    const chart = (): Chart =>
+      intervalChart(shown, {
+        title: `${metricInfo(fields.metric).title} ${what}, with 95 % intervals`,
+        subtitle: SMALL_WORLD_NOTE,
+        x: 'training',
+        xTitle: 'Training',
+        color: 'method',
+      });
+    return shown.length > 0 ? { [name]: chart() } : {};
+  };
+  const curve = (name: string, fields: Fields, spec: { title: string; panel?: string }) => {
+    const shown = matching(curves, fields);
+    const chart = (): Chart =>
+      bandChart(shown, {
+        ...spec,
+        subtitle: 'Band: range of initial models (small world)',
+        x: 'step',
+        color: 'method',
+        points: fields.benchmark === 'dev',
+      });
+    return shown.length > 0 ? { [name]: chart() } : {};
+  };
+  const answers = 'ParallelSearch’s lead in exact match over Search-R1';
+  const hybrid = { benchmark: 'all', subset: 'hybrid' };
+  const many = { benchmark: 'many', subset: 'all' };
+  const inTraining = { benchmark: 'training', metric: 'turns' };
+  return {
+    ...leads(
+      'habit_evidence_leads',
+      { test: 'habit', metric: 'evidence_seen' },
+      'Lead in evidence over Search-R1 from hasty models',
+    ),
+    ...leads(
+      'habit_leads',
+      { test: 'habit', metric: 'em' },
+      'Lead in exact match over Search-R1 from hasty models',
+    ),
+    ...curve(
+      'habit_evidence',
+      { test: 'habit', benchmark: 'dev', metric: 'evidence_seen' },
+      { title: 'Evidence found by RL steps from models that search once, dev questions' },
+    ),
+    ...curve(
+      'habit_searches',
+      { ...inTraining, test: 'habit' },
+      {
+        title: 'Search turns by RL steps from models that search once, training rollouts',
+        panel: 'subset',
+      },
+    ),
+    ...leads('hybrid_leads', { test: 'hybrids', metric: 'em' }, `${answers} by training`),
+    ...bars(
+      'hybrid_calls',
+      { test: 'hybrids', metric: 'model_calls', ...hybrid },
+      'on hybrid questions by training',
+    ),
+    ...bars(
+      'hybrid_answers',
+      { test: 'paired', metric: 'em', ...hybrid },
+      'on hybrid questions by training',
+    ),
+    ...leads('paired_leads', { test: 'paired', metric: 'em' }, `${answers} by training`),
+    ...leads(
+      'reward_leads',
+      { test: 'which-reward' },
+      'Lead over Search-R1 by reward, or over both rewards',
+    ),
+    ...bars(
+      'reward_answers',
+      { test: 'which-reward', metric: 'em', ...many },
+      'on comparisons of two to eight by training',
+    ),
+    ...bars(
+      'reward_calls',
+      { test: 'which-reward', metric: 'model_calls', ...many },
+      'on comparisons of two to eight by training',
+    ),
+    ...curve(
+      'reward_searches',
+      { ...inTraining, test: 'which-reward' },
+      {
+        title: 'Search turns by RL steps and reward from models that search once',
+        panel: 'subset',
+      },
+    ),
+  };
+}

@@ -1,0 +1,125 @@
+/** Fresh tests of trainings: the policies of runs, after so many steps, answer once. */
+import type { QuestionResult } from '../evaluation/result.js';
+import {
+  type MethodPair,
+  type SummaryOptions,
+  type TidyContrast,
+  type TidyRow,
+} from '../evaluation/table.js';
+import { runName, type PolicyRun } from '../training/stored-policies.js';
+import { BUDGET_METHODS, budgetRuns } from './budget.js';
+import { computation, type Experiment } from './experiment.js';
+import {
+  answerFreshTest,
+  listStageJobs,
+  stageMeasures,
+  stageName,
+  type FreshTest,
+  type Stage,
+  type StageRecord,
+} from './fresh-test.js';
+import { readRecords, type Done } from './records.js';
+import { summarise } from './report.js';
+import { planTraining } from './train-runs.js';
+
+/** How policies were trained: fields of rows. */
+export interface Training {
+  training: string;
+  /** RL steps. */
+  step: number;
+}
+
+/** Stages whose methods are compared with each other. */
+export interface StageGroup extends Training {
+  stages: readonly Stage[];
+}
+
+interface TrainingTestSpec extends FreshTest {
+  title: string;
+  groups: () => readonly StageGroup[];
+  /** Default: ParallelSearch with Search-R1. */
+  pairs?: readonly MethodPair[];
+  /** A run's method in rows; default: its method. */
+  nameMethod?: (run: PolicyRun) => string;
+}
+
+export interface TrainingTest extends TrainingTestSpec {
+  /** Trains the missing runs, then answers the test. */
+  experiment: Experiment;
+}
+
+/** For the test on one core; only for estimates. */
+const ROUGH_SECONDS = 60;
+
+/** The stages of all groups; one that several share, once. */
+export const listStages = ({ groups }: Pick<TrainingTest, 'groups'>): Stage[] => {
+  const stages = groups().flatMap((group) => group.stages);
+  return [...new Map(stages.map((stage) => [stageName(stage), stage])).values()];
+};
+
+/** Their runs, each once. */
+export const listTestRuns = (test: Pick<TrainingTest, 'groups'>): PolicyRun[] => [
+  ...new Map(listStages(test).map(({ run }) => [runName(run), run])).values(),
+];
+
+export const trainingTest = (spec: TrainingTestSpec): TrainingTest => ({
+  ...spec,
+  experiment: {
+    name: spec.name,
+    title: spec.title,
+    computation: computation<Stage, StageRecord>({
+      // Runs with twice the steps, but without the time of dev answers, give an estimate.
+      prepare: planTraining(() => listTestRuns(spec), budgetRuns),
+      jobs: () => listStageJobs(spec, listStages(spec), ROUGH_SECONDS),
+      work: (stage, context) => answerFreshTest(spec, stage, context),
+    }),
+  },
+});
+
+export interface TrainingTestResults {
+  /** A row per figure and training, and per difference between methods. */
+  rows: (TidyRow & Training)[];
+  contrasts: (TidyContrast & Training)[];
+  /** Answers with the method's name in rows. */
+  answered: (Stage & { method: string; answers: QuestionResult[] })[];
+  done: Done<Stage, StageRecord>[];
+}
+
+/** Null before all runs are trained and have answered. */
+export async function loadTrainingTest(
+  {
+    experiment,
+    groups,
+    pairs = [BUDGET_METHODS],
+    nameMethod = ({ method }) => method,
+  }: TrainingTest,
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<TrainingTestResults | null> {
+  const records = await readRecords(experiment, folder);
+  const done = records.flatMap((one) => (one.done ? [one.done as Done<Stage, StageRecord>] : []));
+  const stages = listStages({ groups });
+  if (done.length < stages.length) return null;
+  const answered = done.map(({ job: { input }, record }) => {
+    const { model, initSeed, seed } = input.run;
+    const named = { method: nameMethod(input.run), model, initSeed, seed };
+    const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
+    return { ...input, method: named.method, answers };
+  });
+  const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
+  const settings = { measures: stageMeasures(stages.map(({ run }) => run)), pairs };
+  const tables = groups().map(({ training, step, stages: compared }) => {
+    const answers = compared.flatMap((stage) => answersOf.get(stageName(stage))!);
+    const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
+    return {
+      rows: rows.map((row) => ({ ...row, training, step })),
+      contrasts: contrasts.map((contrast) => ({ ...contrast, training, step })),
+    };
+  });
+  return {
+    rows: tables.flatMap(({ rows }) => rows),
+    contrasts: tables.flatMap(({ contrasts }) => contrasts),
+    answered,
+    done,
+  };
+}

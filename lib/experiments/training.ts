@@ -1,0 +1,177 @@
+/**
+ * What does parallel search learn from? Both methods are trained from other models, with
+ * other questions and with other rewards than in the main comparison. Differences were
+ * predicted before the fresh tests that decide them were drawn.
+ */
+import { mean } from 'd3-array';
+import { mainMeasure } from '../evaluation/metrics.js';
+import { MANY } from '../evaluation/selections.js';
+import { matching, type SummaryOptions } from '../evaluation/table.js';
+import type { Provenance } from '../io/provenance.js';
+import { trainingRows, type TrainingRow } from '../report/curves.js';
+import { modelNameForRun } from '../training/stored-policies.js';
+import { count, readCurves } from './answers.js';
+import type { Experiment, ResultParts } from './experiment.js';
+import { describeFreshTest, STAGE_METRICS } from './fresh-test.js';
+import { HABIT, HASTY_STEPS } from './habit.js';
+import { HYBRIDS, PAIRED } from './hybrids.js';
+import {
+  describeEvidence,
+  describeOutcome,
+  describePrediction,
+  isShown,
+  judgeConditions,
+  readPredictions,
+  sayWhereJudged,
+  type ConditionRow,
+} from './predictions.js';
+import { mergeProvenance } from './records.js';
+import { percent, resultParts } from './report.js';
+import { drawTrainings } from './training-charts.js';
+import {
+  listTestRuns,
+  loadTrainingTest,
+  type TrainingTest,
+  type TrainingTestResults,
+} from './training-test.js';
+import { REWARDS } from './which-reward.js';
+
+/** In the order of their draws: a prediction is judged by the first that can. */
+const TESTS: readonly TrainingTest[] = [HABIT, HYBRIDS, PAIRED, REWARDS];
+
+export const training: Experiment = {
+  name: 'training',
+  title: 'what parallel search learns from: initial models, questions and rewards',
+  reads: TESTS.map(({ name }) => name),
+  result: compareTrainings,
+};
+
+/** A condition with the test that judged it. */
+export type TestedCondition = ConditionRow & { test: string };
+interface Tested {
+  test: TrainingTest;
+  results: TrainingTestResults;
+}
+
+/** Each prediction by the first test that has its figure, with a correction per test. */
+export function judgeTests(tested: readonly Tested[]): TestedCondition[] {
+  const judged: TestedCondition[] = [];
+  for (const { test, results } of tested) {
+    const open = readPredictions().filter(({ id }) => !judged.some((row) => row.id === id));
+    judged.push(...judgeConditions(results, open).map((row) => ({ ...row, test: test.name })));
+  }
+  return judged;
+}
+
+async function compareTrainings(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
+  const tested: Tested[] = [];
+  for (const test of TESTS) {
+    const results = await loadTrainingTest(test, folder, { ...options, filter: isShown });
+    if (results) tested.push({ test, results });
+  }
+  if (tested.length === 0)
+    throw new Error(
+      `Expected results of ${HABIT.name}, but there are none. Run "npx parallelsearch experiment ${HABIT.name}".`,
+    );
+  const named = <Row extends object>(
+    pick: (results: TrainingTestResults) => readonly Row[],
+  ): (Row & { test: string })[] =>
+    tested.flatMap(({ test, results }) =>
+      pick(results).map((row) => ({ ...row, test: test.name })),
+    );
+  const rows = named((results) => results.rows);
+  const conditions = judgeTests(tested);
+  const curves = await readHastyCurves(tested);
+  const draws = await Promise.all(tested.map(({ test }) => describeFreshTest(test)));
+  const answers = tested.flatMap(({ results }) => results.answered.flatMap((one) => one.answers));
+  return {
+    ...resultParts({
+      summary: `${count(answers)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
+      finding: describeFinding(conditions),
+      tidy: {
+        rows,
+        contrasts: named((results) => results.contrasts),
+        provenance: mergeProvenance(
+          tested.flatMap(({ results }) => results.done),
+          Object.assign({}, ...draws) as Provenance,
+        ),
+      },
+      frames: { conditions, trainings: named(listTrainings), curves },
+      figures: drawTrainings({ rows, conditions, curves }),
+    }),
+    predictions: conditions.map(describePrediction),
+  };
+}
+
+/** Means of single trainings over comparisons of two to eight, without intervals. */
+const listTrainings = ({ answered }: TrainingTestResults) =>
+  answered.flatMap(({ run, step, method, answers }) =>
+    STAGE_METRICS.map((metric) => ({
+      initial_model: modelNameForRun(run),
+      method,
+      step,
+      metric,
+      value: mean(matching(answers, { benchmark: MANY }), mainMeasure(metric).numerator)!,
+    })),
+  );
+
+const CURVES = ['turns', 'turns/sequential', 'decomposition_ratio/parallelizable'];
+
+/**
+ * From hasty models: searches of the rollouts in training; evidence and searches of dev
+ * answers.
+ */
+async function readHastyCurves(
+  tested: readonly Tested[],
+): Promise<(TrainingRow & { test: string })[]> {
+  const tests = tested.map(({ test }) => test).filter((test) => test === HABIT || test === REWARDS);
+  const curves = tests.map(async (test) => {
+    const runs = listTestRuns(test).filter(({ model }) => model === 'hasty');
+    const dev = await readCurves(runs, test.nameMethod, 'dev.jsonl');
+    const points = dev.map(({ evidenceSeen, modelCalls, ...point }) => ({
+      ...point,
+      evidence_seen: evidenceSeen,
+      // The last generation answers.
+      turns: Number(modelCalls) - 1,
+    }));
+    const own = await readCurves(runs, test.nameMethod);
+    return [
+      ...trainingRows(own, CURVES, HASTY_STEPS / 5),
+      ...trainingRows(points, ['evidence_seen', 'turns'], Infinity).map((row) => ({
+        ...row,
+        benchmark: 'dev' as const,
+      })),
+    ].map((row) => ({ ...row, test: test.name }));
+  });
+  return (await Promise.all(curves)).flat();
+}
+
+/** How each training changes the difference; only judged conditions are mentioned. */
+export const describeFinding = (judged: readonly ConditionRow[]): string =>
+  sayWhereJudged(judged, [
+    {
+      lead: 'On hybrid questions ParallelSearch is',
+      parts: {
+        'main-hybrid': (row) => `${describeOutcome(row)} if RL has none of them`,
+        'mixed-hybrid': (row) =>
+          `${describeOutcome(row)} if a fifth are (at ${percent(row.calls ?? 1)} of the calls)`,
+        'without-rd-hybrid': (row) => `${describeOutcome(row)} without the decomposition reward`,
+      },
+    },
+    {
+      lead: 'From models that search once and answer, it finds',
+      parts: {
+        'habit-50-evidence': (row) => `${describeEvidence(row)} of the evidence after 50 RL steps`,
+      },
+    },
+    {
+      lead: 'With the search-count reward, Search-R1 is',
+      parts: {
+        'reward-instruct-many': (row) =>
+          `${describeOutcome(row)} on comparisons of two to eight than without it`,
+      },
+    },
+  ]);

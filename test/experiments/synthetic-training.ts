@@ -1,0 +1,53 @@
+/** Made-up answers of policies trained from other models, or with other rewards. */
+import { matching } from '../../lib/evaluation/table.js';
+import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
+import { HABIT, HASTY_STEPS } from '../../lib/experiments/habit.js';
+import { HYBRIDS, PAIRED } from '../../lib/experiments/hybrids.js';
+import { REWARDS } from '../../lib/experiments/which-reward.js';
+import type { Measurement } from '../../lib/evaluation/result.js';
+import { syntheticResults, writeRecords } from './synthetic.js';
+
+/** What a stage answers in place of the made-up answer. */
+type Change = (stage: Stage, answer: Measurement & { subset: string }) => Partial<Measurement>;
+
+/**
+ * One search before training. ParallelSearch finds all evidence after the first steps,
+ * Search-R1 after the last. With all evidence every answer is right, else none is.
+ */
+const fromHasty: Change = ({ run: { method }, step }) => {
+  const evidenceSeen =
+    step > 0 && method === 'parallelsearch' ? 1 : Math.max(step, 25) / HASTY_STEPS;
+  const before = step === 0 ? { turns: 1, modelCalls: 2, decomposed: false } : {};
+  return { ...before, evidenceSeen, em: evidenceSeen === 1 ? 1 : 0 };
+};
+
+/**
+ * All answers are right, but for those of ParallelSearch to hybrid questions where RL has
+ * none of them and no demonstration shows them at once, or where r_d is left out.
+ */
+const onHybrids: Change = ({ run }, { subset }) => {
+  const { method, model, hybridShare, lambdas } = run;
+  const isUnused = model === 'instruct' && (!hybridShare || lambdas !== undefined);
+  return { em: method === 'parallelsearch' && isUnused && subset === 'hybrid' ? 0 : 1 };
+};
+
+/** All answers are right, but for those of Search-R1 with r_s. */
+const byReward: Change = ({ run: { method, lambdas } }) => ({
+  em: method === 'search-r1' && lambdas ? 0 : 1,
+});
+
+export async function writeSyntheticTraining(folder: string): Promise<void> {
+  const results = matching(syntheticResults({ perTemplate: 14 }), { model: 'instruct' });
+  const tests = [
+    { test: HABIT, change: fromHasty },
+    { test: HYBRIDS, change: onHybrids },
+    { test: PAIRED, change: onHybrids },
+    { test: REWARDS, change: byReward },
+  ];
+  for (const { test, change } of tests)
+    await writeRecords(folder, test.experiment, (stage: Stage): StageRecord => {
+      const { method, initSeed, seed } = stage.run;
+      const answers = matching(results, { method, initSeed, seed });
+      return { answers: answers.map((answer) => ({ ...answer, ...change(stage, answer) })) };
+    });
+}

@@ -1,0 +1,177 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/table.js';
+import { HABIT, HABIT_STEPS, habitRuns } from '../../lib/experiments/habit.js';
+import { HYBRIDS, hybridRuns, PAIRED } from '../../lib/experiments/hybrids.js';
+import { readPredictions, type ConditionPrediction } from '../../lib/experiments/predictions.js';
+import { keptSteps } from '../../lib/experiments/runs.js';
+import { describeFinding, training, type TestedCondition } from '../../lib/experiments/training.js';
+import {
+  listStages,
+  listTestRuns,
+  loadTrainingTest,
+  type TrainingTestResults,
+} from '../../lib/experiments/training-test.js';
+import { REWARDS } from '../../lib/experiments/which-reward.js';
+import { toRows, type Row } from '../../lib/report/frame.js';
+import type { Chart } from '../../lib/report/vega-lite.js';
+import { trainerSettings } from '../../lib/training/config.js';
+import { runName, trainConfigForRun } from '../../lib/training/stored-policies.js';
+import { temporaryFolder } from '../folder.js';
+import { writeSyntheticTraining } from './synthetic-training.js';
+
+describe('runs', () => {
+  it('differ from Search-R1’s in nothing but the method', () => {
+    for (const runs of [habitRuns(), hybridRuns()])
+      for (const { lambdas: _, ...run } of matching(runs, { method: 'parallelsearch' })) {
+        const theirs = { ...run, method: 'search-r1' };
+        expect(runs).toContainEqual(theirs);
+        const [a, b] = [run, theirs].map((each) => trainerSettings(trainConfigForRun(each)));
+        expect(a).toEqual(b);
+      }
+  });
+
+  it('have a fifth of hybrids in RL where the model has not been shown them at once', () => {
+    for (const run of hybridRuns()) {
+      const { mix } = trainerSettings(trainConfigForRun(run));
+      const shares = [mix.singleHop, mix.sequential, mix.hybrid ?? 0, ...mix.comparisons];
+      const total = shares.reduce((sum, share) => sum + share, 0);
+      expect((mix.hybrid ?? 0) / total).toBeCloseTo(run.model === 'paired' ? 0 : 0.2, 12);
+    }
+  });
+
+  it('from hasty models answer before training, after the kept step and at the end', () => {
+    for (const run of habitRuns()) {
+      const { grpo } = trainConfigForRun(run);
+      expect([0, ...keptSteps(run), grpo!.steps]).toEqual([...HABIT_STEPS]);
+    }
+  });
+
+  it('with another reward differ from their method’s in its weights alone', () => {
+    const weights = listTestRuns(REWARDS).map((run) => {
+      const { rewards, ...config } = trainConfigForRun(run);
+      const { rewards: _, ...method } = trainConfigForRun({ ...run, lambdas: undefined });
+      expect(config).toEqual(method);
+      return [run.method, rewards.lambdaD, rewards.lambdaS].join(' ');
+    });
+    expect([...new Set(weights)].sort()).toEqual([
+      'parallelsearch  ',
+      'parallelsearch 0.15 0',
+      'search-r1  ',
+      'search-r1 0 0.35',
+    ]);
+  });
+
+  it.each([HABIT, HYBRIDS, PAIRED, REWARDS])(
+    'answer $name once at each stage',
+    async ({ experiment, groups }) => {
+      const jobs = await experiment.computation!.jobs();
+      const stages = listStages({ groups });
+      expect(jobs).toHaveLength(stages.length);
+      expect(new Set(jobs.map(({ hash }) => hash)).size).toBe(jobs.length);
+    },
+  );
+});
+
+describe('results', () => {
+  const folder = temporaryFolder();
+  let rows: Row[];
+  let contrasts: Row[];
+  let conditions: TestedCondition[];
+  let trainings: Row[];
+  let figures: Record<string, Chart>;
+  beforeAll(async () => {
+    await writeSyntheticTraining(folder);
+    const parts = await training.result!(folder, { resamples: 20 });
+    [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
+    conditions = parts.frames!.conditions as TestedCondition[];
+    trainings = parts.frames!.trainings as Row[];
+    figures = parts.figures as Record<string, Chart>;
+    expect(parts.predictions).toHaveLength(conditions.length);
+  });
+  const sides = { method: 'parallelsearch', against: 'search-r1', kind: 'difference' };
+  const everything = { benchmark: 'all', subset: 'all' };
+
+  it('compare the methods at each step', () => {
+    const cell = { ...sides, ...everything, test: 'habit', metric: 'evidence_seen' };
+    expect(matching(contrasts, cell).map(({ step, value }) => [step, value])).toEqual([
+      [0, 0],
+      [50, 0.5],
+      [100, 0],
+    ]);
+  });
+
+  it('compare the methods by how they were trained', () => {
+    const cell = { ...sides, benchmark: 'all', subset: 'hybrid', metric: 'em', test: 'paired' };
+    expect(matching(contrasts, cell).map((row) => [row.training, row.value])).toEqual([
+      ['main', -1],
+      ['mixed', 0],
+      ['mixed_without_rd', -1],
+      ['paired_before_rl', 0],
+      ['paired', 0],
+    ]);
+  });
+
+  it('compare rewards under the name of each', () => {
+    const cell = { ...everything, against: 'search-r1', kind: 'difference', metric: 'em' };
+    const found = matching(contrasts, { ...cell, test: 'which-reward', step: 200 });
+    expect(found.map(({ method, value }) => [method, value])).toEqual([
+      ['parallelsearch', 0],
+      ['Search-R1 with r_s', -1],
+      ['ParallelSearch without r_s', 0],
+    ]);
+  });
+
+  it('count model calls, and answers with evidence missing and turns left', () => {
+    const before = { ...everything, test: 'habit', step: 0 };
+    const calls = matching(rows, { ...before, metric: 'model_calls' });
+    expect(calls.map(({ value }) => value)).toEqual([2, 2]);
+    const gaveUp = { ...everything, test: 'habit', metric: 'gave_up', method: 'search-r1' };
+    expect(matching(rows, gaveUp).map(({ value }) => value)).toEqual([1, 1, 0]);
+  });
+
+  it('have the means of each training', () => {
+    const cell = { test: 'habit', initial_model: 'hasty-2', step: 50, metric: 'evidence_seen' };
+    expect(matching(trainings, cell).map(({ method, value }) => [method, value])).toEqual([
+      ['parallelsearch', 1],
+      ['search-r1', 0.5],
+    ]);
+  });
+
+  it('judge every prediction about training, each by the first test that can', () => {
+    const isAboutLimits = ({ figure }: ConditionPrediction): boolean => 'limit' in figure;
+    const predicted = readPredictions().filter((one) => !isAboutLimits(one));
+    expect(conditions.map(({ id }) => id).sort()).toEqual(predicted.map(({ id }) => id).sort());
+    const find = (id: string) => matching(conditions, { id })[0];
+    expect(find('habit-50-evidence')).toMatchObject({ test: 'habit', found: 'more', holds: true });
+    expect(find('main-hybrid')).toMatchObject({ test: 'hybrids', found: 'fewer', value: -1 });
+    expect(find('paired-hybrid')).toMatchObject({ test: 'paired', found: 'same', value: 0 });
+    expect(find('reward-100-many')).toMatchObject({ test: 'which-reward', found: 'fewer' });
+  });
+
+  it('are in a chart for each question', () => {
+    const numRows = (name: string): number =>
+      (figures[name].spec.data as { values: unknown[] }).values.length;
+    expect(numRows('habit_evidence_leads')).toBe(6);
+    expect(numRows('habit_leads')).toBe(7);
+    expect(numRows('hybrid_answers')).toBe(10);
+    expect(numRows('reward_answers')).toBe(12);
+  });
+
+  it('are in a finding that says only what has been judged', () => {
+    expect(describeFinding([])).toBe('');
+    expect(describeFinding(conditions)).toMatch(
+      /^On hybrid questions .* 100 points worse if RL .* of the evidence after 50 RL steps\. With .* 100 points worse/,
+    );
+  });
+
+  it('are missing while a run is', async () => {
+    const untrained = { method: 'otc', model: 'paired', initSeed: 3, seed: 1 } as const;
+    expect(runName(untrained)).toContain('otc');
+    const test = {
+      ...HABIT,
+      groups: () => [{ training: 'x', step: 0, stages: [{ run: untrained, step: 0 }] }],
+    };
+    const results: TrainingTestResults | null = await loadTrainingTest(test, folder);
+    expect(results).toBeNull();
+  });
+});
