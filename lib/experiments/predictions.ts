@@ -11,6 +11,7 @@ import { matching, type SummaryOptions, type TidyTable } from '../evaluation/tab
 import { CONDITIONS } from '../io/paths.js';
 import type { Prediction } from '../report/opening.js';
 import { pointsIntervalText, pointsText } from '../report/text.js';
+import { formatList } from '../text/format-list.js';
 import { BUDGET_METHODS } from './budget.js';
 import { findFigure } from './report.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
@@ -148,7 +149,7 @@ export const sayWhereJudged = (
   sentences
     .map(({ lead, parts }) => {
       const said = Object.entries(parts).flatMap(([id, say]) => matching(judged, { id }).map(say));
-      return said.length > 0 ? `${lead} ${said.join(' and ')}.` : '';
+      return said.length > 0 ? `${lead} ${formatList(said)}.` : '';
     })
     .filter(Boolean)
     .join(' ');

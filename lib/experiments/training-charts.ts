@@ -48,6 +48,11 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
   const many = { benchmark: 'many', subset: 'all' };
   const inTraining = { benchmark: 'training', metric: 'turns' };
   return {
+    ...bars(
+      'hybrid_answers',
+      { test: 'paired', metric: 'em', ...hybrid },
+      'on hybrid questions by training',
+    ),
     ...leads(
       'habit_evidence_leads',
       { test: 'habit', metric: 'evidence_seen' },
@@ -75,11 +80,6 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
     ...bars(
       'hybrid_calls',
       { test: 'hybrids', metric: 'model_calls', ...hybrid },
-      'on hybrid questions by training',
-    ),
-    ...bars(
-      'hybrid_answers',
-      { test: 'paired', metric: 'em', ...hybrid },
       'on hybrid questions by training',
     ),
     ...leads('paired_leads', { test: 'paired', metric: 'em' }, `${answers} by training`),

@@ -44,7 +44,7 @@ it('counts turns and misses of sampled rollouts', async () => {
   expect(reached).toEqual([expect.objectContaining({ atOnce: 3, twoTurns: 24 })]);
 });
 
-it('gives the figures that page 12 states', () => {
+it('gives the figures that the page of trainings states', () => {
   const { counts, reached } = JSON.parse(readFileSync(SAMPLED_SEARCHES, 'utf8')) as SampledRecord;
   const page = readFileSync(packagePath('notebooks', '13-training.ipynb'), 'utf8');
   type Count = 'rollouts' | 'searchedTwice' | 'missed' | 'searchedAgain';
