@@ -12,10 +12,8 @@ import { trainingTest } from './training-test.js';
 
 const [PARALLEL, SEQUENTIAL] = BUDGET_METHODS;
 const { lambdaD, lambdaS } = rewardOptions('paper');
-/** RL steps of the runs with r_s, also from instruct models. */
-const STEPS = 100;
-/** Of the main comparison's runs. */
-const MAIN_STEPS = 200;
+/** RL steps from instruct models: of the runs with r_s, and of the others. */
+const INSTRUCT_STEPS = { short: 50, main: 200 };
 
 /** Names of the runs with other rewards than their method's. */
 const COUNT_ONLY = 'Search-R1 with r_s';
@@ -25,7 +23,7 @@ const DECOMPOSITION_ONLY = 'ParallelSearch without r_s';
 const withCount = (run: PolicyRun): PolicyRun => ({
   ...run,
   lambdas: { lambdaD: 0, lambdaS },
-  steps: STEPS,
+  steps: run.steps ?? INSTRUCT_STEPS.short,
 });
 const withoutCount = (run: PolicyRun): PolicyRun => ({ ...run, lambdas: { lambdaD, lambdaS: 0 } });
 
@@ -53,8 +51,11 @@ export const REWARDS = trainingTest({
     })),
     {
       training: 'instruct',
-      step: MAIN_STEPS,
-      stages: withVariants(budgetRuns()).map((run) => ({ run, step: run.steps ?? MAIN_STEPS })),
+      step: INSTRUCT_STEPS.main,
+      stages: withVariants(budgetRuns()).map((run) => ({
+        run,
+        step: run.steps ?? INSTRUCT_STEPS.main,
+      })),
     },
   ],
   pairs: [
