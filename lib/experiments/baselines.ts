@@ -145,11 +145,11 @@ export function comparedRuns(root?: string): PolicyRun[] {
 }
 
 /** The compared runs, and all others of the main comparison's methods. */
-export function answeredRuns(root?: string): PolicyRun[] {
-  const compared = comparedRuns(root);
+export function answeredRuns(): PolicyRun[] {
+  const compared = comparedRuns();
   const names = new Set(compared.map(runName));
   const more = mainRuns().filter(
-    (run) => COMPARED.includes(run.method) && isTrained(run, root) && !names.has(runName(run)),
+    (run) => COMPARED.includes(run.method) && isTrained(run) && !names.has(runName(run)),
   );
   return compared.length === 0 ? [] : [...compared, ...more];
 }
@@ -372,7 +372,7 @@ export const baselines: Experiment = {
   name: 'baselines',
   title: 'every baseline of Table 2, and PPO',
   computation: answerComputation(
-    () => answeredRuns(),
+    answeredRuns,
     planTraining(baselineRuns, () => COMPARED.flatMap(methodRuns)),
   ),
   claims: baselineClaims,

@@ -40,12 +40,8 @@ export async function readRecords(
 }
 
 /** Whether every job of an experiment has a record; null without jobs. */
-export async function hasRecords(
-  { computation }: Experiment,
-  folder = RESULTS,
-  archives = RECORDED,
-): Promise<boolean | null> {
-  const store = recordStore(folder, archives);
+export async function hasRecords({ computation }: Experiment): Promise<boolean | null> {
+  const store = recordStore(RESULTS, RECORDED);
   const jobs = (await computation?.jobs()) ?? [];
   const exist = await Promise.all(jobs.map(({ key, hash }) => store.has(key, hash)));
   return exist.length === 0 ? null : exist.every(Boolean);

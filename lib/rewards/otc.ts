@@ -17,12 +17,12 @@ const SMOOTHING = 6;
 const numCalls = ({ searchTurns }: ScoringInput): number => searchTurns.length;
 
 /** OTC-PPO, cos(m pi / (2m + c)): 1 without calls, less with each call. */
-export const absoluteToolReward = (calls: number, smoothing = SMOOTHING): number =>
-  Math.cos((calls * Math.PI) / (2 * calls + smoothing));
+export const absoluteToolReward = (calls: number): number =>
+  Math.cos((calls * Math.PI) / (2 * calls + SMOOTHING));
 
 /** OTC-GRPO, sin(f pi / (2n)) with f = 2mn / (m + n): 1 for n calls, less for more. */
-export function relativeToolReward(calls: number, fewest: number, smoothing = SMOOTHING): number {
-  if (fewest === 0) return absoluteToolReward(calls, smoothing);
+export function relativeToolReward(calls: number, fewest: number): number {
+  if (fewest === 0) return absoluteToolReward(calls);
   const mapped = (2 * calls * fewest) / (calls + fewest);
   return Math.sin((mapped * Math.PI) / (2 * fewest));
 }

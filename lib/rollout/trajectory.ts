@@ -94,8 +94,6 @@ export interface Trajectory {
   advantage?: number;
   /** One per search turn, when a reward gives turn-level values. */
   turnAdvantages?: number[];
-  /** Log-probability (nats) of each policy token under the initial model. */
-  referenceLogProbs?: number[];
 
   method?: string;
   /** Training step. */

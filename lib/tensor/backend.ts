@@ -29,7 +29,6 @@ function restoreRemovedUtil(): void {
 /** The parts of tfjs-node's backend used here. */
 interface NodeBinding {
   binding?: { TF_Version?: string };
-  isGPUPackage?: boolean;
   isUsingGpuDevice?: boolean;
 }
 

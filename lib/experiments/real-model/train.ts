@@ -13,7 +13,6 @@ import type { Preparation } from '../experiment.js';
 import { runTool, withTrainingProgress } from '../train-runs.js';
 import {
   adapterPath,
-  ADAPTERS,
   MODEL,
   realConfig,
   realRunName,
@@ -36,8 +35,8 @@ export const runFolder = (run: RealRun): string => join(WORK, realRunName(run));
 /** Merges the warm-up's adapter into the model, unless the folder exists. */
 export const makeInitialModel = (): Promise<string> => makeWarmedUp(MODEL, adapterPath(WARM_UP));
 
-const untrainedRuns = (root = ADAPTERS): RealRun[] =>
-  [WARM_UP, ...TRAINED].filter((run) => !existsSync(adapterPath(run, root)));
+const untrainedRuns = (): RealRun[] =>
+  [WARM_UP, ...TRAINED].filter((run) => !existsSync(adapterPath(run)));
 
 export const realTraining: Preparation = {
   plan: () => {
