@@ -162,16 +162,12 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
       },
     },
     {
-      lead: 'From models that search once and answer, it finds',
+      lead: 'From models that search once and answer,',
       parts: {
-        'habit-50-evidence': (row) => `${describeEvidence(row)} of the evidence after 50 RL steps`,
-      },
-    },
-    {
-      lead: 'With the search-count reward, Search-R1 is',
-      parts: {
-        'reward-instruct-many': (row) =>
-          `${describeOutcome(row)} on comparisons of two to eight than without it`,
+        'habit-50-evidence': (row) =>
+          `it finds ${describeEvidence(row)} of the evidence after 50 RL steps`,
+        'reward-100-many': (row) =>
+          `the search-count reward makes Search-R1 ${describeOutcome(row)} on comparisons of two to eight`,
       },
     },
   ]);
