@@ -99,7 +99,6 @@ export async function loadTrainingTest(
   const records = await readRecords(experiment, folder);
   const done = records.flatMap((one) => (one.done ? [one.done as Done<Stage, StageRecord>] : []));
   const stages = listStages({ groups });
-  if (done.length < stages.length) return null;
   const answered = done.map(({ job: { input }, record }) => {
     const { model, initSeed, seed } = input.run;
     const named = { method: nameMethod(input.run), model, initSeed, seed };
@@ -107,6 +106,7 @@ export async function loadTrainingTest(
     return { ...input, method: named.method, answers };
   });
   const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
+  if (!stages.every((stage) => answersOf.has(stageName(stage)))) return null;
   const settings = { measures: stageMeasures(stages.map(({ run }) => run)), pairs };
   const tables = groups().map(({ training, step, stages: compared }) => {
     const answers = compared.flatMap((stage) => answersOf.get(stageName(stage))!);
