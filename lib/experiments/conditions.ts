@@ -129,7 +129,7 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
       lead: 'With six it is',
       parts: {
         'turns-6-many': (row) =>
-          `${describeOutcome(row)} on comparisons, with ${shareWords(1 - (row.calls ?? 1))} fewer model calls`,
+          `${describeOutcome(row)} on comparisons (${shareWords(1 - (row.calls ?? 1))} fewer model calls)`,
         'turns-6-hybrid': (row) => `${describeOutcome(row)} on hybrid questions`,
       },
     },

@@ -131,10 +131,6 @@ export function describeOutcome(row: ConditionRow): string {
   return row.found === 'undecided' ? `${side} (not significant)` : side;
 }
 
-/** The same of evidence: `8 points less`, or `as much`. */
-export const describeEvidence = (row: ConditionRow): string =>
-  row.found === 'same' ? 'as much' : `${points(row)} ${row.value > 0 ? 'more' : 'less'}`;
-
 /** The beginning of a sentence, and what it says of each condition, by id. */
 interface SentenceAbout {
   lead: string;

@@ -2,13 +2,18 @@
 import { matching, type Fields, type TidyRow } from '../evaluation/table.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import type { TrainingRow } from '../report/curves.js';
-import { metricInfo } from '../report/titles.js';
+import { metricInfo, valueTitle } from '../report/titles.js';
 import type { Chart } from '../report/vega-lite.js';
 import { conditionsChart, type ChartedCondition } from './conditions-charts.js';
+import type { Training } from './training-test.js';
+
+/** Hasty models answer after several numbers of steps. */
+const nameTraining = ({ training, step }: Training): string =>
+  training === 'hasty' ? `${valueTitle('training', training)}, ${step} steps` : training;
 
 /** What the charts show, each row with its test. */
 interface Charted {
-  rows: readonly (TidyRow & { test: string })[];
+  rows: readonly (TidyRow & Training & { test: string })[];
   conditions: readonly (ChartedCondition & { test: string })[];
   curves: readonly (TrainingRow & { test: string })[];
 }
@@ -20,7 +25,7 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
     return judged.length > 0 ? { [name]: conditionsChart(judged, title) } : {};
   };
   const bars = (name: string, fields: { metric: string } & Fields, what: string) => {
-    const shown = matching(rows, fields);
+    const shown = matching(rows, fields).map((row) => ({ ...row, training: nameTraining(row) }));
     const chart = (): Chart =>
       intervalChart(shown, {
         title: `${metricInfo(fields.metric).title} ${what}, with 95 % intervals`,
@@ -82,20 +87,19 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
       { test: 'hybrids', metric: 'model_calls', ...hybrid },
       'on hybrid questions by training',
     ),
-    ...leads('paired_leads', { test: 'paired', metric: 'em' }, `${answers} by training`),
     ...leads(
       'reward_leads',
-      { test: 'which-reward' },
-      'Lead over Search-R1 by reward, or over both rewards',
+      { test: 'which-reward', metric: 'em' },
+      'Lead in exact match over Search-R1 by reward',
+    ),
+    ...leads(
+      'reward_evidence_leads',
+      { test: 'which-reward', metric: 'evidence_seen' },
+      'Lead in evidence over Search-R1, or over both rewards',
     ),
     ...bars(
       'reward_answers',
       { test: 'which-reward', metric: 'em', ...many },
-      'on comparisons of two to eight by training',
-    ),
-    ...bars(
-      'reward_calls',
-      { test: 'which-reward', metric: 'model_calls', ...many },
       'on comparisons of two to eight by training',
     ),
     ...curve(

@@ -16,7 +16,6 @@ import { describeFreshTest, STAGE_METRICS } from './fresh-test.js';
 import { HABIT, HASTY_STEPS } from './habit.js';
 import { HYBRIDS, PAIRED } from './hybrids.js';
 import {
-  describeEvidence,
   describeOutcome,
   describePrediction,
   isShown,
@@ -155,19 +154,15 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
     {
       lead: 'On hybrid questions ParallelSearch is',
       parts: {
-        'main-hybrid': (row) => `${describeOutcome(row)} if RL has none of them`,
+        'main-hybrid': (row) => `${describeOutcome(row)} with none of them in RL`,
         'mixed-hybrid': (row) =>
-          `${describeOutcome(row)} if a fifth are (at ${percent(row.calls ?? 1)} of the calls)`,
-        'without-rd-hybrid': (row) => `${describeOutcome(row)} without the decomposition reward`,
+          `${describeOutcome(row)} with a fifth (at ${percent(row.calls ?? 1)} of the calls)`,
       },
     },
     {
-      lead: 'From models that search once and answer,',
+      lead: 'From models that search only once, the search-count reward makes Search-R1',
       parts: {
-        'habit-50-evidence': (row) =>
-          `it finds ${describeEvidence(row)} of the evidence after 50 RL steps`,
-        'reward-100-many': (row) =>
-          `the search-count reward makes Search-R1 ${describeOutcome(row)} on comparisons of two to eight`,
+        'reward-100-many': (row) => `${describeOutcome(row)} on comparisons of two to eight`,
       },
     },
   ]);

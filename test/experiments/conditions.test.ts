@@ -285,7 +285,7 @@ describe('figures', () => {
   it('are in a finding that says only what has been judged', () => {
     expect(describeFinding([])).toBe('');
     expect(describeFinding(judged)).toMatch(
-      /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons, with .* fewer model calls/,
+      /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons \(.* fewer model calls\)/,
     );
     const undecided: ConditionRow = {
       ...judged[0],
