@@ -87,8 +87,8 @@ async function train(config: TrainConfig, size: number): Promise<unknown> {
 
 describe('ranks', () => {
   // More rows than a batch, and several passes.
-  const groups = { questionsPerStep: 10, groupSize: 4, maxTokensPerPass: 256 };
-  const rows = { questionsPerStep: 40, groupSize: 1, maxTokensPerPass: 256 };
+  const groups = { questionsPerStep: 10, groupSize: 4, maxTokensPerPass: 512 };
+  const rows = { questionsPerStep: 40, groupSize: 1, maxTokensPerPass: 512 };
   it.each([
     ['grpo', groups],
     ['ppo', rows],
