@@ -17,10 +17,13 @@ if (!chromiumPath) {
 
 let browser: Promise<Browser> | undefined;
 
-/** Closes all pages; call it after opening some. */
+/**
+ * Closes all pages; call it after opening some. The browser stays for the next test file
+ * of this process and ends with it.
+ */
 export async function closeChromium(): Promise<void> {
-  await (await browser)?.close();
-  browser = undefined;
+  const contexts = (await browser)?.contexts() ?? [];
+  await Promise.all(contexts.map((context) => context.close()));
 }
 
 /** A page and what it did. */
