@@ -3,10 +3,9 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /**
  * Files that replace modules, set the environment or add to a registry each have a
  * process of their own. The others share two processes, which load each module once: half
- * the time. So do the examples, which add to registries under names of their own.
+ * the time.
  */
-const ALONE = ['test/**/*.alone.test.ts'];
-const EXAMPLES = ['test/examples/*.test.ts'];
+const ALONE = ['test/examples/*.test.ts', 'test/**/*.alone.test.ts'];
 
 // tfjs keeps its backend in global state and fails in a second worker thread: processes.
 const common = {
@@ -23,14 +22,13 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { test: { ...common, name: 'alone', include: ALONE } },
-      { test: { ...common, name: 'examples', isolate: false, include: EXAMPLES } },
       {
         test: {
           ...common,
           name: 'shared',
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE, ...EXAMPLES],
+          exclude: [...configDefaults.exclude, ...ALONE],
         },
       },
     ],
