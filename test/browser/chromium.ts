@@ -17,13 +17,10 @@ if (!chromiumPath) {
 
 let browser: Promise<Browser> | undefined;
 
-/**
- * Closes all pages; call it after opening some. The browser stays for the next test file
- * of this process and ends with it.
- */
+/** Closes all pages; call it after opening some. */
 export async function closeChromium(): Promise<void> {
-  const contexts = (await browser)?.contexts() ?? [];
-  await Promise.all(contexts.map((context) => context.close()));
+  await (await browser)?.close();
+  browser = undefined;
 }
 
 /** A page and what it did. */
