@@ -282,7 +282,7 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
   if (numPassages + questions.length > 0 && !(await isSmallWorld(folder)))
     row(
       'models',
-      `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-*, instruct-* and hasty-* only know the small world`,
+      `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-*, instruct-*, hasty-* and paired-* only know the small world`,
     );
   if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
   print(`How to add types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
@@ -320,7 +320,8 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
   const warnings = repeatWarnings(questions);
   if (warnings.length > 0) print(`\nWarnings: ${count(warnings.length)}`);
   printSome(warnings);
-  print(complaints.length > 0 ? `\n${count(complaints.length)} problems:` : '\nNo problems.');
+  const problems = complaints.length === 1 ? 'problem' : 'problems';
+  print(complaints.length > 0 ? `\n${count(complaints.length)} ${problems}:` : '\nNo problems.');
   printSome(complaints);
   return complaints.length > 0 ? 1 : 0;
 }
