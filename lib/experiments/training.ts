@@ -53,7 +53,7 @@ interface Tested {
 }
 
 /** Each prediction by the first test that has its figure, with a correction per test. */
-export function judgeTests(tested: readonly Tested[]): TestedCondition[] {
+function judgeTests(tested: readonly Tested[]): TestedCondition[] {
   const judged: TestedCondition[] = [];
   for (const { test, results } of tested) {
     const open = readPredictions().filter(({ id }) => !judged.some((row) => row.id === id));
@@ -126,8 +126,7 @@ const CURVES = ['turns', 'turns/sequential', 'decomposition_ratio/parallelizable
 async function readHastyCurves(
   tested: readonly Tested[],
 ): Promise<(TrainingRow & { test: string })[]> {
-  const tests = tested.map(({ test }) => test).filter((test) => test === HABIT || test === REWARDS);
-  const curves = tests.map(async (test) => {
+  const curves = tested.map(async ({ test }) => {
     const runs = listTestRuns(test).filter(({ model }) => model === 'hasty');
     const dev = await readCurves(runs, test.nameMethod, 'dev.jsonl');
     const points = dev.map(({ evidenceSeen, modelCalls, ...point }) => ({
