@@ -1,10 +1,11 @@
 /**
  * Accessibility and layout of pages, checked in the browser: axe's rules and what axe
- * does not check.
+ * does not check. `npm test` looks at a phone, the full run at wider windows, too.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type * as Axe from 'axe-core';
+import { isFull } from '../full.js';
 import { closeChromium, openPage, type Page } from './chromium.js';
 
 const AXE_SOURCE = readFileSync(
@@ -15,20 +16,19 @@ const AXE_SOURCE = readFileSync(
 /**
  * Violations of axe's rules, a line per element: rule, impact, selector. Long folded
  * tables are cut to five rows, since axe would spend most of its time on them.
- * @param rules default: all that axe enables
  */
-async function axeComplaints(page: Page, rules?: string[]): Promise<string[]> {
+async function axeComplaints(page: Page, options: Axe.RunOptions): Promise<string[]> {
   if (await page.evaluate(() => !('axe' in globalThis)))
     await page.evaluate(`${AXE_SOURCE}; undefined`);
-  const violations = await page.evaluate(async (rules) => {
+  const violations = await page.evaluate(async (options) => {
     const { axe } = globalThis as unknown as { axe: typeof Axe };
     const rows = [...document.querySelectorAll('details tbody tr:nth-child(n + 6)')];
     const bodies = rows.map((row) => row.parentElement!);
     rows.forEach((row) => row.remove());
-    const { violations } = await axe.run(document, { resultTypes: ['violations'], runOnly: rules });
+    const { violations } = await axe.run(document, { resultTypes: ['violations'], ...options });
     rows.forEach((row, i) => bodies[i].append(row));
     return violations;
-  }, rules);
+  }, options);
   return violations.flatMap(({ id, impact, nodes }) =>
     nodes.map(({ target }) => `${id} (${impact}): ${target.join(' ')}`),
   );
@@ -148,16 +148,31 @@ function contrastComplaints(): string[] {
   return [...complaints];
 }
 
+export interface Thoroughness {
+  /** Of the windows, pixels. */
+  widths: readonly number[];
+  /**
+   * Whether axe also checks colours, which takes most of its time, and the page in a wide
+   * window. Our contrast check always runs.
+   */
+  withAllOfAxe: boolean;
+}
+
+/** A desktop, a tablet and a phone. */
+export const THOROUGH: Thoroughness = { widths: [1440, 768, 390], withAllOfAxe: true };
+const USUAL: Thoroughness = isFull ? THOROUGH : { widths: [390], withAllOfAxe: false };
+
 /** Axe's rules that depend on colours. */
 const COLOR_RULES = ['color-contrast', 'link-in-text-block'];
+const NO_COLORS = { rules: Object.fromEntries(COLOR_RULES.map((id) => [id, { enabled: false }])) };
 
-/** Faults by axe's rules and our contrast check, in light and dark. */
-async function schemeComplaints(page: Page): Promise<string[]> {
+/** Faults of contrast, in light and dark. */
+async function schemeComplaints(page: Page, { withAllOfAxe }: Thoroughness): Promise<string[]> {
   const complaints: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    const found = await axeComplaints(page, colorScheme === 'dark' ? COLOR_RULES : undefined);
-    found.push(...(await page.evaluate(contrastComplaints)));
+    const found = await page.evaluate(contrastComplaints);
+    if (withAllOfAxe) found.push(...(await axeComplaints(page, { runOnly: COLOR_RULES })));
     complaints.push(...found.map((line) => `${colorScheme}: ${line}`));
   }
   await page.emulateMedia({ colorScheme: null });
@@ -165,20 +180,17 @@ async function schemeComplaints(page: Page): Promise<string[]> {
 }
 
 /**
- * What overflows a window of 320 pixels (a small phone, or 400 % zoom), or scrolls only
- * by mouse.
+ * What overflows a window of 320 pixels (a small phone, or 400 % zoom), and what axe
+ * finds there, such as boxes that scroll only by mouse.
  */
-async function reflowComplaints(page: Page): Promise<string[]> {
+async function narrowComplaints(page: Page): Promise<string[]> {
   const before = page.viewportSize()!;
   await page.setViewportSize({ width: 320, height: 640 });
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
-  const scrollers = await axeComplaints(page, ['scrollable-region-focusable']);
+  const found = await axeComplaints(page, NO_COLORS);
   await page.setViewportSize(before);
-  return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...scrollers];
+  return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...found];
 }
-
-/** Widths of a desktop, a tablet and a phone, in pixels. */
-const WIDTHS = [1440, 768, 390];
 
 /**
  * Texts and points of charts that are cut off, and texts on top of each other. Runs in
@@ -320,11 +332,14 @@ function textComplaints(): string[] {
   return [...new Set(complaints)];
 }
 
-/** Faults of the texts of a page on a desktop, a tablet and a phone. */
-export async function layoutComplaints(page: Page): Promise<string[]> {
+/** Faults of the texts of a page. */
+export async function layoutComplaints(
+  page: Page,
+  { widths }: Thoroughness = USUAL,
+): Promise<string[]> {
   const before = page.viewportSize()!;
   const complaints: string[] = [];
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
     const found = await page.evaluate(textComplaints);
     complaints.push(...found.map((line) => `${width} pixels: ${line}`));
@@ -333,11 +348,14 @@ export async function layoutComplaints(page: Page): Promise<string[]> {
   return complaints;
 }
 
-/** Faults of the charts of a page on a desktop, a tablet and a phone. */
-export async function chartComplaints(page: Page): Promise<string[]> {
+/** Faults of the charts of a page. */
+export async function chartComplaints(
+  page: Page,
+  { widths }: Thoroughness = USUAL,
+): Promise<string[]> {
   const before = page.viewportSize()!;
   const complaints: string[] = [];
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
     await page.reload();
     await chartsDrawn(page);
@@ -352,7 +370,7 @@ export async function chartComplaints(page: Page): Promise<string[]> {
  * Accessibility and layout of texts: all checks, with details as they are and then all
  * open.
  */
-export async function accessibilityComplaints(page: Page): Promise<string[]> {
+export async function accessibilityComplaints(page: Page, thoroughness = USUAL): Promise<string[]> {
   const folded = await nameComplaints(page);
   await page.evaluate(() =>
     document.querySelectorAll('details').forEach((details) => (details.open = true)),
@@ -361,9 +379,10 @@ export async function accessibilityComplaints(page: Page): Promise<string[]> {
     ...folded,
     ...(await nameComplaints(page)),
     ...(await page.evaluate(documentComplaints)),
-    ...(await schemeComplaints(page)),
-    ...(await reflowComplaints(page)),
-    ...(await layoutComplaints(page)),
+    ...(await schemeComplaints(page, thoroughness)),
+    ...(await narrowComplaints(page)),
+    ...(thoroughness.withAllOfAxe ? await axeComplaints(page, NO_COLORS) : []),
+    ...(await layoutComplaints(page, thoroughness)),
   ];
 }
 
@@ -376,12 +395,12 @@ export async function chartsDrawn(page: Page): Promise<void> {
 }
 
 /**
- * All faults of a report, with and without scripts, including requests and console
- * errors.
+ * All faults of a report, including requests and console errors; in the full run also
+ * without scripts.
  */
 export async function complaintsAboutReport(file: string): Promise<string[]> {
   const complaints: string[] = [];
-  for (const withScripts of [true, false]) {
+  for (const withScripts of isFull ? [true, false] : [true]) {
     const { page, ...told } = await openPage(file, { withScripts });
     if (withScripts) await chartsDrawn(page);
     const drawn = withScripts ? await chartComplaints(page) : [];

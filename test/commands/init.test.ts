@@ -16,6 +16,7 @@ import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand } from './command-line.js';
+import { isFull } from '../full.js';
 
 /**
  * Milliseconds, for a machine that is busy with other things; a free one needs half a
@@ -23,7 +24,6 @@ import { isBuilt, runCommand } from './command-line.js';
  */
 const PATIENCE_MS = 900_000;
 
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 const root = temporaryFolder();
 const project = path.join(root, 'My Search');
 const inProject = (...parts: string[]): string => path.join(project, ...parts);

@@ -19,6 +19,7 @@ import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
+import { isFull } from '../full.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the made-up adapters of the
@@ -30,7 +31,6 @@ const adapters = vi.hoisted(
 afterAll(() => rmSync(adapters, { recursive: true, force: true }));
 const answered = path.join(folder, 'answered');
 const varied = path.join(folder, 'varied');
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
 /** Parameters in place of the folder of made-up answers. */
 const PARAMETERS: Record<string, Parameters> = {

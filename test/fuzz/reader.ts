@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isFull } from '../full.js';
 
 export interface Reader {
   inputs: fc.Arbitrary<Buffer>;
@@ -10,7 +11,6 @@ export interface Reader {
   read: (bytes: Buffer) => unknown;
 }
 
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 /** Inputs per test file, shared by its readers. */
 const NUM_INPUTS = isFull ? 50_000 : 1_000;
 /**

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { openJournal, recordFile, recordStore, writeArchives } from '../../lib/io/records.js';
 import { createRandom } from '../../lib/random.js';
 import { temporaryFolder } from '../folder.js';
+import { slow } from '../full.js';
 
 const root = temporaryFolder();
 
@@ -125,7 +126,7 @@ describe('openJournal', () => {
     await expect(readFile(file)).rejects.toThrow('ENOENT');
   });
 
-  it.skipIf(process.env.PARALLELSEARCH_TEST_FULL !== '1')(
+  slow(
     'reads what exceeds the longest string (needs test:full)',
     async () => {
       const file = join(root, 'long.jsonl');

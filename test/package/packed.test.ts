@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
+import { isFull } from '../full.js';
 
 const MB = 1e6;
 const MOST = { tarballBytes: 22 * MB, installedBytes: 160 * MB, packages: 150 };
@@ -121,7 +122,6 @@ function registryFailure(): string | null {
     : `the npm registry, which does not answer: ${stderr.trim().split('\n').at(-1)}`;
 }
 
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 const skipped = isFull ? registryFailure() : 'test:full';
 
 describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () => {

@@ -8,6 +8,7 @@ import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
 import { CONFIG, TOKENIZER, TOKENIZER_JSON, tinyModel } from '../training/tiny.js';
+import { isFull } from '../full.js';
 
 const inFolder = folderForEach();
 await useBackend('wasm');
@@ -90,7 +91,6 @@ it('rejects token ids beyond the vocabulary, added ones too', async () => {
   );
 });
 
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 it.skipIf(!isFull)(
   'ends what does not end in a tokenizer, and names it (needs test:full)',
   async () => {

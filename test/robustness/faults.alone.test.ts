@@ -27,8 +27,7 @@ import { BEST_ADAPTER, runTraining } from '../../lib/training/run.js';
 import { folderForEach } from '../folder.js';
 import { smallModel, warmUpOf } from '../tools/warm-up/tiny-warm-up.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from '../training/tiny.js';
-
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
+import { isFull } from '../full.js';
 
 /**
  * `full`: no space from this write on. `broken`: this write fails. `torn`: half is

@@ -27,6 +27,7 @@ import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { syntheticNotebook } from '../report/fixtures.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
+import { isFull } from '../full.js';
 
 /** Over all kinds of work. */
 const NUM_KILLS = 50;
@@ -129,8 +130,6 @@ async function writeTinyPackage(): Promise<void> {
       });
   }
 }
-
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 
 describe.skipIf(!isFull || !isBuilt)('killed work (needs test:full)', () => {
   beforeAll(async () => {

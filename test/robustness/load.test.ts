@@ -28,8 +28,8 @@ import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from '../training/tiny.js';
+import { isFull } from '../full.js';
 
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 const NUM_CLIENTS = 1000;
 const SECONDS = 60;
 const NUM_STEPS = 1000;

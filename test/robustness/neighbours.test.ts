@@ -12,8 +12,8 @@ import { isBuilt, runProcess } from '../commands/command-line.js';
 import { linesOf, writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';
+import { isFull } from '../full.js';
 
-const isFull = process.env.PARALLELSEARCH_TEST_FULL === '1';
 const root = temporaryFolder();
 const CLI = packagePath('dist', 'cli.js');
 const STEPS = 12;
