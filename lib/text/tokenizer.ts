@@ -1,19 +1,8 @@
-import * as huggingFace from '@huggingface/tokenizers';
 import { max } from 'd3-array';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
-
-/** The used part of the package, whose types do not resolve under NodeNext. */
-interface HuggingFaceTokenizer {
-  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
-  decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
-  token_to_id(token: string): number | undefined;
-  model: { unk_token_id?: number };
-}
-const { Tokenizer: HuggingFaceTokenizer } = huggingFace as unknown as {
-  Tokenizer: new (tokenizerJson: object, tokenizerConfig: object) => HuggingFaceTokenizer;
-};
+import { createReferenceTokenizer } from './reference-tokenizer.js';
 
 /** Text to token ids and back. */
 export interface Tokenizer {
@@ -86,68 +75,17 @@ const tokenizerSchema = z.object({
     .default([]),
 });
 
-const stepSchema = z.looseObject({ type: z.string() });
-const splitSchema = z.object({
-  behavior: z.enum(['Isolated', 'Removed', 'isolated', 'removed']),
-  invert: z.boolean().default(false),
-});
-
-/** A pre-tokenizer that splits as the reference does, where the package does not. */
-function correctPreTokenizer(json: unknown): unknown {
-  const { data: step } = stepSchema.safeParse(json);
-  const split = (regex: string, { behavior = 'Isolated', invert = false } = {}) => ({
-    type: 'Split',
-    pattern: { Regex: regex },
-    behavior,
-    invert,
-  });
-  switch (step?.type) {
-    case 'Sequence':
-      return { ...step, pretokenizers: [step.pretokenizers].flat().map(correctPreTokenizer) };
-    case 'Digits': // Of every script; the package knows ASCII only.
-      return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
-    case 'Punctuation': {
-      const { behavior = 'Isolated' } = step;
-      if (behavior === 'Contiguous') return step;
-      splitSchema.parse({ behavior });
-      return split(`[${PUNCTUATION}]`, { behavior: behavior as string });
-    }
-    case 'Whitespace': // Words of every script.
-      return split(`[${WORD}]+|[^\\s${WORD}]+`, { behavior: 'Removed', invert: true });
-    case 'Split': {
-      const { behavior, invert } = splitSchema.parse(step);
-      if (invert && behavior.toLowerCase() !== 'removed')
-        throw new Error(`Split with invert and behavior ${behavior} is not supported`);
-      return step;
-    }
-    case 'Metaspace': // Files before version 0.15 have add_prefix_space.
-      return { prepend_scheme: step.add_prefix_space === false ? 'never' : 'always', ...step };
-    default:
-      return json;
-  }
-}
-const PUNCTUATION = '\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E';
-const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}';
-
 /** The package does not validate the JSON; encoding any text shows problems. */
-function readTokenizer(json: object): HuggingFaceTokenizer {
+function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer> {
   try {
-    // Decode exactly, whatever the model's settings are.
-    const { pre_tokenizer: preTokenizer } = json as { pre_tokenizer?: unknown };
-    const corrected = {
-      added_tokens: [],
-      ...json,
-      pre_tokenizer: correctPreTokenizer(preTokenizer),
-    };
-    const tokenizer = new HuggingFaceTokenizer(corrected, { clean_up_tokenization_spaces: false });
+    const tokenizer = createReferenceTokenizer(json);
     tokenizer.decode(tokenizer.encode('A a, 1\n', { add_special_tokens: false }).ids, {
       skip_special_tokens: false,
     });
     return tokenizer;
   } catch (cause) {
-    throw new Error(`Expected the JSON of a tokenizer.json, but ${(cause as Error).message}`, {
-      cause,
-    });
+    const reason = cause instanceof z.ZodError ? describeFaults(cause) : (cause as Error).message;
+    throw new Error(`Expected the JSON of a tokenizer.json, but ${reason}`, { cause });
   }
 }
 

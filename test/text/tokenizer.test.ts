@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import REFERENCE from '../fixtures/reference-tokenizer.json' with { type: 'json' };
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 
@@ -177,6 +178,15 @@ describe('createTokenizer', () => {
     );
   });
 
+  /** A tokenizer whose tokens are whole pieces. */
+  const listPieces = (pieces: readonly string[], settings: object) => {
+    const names = ['[UNK]', ...new Set(pieces)];
+    const vocab = Object.fromEntries(names.map((name, i) => [name, i]));
+    const wordList = { type: 'WordLevel', unk_token: '[UNK]', vocab };
+    const tokenizer = createTokenizer({ ...COMMON, ...settings, model: wordList });
+    return (text: string): string[] => tokenizer.encode(text).map((id) => names[id]);
+  };
+
   it.each([
     ['digits of every script', { type: 'Digits', individual_digits: true }, '4½km²Ⅷ', '4 ½ km ² Ⅷ'],
     ['runs of digits', { type: 'Digits', individual_digits: false }, 'a١٨٤a', 'a ١٨٤ a'],
@@ -188,22 +198,28 @@ describe('createTokenizer', () => {
       'a',
       'a',
     ],
-  ])('splits as the reference does: %s', (_, preTokenizer, text, pieces) => {
-    const vocab = Object.fromEntries(
-      ['[UNK]', ...new Set(pieces.split(' '))].map((x, i) => [x, i]),
-    );
-    const tokenizer = createTokenizer({
-      ...COMMON,
-      pre_tokenizer: { type: 'Sequence', pretokenizers: [preTokenizer] },
-      model: {
-        type: 'WordPiece',
-        unk_token: '[UNK]',
-        continuing_subword_prefix: '##',
-        max_input_chars_per_word: 100,
-        vocab,
-      },
-    });
-    expect(tokenizer.encode(text)).toEqual(pieces.split(' ').map((piece) => vocab[piece]));
+  ])('splits as the reference does: %s', (_, preTokenizer, text, joined) => {
+    const pieces = joined.split(' ');
+    const pre_tokenizer = { type: 'Sequence', pretokenizers: [preTokenizer] };
+    expect(listPieces(pieces, { pre_tokenizer })(text)).toEqual(pieces);
+  });
+
+  it.each(REFERENCE)('splits as recorded from the reference: $name', (recorded) => {
+    const { normalizer, preTokenizer, text, pieces } = recorded;
+    const split = listPieces(pieces, { normalizer, pre_tokenizer: preTokenizer });
+    expect(split(text)).toEqual(pieces);
+  });
+
+  it('joins unknown tokens within a word only', () => {
+    const bpe = { type: 'BPE', unk_token: '?', fuse_unk: true, vocab: { '?': 0 }, merges: [] };
+    expect(createTokenizer({ ...COMMON, model: bpe }).encode('ab c')).toEqual([0, 0]);
+  });
+
+  it('decodes a first space that the encoder never adds', () => {
+    const spaces = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'never' };
+    const bpe = { type: 'BPE', vocab: { '▁': 0, a: 1 }, merges: [] };
+    const json = { ...COMMON, pre_tokenizer: spaces, decoder: spaces, model: bpe };
+    expect(createTokenizer(json).decode([0, 1])).toBe(' a');
   });
 
   it.each([
@@ -211,10 +227,8 @@ describe('createTokenizer', () => {
     ['dropout', { model: { ...model, dropout: 0.1 } }],
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
     ['continuing_subword_prefix', { model: { ...model, continuing_subword_prefix: '##' } }],
-    [
-      'behavior',
-      { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'MergedWithNext' } },
-    ],
+    ['behavior', { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Else' } }],
+    ['pattern', { pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Removed' } }],
   ])('rejects what it cannot apply: %s', (name, change) => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
   });

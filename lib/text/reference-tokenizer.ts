@@ -1,0 +1,240 @@
+/**
+ * The package's tokenizer, corrected where it departs from the reference, the Rust crate
+ * `tokenizers`.
+ */
+import * as huggingFace from '@huggingface/tokenizers';
+import { z } from 'zod';
+import { createCharsMap } from './chars-map.js';
+
+/** The used part of the package, whose types do not resolve under NodeNext. */
+interface PackageTokenizer {
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
+  decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
+  token_to_id(token: string): number | undefined;
+  normalizer: Step | null;
+  pre_tokenizer: Step | null;
+  model: { unk_token_id?: number; _call(tokens: string[]): string[] };
+}
+/** A normalizer or pre-tokenizer. */
+interface Step {
+  config: { precompiled_charsmap?: string | null };
+  normalizers?: (Step | null)[];
+  tokenizers?: (Step | null)[];
+  pattern: RegExp;
+  normalize(text: string): string;
+  pre_tokenize_text(text: string): string[];
+}
+type Constructor<T> = new (...args: object[]) => T;
+const { Tokenizer, SplitPreTokenizer, ByteLevelPreTokenizer, PrecompiledNormalizer } =
+  huggingFace as unknown as {
+    Tokenizer: Constructor<PackageTokenizer>;
+    SplitPreTokenizer: Constructor<Step>;
+    ByteLevelPreTokenizer: Constructor<Step>;
+    PrecompiledNormalizer: Constructor<Step>;
+  };
+
+const PUNCTUATION = '[\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E]';
+const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
+/** Han characters beyond 2^16, around which BERT puts spaces. */
+const RARE_HAN = '[\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2CEAF}\\u{2F800}-\\u{2FA1F}]';
+/** GPT-2's, with the reference's idea of a space. */
+const BYTE_LEVEL =
+  /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+
+const stepSchema = z.looseObject({ type: z.string() });
+type StepJson = z.infer<typeof stepSchema>;
+const behaviorSchema = z
+  .string()
+  .transform((name) => name.toLowerCase().replaceAll(/[-_]/g, ''))
+  .pipe(z.enum(['isolated', 'removed', 'contiguous', 'mergedwithprevious', 'mergedwithnext']));
+const patternSchema = z.object({
+  pattern: z.union([z.object({ Regex: z.string() }), z.object({ String: z.string() })]),
+});
+type Behavior = z.infer<typeof behaviorSchema>;
+
+/** JSON of steps that the package computes as the reference does. */
+const sequence = (list: string, ...steps: unknown[]): object => ({
+  type: 'Sequence',
+  [list]: steps,
+});
+const split = (regex: string, behavior: unknown = 'Isolated', invert = false): object => ({
+  type: 'Split',
+  pattern: { Regex: regex },
+  behavior,
+  invert,
+});
+const replace = (regex: string, content: string): object => ({
+  type: 'Replace',
+  pattern: { Regex: regex },
+  content,
+});
+const escapeRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+
+/** Content is literal, but has patterns such as `$1` in JavaScript. */
+const literal = (step: StepJson): object => ({
+  ...step,
+  ...patternSchema.parse(step),
+  content: String(step.content ?? '').replaceAll('$', '$$$$'),
+});
+
+/** Letter by letter, without the sigma at a word's end. */
+const lowercased = (step: StepJson): object => sequence('normalizers', replace('Σ', 'σ'), step);
+
+function correctNormalizer(step: StepJson): object {
+  switch (step.type) {
+    case 'Sequence':
+      return correctAll(step, 'normalizers', correctNormalizer);
+    case 'Replace':
+      return literal(step);
+    case 'Lowercase':
+      return lowercased(step);
+    case 'BertNormalizer': {
+      const lower = step.lowercase ? lowercased(step) : step;
+      return step.handle_chinese_chars
+        ? sequence('normalizers', replace(RARE_HAN, ' $& '), lower)
+        : lower;
+    }
+    case 'Strip': {
+      const ends = [step.strip_left && '\\A\\s+', step.strip_right && '\\s+\\z'].filter(Boolean);
+      return sequence('normalizers', ...ends.map((end) => replace(end as string, '')));
+    }
+    default:
+      return step;
+  }
+}
+
+function correctPreTokenizer(step: StepJson): object {
+  switch (step.type) {
+    case 'Sequence':
+      return correctAll(step, 'pretokenizers', correctPreTokenizer);
+    case 'Digits':
+      return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
+    case 'Punctuation':
+      return split(PUNCTUATION, step.behavior ?? 'Isolated');
+    case 'Whitespace':
+      return split(`[${WORD}]+|[^\\s${WORD}]+`, 'Removed', true);
+    case 'WhitespaceSplit':
+      return split('\\s+', 'Removed');
+    case 'BertPreTokenizer':
+      return sequence('pretokenizers', split('\\s+', 'Removed'), split(PUNCTUATION));
+    case 'CharDelimiterSplit':
+      return split(escapeRegex(String(step.delimiter)), 'Removed');
+    case 'FixedLength':
+      return split(
+        `[\\s\\S]{1,${z
+          .int()
+          .min(1)
+          .parse(step.length ?? 5)}}`,
+      );
+    case 'Split':
+      return { ...step, ...patternSchema.parse(step) };
+    case 'Metaspace': {
+      const { replacement = '▁', split: splits = true, add_prefix_space: prefix } = step;
+      // Files before version 0.15 have add_prefix_space.
+      const spaces = { prepend_scheme: prefix === false ? 'never' : 'always', ...step };
+      const mark = escapeRegex(String(replacement));
+      return splits ? sequence('pretokenizers', spaces, split(mark, 'MergedWithNext')) : spaces;
+    }
+    default:
+      return step;
+  }
+}
+
+function correctDecoder(step: StepJson): object {
+  switch (step.type) {
+    case 'Sequence':
+      return correctAll(step, 'decoders', correctDecoder);
+    case 'Replace':
+      return literal(step);
+    case 'Metaspace': // Keeps the first space that was never added.
+      return step.prepend_scheme === 'never' || step.add_prefix_space === false
+        ? replace(escapeRegex(String(step.replacement ?? '▁')), ' ')
+        : step;
+    default:
+      return step;
+  }
+}
+
+const correctAll = (step: StepJson, list: string, correct: (step: StepJson) => object): object => ({
+  ...step,
+  [list]: z.array(stepSchema).parse(step[list]).map(correct),
+});
+
+/** A word list is WordPiece without pieces. */
+function correctModel(model: object): object {
+  const isWordList = (model as { type?: unknown }).type === 'WordLevel';
+  const noPieces = { continuing_subword_prefix: '\0\0', max_input_chars_per_word: Infinity };
+  return isWordList ? { ...model, ...noPieces, type: 'WordPiece' } : model;
+}
+
+/** Splits a text at a pattern's matches, as the reference's `SplitDelimiterBehavior`. */
+function splitAt(
+  text: string,
+  pattern: RegExp,
+  { behavior, invert }: { behavior: Behavior; invert: boolean },
+): string[] {
+  const pieces: { text: string; isMatch: boolean }[] = [];
+  const add = (start: number, end: number, isMatch: boolean): void => {
+    if (end > start) pieces.push({ text: text.slice(start, end), isMatch });
+  };
+  let start = 0;
+  for (const { 0: found, index } of text.matchAll(pattern)) {
+    add(start, index, invert);
+    add(index, (start = index + found.length), !invert);
+  }
+  add(start, text.length, invert);
+  if (behavior === 'removed') return pieces.flatMap((piece) => (piece.isMatch ? [] : [piece.text]));
+  const joins = (i: number): boolean => {
+    const [previous, piece] = [pieces[i - 1]?.isMatch, pieces[i].isMatch];
+    if (i === 0 || behavior === 'isolated') return false;
+    if (behavior === 'contiguous') return previous === piece;
+    return behavior === 'mergedwithprevious' ? piece && !previous : previous && !piece;
+  };
+  return pieces
+    .map((_, i) => i)
+    .filter((i) => !joins(i))
+    .map((from, n, starts) =>
+      pieces
+        .slice(from, starts[n + 1])
+        .map((piece) => piece.text)
+        .join(''),
+    );
+}
+
+/** Replaces methods whose work cannot be said otherwise in JSON. */
+function correctStep(step: Step | null): void {
+  for (const inner of step?.normalizers ?? step?.tokenizers ?? []) correctStep(inner);
+  if (step instanceof ByteLevelPreTokenizer) step.pattern = BYTE_LEVEL;
+  if (step instanceof PrecompiledNormalizer)
+    step.normalize = createCharsMap(step.config.precompiled_charsmap ?? '');
+  if (step instanceof SplitPreTokenizer) {
+    const { pattern, config } = step;
+    const { behavior, invert } = splitSchema.parse(config);
+    step.pre_tokenize_text = (text) => splitAt(text, pattern, { behavior, invert });
+  }
+}
+const splitSchema = z.object({ behavior: behaviorSchema, invert: z.boolean().default(false) });
+
+/**
+ * Reads a `tokenizer.json`, whose texts it decodes exactly, whatever its settings are.
+ * @throws Error for JSON that the package or these corrections cannot apply
+ */
+export function createReferenceTokenizer(json: object): PackageTokenizer {
+  const corrected = { added_tokens: [], ...json } as Record<string, unknown>;
+  const correct = (name: string, change: (step: StepJson) => object): void => {
+    if (corrected[name] !== null && corrected[name] !== undefined)
+      corrected[name] = change(stepSchema.parse(corrected[name]));
+  };
+  correct('normalizer', correctNormalizer);
+  correct('pre_tokenizer', correctPreTokenizer);
+  correct('decoder', correctDecoder);
+  corrected.model = correctModel(corrected.model as object);
+  const tokenizer = new Tokenizer(corrected, { clean_up_tokenization_spaces: false });
+  correctStep(tokenizer.normalizer);
+  correctStep(tokenizer.pre_tokenizer);
+  // Unknown tokens are joined within a piece of text only.
+  const { model } = tokenizer;
+  const encodePieces = model._call.bind(model);
+  model._call = (pieces) => pieces.flatMap((piece) => encodePieces([piece]));
+  return tokenizer;
+}
