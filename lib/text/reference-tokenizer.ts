@@ -41,7 +41,13 @@ const RARE_HAN = '[\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2CEAF}\\u{2F800}-\\u{2FA1
 const BYTE_LEVEL =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
-const stepSchema = z.looseObject({ type: z.string() });
+const text = z.string().optional();
+const stepSchema = z.looseObject({
+  type: z.string(),
+  content: text,
+  delimiter: text,
+  replacement: text,
+});
 type StepJson = z.infer<typeof stepSchema>;
 const behaviorSchema = z
   .string()
@@ -74,7 +80,7 @@ const escapeRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g
 const literal = (step: StepJson): object => ({
   ...step,
   ...patternSchema.parse(step),
-  content: String(step.content ?? '').replaceAll('$', '$$$$'),
+  content: (step.content ?? '').replaceAll('$', '$$$$'),
 });
 
 /** Letter by letter, without the sigma at a word's end. */
@@ -118,7 +124,7 @@ function correctPreTokenizer(step: StepJson): object {
     case 'BertPreTokenizer':
       return sequence('pretokenizers', split('\\s+', 'Removed'), split(PUNCTUATION));
     case 'CharDelimiterSplit':
-      return split(escapeRegex(String(step.delimiter)), 'Removed');
+      return split(escapeRegex(step.delimiter ?? ''), 'Removed');
     case 'FixedLength':
       return split(
         `[\\s\\S]{1,${z
@@ -132,7 +138,7 @@ function correctPreTokenizer(step: StepJson): object {
       const { replacement = '▁', split: splits = true, add_prefix_space: prefix } = step;
       // Files before version 0.15 have add_prefix_space.
       const spaces = { prepend_scheme: prefix === false ? 'never' : 'always', ...step };
-      const mark = escapeRegex(String(replacement));
+      const mark = escapeRegex(replacement);
       return splits ? sequence('pretokenizers', spaces, split(mark, 'MergedWithNext')) : spaces;
     }
     default:
@@ -148,7 +154,7 @@ function correctDecoder(step: StepJson): object {
       return literal(step);
     case 'Metaspace': // Keeps the first space that was never added.
       return step.prepend_scheme === 'never' || step.add_prefix_space === false
-        ? replace(escapeRegex(String(step.replacement ?? '▁')), ' ')
+        ? replace(escapeRegex(step.replacement ?? '▁'), ' ')
         : step;
     default:
       return step;
