@@ -2,10 +2,11 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 /**
  * Files that replace modules, set the environment or add to a registry each have a
- * process of their own. The others share two processes, which load each module once: half
- * the time.
+ * process of their own. The others share processes, which load each module once: half the
+ * time. So do the examples, which add to registries under names of their own.
  */
-const ALONE = ['test/examples/*.test.ts', 'test/**/*.alone.test.ts'];
+const ALONE = ['test/**/*.alone.test.ts'];
+const EXAMPLES = ['test/examples/*.test.ts'];
 
 // tfjs keeps its backend in global state and fails in a second worker thread: processes.
 const common = {
@@ -22,13 +23,14 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { test: { ...common, name: 'alone', include: ALONE } },
+      { test: { ...common, name: 'examples', isolate: false, include: EXAMPLES } },
       {
         test: {
           ...common,
           name: 'shared',
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE],
+          exclude: [...configDefaults.exclude, ...ALONE, ...EXAMPLES],
         },
       },
     ],

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatPassages, parseQuestions } from '../../lib/data/flashrag.js';
 import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
+import { slow } from '../full.js';
 import { isBuilt, runCommand } from './command-line.js';
 import { PASSAGES } from '../training/tiny.js';
 import { linesOf, writeOwnData } from './tiny-world.js';
@@ -139,7 +140,7 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
     expect(stdout).toMatch(/a2 is the id of 2 questions: popqa train and nq dev/);
   });
 
-  it.skipIf(!existsSync(SMALL_WORLD))('finds no problem in the small world', async () => {
+  slow('finds no problem in the small world (needs test:full)', async () => {
     const { code, stdout } = await check(SMALL_WORLD);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/with a graph$/m)]);
   });

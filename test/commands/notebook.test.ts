@@ -14,6 +14,7 @@ import {
   type Notebook,
 } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
+import { isFull } from '../full.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 import { isBuilt, runCommand } from './command-line.js';
 
@@ -113,7 +114,7 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     const { nbformat, nbformat_minor, cells } = JSON.parse(written) as Notebook;
     expect([nbformat, nbformat_minor]).toEqual([4, 5]);
     expect(cells.every(({ id }) => id !== undefined)).toBe(true);
-
+    if (!isFull) return;
     const rendered = await runCommand(
       ['notebook', 'render', notebook, '--run', '-p', 'seed=2'],
       folder,

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
+import { slow } from '../full.js';
 import { isBuilt, runCommand, startCommand, words } from './command-line.js';
 import { linesOf, writeOwnData, writeTinyWorld } from './tiny-world.js';
 
@@ -40,7 +41,7 @@ describe.skipIf(!isBuilt)('evaluate (needs dist/)', () => {
     expect(stdout).toMatch(/\ntime +\d+\.\d s, \d+\.\d\d s a question\n/);
   });
 
-  it('loses no answer that was there when it was killed, and goes on with the next one', async () => {
+  slow('loses no answer that was there when it was killed (needs test:full)', async () => {
     const many = join(root, 'many');
     writeOwnData(many, { numTest: 8 });
     const out = join(root, 'killed.jsonl');

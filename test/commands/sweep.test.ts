@@ -12,6 +12,7 @@ import { isBuilt, runCommand, startCommand, words } from './command-line.js';
 import { linesOf, writeTinyWorld } from './tiny-world.js';
 
 const root = temporaryFolder();
+const STEPS = 15;
 const BASE = {
   method: 'parallelsearch',
   model: 'instruct-1',
@@ -19,7 +20,7 @@ const BASE = {
   rollout: { prompt: 'parallel', splitQueries: true, maxSearchTurns: 1, maxNewTokens: 10 },
   rewards: { preset: 'paper' },
   lora: { rank: 2, alpha: 4 },
-  grpo: { steps: 30, questionsPerStep: 2, groupSize: 2 },
+  grpo: { steps: STEPS, questionsPerStep: 2, groupSize: 2 },
 };
 
 describe('expandGrid', () => {
@@ -38,7 +39,7 @@ describe('expandGrid', () => {
       seed: 1,
       model: 'base-1',
       rewards: { preset: 'paper', lambdaD: 0.5 },
-      grpo: { steps: 30, groupSize: 2 },
+      grpo: { steps: STEPS, groupSize: 2 },
     });
   });
 
@@ -90,7 +91,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     const { code: ended, stderr } = await runCommand(args);
     expect(ended, stderr).toBe(0);
     expect(stderr).toMatch(/^2 trainings, \d of them finished; \d+ steps/);
-    expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([30, 30]);
+    expect([0.1, 0.9].map((lambda) => linesOf(metrics(lambda)).length)).toEqual([STEPS, STEPS]);
     const html = readFileSync(join(out, 'compare.html'), 'utf8');
     expect(html).toContain('<h1>Compared: rewards.lambdaD=0.1 and rewards.lambdaD=0.9');
     expect(html).toContain('Exact match of rewards.lambdaD=0.9 against rewards.lambdaD=0.1:');
@@ -112,7 +113,7 @@ describe.skipIf(!isBuilt)('sweep (needs dist/)', () => {
     const { code, stderr } = await runCommand(args);
     expect(code).toBe(0);
     expect(stderr).toContain('2 trainings, 2 of them finished; 0 steps to do');
-    expect(linesOf(metrics(0.9))).toHaveLength(30);
+    expect(linesOf(metrics(0.9))).toHaveLength(STEPS);
     expect(statSync(answers).mtimeMs).toBe(before);
   });
 });

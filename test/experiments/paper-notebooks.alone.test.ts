@@ -19,7 +19,7 @@ import { writeSyntheticLatency } from './synthetic-latency.js';
 import { writeSyntheticRealModel } from './synthetic-real-model.js';
 import { writeSyntheticTopK } from './synthetic-top-k.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
-import { isFull } from '../full.js';
+import { cases, isFull, slow } from '../full.js';
 
 const folder = temporaryFolder();
 // Set before anything reads it, here and in the kernel: the made-up adapters of the
@@ -44,7 +44,7 @@ const ALL = readdirSync(new URL('../../notebooks/', import.meta.url))
 const NOTEBOOKS = isFull ? ALL : ['03-base-vs-instruct'];
 
 beforeAll(async () => {
-  await writeMadeUpAnswers(answered);
+  await writeMadeUpAnswers(answered, { oneOf: cases(60, 12) });
   if (!isFull) return;
   await writeSyntheticLatency(answered);
   await writeSyntheticLambdaAblation(varied);
@@ -83,8 +83,8 @@ describe.each(NOTEBOOKS)('the notebook %s', (file) => {
     expect(result.rows.length).toBeGreaterThan(0);
   });
 
-  it.skipIf(!chromiumPath)(
-    'works for every reader (needs Chromium)',
+  it.skipIf(!chromiumPath || !isFull)(
+    'works for every reader (needs Chromium and test:full)',
     async () => expect(await complaintsAboutReport(page)).toEqual([]),
     300_000,
   );
@@ -96,7 +96,7 @@ it('a result is kept while answers and code are the same', async () => {
   expect(statSync(path.join(answered, 'base-vs-instruct.json')).mtimeMs).toBe(mtimeMs);
 });
 
-it.skipIf(!isFull)(
+slow(
   'the first steps show rollouts, rewards and a probability that follows the reward (needs test:full)',
   () => {
     const html = readFileSync(path.join(answered, 'first-steps.html'), 'utf8');

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { rewardOptions } from '../../lib/rewards/presets.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
+import { cases, isFull } from '../full.js';
 import { linesOf } from '../commands/tiny-world.js';
 import { PATIENCE_MS, python, runPython } from './python.js';
 import {
@@ -47,14 +48,16 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     'gives equal rewards with preset %s and %o on random trajectories',
     async (preset, weights) => {
       const folder = join(root, `${preset}${Object.keys(weights).length}`);
-      const numDrawn = Object.keys(weights).length > 0 || preset === 'paper' ? 2_000 : 1_000;
+      const numDrawn = cases(200, 2_000);
       await writePython(folder, formatRewardTest(rewardOptions(preset, weights), { numDrawn }));
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
       );
-      expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
-        '300 of 300 rollouts are equal token by token.\n',
-      );
+      // The rollouts depend on the preset only in how its method searches.
+      if (isFull || preset === 'paper')
+        expect(await runPython(python!, ['tests/test_rollout.py'], folder)).toBe(
+          '300 of 300 rollouts are equal token by token.\n',
+        );
     },
   );
 

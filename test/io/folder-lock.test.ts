@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { withFileLock, withFolderLock } from '../../lib/io/folder-lock.js';
@@ -24,22 +25,23 @@ const inFolder = folderForEach();
 function leaveLock(
   age: number,
   holder?: { pid: number; host?: string; namespace?: string; started?: string },
+  folder = inFolder(),
 ): void {
-  mkdirSync(inFolder('run.lock'));
+  mkdirSync(join(folder, 'run.lock'), { recursive: true });
   if (holder)
-    writeFileSync(inFolder('run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
+    writeFileSync(join(folder, 'run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
   const time = Date.now() / 1000 - age;
-  utimesSync(inFolder('run.lock'), time, time);
+  utimesSync(join(folder, 'run.lock'), time, time);
 }
 
 /** The id of a process that has ended. */
 const endedPid = (): number => spawnSync(process.execPath, ['-e', '']).pid;
 
 const lines: string[] = [];
-const work = (): Promise<string[]> =>
+const work = (folder = inFolder()): Promise<string[]> =>
   withFolderLock(
-    inFolder(),
-    async () => readdirSync(inFolder()),
+    folder,
+    async () => readdirSync(folder),
     (line) => lines.splice(0, lines.length, line),
   );
 
@@ -94,12 +96,6 @@ describe('withFolderLock', () => {
     leaveLock(60, { pid: endedPid(), namespace: 'other-boot pid:[1]' });
     await expect(work()).rejects.toThrow(/If that has ended, remove/);
   });
-
-  it('takes over the lock of an ended process with a time in the future', async () => {
-    leaveLock(-3600, { pid: endedPid() });
-    await work();
-    expect(lines).toHaveLength(1);
-  }, 20_000);
 
   it('tells the work when the lock is removed, and leaves it to the next process', async () => {
     const lost = withFolderLock(inFolder(), async (signal) => {
@@ -157,19 +153,22 @@ describe('withFolderLock', () => {
     },
   );
 
-  it('waits for the lock of a process that has just ended', async () => {
+  it('waits for a fresh lock: takes over that of an ended process, gives up on one that is renewed', async () => {
+    // Each waits for seconds: at the same time.
     const pid = endedPid();
-    leaveLock(0, { pid });
-    await work();
-    expect(lines[0]).toContain(`process ${pid} on`);
-  }, 20_000);
-
-  it('gives up on a lock that is renewed without a name', async () => {
-    leaveLock(0);
-    const timer = setInterval(() => utimesSync(inFolder('run.lock'), new Date(), new Date()), 200);
-    await expect(work().finally(() => clearInterval(timer))).rejects.toThrow(
+    const [ended, future, renewed] = ['ended', 'future', 'renewed'].map((name) => inFolder(name));
+    leaveLock(0, { pid }, ended);
+    leaveLock(-3600, { pid }, future);
+    leaveLock(0, undefined, renewed);
+    const renew = (): void => utimesSync(join(renewed, 'run.lock'), new Date(), new Date());
+    const timer = setInterval(renew, 200);
+    const givesUp = expect(work(renewed).finally(() => clearInterval(timer))).rejects.toThrow(
       /locked by another process/,
     );
+    const taken = await Promise.all([ended, future].map((folder) => work(folder)));
+    expect(taken).toEqual(Array(2).fill(['run.lock', 'run.lock.json']));
+    await givesUp;
+    expect(lines[0]).toContain(`process ${pid} on`);
   }, 30_000);
 
   it.skipIf(!existsSync('/proc/self/stat'))('recognises a process by its start time', async () => {

@@ -15,6 +15,7 @@ import {
   type Worker,
 } from '../../lib/io/processes.js';
 import { folderForEach } from '../folder.js';
+import { isFull } from '../full.js';
 
 /** Child processes run compiled code. */
 const isBuilt = existsSync(new URL('../../dist/io/processes.js', import.meta.url));
@@ -137,8 +138,8 @@ const processes = (): number[][] =>
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number));
 
-it.skipIf(!isBuilt || !isPosix)(
-  'busy workers, trainings and kernels end when their parent is killed (needs dist/)',
+it.skipIf(!isBuilt || !isPosix || !isFull)(
+  'busy workers, trainings and kernels end when their parent is killed (needs test:full)',
   async () => {
     const script = fileURLToPath(new URL('../fixtures/parent.mjs', import.meta.url));
     const parent = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });

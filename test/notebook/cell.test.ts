@@ -24,6 +24,10 @@ const describeOutput = (output: CellOutput): unknown =>
 const TABLE = ['text/html', 'application/vnd.parallelsearch.table+json', 'text/plain'];
 const CHART = ['application/vnd.vegalite.v5+json', 'image/svg+xml', 'text/plain'];
 
+let kernel: Kernel;
+beforeAll(async () => (kernel = await startKernel(folder)));
+afterAll(() => kernel.shutdown());
+
 describe('the last expression of a cell', () => {
   it('is shown if it is a chart or a data frame, else printed', async () => {
     const rows = ['r1', 'otc'].map((method) => ({ method, metric: 'em', value: 0.5, low: 0.4 }));
@@ -54,7 +58,7 @@ ${chart}`),
         'null',
       ].map((source) => code(source)),
     );
-    const { notebook } = await runNotebook(file, { log: silent });
+    const { notebook } = await runNotebook(file, { kernel, log: silent });
     const [, ...cells] = codeCells(notebook);
     expect(cells.map(({ outputs }) => outputs.map(describeOutput))).toEqual([
       [CHART],
@@ -80,7 +84,7 @@ ${chart}`),
       code(`import { createFrame } from './dist/report/index.js';
 createFrame(Array.from({ length: 51 }, (_, n) => ({ n: n + 1 })))`),
     );
-    const { notebook } = await runNotebook(file, { log: silent });
+    const { notebook } = await runNotebook(file, { kernel, log: silent });
     const [{ outputs }] = codeCells(notebook);
     expect(JSON.stringify(outputs)).toMatch(/51 rows, the first 50 shown/);
     expect(JSON.stringify(outputs)).not.toContain('>51<');
@@ -88,9 +92,6 @@ createFrame(Array.from({ length: 51 }, (_, n) => ({ n: n + 1 })))`),
 });
 
 describe('Interrupt', () => {
-  let kernel: Kernel;
-  beforeAll(async () => (kernel = await startKernel(folder)));
-  afterAll(() => kernel.shutdown());
   const run = async (source: string, timeoutMs = 120_000): Promise<string> => {
     let printed = '';
     await kernel.execute(source, {
@@ -105,7 +106,7 @@ describe('Interrupt', () => {
     await expect(
       run(
         `outcome = 'running';\nawait ${work}.then(() => (outcome = 'done'), (error: Error) => (outcome = error.name));`,
-        2500,
+        1500,
       ),
     ).rejects.toMatchObject({ reason: 'interrupted' });
     return run('outcome');

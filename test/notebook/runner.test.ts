@@ -1,9 +1,9 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { codeCells, readNotebook, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
-import { startKernel } from '../../lib/notebook/tslab.js';
+import { startKernel, type Kernel } from '../../lib/notebook/tslab.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf, writeCells } from './notebooks.js';
 
@@ -13,6 +13,11 @@ vi.setConfig({ testTimeout: 180_000 });
 const folder = temporaryFolder();
 
 const silent = (): void => undefined;
+
+/** For notebooks that leave it alive. */
+let kernel: Kernel;
+beforeAll(async () => (kernel = await startKernel(folder)));
+afterAll(() => kernel.shutdown());
 
 describe('a notebook without errors', () => {
   it('is written with its outputs in nbformat 4.5', async () => {
@@ -36,6 +41,7 @@ shown.html('<b>new</b>\\n<i>line</i>');`),
     const output = path.join(folder, 'good.out.ipynb');
     let live = '';
     const result = await runNotebook(file, {
+      kernel,
       output,
       parameters: ['n=21'],
       log: (text) => (live += text),
@@ -71,20 +77,15 @@ describe('a kernel for several notebooks', () => {
       code("let n = 'text'; console.log(n.length);"),
       code('console.log(only);'),
     );
-    const kernel = await startKernel(folder);
-    try {
-      await runNotebook(first, { kernel, log: silent });
-      const options = { kernel, log: silent, keepGoing: true };
-      const { notebook, failures } = await runNotebook(second, options);
-      const [shown] = codeCells(notebook);
-      expect(shown.execution_count).toBe(1);
-      expect(shown.outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['4\n'] }]);
-      expect(failures.map(({ message }) => message)).toEqual([
-        expect.stringContaining("Cannot find name 'only'"),
-      ]);
-    } finally {
-      await kernel.shutdown();
-    }
+    await runNotebook(first, { kernel, log: silent });
+    const options = { kernel, log: silent, keepGoing: true };
+    const { notebook, failures } = await runNotebook(second, options);
+    const [shown] = codeCells(notebook);
+    expect(shown.execution_count).toBe(1);
+    expect(shown.outputs).toEqual([{ output_type: 'stream', name: 'stdout', text: ['4\n'] }]);
+    expect(failures.map(({ message }) => message)).toEqual([
+      expect.stringContaining("Cannot find name 'only'"),
+    ]);
   });
 });
 
@@ -99,7 +100,7 @@ console.log(readFileSync(file, 'utf8'), Math.random());`),
     ];
     const file = writeCells(path.join(folder, 'cached.ipynb'), ...cells);
     const cache = path.join(folder, 'cache');
-    const options = { cache, inputs: ['numbers.txt'], log: silent };
+    const options = { kernel, cache, inputs: ['numbers.txt'], log: silent };
     const first = await runNotebook(file, options);
     writeCells(file, markdown('# New words'), ...cells);
     const output = path.join(folder, 'cached.out.ipynb');
@@ -131,7 +132,8 @@ describe('a notebook that fails', () => {
       code(`console.log('still fine');`),
       code(`setTimeout(() => void Promise.reject(new Error('left alone')), 20);
 await new Promise((resolve) => setTimeout(resolve, 100));`),
-      code(`process.exit(3);`),
+      // The tag does not excuse it.
+      code(`process.exit(3);`, 'raises-exception'),
       code(`console.log('never');`),
     );
     const output = path.join(folder, 'goes-on.out.ipynb');
@@ -187,21 +189,13 @@ describe('tags of cells', () => {
       code(`console.log('after');`),
     );
     const output = path.join(folder, 'tags.out.ipynb');
-    const { failures } = await runNotebook(file, { output, log: silent });
+    const { failures } = await runNotebook(file, { kernel, output, log: silent });
     expect(failures).toEqual([]);
     const [raised, left, after] = codeCells(readNotebook(output));
     expect(raised.outputs.at(-1)).toMatchObject({ output_type: 'error', evalue: 'on purpose' });
     expect(left.outputs).toEqual([earlier]);
     expect(left.execution_count).toBe(7);
     expect(after.outputs).toMatchObject([{ text: ['after\n'] }]);
-  });
-
-  it('do not excuse a cell that ends the kernel', async () => {
-    const file = writeCells(
-      path.join(folder, 'dies.ipynb'),
-      code(`process.exit(3);`, 'raises-exception'),
-    );
-    await expect(runNotebook(file, { log: silent })).rejects.toMatchObject({ reason: 'died' });
   });
 });
 

@@ -9,6 +9,7 @@ import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, joinLines } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
 import { temporaryFolder } from '../folder.js';
+import { slow } from '../full.js';
 import { code, writeCells } from '../notebook/notebooks.js';
 
 // Starting a kernel takes two seconds on a free machine and many on a busy one.
@@ -91,7 +92,7 @@ describe.skipIf(!isBuilt)('the entries (needs dist/)', () => {
       expect(found.resolve(name)).toBe(packagePath(file.replace('../', '')));
   });
 
-  it('are found by tslab by name and by path as the same module', async () => {
+  slow('are found by tslab as the same module by name and by path (needs test:full)', async () => {
     for (const name of ['node_modules', 'notebooks']) mkdirSync(path.join(folder, name));
     symlinkSync(packagePath(), path.join(folder, 'node_modules', 'parallelsearch'), 'junction');
     symlinkSync(packagePath('dist'), path.join(folder, 'dist'), 'junction');

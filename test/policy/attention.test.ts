@@ -50,20 +50,23 @@ function expected(
 ): number[][][] {
   const tokens = k.shape[1];
   const [keys, values] = [k.arraySync(), v.arraySync()];
+  const isReal = cached?.bias.arraySync().map((row) => row.map((bias) => bias === 0)) ?? [];
+  const real = (x: tf.Tensor3D | undefined): number[][][] =>
+    x?.arraySync().map((head, i) => {
+      const row = isReal[Math.floor(i / c.numKeyValueHeads)];
+      return head.filter((_, l) => row[l]);
+    }) ?? keys.map(() => []);
+  const [oldKeys, oldValues] = [real(cached?.k), real(cached?.v)];
   return q.arraySync().map((queries, head) =>
     queries.map((query, i) => {
-      const isReal =
-        cached?.bias.arraySync()[Math.floor(head / c.numKeyValueHeads)].map((b) => b === 0) ?? [];
-      const before = <T>(all?: T[]): T[] => all?.filter((_, l) => isReal[l]) ?? [];
       const seen = (i % tokens) + 1;
-      const looked = [...before(cached?.k.arraySync()[head]), ...keys[head].slice(0, seen)];
-      const taken = [...before(cached?.v.arraySync()[head]), ...values[head].slice(0, seen)];
+      const looked = [...oldKeys[head], ...keys[head].slice(0, seen)];
+      const taken = [...oldValues[head], ...values[head].slice(0, seen)];
       const weights = looked.map((key) =>
         Math.exp(sum(key, (x, d) => x * query[d]) / Math.sqrt(c.headDim)),
       );
-      return range(c.headDim).map(
-        (d) => sum(taken, (value, l) => weights[l] * value[d]) / sum(weights),
-      );
+      const total = sum(weights);
+      return range(c.headDim).map((d) => sum(taken, (value, l) => weights[l] * value[d]) / total);
     }),
   );
 }

@@ -20,6 +20,7 @@ import {
 } from '../../lib/training/guards.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import { temporaryFolder } from '../folder.js';
+import { isFull, slow } from '../full.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from './tiny.js';
 
 /** How often the KL runs away at step 2: until the run has gone back so many times. */
@@ -251,16 +252,22 @@ describe('a run made to fail', () => {
     await expect(stopped).rejects.toThrow(/frac_reward_zero_std 1.000: .*equal rewards/);
   });
 
-  it('decomposes a sequential question, and the guard "decomposition" stops it', async () => {
-    const separating = chattyModel([' ##']);
-    const questions = QUESTIONS.filter((question) => questionType(question) === 'sequential');
-    const more = { settings: { questionsPerStep: 8, groupSize: 8 }, rollout: { maxNewTokens: 30 } };
-    // Its separators seldom stand between two queries.
-    const guards: GuardSettings = { decomposition: { limit: 0.01, action: 'stop' } };
-    const stopped = train('separating', guards, { model: separating, questions, more });
-    await expect(stopped).rejects.toThrow(/sequential 0\.0\d+: .*over-parallelization/);
-    disposeWeights(separating.weights);
-  });
+  slow(
+    'decomposes a sequential question, and "decomposition" stops it (needs test:full)',
+    async () => {
+      const separating = chattyModel([' ##']);
+      const questions = QUESTIONS.filter((question) => questionType(question) === 'sequential');
+      const more = {
+        settings: { questionsPerStep: 8, groupSize: 8 },
+        rollout: { maxNewTokens: 30 },
+      };
+      // Its separators seldom stand between two queries.
+      const guards: GuardSettings = { decomposition: { limit: 0.01, action: 'stop' } };
+      const stopped = train('separating', guards, { model: separating, questions, more });
+      await expect(stopped).rejects.toThrow(/sequential 0\.0\d+: .*over-parallelization/);
+      disposeWeights(separating.weights);
+    },
+  );
 
   it('learns from groups without a correct rollout, and the guard "phantom" stops it', async () => {
     const questions = QUESTIONS.map((one) => ({ ...one, goldenAnswers: ['never written'] }));
@@ -272,27 +279,30 @@ describe('a run made to fail', () => {
     expect((await linesOf('no phantom'))[0]).toMatchObject({ grad_norm: 0, phantom_advantages: 1 });
   });
 
-  it('makes correct rollouts less and less likely, and the guard "likelihood" stops it', async () => {
-    let numScored = 0;
-    const rewards: Reward[] = [
-      { name: 'outcome', weight: 0, score: () => 1 },
-      {
-        // Pays for monotony in the first ten steps of twelve rollouts, then for noise.
-        name: 'variety',
-        score: ({ trajectory: { segments } }) => {
-          const own = segments.filter(({ kind }) => kind === 'policy');
-          const numCharacters = new Set(own.flatMap(({ text }) => [...text])).size;
-          return numScored++ < 120 ? -numCharacters : numCharacters;
+  slow(
+    'makes correct rollouts less likely, and "likelihood" stops it (needs test:full)',
+    async () => {
+      let numScored = 0;
+      const rewards: Reward[] = [
+        { name: 'outcome', weight: 0, score: () => 1 },
+        {
+          // Pays for monotony in the first ten steps of twelve rollouts, then for noise.
+          name: 'variety',
+          score: ({ trajectory: { segments } }) => {
+            const own = segments.filter(({ kind }) => kind === 'policy');
+            const numCharacters = new Set(own.flatMap(({ text }) => [...text])).size;
+            return numScored++ < 120 ? -numCharacters : numCharacters;
+          },
         },
-      },
-    ];
-    const more = { settings: { steps: 60 } };
-    const stopped = train('unlikely', { likelihood: { action: 'stop' } }, { rewards, more });
-    await expect(stopped).rejects.toThrow(/logps.correct_drop 0\.\d+: correct rollouts/);
-    const drops = (await linesOf('unlikely')).map((line) => line['logps/correct_drop']);
-    expect(drops.slice(0, 10)).toEqual([...Array.from({ length: 9 }, () => undefined), 0]);
-    expect(drops.filter((drop) => drop > 0.5)).toEqual(drops.slice(-1));
-  });
+      ];
+      const more = { settings: { steps: 60 } };
+      const stopped = train('unlikely', { likelihood: { action: 'stop' } }, { rewards, more });
+      await expect(stopped).rejects.toThrow(/logps.correct_drop 0\.\d+: correct rollouts/);
+      const drops = (await linesOf('unlikely')).map((line) => line['logps/correct_drop']);
+      expect(drops.slice(0, 10)).toEqual([...Array.from({ length: 9 }, () => undefined), 0]);
+      expect(drops.filter((drop) => drop > 0.5)).toEqual(drops.slice(-1));
+    },
+  );
 
   it('stops searching bit by bit, and the guard "search_collapse" stops it', async () => {
     const rare: Reward = { name: 'rare', score: ({ searchTurns }) => -searchTurns.flat().length };
@@ -300,6 +310,7 @@ describe('a run made to fail', () => {
     const guards: GuardSettings = { search_collapse: { action: 'stop' } };
     const stopped = train('rare', guards, { rewards: [rare], more });
     await expect(stopped).rejects.toThrow(/sub_queries_drop 0\.\d+: .*half of its searches/);
+    if (!isFull) return;
     // Resumed from a checkpoint, it comes to the same end.
     const onStep = (step: number): void => {
       if (step === 8) throw new Error('killed');
