@@ -18,7 +18,8 @@ import {
 } from '../lib/tensor/backend.js';
 import { limitThreads } from '../lib/tensor/backend-names.js';
 import { buildPrompt } from '../lib/text/prompts.js';
-import { supervisedGradients, totalWeight } from '../lib/training/cross-entropy.js';
+import { supervisedGradients } from '../lib/training/gradients.js';
+import { totalWeight } from '../lib/training/sequences.js';
 import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
 
 const REPEATS = 7;

@@ -28,7 +28,7 @@ import {
 } from './small-world/draw-test.js';
 import { SAMPLED_SEARCHES, writeSampledSearches } from './small-world/sampled-searches.js';
 import { TRAINED_FROM } from './warm-up/recipes.js';
-import { trainInitialModel } from './warm-up/train-model.js';
+import { trainInitialModel } from './warm-up/initial-models.js';
 
 interface WarmUpSettings {
   seed: number;

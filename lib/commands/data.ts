@@ -15,14 +15,14 @@ import {
   withSplit,
   type Passage,
   type Question,
+  isSmallWorld,
 } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
-import { isSmallWorld } from '../data/is-small-world.js';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
-import { findAnswerRanks, findStatedAnswers, hasStatableAnswer } from '../retrieval/coverage.js';
+import { findAnswerRanks, findStatedAnswers, hasStatableAnswer } from '../retrieval/recall.js';
 import {
   createRetriever,
   DEFAULT_RETRIEVER,

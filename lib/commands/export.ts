@@ -1,5 +1,6 @@
 /**
- * `parallelsearch export REPORT...`: charts and tables of reports as files for a paper.
+ * `parallelsearch export`: charts and tables of reports as files for a paper, and training
+ * metrics for TensorBoard and trackio.
  */
 import path from 'node:path';
 import { Command } from 'commander';
@@ -12,9 +13,17 @@ import {
 import { listReports, readReportInfo } from '../experiments/reports.js';
 import { readNotebook } from '../notebook/nbformat.js';
 import { notebookFigures } from '../report/notebook-page.js';
-import { choice, log as printLine } from './cli-utils.js';
+import { choice, log, shellWord } from './cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
-import { tensorBoardCommand, trackioCommand } from './export-metrics.js';
+import { existsSync } from 'node:fs';
+import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
+import { parseTokens } from '../interop/verifiers.js';
+import { readJsonLines, writeFileSafely } from '../io/files.js';
+import { shortNames } from '../pages/compare/runs.js';
+import { readDescription, readSteps, type StepMetrics } from '../pages/run/folder.js';
+import type { Trajectory } from '../rollout/trajectory.js';
+import { stat } from 'node:fs/promises';
+import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
 
 export interface ExportSettings {
   /** Gets one folder per report. */
@@ -60,7 +69,7 @@ export async function runExport(
   reports: readonly string[],
   settings: ExportSettings,
 ): Promise<string[]> {
-  const { out, format, reports: folder, log = printLine } = settings;
+  const { out, format, reports: folder, log: print = log } = settings;
   const sources: Source[] = [];
   for (const report of reports)
     sources.push(...(report === 'all' ? allSources(folder) : [readSource(report, folder)]));
@@ -69,7 +78,7 @@ export async function runExport(
     const target = path.join(out, name);
     const files: string[] = [];
     for (const figure of figures) files.push(...(await writeArtefact(figure, target, format)));
-    log(`${name}: ${files.length} files from ${figures.length} charts and tables in ${target}`);
+    print(`${name}: ${files.length} files from ${figures.length} charts and tables in ${target}`);
     written.push(...files);
   }
   return written;
@@ -110,3 +119,93 @@ export function exportCommand(): Command {
     command.addCommand(subcommand);
   return command;
 }
+
+/** All recorded rollouts by step. @throws Error naming an invalid line */
+async function readRollouts(folder: string): Promise<Map<number, Trajectory[]>> {
+  const rollouts = new Map<number, Trajectory[]>();
+  const file = path.join(folder, 'trajectories.jsonl');
+  if (!existsSync(file)) return rollouts;
+  for await (const line of readJsonLines(file, parseTokens, 'recorded trajectories')) {
+    const { step = 0 } = line;
+    rollouts.set(step, [...(rollouts.get(step) ?? []), line]);
+  }
+  return rollouts;
+}
+
+async function runTrackio(
+  folders: readonly string[],
+  { out, project }: { out: string; project: string },
+): Promise<void> {
+  const names = shortNames(folders);
+  const runs: TrackedRun[] = [];
+  for (const [i, folder] of folders.entries())
+    runs.push({
+      name: names[i],
+      config: (await readDescription(folder))?.config ?? {},
+      steps: await readTimedSteps(folder),
+      rollouts: await readRollouts(folder),
+    });
+  const { numSteps, numTraces } = await writeTrackio(out, runs, { project });
+  log(`${out}: ${numSteps} steps and ${numTraces} rollouts of ${names.join(', ')}. To see them:`);
+  const environment = `TRACKIO_DIR=${shellWord(path.resolve(out))}`;
+  log(
+    `  ${environment} python3 -c "from trackio.sqlite_storage import SQLiteStorage; SQLiteStorage.import_from_parquet()"`,
+  );
+  log(`  ${environment} trackio show --project ${project}`);
+}
+
+export const trackioCommand = (): Command =>
+  new Command('trackio')
+    .description('write training metrics and rollouts as trackio’s tables')
+    .argument('<runs...>', 'output folders of `train`')
+    .requiredOption('-o, --out <folder>', 'folder for the Parquet files, trackio’s TRACKIO_DIR')
+    .option('--project <name>', 'trackio’s project', 'parallelsearch')
+    .action(runTrackio);
+
+/** A fixed name, so that a later export replaces an earlier one. */
+const EVENT_FILE = 'events.out.tfevents.0000000000.parallelsearch';
+/** Prefix of training metrics in Hugging Face's trainer and TRL. */
+const TAG_PREFIX = 'train/';
+
+/**
+ * A run's metrics with the time of each step (seconds since 1970): the file's time less
+ * the duration of later steps.
+ * @throws Error for a folder without metrics
+ */
+async function readTimedSteps(folder: string): Promise<(StepMetrics & { wallTime: number })[]> {
+  const file = path.join(folder, 'metrics.jsonl');
+  if (!existsSync(file))
+    throw new Error(
+      `Expected ${folder} to be an output folder of \`train\`, but it has no metrics.jsonl.`,
+    );
+  const steps = await readSteps(folder);
+  let wallTime = (await stat(file)).mtimeMs / 1000;
+  const timed = steps.toReversed().map(({ step, metrics }) => {
+    const one = { step, metrics, wallTime };
+    wallTime -= (metrics.rollout_seconds ?? 0) + (metrics.update_seconds ?? 0);
+    return one;
+  });
+  return timed.reverse();
+}
+
+/** Writes an event file per run, into its folder or a folder in `out`. */
+async function runTensorBoard(runs: readonly string[], { out }: { out?: string }): Promise<void> {
+  const names = shortNames(runs);
+  for (const [i, run] of runs.entries()) {
+    const file = path.join(out === undefined ? run : path.join(out, names[i]), EVENT_FILE);
+    const steps = await readTimedSteps(run);
+    const events = steps.map(({ step, wallTime, metrics }): ScalarEvent => {
+      const scalars = Object.entries(metrics).map(([name, value]) => [TAG_PREFIX + name, value]);
+      return { step, wallTime, scalars: Object.fromEntries(scalars) as Record<string, number> };
+    });
+    await writeFileSafely(file, encodeEvents(events));
+    log(`${steps.length} steps of ${run}: ${file}`);
+  }
+}
+
+export const tensorBoardCommand = (): Command =>
+  new Command('tensorboard')
+    .description('write training metrics as TensorBoard event files')
+    .argument('<runs...>', 'output folders of `train`')
+    .option('-o, --out <folder>', 'folder for the event files (default: in each run’s folder)')
+    .action(runTensorBoard);

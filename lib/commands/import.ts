@@ -6,8 +6,12 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Command } from 'commander';
 import { loadQuestions } from '../data/flashrag.js';
-import { copyCheckpoint, findCheckpoint } from '../interop/checkpoint.js';
-import { importRollouts, type RecordedStep } from '../interop/import.js';
+import {
+  copyCheckpoint,
+  findCheckpoint,
+  importRollouts,
+  type RecordedStep,
+} from '../interop/import.js';
 import { DEFAULT_METHOD } from '../training/stored-policies.js';
 import { startProgress } from '../io/progress.js';
 import { choice, log } from './cli-utils.js';

@@ -4,9 +4,8 @@
  */
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
-import { passageFile, readPassages, type Passage } from '../data/flashrag.js';
+import { passageFile, readPassages, type Passage, isSmallWorld } from '../data/flashrag.js';
 import { sampleQuestions, type Question } from '../data/question.js';
-import { isSmallWorld } from '../data/is-small-world.js';
 import { readJson } from '../io/files.js';
 import { describeFaults } from '../io/json.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
@@ -237,7 +236,7 @@ async function defaultModel({ data, method }: Pick<PolicySpec, 'data' | 'method'
 
 /** Makes the base of a trained model, if it is missing. */
 async function prepareNamed(name: string, backend: BackendName | 'auto'): Promise<string[]> {
-  const { prepareTrainedModel } = await import('../policy/prepare-trained-model.js');
+  const { prepareTrainedModel } = await import('../policy/model-folder.js');
   const { useBackend } = await import('../tensor/backend.js');
   await useBackend(backend);
   let folders: string[] = [];

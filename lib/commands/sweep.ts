@@ -19,7 +19,7 @@ import { selectQuestions, runEvaluate } from './evaluate.js';
 import { exitWith, collect, log } from './cli-utils.js';
 import { backendOption, limitOption } from './setup.js';
 import { runTrain } from './train.js';
-import { describeStepsLeft, stepsLeft } from './training-time.js';
+import { describeStepsLeft, stepsLeft } from './training-estimates.js';
 
 interface SweepSettings {
   out?: string;

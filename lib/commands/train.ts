@@ -32,7 +32,7 @@ import { weightFiles } from '../tensor/weight-files.js';
 import { limitThreads } from '../tensor/backend-names.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
-import { trainingMemory } from '../training/memory.js';
+import { trainingMemory, describeStepsLeft, stepsLeft } from './training-estimates.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import {
@@ -53,7 +53,6 @@ import {
   withModelOptions,
   type ModelSettings,
 } from './setup.js';
-import { describeStepsLeft, stepsLeft } from './training-time.js';
 
 /** Options that name a model that can be trained on any data. */
 const TRAIN_INSTEAD =
@@ -363,4 +362,29 @@ export function trainCommand(): Command {
     .option('--watch', 'serve curves, guards and the latest rollouts on a local page')
     .option('--port <n>', 'port of that page (default: a free one)', parsePort);
   return withModelOptions(command).action(exitWith(runTrain));
+}
+
+interface WarmUpSettings extends ModelSettings {
+  model: string;
+  seed: number;
+  steps?: number;
+  out?: string;
+}
+
+/** The method that warms up a language model. */
+const WARM_UP_METHOD = 'demonstrations';
+
+export function warmUpCommand(): Command {
+  const command = new Command('warm-up')
+    .description(
+      'train an adapter by supervision before RL, on demonstrations from --data with dependency graphs; resumes if interrupted\n' +
+        'Initial models of the small world are trained in a clone: npm run tools -- warm-up base',
+    )
+    .option('--seed <n>', 'random seed', parseCount, 1)
+    .option('--steps <n>', 'training steps, of ten questions each (default: 120)', parseCount)
+    .option('--out <folder>', 'folder for metrics and checkpoints');
+  return withModelOptions(command).action(async (settings: WarmUpSettings) => {
+    if (!settings.model) command.error("error: required option '--model <name>' not specified");
+    process.exitCode = await runTrain({ ...settings, method: WARM_UP_METHOD });
+  });
 }

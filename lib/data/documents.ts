@@ -11,7 +11,7 @@ import Papa from 'papaparse';
 import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { readParquet } from '../io/parquet.js';
 import { formatList } from '../text/format-list.js';
-import { splitContents } from '../text/contents.js';
+import { splitContents } from './question.js';
 
 export interface Section {
   /** The document's title and the headings above the paragraphs, joined by ` - `. */

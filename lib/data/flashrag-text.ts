@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { parseJson } from '../io/json.js';
-import { splitContents } from '../text/contents.js';
 import {
+  splitContents,
   questionMetadataSchema,
   type Passage,
   type Question,

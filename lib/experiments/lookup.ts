@@ -4,8 +4,14 @@
  * answers all questions worded as in training and no others.
  */
 import { group } from 'd3-array';
-import type { Operation, Passage, Question, SubQuestion } from '../data/question.js';
-import { chainTo, finalNodes } from '../data/search-plan.js';
+import {
+  type Operation,
+  type Passage,
+  type Question,
+  type SubQuestion,
+  chainTo,
+  finalNodes,
+} from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import { parseBlocks, parseInformation, formatBlock, formatSearch } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';

@@ -1,4 +1,7 @@
-/** Imports another trainer's rollouts as trajectories and metrics of a run. */
+/**
+ * Imports what another trainer has written: rollouts as trajectories and metrics of a
+ * run, and weights in Hugging Face format.
+ */
 import path from 'node:path';
 import { group } from 'd3-array';
 import { z } from 'zod';
@@ -8,7 +11,7 @@ import {
   questionTypeSchema,
   type Question,
 } from '../data/question.js';
-import { jsonLine, writeFileSafely, writeLines } from '../io/files.js';
+import { jsonLine, writeFileSafely, writeLines, copySafely } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { presetRewards } from '../rewards/presets.js';
@@ -19,6 +22,9 @@ import { nextAction } from '../text/tags.js';
 import { groupAdvantages } from '../training/advantages.js';
 import { rolloutMetrics, type Metrics } from '../training/metrics.js';
 import { answersSchema, promptQuestion } from './rows.js';
+import { existsSync, readdirSync } from 'node:fs';
+import { startProgress } from '../io/progress.js';
+import { readModelConfig } from '../policy/folder-settings.js';
 
 /** The ground truth of a row, as `export` writes it. Other rows have only `target`. */
 export const truthSchema = z.object({
@@ -219,4 +225,63 @@ export async function importRollouts(
   await writeLines(path.join(folder, 'metrics.jsonl'), metrics);
   await writeFileSafely(path.join(folder, 'train_config.json'), jsonLine({ method, trainer }));
   return imported;
+}
+
+/** Files that `evaluate --model` reads. */
+const NEEDED =
+  /^(config|generation_config|tokenizer|tokenizer_config|model\.safetensors\.index)\.json$|^chat_template\.jinja$|\.safetensors$/;
+
+const listFiles = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
+const hasWeights = (folder: string): boolean =>
+  existsSync(path.join(folder, 'config.json')) &&
+  listFiles(folder).some((name) => name.endsWith('.safetensors'));
+
+/** The latest `global_step_N` (verl) or `checkpoint-N` (TRL), or the folder itself. */
+function newestStep(folder: string): string {
+  const steps = listFiles(folder).flatMap((name) => {
+    const [, step] = /^(?:global_step_|checkpoint-)(\d+)$/.exec(name) ?? [];
+    return step === undefined ? [] : [{ name, step: Number(step) }];
+  });
+  const newest = steps.sort((a, b) => b.step - a.step)[0];
+  return newest ? path.join(folder, newest.name) : folder;
+}
+
+/**
+ * Finds a checkpoint's folder in Hugging Face format: the output of verl's merger, the
+ * `actor/huggingface` of a step, or the latest step in a folder; null if there is none.
+ * @throws Error if there are only verl's shards
+ */
+export function findCheckpoint(folder: string): string | null {
+  const step = hasWeights(folder) ? folder : newestStep(folder);
+  const checkpoint = [[], ['huggingface'], ['actor', 'huggingface']]
+    .map((parts) => path.join(step, ...parts))
+    .find(hasWeights);
+  if (checkpoint) return checkpoint;
+  const shards = [step, path.join(step, 'actor')].find((place) =>
+    listFiles(place).some((name) => /^model_world_size_\d+_rank_\d+\.pt$/.test(name)),
+  );
+  if (shards)
+    throw new Error(
+      `Expected weights in Hugging Face format, but ${shards} has only verl's shards. Merge them and import the result: ` +
+        `python3 -m verl.model_merger merge --backend fsdp --local_dir ${shards} --target_dir merged`,
+    );
+  return null;
+}
+
+/**
+ * Copies weights and tokenizer. @throws Error for a model that this project does not know
+ */
+export async function copyCheckpoint(from: string, to: string): Promise<void> {
+  await readModelConfig(from);
+  const names = listFiles(from).filter((name) => NEEDED.test(name));
+  if (!names.includes('tokenizer.json'))
+    throw new Error(
+      `Expected tokenizer.json in ${from}, but there is none. Save the tokenizer there with save_pretrained.`,
+    );
+  const progress = startProgress('Copying weights', names.length);
+  for (const [i, name] of names.entries()) {
+    await copySafely(path.join(from, name), path.join(to, name));
+    progress.update(i + 1);
+  }
+  progress.stop();
 }

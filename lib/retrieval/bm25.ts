@@ -1,6 +1,5 @@
 import { min, sum } from 'd3-array';
-import type { Passage } from '../data/question.js';
-import { splitContents } from '../text/contents.js';
+import { type Passage, splitContents } from '../data/question.js';
 import { splitWords } from '../text/words.js';
 import { perQuery, requireInteger, TopK, type Neighbour, type Retriever } from './retriever.js';
 

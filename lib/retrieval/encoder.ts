@@ -5,7 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { splitContents } from '../text/contents.js';
+import { splitContents } from '../data/question.js';
 import { splitWords } from '../text/words.js';
 import { parseStored, requireFinite } from '../tensor/safetensors.js';
 import { normalise } from './exact.js';

@@ -2,13 +2,12 @@
  * Dense retrieval from Milvus: passages, vectors and their HNSW graph in a collection.
  */
 import { z } from 'zod';
-import type { Passage } from '../data/question.js';
+import { type Passage, splitContents } from '../data/question.js';
 import { loadOptional } from '../io/optional.js';
 import type { Encoder } from './encoder.js';
 import { normalise } from './exact.js';
 import type { HnswOptions } from './hnsw.js';
 import { type Retriever, requireInteger } from './retriever.js';
-import { splitContents } from '../text/contents.js';
 
 /** In every answer; the client does not throw when the server refuses. */
 interface Status {

@@ -149,6 +149,23 @@ export async function rowGradients<Row extends Sequence>(
 }
 
 /**
+ * Gradient of the weighted mean cross-entropy over rows. The caller disposes of the
+ * gradients.
+ * @param options.totalWeight divisor of the summed loss: the weight of all tokens of the
+ * step
+ */
+export function supervisedGradients(
+  weights: Weights,
+  rows: readonly Sequence[],
+  options: PassOptions & { totalWeight: number },
+): ReturnType<typeof rowGradients> {
+  return rowGradients(weights, rows, options, (logProbs, _, { lossWeights }) => {
+    const negated = lossWeights.map((weight) => -weight / options.totalWeight);
+    return { loss: tf.sum<tf.Scalar>(tf.mul(logProbs, tf.tensor1d(negated))) };
+  });
+}
+
+/**
  * A loss and its gradients with respect to all `weights`. The caller disposes of both.
  */
 export function lossAndGradients(

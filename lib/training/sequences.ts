@@ -3,6 +3,7 @@
  * the log-probs of their tokens.
  */
 import * as tf from '@tensorflow/tfjs-core';
+import { sum } from 'd3-array';
 import { createBreather, interruptSignal } from '../interrupt.js';
 import type { ModelConfig } from '../policy/families.js';
 import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
@@ -22,6 +23,7 @@ import {
   gatherRows,
   LOGITS_AT_ONCE,
 } from '../tensor/ops.js';
+import type { Tokenizer } from '../text/tokenizer.js';
 import { ALONE, AS_IS, type Ranks } from './ranks.js';
 
 export interface Sequence {
@@ -201,4 +203,32 @@ export async function perToken(
   for await (const [{ indices, batch }, values] of results)
     batch.rows.forEach((row, m) => numbers[indices[row]].push(values[m]));
   return ranks.once(() => numbers);
+}
+
+/** Text with the loss weight of its tokens. */
+export interface Piece {
+  text: string;
+  weight: number;
+  /** Whether the text names a token, such as `<eos>`, which is never parsed from text. */
+  isToken?: boolean;
+}
+
+/** Tokenises each piece on its own, like trajectory segments. */
+export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
+  const tokens = pieces.flatMap(({ text, weight, isToken }) => {
+    const ids = isToken ? [tokenizer.tokenId(text)!] : tokenizer.encode(text);
+    return ids.map((id) => ({ id, weight }));
+  });
+  return {
+    tokenIds: tokens.map(({ id }) => id),
+    lossMask: tokens.map(({ weight }) => (weight > 0 ? 1 : 0)),
+    lossWeights: tokens.map(({ weight }) => weight),
+  };
+}
+
+/** Total weight of the tokens with a loss. */
+export function totalWeight(rows: readonly Sequence[]): number {
+  const tokenWeights = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
+    lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));
+  return sum(rows, (row) => sum(tokenWeights(row)));
 }

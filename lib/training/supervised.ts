@@ -20,11 +20,10 @@ import type { Trajectory } from '../rollout/trajectory.js';
 import { normalizeAnswer } from '../text/normalize.js';
 import { buildPrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
-import { encodePieces, totalWeight } from './cross-entropy.js';
 import { createExpert, type ExpertOptions } from './expert.js';
 import type { Metrics } from './metrics.js';
 import { isCorrect } from './rollout-groups.js';
-import { toSequence, type Sequence } from './sequences.js';
+import { encodePieces, toSequence, totalWeight, type Sequence } from './sequences.js';
 import {
   buildTrainer,
   TrainingSession,

@@ -32,11 +32,10 @@ import { readSafetensors } from '../tensor/weight-files.js';
 import type { PromptForm } from '../text/prompts.js';
 import { parseInformation, formatInformation } from '../text/tags.js';
 import type { TrainConfig } from './config.js';
-import { encodePieces } from './cross-entropy.js';
 import { grpoParts } from './grpo.js';
 import { strictMean, type Metrics } from './metrics.js';
 import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
-import type { Sequence } from './sequences.js';
+import { encodePieces, type Sequence } from './sequences.js';
 import { imitation } from './supervised.js';
 import {
   buildTrainer,

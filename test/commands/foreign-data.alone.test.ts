@@ -14,7 +14,7 @@ import { isBuilt, runCommand, words } from './command-line.js';
 import { captured, writeOwnData } from './tiny-world.js';
 
 // The base of a trained model is not made here.
-vi.mock(import('../../lib/policy/prepare-trained-model.js'), async (original) => ({
+vi.mock(import('../../lib/policy/model-folder.js'), async (original) => ({
   ...(await original()),
   prepareTrainedModel: async (name: string): Promise<[string, string]> => [
     `${name}/base`,

@@ -7,8 +7,8 @@ import {
   formatQuestions,
   loadPassages,
   loadQuestions,
+  isSmallWorld,
 } from '../../lib/data/flashrag.js';
-import { isSmallWorld } from '../../lib/data/is-small-world.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';

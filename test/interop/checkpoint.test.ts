@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { copyCheckpoint, findCheckpoint } from '../../lib/interop/checkpoint.js';
+import { copyCheckpoint, findCheckpoint } from '../../lib/interop/import.js';
 import { folderForEach } from '../folder.js';
 import { MODEL } from './exports.js';
 

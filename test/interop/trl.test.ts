@@ -5,8 +5,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findCheckpoint } from '../../lib/interop/checkpoint.js';
-import { importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
+import { findCheckpoint, importRollouts, type RecordedRollout } from '../../lib/interop/import.js';
 import { auditRow } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeTrl, readTrlRollouts, trlRolloutFiles } from '../../lib/interop/trl.js';

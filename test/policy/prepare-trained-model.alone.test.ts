@@ -3,8 +3,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { basename, delimiter, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { MODEL_PACKAGES } from '../../lib/policy/model-packages.js';
-import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
-import { prepareTrainedModel } from '../../lib/policy/prepare-trained-model.js';
+import { loadLocalPolicy, prepareTrainedModel } from '../../lib/policy/model-folder.js';
 import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';

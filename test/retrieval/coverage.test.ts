@@ -5,7 +5,7 @@ import {
   findAnswerRanks,
   findStatedAnswers,
   hasStatableAnswer,
-} from '../../lib/retrieval/coverage.js';
+} from '../../lib/retrieval/recall.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { normalizeAnswer } from '../../lib/text/normalize.js';
 

@@ -1,5 +1,4 @@
-import type { Passage } from '../../lib/data/question.js';
-import { splitContents } from '../../lib/text/contents.js';
+import { type Passage, splitContents } from '../../lib/data/question.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 
 export function makePassage(id: string, contents: string): Passage {

@@ -8,7 +8,7 @@ import {
   type AnswerEvent,
   type AskOptions,
 } from '../../lib/rollout/answer-question.js';
-import { trainBpe } from '../../tools/warm-up/bpe.js';
+import { trainBpe } from '../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { echoRetriever } from '../retrieval/passages.js';
 import { scriptedPolicy } from './scripted-policy.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { splitContents } from '../../lib/text/contents.js';
+import { splitContents } from '../../lib/data/question.js';
 
 it.each([
   ['T\na\nb', 'T', 'a\nb'],

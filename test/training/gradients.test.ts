@@ -7,15 +7,20 @@ import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/we
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { FrozenLayerCache } from '../../lib/training/adapter.js';
-import { clipByGlobalNorm, lossAndGradients, rowGradients } from '../../lib/training/gradients.js';
+import {
+  clipByGlobalNorm,
+  lossAndGradients,
+  rowGradients,
+  supervisedGradients,
+} from '../../lib/training/gradients.js';
 import { grpoLoss } from '../../lib/training/grpo.js';
 import {
   batchLogProbs,
   packSequences,
   sequenceLogProbs,
+  totalWeight,
   type Sequence,
 } from '../../lib/training/sequences.js';
-import { supervisedGradients, totalWeight } from '../../lib/training/cross-entropy.js';
 import { CONFIG } from './tiny.js';
 
 const ROWS: Sequence[] = [
@@ -314,5 +319,27 @@ describe('gradients one layer at a time', () => {
       expect(tf.memory().numTensors - already).toBe(2 * Object.keys(trained).length);
       for (const gradients of computed) expectClose(gradients, whole);
     }
+  });
+});
+
+describe('supervisedGradients', () => {
+  const options = { ...passes, totalWeight: totalWeight(ROWS) };
+
+  it('are the same in one pass and in several, within 1e-5', async () => {
+    const [whole, split] = [
+      await supervisedGradients(weights, ROWS, options),
+      await supervisedGradients(weights, ROWS, { ...options, maxTokensPerPass: 8 }),
+    ];
+    expect(split.passes.length).toBeGreaterThan(whole.passes.length);
+    expect(split.loss).toBeCloseTo(whole.loss, 5);
+    for (const [key, gradient] of Object.entries(whole.gradients)) {
+      const difference = tf.max(tf.abs(tf.sub(gradient, split.gradients[key]))).dataSync()[0];
+      expect(difference).toBeLessThan(1e-5);
+    }
+  });
+
+  it('refuses a batch in which no token has a loss', async () => {
+    const quiet = [{ tokenIds: [1, 2], lossMask: [1, 0] }];
+    await expect(supervisedGradients(weights, quiet, options)).rejects.toThrow(/trained token/);
   });
 });

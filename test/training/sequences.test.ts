@@ -5,13 +5,15 @@ import { forward, computeLogits, rotaryTable } from '../../lib/policy/transforme
 import type { Weights } from '../../lib/policy/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
+  encodePieces,
   packSequences,
   splitIntoPasses,
   sequenceLogProbs,
+  totalWeight,
   type PassOptions,
   type Sequence,
 } from '../../lib/training/sequences.js';
-import { CONFIG, tinyModel } from './tiny.js';
+import { CONFIG, TOKENIZER, tinyModel } from './tiny.js';
 
 const ROWS: Sequence[] = [
   { tokenIds: [5, 9, 31], lossMask: [1, 0, 1] },
@@ -125,4 +127,29 @@ describe('sequenceLogProbs', () => {
     const [, mixed] = await sequenceLogProbs(weights, [quiet, ROWS[0]], passes);
     expect(mixed).toHaveLength(1);
   });
+});
+
+it('encodePieces tokenises each piece by itself and gives its tokens its weight', () => {
+  const pieces = [
+    { text: 'Ada Sto', weight: 0 },
+    { text: 'ne', weight: 3 },
+  ];
+  const { tokenIds, lossMask, lossWeights } = encodePieces(pieces, TOKENIZER);
+  const [a, b] = pieces.map(({ text }) => TOKENIZER.encode(text));
+  expect(tokenIds).toEqual([...a, ...b]);
+  expect(lossMask).toEqual([...a.map(() => 0), ...b.map(() => 1)]);
+  expect(lossWeights).toEqual([...a.map(() => 0), ...b.map(() => 3)]);
+  expect(tokenIds).not.toEqual(TOKENIZER.encode('Ada Stone'));
+});
+
+it('encodePieces takes a piece for a token only where it says so', () => {
+  const eos = { text: '<eos>', weight: 1 };
+  expect(encodePieces([{ ...eos, isToken: true }], TOKENIZER).tokenIds).toEqual(CONFIG.eosTokenIds);
+  expect(encodePieces([eos], TOKENIZER).tokenIds).not.toContain(CONFIG.eosTokenIds[0]);
+});
+
+it('totalWeight sums the weights of all tokens that have a prediction', () => {
+  const weighted = { tokenIds: [1, 2, 3, 4], lossMask: [1, 1, 1, 0], lossWeights: [9, 1, 0.5, 7] };
+  const plain = { tokenIds: [1, 2, 3, 4], lossMask: [0, 1, 1, 0] };
+  expect(totalWeight([weighted, plain])).toBe(3.5);
 });

@@ -10,9 +10,8 @@ import type { ModelConfig } from '../../lib/policy/families.js';
 import type { Model } from '../../lib/policy/model-folder.js';
 import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
-import { trainBpe } from '../../tools/warm-up/bpe.js';
+import { trainBpe, TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
-import { TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { subQuestion } from '../data/questions.js';
 import { makePassages } from '../retrieval/passages.js';
 

@@ -15,7 +15,7 @@ import {
   ONE_TRAINING,
   type Prediction,
 } from '../../lib/report/opening.js';
-import { thumbnailSvg } from './thumbnails.js';
+import { thumbnailSvg } from './pictures.js';
 import {
   decidedFirst,
   judgeClaims,

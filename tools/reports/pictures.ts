@@ -1,8 +1,95 @@
-/** Small pictures of recorded trajectories, for the cards of the index. */
+/** Charts and recorded trajectories as small pictures, for the cards of the index. */
+import { narrowed } from '../../lib/html/browser/narrow.js';
+import { withUniqueIds } from '../../lib/report/figures.js';
+import { renderSvg } from '../../lib/report/render.js';
+import { valuesUnder, type VegaLiteSpec } from '../../lib/report/vega-lite.js';
 import { greatest, group, max, sum } from 'd3-array';
 import { markup, markupHtml } from '../../lib/html/markup.js';
 import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
 import { parsePieces } from '../../lib/text/tags.js';
+
+const THUMBNAIL = { widthPx: 330, heightPx: 110 };
+
+/** Small text, and the title of the vertical axis above it. */
+const THUMBNAIL_CONFIG = {
+  axis: { labelFontSize: 10, titleFontSize: 10, titleFontWeight: 'normal', gridOpacity: 0.6 },
+  axisY: { titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleX: -20, titleY: -10 },
+  legend: { titleFontSize: 10, labelFontSize: 10, titleOrient: 'left', symbolSize: 40 },
+};
+
+interface Facet {
+  field: string;
+  sort?: unknown[];
+}
+
+const thumbnails = new Map<string, Promise<string>>();
+
+/**
+ * One panel of a chart as a small SVG under the panel's title; cached.
+ * @param id prefixes the ids of the drawing
+ * @param panel title of the panel; default the first
+ */
+export function thumbnailSvg(spec: VegaLiteSpec, id: string, panel = ''): Promise<string> {
+  const key = JSON.stringify([id, panel, spec]);
+  if (!thumbnails.has(key)) thumbnails.set(key, drawThumbnail(spec, { id, panel }));
+  return thumbnails.get(key)!;
+}
+
+/** A layer with its vertical title in one line, since it stands above the axis. */
+function inOneLine({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
+  const { y, ...channels } = encoding as { y?: VegaLiteSpec };
+  const title = Array.isArray(y?.title) ? y.title.join(' ') : y?.title;
+  return { ...layer, encoding: { ...channels, ...(y && { y: { ...y, title } }) } };
+}
+
+/** Longest label of a legend in two columns. */
+const MAX_LEGEND_LETTERS = 17;
+
+/** Letters of the longest label of the legend. */
+function longestLabel(view: VegaLiteSpec): number {
+  const labels = valuesUnder('domain', view).flat().map(String);
+  return Math.max(0, ...labels.map(({ length }) => length));
+}
+
+async function drawThumbnail(
+  { data, facet = {}, spec, config, title: _, ...chart }: VegaLiteSpec,
+  { id, panel }: { id: string; panel: string },
+) {
+  const { values } = data as { values: VegaLiteSpec[] };
+  const facets = (
+    'field' in (facet as object) ? [facet] : Object.values(facet as object)
+  ) as Facet[];
+  const titles = facets.flatMap(({ sort = [] }) => sort);
+  if (panel !== '' && !titles.includes(panel))
+    throw new Error(
+      `Expected the chart of ${id} to have a panel "${panel}", but it has ${titles.join(', ')}.`,
+    );
+  const shown = facets.map(({ sort = [] }) => (sort.includes(panel) ? panel : sort[0]));
+  const { height, layer } = (spec ?? chart) as { height?: unknown; layer?: VegaLiteSpec[] };
+  const view = {
+    ...(spec ?? chart),
+    data: {
+      values: values.filter((row) => facets.every(({ field }, i) => row[field] === shown[i])),
+    },
+    height: typeof height === 'object' ? height : THUMBNAIL.heightPx,
+    ...(layer && { layer: layer.map(inOneLine) }),
+  };
+  const { legend } = THUMBNAIL_CONFIG;
+  const columns = longestLabel(view) > MAX_LEGEND_LETTERS ? 1 : 2;
+  const small = narrowed(
+    {
+      ...view,
+      config: { ...(config as object), ...THUMBNAIL_CONFIG, legend: { ...legend, columns } },
+    },
+    THUMBNAIL.widthPx,
+  );
+  const heading = { text: shown.join(', '), anchor: 'start', fontSize: 11, offset: 14 };
+  const svg = await renderSvg({
+    title: id,
+    spec: { ...small, title: shown.length > 0 ? heading : undefined },
+  });
+  return withUniqueIds(svg, id);
+}
 
 /** So many sub-queries fit into a card. */
 const MAX_QUERIES = 4;

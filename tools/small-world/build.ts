@@ -1,14 +1,19 @@
 /**
  * Writes the small world's passages, training and dev questions and card. The same code
- * gives the same files.
+ * gives the same files, and the card's figures are computed from them.
  */
 import { join } from 'node:path';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { createRandom } from '../../lib/random.js';
 import { DEV_COUNTS, drawQuestions, TRAIN_COUNTS } from './benchmarks.js';
-import { formatCard } from './card.js';
-import { makeWorld, type World } from './world.js';
+import { makeWorld, type World, type Thing } from './world.js';
+import { group, mean } from 'd3-array';
+import { graphQuestionType, type Question } from '../../lib/data/question.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
+import { markdownTable } from '../markdown.js';
+import { idealQuery } from './questions.js';
 
 const SEED = 'small world, second edition';
 /** About 10,000, 4,000 and 10,000 passages. */
@@ -30,3 +35,83 @@ export async function writeSmallWorld(folder: string): Promise<void> {
   await writeFileSafely(join(folder, 'questions.jsonl'), formatQuestions(questions));
   await writeFileSafely(join(folder, 'README.md'), formatCard(world, questions));
 }
+
+const DEPTHS = [1, 3, 10];
+/** What queries add to a name. */
+const QUERIES: Readonly<Record<string, (thing: Thing, attribute: string) => string>> = {
+  'the name alone': ({ name }) => name,
+  'name and kind': ({ name, kind }) => `${name} ${kind}`,
+  'name and one of the words': (thing, attribute) =>
+    `${thing.name} ${
+      idealQuery(thing, attribute)
+        .slice(thing.name.length + 1)
+        .split(' ')[1]
+    }`,
+  'name, kind and all words': idealQuery,
+};
+
+/** How often BM25 finds the passage of a fact of the dev things. */
+function recallTable({ things, passages }: World): string {
+  const retriever = createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT });
+  const facts = things
+    .filter(({ split }) => split === 'dev')
+    .flatMap((thing) => Object.keys(thing.facts).map((attribute) => ({ thing, attribute })));
+  const findRank = (thing: Thing, attribute: string, query: string): number => {
+    const found = retriever.search(query, Math.max(...DEPTHS));
+    return found.findIndex(({ index }) => passages[index].id === thing.facts[attribute].passageId);
+  };
+  const rows = Object.entries(QUERIES).map(([title, query]) => {
+    const ranks = facts.map(({ thing, attribute }) =>
+      findRank(thing, attribute, query(thing, attribute)),
+    );
+    return [
+      title,
+      ...DEPTHS.map((k) => mean(ranks, (rank) => Number(rank >= 0 && rank < k))!.toFixed(2)),
+    ];
+  });
+  return markdownTable(['query', ...DEPTHS.map((k) => `k = ${k}`)], rows);
+}
+
+/** Share of the things whose name another one has too. */
+function namesakes(things: readonly Thing[]): number {
+  const byName = group(things, ({ name }) => name);
+  return mean(things, ({ name }) => Number(byName.get(name)!.length > 1))!;
+}
+
+function questionTable(questions: readonly Question[]): string {
+  const splits = ['train', 'dev', 'test'];
+  const kinds = group(
+    questions,
+    ({ metadata }) =>
+      `${metadata.benchmark}|${metadata.type}|${graphQuestionType(metadata.graph!)}`,
+  );
+  const rows = [...kinds].map(([kind, sameKind]) => [
+    ...kind.split('|'),
+    ...splits.map((split) => sameKind.filter((question) => question.split === split).length),
+  ]);
+  return markdownTable(['benchmark', 'type', 'question type', ...splits], rows);
+}
+
+export const formatCard = (world: World, questions: readonly Question[]): string => `---
+license: cc0-1.0
+language: en
+task_categories: [question-answering]
+---
+
+# The small world
+
+${world.things.length.toLocaleString('en')} invented things (films, novels, albums, people, companies, cities, countries) in ${world.passages.length.toLocaleString('en')} passages, and questions about them with
+dependency graphs, in the FlashRAG layout. \`npm run tools -- small-world\` writes these files; the same code gives the same files.
+
+An article has six passages: one per fact, in one of two phrasings with a word of its own each, and distractors that answer nothing but have
+years and numbers too.
+${(100 * namesakes(world.things)).toFixed(0)} % of the things share their name with a thing of another kind, so a query must say which fact it wants. How often BM25 finds the fact:
+
+${recallTable(world)}
+Training, dev and test questions are about disjoint sets of things without links between them. A wording combines
+phrases: a third of the combinations is only used in training, a third only in dev and a third only in test, and every phrase is used in
+training. Half of the dev and test questions have combinations of training (\`wording: seen\`), half new ones (\`unseen\`). Benchmarks have the real ones' proportions of question types; \`many\`, comparisons of two to eight, is in no average.
+
+Test questions are drawn by the hash of the commit that freezes the weights (\`npm run tools -- draw-test\`); before that there are none.
+
+${questionTable(questions)}`;

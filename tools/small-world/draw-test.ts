@@ -19,8 +19,7 @@ import {
 } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import { CONDITIONS_COUNTS, drawQuestions, HYBRIDS_COUNTS, TEST_COUNTS } from './benchmarks.js';
-import { smallWorld } from './build.js';
-import { formatCard } from './card.js';
+import { smallWorld, formatCard } from './build.js';
 
 /** Where weights lie that must not change after the commit. */
 const FROZEN = ['data/checkpoints', 'tools/small-world'];

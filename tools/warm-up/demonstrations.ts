@@ -5,13 +5,21 @@
  * whether to search again after a miss, and how much to ask at once. Each way is shown
  * some of the time, none always.
  */
-import type { Operation, Passage, Question, SubQuestion } from '../../lib/data/question.js';
-import { chainTo, finalNodes, describePlan, type SearchMode } from '../../lib/data/search-plan.js';
+import {
+  type Operation,
+  type Passage,
+  type Question,
+  type SubQuestion,
+  chainTo,
+  finalNodes,
+  describePlan,
+  type SearchMode,
+} from '../../lib/data/question.js';
 import type { Random } from '../../lib/random.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tags.js';
-import type { Piece } from '../../lib/training/cross-entropy.js';
-import { weightedChoice } from './weighted-choice.js';
+import type { Piece } from '../../lib/training/sequences.js';
+import { sum } from 'd3-array';
 
 /**
  * The passages that an environment returns for a query about a sub-question, best first.
@@ -275,4 +283,14 @@ export function readDrill(
       { text: ` ${isFound(node) ? node.answers[0] : UNKNOWN}.`, weight: recapWeight },
     ]),
   ];
+}
+
+/** Draws an item with a probability proportional to its weight. */
+export function weightedChoice<T>(
+  items: readonly T[],
+  weightOf: (item: T) => number,
+  random: Random,
+): T {
+  let left = random.uniform() * sum(items, weightOf);
+  return items.find((item) => (left -= weightOf(item)) < 0) ?? items[0];
 }

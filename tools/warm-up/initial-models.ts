@@ -11,10 +11,19 @@ import { writeFileSafely } from '../../lib/io/files.js';
 import { CHECKPOINTS, packagePath } from '../../lib/io/paths.js';
 import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { writeModelCard } from './model-card.js';
-import { initialModelName, SMALL_WORLD_MODELS } from '../../lib/training/stored-policies.js';
+import {
+  initialModelName,
+  SMALL_WORLD_MODELS,
+  type InitialModelName,
+} from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
-import { findRecipe, TRAINED_FROM } from './recipes.js';
-import { trainInitialModel } from './train-model.js';
+import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
+import { loadModel, saveModel, type Model } from '../../lib/policy/model-folder.js';
+import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
+import { createRandom } from '../../lib/random.js';
+import { createTokenizer } from '../../lib/text/tokenizer.js';
+import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
+import { trainTokenizer } from './tokenizer.js';
 
 const REPORT_EVERY = 50;
 
@@ -71,6 +80,49 @@ async function trainModels({
     await publishMetrics(runFolder, folder);
     await writeModelCard(folder, world, { name, seed, recipe: findRecipe(name) });
   }
+}
+
+export interface TrainModelOptions {
+  seed: number;
+  /** Where the run's checkpoint and metrics go. */
+  folder: string;
+  /** Most steps of each stage. */
+  maxSteps?: number;
+  /** The folder of the model to go on from; by default fresh weights. */
+  from?: string;
+  /** Where the finished model goes. */
+  to: string;
+  signal?: AbortSignal;
+  onStep?: (report: SupervisedStep, totalSteps: number) => void;
+}
+
+/** The same for every seed. */
+const TOKENIZER_SEED = 'tokenizer';
+
+function freshModel(seed: number): Model {
+  const tokenizerJson = trainTokenizer(createRandom(TOKENIZER_SEED), SMALL_MODEL.vocabSize);
+  return {
+    config: SMALL_MODEL,
+    tokenizerJson,
+    tokenizer: createTokenizer(tokenizerJson),
+    weights: randomWeights(SMALL_MODEL, createRandom(seed).fork('weights')),
+  };
+}
+
+/** Trains a model and writes it in half precision. */
+export async function trainInitialModel(
+  name: InitialModelName,
+  { seed, folder, maxSteps, from, to, signal, onStep }: TrainModelOptions,
+): Promise<void> {
+  const model = from ? await loadModel(from) : freshModel(seed);
+  const recipe = findRecipe(name, maxSteps);
+  const weights = await runWarmUp(
+    model,
+    { ...recipe, seed, folder, checkpointEvery: 50 },
+    { signal, onStep: (report) => onStep?.(report, totalSteps(recipe.stages)) },
+  );
+  await saveModel(to, { ...model, weights }, { storage: 'F16' });
+  disposeWeights(weights);
 }
 
 trainHere<TrainModelsOptions>(import.meta.url, (options, training) =>

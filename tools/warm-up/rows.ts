@@ -12,8 +12,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
 import type { Tokenizer } from '../../lib/text/tokenizer.js';
-import type { Sequence } from '../../lib/training/sequences.js';
-import { encodePieces, type Piece } from '../../lib/training/cross-entropy.js';
+import { encodePieces, type Piece, type Sequence } from '../../lib/training/sequences.js';
 import {
   createQuestionMaker,
   makeNode,
@@ -29,8 +28,8 @@ import {
   verdictDrill,
   type DemonstrationOptions,
   type Lookup,
+  weightedChoice,
 } from './demonstrations.js';
-import { weightedChoice } from './weighted-choice.js';
 
 /** Kinds of row; {@link rowMakers} says what each is. */
 export const ROW_KINDS = [

@@ -13,8 +13,8 @@ import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
-import { supervisedGradients, totalWeight } from '../../lib/training/cross-entropy.js';
-import { clipByGlobalNorm } from '../../lib/training/gradients.js';
+import { clipByGlobalNorm, supervisedGradients } from '../../lib/training/gradients.js';
+import { totalWeight } from '../../lib/training/sequences.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 import { configHash } from '../../lib/io/provenance.js';
 

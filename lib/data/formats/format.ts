@@ -1,6 +1,5 @@
 /** What a benchmark's format is, and parts that formats share. */
-import { splitContents } from '../../text/contents.js';
-import type { Passage, Question } from '../question.js';
+import { splitContents, type Passage, type Question } from '../question.js';
 
 /** Builds a corpus. */
 export class PassageCollector {

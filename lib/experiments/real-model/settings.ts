@@ -5,8 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { range } from 'd3-array';
-import type { Passage, Question } from '../../data/question.js';
-import { splitContents } from '../../text/contents.js';
+import { type Passage, type Question, splitContents, questionType } from '../../data/question.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
 import { modelsFolder, REAL_MODEL, warmedUpFolder } from '../../policy/trained-models.js';
@@ -21,7 +20,6 @@ import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
-import { questionType } from '../../data/question.js';
 import { readFolder } from '../../data/formats/read.js';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { trainBpe } from '../../../tools/warm-up/bpe.js';
+import { trainBpe } from '../../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../../lib/text/tokenizer.js';
 import { readFixture } from '../../fixtures/read.js';
 

@@ -23,7 +23,7 @@ import {
   type TextSegment,
 } from '../../../lib/text/response.js';
 import { parseBlocks } from '../../../lib/text/tags.js';
-import type { Piece } from '../../../lib/training/cross-entropy.js';
+import type { Piece } from '../../../lib/training/sequences.js';
 
 const random = createRandom('demonstrations');
 const { things, passages } = makeWorld(random, { train: 30 });

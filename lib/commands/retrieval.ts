@@ -1,13 +1,79 @@
-/** `parallelsearch index build`: indexes a corpus, for BM25 or in a vector database. */
+/**
+ * `parallelsearch serve-retriever` and `index build`: a corpus over Search-R1's retrieval
+ * protocol, and its index on disk or in a vector database.
+ */
+import { once } from 'node:events';
 import { Command, Option } from 'commander';
+import { DEFAULT_RETRIEVER, bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
+import { startRetrievalServer } from '../retrieval/server.js';
+import { exitWith, interruptible, parseCount, parsePort, log, choice } from './cli-utils.js';
+import {
+  announceBackend,
+  withRetrieverOptions,
+  type RetrieverSettings,
+  openRetriever,
+} from './setup.js';
 import { loadPassages, passageFile } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
 import { ENCODER, shortPath } from '../io/paths.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
-import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
-import { choice, exitWith, interruptible, parseCount, log } from './cli-utils.js';
+
+interface ServeSettings extends RetrieverSettings {
+  port: number;
+  host: string;
+  topK: number;
+  maxRequests: number;
+}
+
+/** Time for requests in flight when the server stops, milliseconds. */
+const GRACE_MS = 5000;
+
+/** Serves until it is stopped; the exit code is 130. */
+async function runServe(settings: ServeSettings): Promise<number> {
+  const { retriever: name = DEFAULT_RETRIEVER, analyzer, encoder, port, host } = settings;
+  if (encoder) await announceBackend(settings.backend);
+  return interruptible(
+    'Finishing requests in flight.',
+    async (signal) => {
+      const search = { name, options: { analyzer, encoder } };
+      const { retriever } = await openRetriever({ ...settings, signal }, search);
+      const server = await startRetrievalServer(retriever, {
+        port,
+        host,
+        token: process.env.RETRIEVAL_TOKEN,
+        defaultTopK: settings.topK,
+        maxConcurrency: settings.maxRequests,
+      });
+      log(`Serving ${retriever.name} at ${server.url}; stop with Ctrl-C.`);
+      if (!signal.aborted) await once(signal, 'abort');
+      await server.close(GRACE_MS);
+    },
+    'Stopped.',
+  );
+}
+
+export function serveRetrieverCommand(): Command {
+  const command = new Command('serve-retriever')
+    .description(
+      'serve passages over Search-R1’s retrieval protocol, for --retriever http://..., Search-R1 or verl; other machines need the token in RETRIEVAL_TOKEN',
+    )
+    .option('--port <n>', 'port to listen on', parsePort, 8000)
+    .option(
+      '--host <address>',
+      'address to listen on; one that others can reach needs RETRIEVAL_TOKEN',
+      '127.0.0.1',
+    )
+    .option('--top-k <n>', 'passages per query for requests without topk', parseCount, 3)
+    .option(
+      '--max-requests <n>',
+      'maximum concurrent requests; further ones get status 429',
+      parseCount,
+      64,
+    );
+  return withRetrieverOptions(command).action(exitWith(runServe));
+}
 
 interface IndexSettings {
   to?: string;
