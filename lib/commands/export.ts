@@ -1,5 +1,5 @@
 /**
- * `parallelsearch export`: charts and tables of reports as files for a paper, and training
+ * `parallelsearch export`: charts and tables of reports as files for a paper; training
  * metrics for TensorBoard and trackio.
  */
 import path from 'node:path';
