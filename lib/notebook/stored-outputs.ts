@@ -132,7 +132,9 @@ export function compactSvg(svg: string): string {
     .replace(GROUNDS, (path) => (/ (fill|stroke)="(?!none|transparent)/.test(path) ? path : ''))
     .replace(IDLE, '')
     .replace(/ transform="translate\(0,0\)"/g, '')
-    .replace(/-?\d+\.\d{2,}/g, (number) => String(Number(Number(number).toFixed(1))))
+    .replace(/<[^>]+>/g, (tag) =>
+      tag.replace(/-?\d+\.\d{2,}/g, (number) => String(Number(Number(number).toFixed(1)))),
+    )
     .replaceAll(FONT, '')
     .replace('<svg', `<svg${FONT}`);
   // A group without attributes ends where the matching end stands.

@@ -149,6 +149,7 @@ describe('compactSvg', () => {
     expect(small.length).toBeLessThan(svg.length / 2);
     const texts = (drawing: string) => [...drawing.matchAll(/>([^<]+)</g)].map(([, text]) => text);
     expect(texts(small)).toEqual(texts(svg));
+    expect(compactSvg('<text x="1.26">0.25</text>')).toBe("<text x='1.3'>0.25</text>");
     const strokes = (drawing: string) => [...drawing.matchAll(/ d=["']M[^"']+,/g)].length;
     const marks = [...svg.matchAll(/aria-roledescription="line mark"/g)].length;
     expect(marks).toBe(5);
