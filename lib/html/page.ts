@@ -34,6 +34,13 @@ const cspHashes = (contents: readonly string[]): string =>
     .map((content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`)
     .join(' ');
 
+/** Tags, scripts and preformatted text, or a number and its percent sign. */
+const PERCENT = /<(script|pre)\b[^]*?<\/\1>|<[^>]*>|(?<number>\d) %/g;
+
+/** HTML with numbers that stay on the line of their percent sign. */
+const keepPercents = (html: string): string =>
+  html.replace(PERCENT, (match, _, number?: string) => (number ? `${number}\u00a0%` : match));
+
 /** A complete HTML document. */
 export function pageHtml(page: Page): string {
   const {
@@ -67,7 +74,7 @@ export function pageHtml(page: Page): string {
     '</head>',
     `<body>\n<a class="skip" href="#${contentId}">Skip to the content</a>`,
     SITE_MARKS.join(''),
-    body,
+    keepPercents(body),
     ...code.map((script) => `<script>${script}</script>`),
     '</body>',
     '</html>\n',

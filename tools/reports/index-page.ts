@@ -9,6 +9,8 @@ import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/html/mark
 import { pageHtml, SITE_MARKS } from '../../lib/html/page.js';
 import { KIND_STYLE, readStyles } from '../../lib/html/styles.js';
 import { writeFileSafely } from '../../lib/io/files.js';
+import { formatList } from '../../lib/text/format-list.js';
+import { splitSentences } from '../../lib/text/sentences.js';
 import {
   describeQuestions,
   describeUndecided,
@@ -31,7 +33,7 @@ export const INTRO =
   'Figures come from a small world and small transformers: they show which method is ahead on which questions, not the paper’s levels. Brackets are 95 % intervals; “pooled” means both initial models together, “average of seven” weights benchmarks equally, “all questions” weights questions equally.';
 
 /**
- * Writes `index.html`: the count of verdicts, a card per page and per report (finding,
+ * Writes `index.html`: the chief findings, a card per page and per report (finding,
  * chart, predictions), then the paper's claims with their verdicts, which `index.json`
  * has too. Puts a navigation bar into all pages. Returns the page's name.
  */
@@ -49,7 +51,7 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   );
   const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
   const body = [
-    `<div class="layout"><main id="content"><h1>${TITLE}</h1>${verdictsHtml(claims)}`,
+    `<div class="layout"><main id="content"><h1>${TITLE}</h1>${chiefHtml(results, claims)}`,
     tools.length > 0 ? `<ul class="cards tools">${tools.join('\n')}</ul>` : '',
     `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
     `<p class="intro">${escapeHtml(intro)}</p>`,
@@ -195,18 +197,39 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
   'not computed yet': '…',
 };
 
-/** How many claims have each verdict, with a link to them. */
-function verdictsHtml(claims: readonly JudgedClaim[]): string {
-  const counts = countVerdicts(claims).map(({ verdict, count }) =>
-    markup('li', markup('b', String(count)), ` ${verdict}`),
-  );
-  return `<p class="about">Of the paper’s <a href="#claims">${claims.length} claims</a>, these are the verdicts here:</p>${markupHtml(markup('ul.verdicts', counts))}`;
+const ABOUT =
+  'ParallelSearch teaches a language model to search for independent sub-questions at once; Search-R1 searches for one at a time. Both were trained here from the same small models.';
+
+/** What a visitor asks first: the report and the sentence of its finding that answers it. */
+const CHIEF_QUESTIONS = [
+  ['Where does it answer more?', 'conditions', 0],
+  ['Where does it only save calls?', 'main-results', 0],
+  ['Where does it lose?', 'main-results', 1],
+] as const;
+
+/** What the methods are, the chief findings, and how many claims have each verdict. */
+function chiefHtml(
+  results: ReadonlyMap<string, ExperimentResult>,
+  claims: readonly JudgedClaim[],
+): string {
+  const findings = CHIEF_QUESTIONS.flatMap(([question, name, place]) => {
+    const answer = splitSentences(results.get(name)?.finding ?? '').at(place);
+    if (answer === undefined) return [];
+    const link = markup('a', { href: `${name}.html` }, question);
+    return [markup('li', markup('b', link), markup('p', answer))];
+  });
+  const verdicts = formatList(countVerdicts(claims));
+  return [
+    `<p>${escapeHtml(ABOUT)}</p>`,
+    findings.length > 0 ? markupHtml(markup('ul.chief', findings)) : '',
+    `<p class="about">Of the paper’s <a href="#claims">${claims.length} claims</a>, ${escapeHtml(verdicts)} here.</p>`,
+  ].join('');
 }
 
-/** A section with the count of verdicts, one folded line per claim, and the rule. */
+/** A section with one folded line per claim, and the rule. */
 export function claimsHtml(claims: readonly JudgedClaim[]): string {
   return [
-    `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2><p>${escapeHtml(countText(claims))}</p>`,
+    `<section aria-labelledby="claims"><h2 id="claims">The paper’s claims</h2>`,
     markupHtml(markup('ul.claims', decidedFirst(claims).map(claimMarkup))),
     `<details><summary>How verdicts are reached</summary><p>${escapeHtml(VERDICT_RULE)} The numbers are in <a href="index.json">index.json</a>.</p></details></section>`,
   ].join('\n');
@@ -235,14 +258,9 @@ function claimMarkup(claim: JudgedClaim): Markup {
   );
 }
 
-/** `16 claims: 9 shown, 2 not shown, ...` */
-function countText(claims: readonly JudgedClaim[]): string {
-  const counts = countVerdicts(claims).map(({ verdict, count }) => `${count} ${verdict}`);
-  return `${claims.length} claims: ${counts.join(', ')}.`;
-}
-
-/** The verdicts that occur, with the number of claims. */
-const countVerdicts = (claims: readonly JudgedClaim[]): { verdict: string; count: number }[] =>
-  Object.keys(SIGNS)
-    .map((verdict) => ({ verdict, count: matching(claims, { verdict }).length }))
-    .filter(({ count }) => count > 0);
+/** The verdicts that occur, each with the number of claims: `9 are shown`. */
+const countVerdicts = (claims: readonly JudgedClaim[]): string[] =>
+  Object.keys(SIGNS).flatMap((verdict) => {
+    const count = matching(claims, { verdict }).length;
+    return count > 0 ? `${count} ${count === 1 ? 'is' : 'are'} ${verdict}` : [];
+  });

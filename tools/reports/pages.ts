@@ -7,13 +7,12 @@ import type { PageInfo } from '../../lib/experiments/reports.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
 import { writeIndex } from './index-page.js';
-import { answersPicture, barsPicture } from './pictures.js';
+import { answersPicture } from './pictures.js';
 import { writeReadme } from './readme.js';
 import { exportTrajectories, TRAJECTORIES } from './trajectories.js';
 
-/** Of the playground's and the viewer's pictures in the index. */
+/** Of the playground's picture in the index. */
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
-const NUM_BARS = 8;
 
 interface PagesTask {
   folder: string;
@@ -27,7 +26,7 @@ trainHere<PagesTask>(import.meta.url, async ({ folder, hasTrajectories }, { log 
     log(`Report: ${await exportTrajectories({ outDir: folder })}`);
     const { lines } = await loadTrajectories();
     pages[0] = { ...PLAYGROUND, picture: answersPicture(lines, SHOWN_METHODS) };
-    pages.push({ ...TRAJECTORIES, picture: barsPicture(lines.slice(0, NUM_BARS)) });
+    pages.push(TRAJECTORIES);
   }
   log(`Report: ${await exportPlayground({ outDir: folder, log })}`);
   await writeIndex(folder, pages);

@@ -3,10 +3,9 @@ import { narrowed } from '../../lib/html/browser/narrow.js';
 import { withUniqueIds } from '../../lib/report/figures.js';
 import { renderSvg } from '../../lib/report/render.js';
 import { valuesUnder, type VegaLiteSpec } from '../../lib/report/vega-lite.js';
-import { greatest, group, max, sum } from 'd3-array';
+import { greatest, group, max } from 'd3-array';
 import { markup, markupHtml } from '../../lib/html/markup.js';
 import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
-import { parsePieces } from '../../lib/text/tags.js';
 
 const THUMBNAIL = { widthPx: 330, heightPx: 110 };
 
@@ -131,28 +130,4 @@ export function answersPicture(
     ),
   ]);
   return markupHtml(markup('div.turns', markup('span', widest[0].question), rows));
-}
-
-const [WIDTH, ROW, BAR] = [400, 18, 11];
-
-const LEGEND = { think: 'thinks', search: 'searches', information: 'reads', answer: 'answers' };
-
-/** HTML of trajectories as bars of their blocks, as long as their texts. */
-export function barsPicture(trajectories: readonly Trajectory[]): string {
-  const bars = trajectories.map(({ segments }) =>
-    segments.flatMap(({ text }) => parsePieces(text)).filter((piece) => piece.kind === 'block'),
-  );
-  const longest = max(bars, (blocks) => sum(blocks, ({ body }) => body.length)) ?? 1;
-  const rectangles = bars.map((blocks, row) => {
-    let x = 0;
-    return blocks.map(({ tag, body }) => {
-      const width = (WIDTH * body.length) / longest;
-      const at = { x: x.toFixed(1), y: row * ROW, width: Math.max(1, width - 1).toFixed(1) };
-      x += width;
-      return markup(`rect.${tag}`, { ...at, height: BAR });
-    });
-  });
-  const legend = Object.entries(LEGEND).map(([tag, verb]) => markup(`span.${tag}`, verb));
-  const svg = markup('svg', { viewBox: `0 0 ${WIDTH} ${bars.length * ROW}` }, rectangles);
-  return markupHtml(markup('div.bars', markup('div', legend), svg));
 }

@@ -6,7 +6,6 @@ import { claimsHtml, writeIndex } from '../../../tools/reports/index-page.js';
 import { judgeClaims } from '../../../tools/reports/claims.js';
 import { pageHtml } from '../../../lib/html/page.js';
 import { lineChart } from '../../../lib/report/chart.js';
-import { barsPicture } from '../../../tools/reports/pictures.js';
 import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
 import { accessibilityComplaints, chartComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
@@ -101,13 +100,22 @@ describe('writeIndex', () => {
     await expect(write({ none: '' })).rejects.toThrow(/none.*first, panels/);
   });
 
-  it('counts verdicts and escapes text', () => {
-    const [claim] = judgeClaims(
-      [{ name: 'x', claims: [{ ...PAPER_CLAIMS[0], claim: '<b>' }] }],
-      new Map(),
-    );
-    const html = claimsHtml([claim]);
-    expect(html).toContain('1 claims: 1 not computed yet.');
+  it('starts with the chief findings and the number of verdicts', async () => {
+    const folder = temporaryFolder();
+    const finding = 'It saves calls. It loses 2.2 points.';
+    writeReport(folder, 'Main', { ...emptyResult('main-results'), finding });
+    const html = readFileSync(await writeIndex(folder), 'utf8');
+    const [chief] = /<ul class="chief">.*?<\/ul>/s.exec(html)!;
+    expect([...chief.matchAll(/<p>(.*?)<\/p>/g)].map(([, text]) => text)).toEqual([
+      'It saves calls.',
+      'It loses 2.2 points.',
+    ]);
+    expect(html).toMatch(/claims<\/a>, \d+ are .* and \d+ (is|are) .* here/);
+  });
+
+  it('escapes the text of claims', () => {
+    const claims = [{ ...PAPER_CLAIMS[0], claim: '<b>' }];
+    const html = claimsHtml(judgeClaims([{ name: 'x', claims }], new Map()));
     expect(html).toContain('<span class="claim">&lt;b&gt;</span>');
   });
 
@@ -147,11 +155,7 @@ describe.skipIf(!chromiumPath)('the index in a browser (needs Chromium)', () => 
         finding: 'A third fewer model calls than Search-R1; answers equally good. '.repeat(2),
         figures: { types },
       });
-    const segment = { kind: 'policy' as const, tokenIds: [] };
-    const texts = ['<think> a </think>', '<search> b ## c </search>', '<answer> d </answer>'];
-    const segments = texts.map((text) => ({ ...segment, text }));
-    const picture = barsPicture([{ segments } as unknown as Parameters<typeof barsPicture>[0][0]]);
-    const pages = [{ name: 'trajectories', title: 'T', description: 'Bars.', picture }];
+    const pages = [{ name: 'trajectories', title: 'T', description: 'To read.' }];
     const { page } = await openPage(await writeIndex(folder, pages));
     expect(await chartComplaints(page)).toEqual([]);
     const complaints = await accessibilityComplaints(page);

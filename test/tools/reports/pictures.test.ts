@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { answersPicture, barsPicture } from '../../../tools/reports/pictures.js';
+import { answersPicture } from '../../../tools/reports/pictures.js';
 import type { With } from '../../../lib/rollout/trajectory.js';
 
 /** A right answer after these searches. */
@@ -44,10 +44,4 @@ it('shows the question with the widest turn that both methods answered', () => {
 
 it('shows nothing without a question that both methods answered', () => {
   expect(answersPicture([answered('ours', 'q', [['a']])], ['ours', 'theirs'])).toBe('');
-});
-
-it('draws a bar of blocks for each trajectory', () => {
-  const html = barsPicture([answered('ours', 'q', [['a']]), answered('ours', 'r', [['a']])]);
-  const tags = [...html.matchAll(/<rect class="(\w+)"/g)].map(([, tag]) => tag);
-  expect(tags).toEqual([1, 2].flatMap(() => ['think', 'search', 'information', 'answer']));
 });
