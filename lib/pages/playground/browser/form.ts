@@ -44,12 +44,18 @@ export function describeType({ metadata: { graph = [], type } }: Question): stri
 export const groupByType = (questions: readonly Question[]): Map<string, Question[]> =>
   new Map(sort(group(questions, describeType), ([a], [b]) => a.localeCompare(b)));
 
-/** A question to type or pick, its type, and a button for a random one of that type. */
+/** A question to type, or to pick: its type, those of that type, and a random one. */
 function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
-  if (questions.length === 0)
-    return [
-      labelled('Question', h('input', { name: 'question', required: true }), 'label.question'),
-    ];
+  const attributes = { required: true, rows: 1, autocomplete: 'off', spellcheck: 'false' };
+  // It shows long questions whole in narrow windows.
+  const input = h('textarea', { name: 'question', ...attributes });
+  input.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || event.isComposing) return;
+    event.preventDefault();
+    input.form?.requestSubmit();
+  });
+  const field = labelled('Question', input, 'label.question');
+  if (questions.length === 0) return [field];
   const groups = groupByType(questions);
   const type = select(
     'type',
@@ -57,14 +63,17 @@ function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
   );
   const first = questions.find(({ question }) => question === firstQuestion);
   if (first) type.value = describeType(first);
-  const list = h('datalist', { id: 'questions' });
-  const attributes = { list: list.id, required: true, autocomplete: 'off', spellcheck: 'false' };
-  const input = h('input', { name: 'question', ...attributes });
+  const list = h('select');
   const candidates = (): Question[] => groups.get(type.value)!;
   const fill = (): void => {
-    list.replaceChildren(...candidates().map(({ question: value }) => h('option', { value })));
+    const texts = candidates().map(({ question }) => h('option', question));
+    list.replaceChildren(h('option', { value: '' }, 'Pick one'), ...texts);
     input.value = candidates()[0].question;
   };
+  list.addEventListener('change', () => {
+    if (list.value) input.value = list.value;
+    list.value = '';
+  });
   const pick = (): void => {
     input.value = candidates()[Math.floor(Math.random() * candidates().length)].question;
   };
@@ -72,10 +81,10 @@ function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
   fill();
   if (first) input.value = first.question;
   return [
+    field,
     labelled('Question type', type, 'label.type'),
-    labelled('Question', input, 'label.question'),
+    labelled('Questions of this type', list, 'label.type'),
     h('button', { type: 'button', name: 'random', onclick: pick }, 'Random question'),
-    list,
   ];
 }
 
