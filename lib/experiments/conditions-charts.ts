@@ -102,8 +102,7 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     type: 'nominal',
     sort: null,
     title: 'Condition',
-    // In two lines: limit or steps, and questions.
-    axis: { labelExpr: "split(datum.label, ': ')", labelLimit: 300, maxExtent: 300 },
+    axis: { labelLimit: 300 },
   };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
   const domain = ['difference', 'predicted'];
@@ -137,7 +136,7 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     spec: {
       data: { values },
       width: 290,
-      height: { step: 32 },
+      height: { step: 20 },
       layer: [
         {
           mark: { type: 'rule', strokeDash: [3, 3], color: '#888888', aria: false },

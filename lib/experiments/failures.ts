@@ -14,9 +14,10 @@ import {
 import { measure } from '../evaluation/measure.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
+import { formatList } from '../text/format-list.js';
 import { trainedBy } from '../training/methods.js';
 import { rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
@@ -60,6 +61,19 @@ const DYNAMICS = [
   'completions/clipped_ratio',
 ];
 const MAX_CASES = 3;
+/** Rarer failures of both methods are not drawn. */
+const MIN_RATE = 0.01;
+
+/** What ParallelSearch does if it fails so. */
+const DEEDS: Readonly<Record<(typeof FAILURES)[number], string>> = {
+  over_parallelized: 'decomposes what cannot be decomposed',
+  no_search: 'answers without a search',
+  half_decomposed: 'asks for only some of the parts',
+  wrong_aggregation: 'finds every part and still answers wrongly',
+  repeated_query: 'repeats a query',
+  evidence_unused: 'sees all evidence and still answers wrongly',
+  incomplete_evidence: 'answers before it has found all evidence',
+};
 
 /** A failed answer, and where the page of trajectories shows it. */
 export interface FailureCase {
@@ -173,13 +187,19 @@ export const failures: Experiment = {
     const contrasts = [...ofAnswers.contrasts, ...ofTrajectories.contrasts];
     const isFailure = where({ metric: FAILURES });
     const tidy = { rows: rows.filter(isFailure), contrasts, provenance };
-    const ours = matching(tidy.rows, { method: 'parallelsearch' });
-    const { metric } = greatest(ours, ({ value }) => value)!;
-    const rate = meanValue(ours, { metric });
+    const rate = (metric: string, method = 'parallelsearch'): number =>
+      meanValue(tidy.rows, { metric, method });
+    const most = greatest(FAILURES, (metric) => rate(metric))!;
     const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
     const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
+    const isCommon = (metric: string): boolean =>
+      matching(compared, { metric }).some(({ value }) => value >= MIN_RATE);
+    const common = FAILURES.filter(isCommon);
+    const rare = FAILURES.filter((metric) => !isCommon(metric)).map((metric) =>
+      metricInfo(metric).title.toLowerCase(),
+    );
     return resultParts({
-      finding: `ParallelSearch’s most frequent failure is “${metricInfo(metric).title.toLowerCase()}”, in ${percent(rate)} of the cases where it is possible.`,
+      finding: `On ${percent(rate(most))} of the questions ParallelSearch ${DEEDS[most]}, its most frequent failure; Search-R1 does so on ${percent(rate(most, 'search-r1'))}.`,
       card: { rates: 'instruct' },
       summary: `${count(answers)} answers.`,
       tidy,
@@ -198,16 +218,16 @@ export const failures: Experiment = {
         ),
       },
       figures: {
-        rates: intervalChart(compared, {
-          title: 'Failure rates, with 95 % intervals',
-          subtitle: SMALL_WORLD_NOTE,
+        rates: intervalChart(matching(compared, { metric: common }), {
+          title: 'How often each failure happens, with 95 % intervals',
+          subtitle: rare.length > 0 ? `Below 1 % with both methods: ${formatList(rare)}` : '',
           x: 'metric',
           xTitle: 'Failure',
           yTitle: 'Failed (share of possible cases)',
           color: 'method',
           column: 'model',
-          height: 200,
           zoomed: true,
+          isHorizontal: true,
         }),
       },
     });

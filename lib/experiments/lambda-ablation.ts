@@ -321,11 +321,16 @@ export const lambdaAblation: Experiment = {
     const byType = matching(lines, { benchmark: 'all', metric: 'em' }).filter(
       ({ subset }) => subset !== 'all',
     );
-    const isShown = new Set([PAPER, ...ALONE, CONTROL].map(lambdaName));
+    const drawn = new Map([
+      [lambdaName(PAPER), 'both'],
+      [lambdaName(ALONE[1]), 'for decomposing'],
+      [lambdaName(ALONE[0]), 'for few searches'],
+      [lambdaName(CONTROL), 'neither'],
+    ]);
     // Means only: the ranges of four settings would overlap.
-    const learned = withTitles(matching(training, ON_TRAINING))
-      .filter(({ method }) => isShown.has(method))
-      .map(({ setting, metric, step, value }) => ({ setting, metric, step, value }));
+    const learned = matching(training, { ...ON_TRAINING, method: [...drawn.keys()] }).map(
+      ({ method, metric, step, value }) => ({ rewards: drawn.get(method)!, metric, step, value }),
+    );
     return resultParts({
       finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}. In the end its answers are ${everywhere} over all questions and ${onParallel} on parallelizable ones.`,
       summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
@@ -336,10 +341,10 @@ export const lambdaAblation: Experiment = {
       frames: { lines, training: onLines(training), learning: withTitles(learning) },
       figures: {
         learning: bandChart(learned, {
-          title: 'Decomposed parallelizable questions over training, by (lambda_d, lambda_s)',
+          title: 'Decomposed parallelizable questions over training, by the rewards used',
           subtitle: SMALL_WORLD_NOTE,
           x: 'step',
-          color: 'setting',
+          color: 'rewards',
           width: 420,
         }),
         answers: intervalChart(byType, {

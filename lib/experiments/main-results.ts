@@ -19,7 +19,7 @@ import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
-import { figureText, gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
+import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
@@ -27,6 +27,7 @@ import {
   chartByType,
   findFigure,
   meanValue,
+  percent,
   resultParts,
   summarise,
   type Predicted,
@@ -258,11 +259,11 @@ function withoutHybrid(read: AnsweredRuns, options: SummaryOptions): TidyContras
   return contrasts.map((contrast) => ({ ...contrast, subset: WITHOUT_HYBRID }));
 }
 
-/** `A third fewer model calls than Search-R1 on comparisons of two (ratio 0.65), ...` */
+/** `On comparisons of two, ParallelSearch needs a third fewer model calls than ...` */
 function costText(tidy: TidyResults): string {
   const calls = findFigure(tidy, CALLS_OF_TWO)!;
-  const answers = gapWords(findFigure(tidy, { ...EM_GAP, ...PARALLEL })!, 'equally good');
-  return `${ratioWords(calls)} model calls than Search-R1 on comparisons of two (ratio ${figureText(calls.value, 2)}), answers ${answers}`;
+  const answers = gapWords(findFigure(tidy, { ...EM_GAP, ...PARALLEL })!, 'as good');
+  return `On comparisons of two, ParallelSearch needs ${ratioWords(calls)} model calls than Search-R1, and its answers are ${answers}.`;
 }
 
 /** Exact match over all questions, and whether hybrid questions explain it. */
@@ -272,12 +273,12 @@ function answersText(tidy: TidyResults): string {
   );
   const [before, after] = ['search-r1', 'parallelsearch'].map((method) => {
     const hybrid = { ...PARALLEL, subset: 'hybrid', metric: 'em', method };
-    return figureText(meanValue(tidy.rows, hybrid), 2);
+    return percent(meanValue(tidy.rows, hybrid));
   });
   const isDifferent = everywhere.low > 0 || everywhere.high < 0;
   const isExplained = isDifferent && rest.low <= 0 && rest.high >= 0;
-  const source = isExplained ? 'entirely because of' : `${gapWords(rest)} without`;
-  return `${gapWords(everywhere)} over all questions, ${source} hybrid questions (several chains in one; exact match ${before} to ${after}), a kind absent from training`;
+  const source = isExplained ? 'only because of' : `${gapWords(rest)} without`;
+  return `Over all questions its answers are ${gapWords(everywhere)}, ${source} hybrid questions (two chains in one, absent from training): ${after} right instead of ${before}.`;
 }
 
 function drawFigures(
@@ -359,7 +360,7 @@ export const mainResults: Experiment = {
     const contrasts = withPaper(tidy.contrasts);
     return resultParts({
       summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
-      finding: sentence(`${costText(tidy)}; ${answersText(tidy)}`),
+      finding: `${costText(tidy)} ${answersText(tidy)}`,
       tidy,
       predicted: PREDICTED,
       contrasts,

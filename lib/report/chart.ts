@@ -40,8 +40,10 @@ export interface ChartSpec {
   spoken?: Rows;
   width?: number;
   height?: number;
-  /** Fits the vertical axis to the values; by default shares run from 0 to 1. */
+  /** Fits the axis of values; by default shares run from 0 to 1. */
   zoomed?: boolean;
+  /** Puts the categories of an interval chart below each other, for long names. */
+  isHorizontal?: boolean;
 }
 
 export const POINT = { type: 'point', filled: true, size: 55, opacity: 1 };
@@ -73,19 +75,30 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
     mark: { type: 'point', filled: false, size: 55, opacity: 0.7 },
     encoding: { ...at, y: { ...y, field: 'paper' }, shape },
   };
-  return panelChart(rows, spec, {
-    width: { step: pointDistance(rows, spec) },
-    height: 200,
-    layer: [
-      ...(has('predicted') ? [predicted] : []),
-      {
-        mark: { type: 'rule', strokeWidth: 2 },
-        encoding: { ...at, y: { ...y, field: 'low' }, y2: { field: 'high' } },
-      },
-      { mark: POINT, encoding: { ...at, y: { ...y, field: 'value' }, shape, tooltip } },
-      ...(has('paper') ? [paper] : []),
-    ],
-  });
+  const layer = [
+    ...(has('predicted') ? [predicted] : []),
+    {
+      mark: { type: 'rule', strokeWidth: 2 },
+      encoding: { ...at, y: { ...y, field: 'low' }, y2: { field: 'high' } },
+    },
+    { mark: POINT, encoding: { ...at, y: { ...y, field: 'value' }, shape, tooltip } },
+    ...(has('paper') ? [paper] : []),
+  ];
+  return panelChart(
+    rows,
+    spec,
+    spec.isHorizontal
+      ? { width: 260, height: { step: 17 }, layer: layer.map(turned) }
+      : { width: { step: pointDistance(rows, spec) }, height: 200, layer },
+  );
+}
+
+/** A layer with its axes exchanged. */
+function turned({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
+  const { x, y, y2, xOffset, ...rest } = encoding as Record<string, VegaLiteSpec | undefined>;
+  const names = { ...x, axis: { labelLimit: LABEL_WIDTH } };
+  const spans = { ...(xOffset && { yOffset: xOffset }), ...(y2 && { x2: y2 }) };
+  return { ...layer, encoding: { ...rest, x: y, y: names, ...spans } };
 }
 
 /** Pixels between points; more where few points share a long label or a panel's title. */
@@ -251,7 +264,7 @@ const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
 function panelChart(
   rows: readonly Row[],
   spec: ChartSpec,
-  view: { width: number | VegaLiteSpec; height: number; layer: VegaLiteSpec[] },
+  view: { width: number | VegaLiteSpec; height: number | VegaLiteSpec; layer: VegaLiteSpec[] },
 ): Chart {
   const { x, color, row, column, panel, width = view.width, height = view.height } = spec;
   const titled = [row, column, panel].filter((field) => field !== undefined);
@@ -275,11 +288,11 @@ function panelChart(
 const TITLE_LETTER = 6.5;
 
 /** A layer whose vertical title is in two lines if it is longer than the axis. */
-function withLines({ encoding, ...layer }: VegaLiteSpec, height: number): VegaLiteSpec {
+function withLines({ encoding, ...layer }: VegaLiteSpec, height: unknown): VegaLiteSpec {
   const channels = encoding as { y?: VegaLiteSpec };
   const [, name, unit] = /^(.+) (\(.+\))$/.exec(String(channels.y?.title)) ?? [];
-  if (!unit || (name.length + 1 + unit.length) * TITLE_LETTER <= height)
-    return { ...layer, encoding };
+  const letters = typeof height === 'number' ? height / TITLE_LETTER : Infinity;
+  if (!unit || name.length + 1 + unit.length <= letters) return { ...layer, encoding };
   return { ...layer, encoding: { ...channels, y: { ...channels.y, title: [name, unit] } } };
 }
 
