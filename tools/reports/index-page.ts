@@ -200,7 +200,7 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
 const ABOUT =
   'ParallelSearch teaches a language model to search for independent sub-questions at once; Search-R1 searches for one at a time. Both were trained here from the same small models.';
 
-/** What a visitor asks first: the report and the sentence of its finding that answers it. */
+/** What a visitor asks first, and the report and sentence of its finding that answers. */
 const CHIEF_QUESTIONS = [
   ['Where does it answer more?', 'conditions', 0],
   ['Where does it only save calls?', 'main-results', 0],
