@@ -52,9 +52,21 @@ export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
  */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');
+  const read = (name: string): Promise<object> => readJsonIfThere(join(folder, name));
+  const config = await read('tokenizer_config.json');
   return {
-    ...(await readJsonIfThere(join(folder, 'tokenizer_config.json'))),
+    ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
+    ...config,
     ...(existsSync(template) ? { chat_template: await readFile(template, 'utf8') } : {}),
+  };
+}
+
+/** Special tokens in the files of transformers before 4.34. */
+async function readOldTokens(read: (name: string) => Promise<object>): Promise<object> {
+  const ids = Object.entries(await read('added_tokens.json'));
+  return {
+    ...(await read('special_tokens_map.json')),
+    added_tokens_decoder: Object.fromEntries(ids.map(([content, id]) => [id, { content }])),
   };
 }
 

@@ -293,7 +293,8 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const tokenizerJson = (await readJson(tokenizerFile)) as object;
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(tokenizerFile), length, compute);
-  const tokenizer = limit(0, () => createTokenizer(tokenizerJson));
+  const tokenizerConfig = await readJsonIfThere(join(folder, 'tokenizer_config.json'));
+  const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
   const { max_seq_length, do_lower_case: isLowerCase } = textsSchema.parse(

@@ -11,7 +11,7 @@ const tokenSchema = z
 const configSchema = z.looseObject({
   chat_template: z
     .union([z.string(), z.array(z.object({ name: z.string(), template: z.string() }))])
-    .optional(),
+    .nullish(),
   bos_token: tokenSchema,
   eos_token: tokenSchema,
   pad_token: tokenSchema,
@@ -88,7 +88,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
   const source = Array.isArray(templates)
     ? templates.find(({ name }) => name === 'default')?.template
     : templates;
-  if (source === undefined) return null;
+  if (typeof source !== 'string') return null;
   const rethrow = <T>(make: () => T): T => {
     try {
       return make();

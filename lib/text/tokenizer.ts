@@ -42,6 +42,17 @@ const id = z
   .min(0)
   .max(MAX_VOCAB_SIZE - 1);
 const unset = z.union([z.literal(false), z.literal(0), z.literal('')]).nullish();
+const tokenSchema = z.looseObject({
+  id,
+  content: z.string().min(1),
+  special: z.boolean().default(false),
+  single_word: z.literal(false).nullish(),
+});
+const stepSchema = z.looseObject({ type: z.string() });
+const stepsSchema = stepSchema.extend({
+  normalizers: z.array(stepSchema).optional(),
+  pretokenizers: z.array(stepSchema).optional(),
+});
 /**
  * Ids are dictionary values or, in a unigram model, list indices. Rejects settings that
  * the package ignores although they change the ids.
@@ -63,17 +74,11 @@ const tokenizerSchema = z.object({
       path: ['continuing_subword_prefix'],
       error: 'BPE with a prefix of continuing pieces is not supported',
     }),
-  added_tokens: z
-    .array(
-      z.object({
-        id,
-        content: z.string().min(1),
-        special: z.boolean().default(false),
-        single_word: z.literal(false).nullish(),
-      }),
-    )
-    .default([]),
+  added_tokens: z.array(tokenSchema).default([]),
+  normalizer: stepsSchema.nullish(),
+  pre_tokenizer: stepsSchema.nullish(),
 });
+type TokenizerJson = z.infer<typeof tokenizerSchema>;
 
 /** The package does not validate the JSON; encoding any text shows problems. */
 function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer> {
@@ -89,6 +94,60 @@ function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer
   }
 }
 
+/** What transformers takes from tokenizer_config.json rather than tokenizer.json. */
+const overridesSchema = z.looseObject({
+  tokenizer_class: z.string().nullish(),
+  added_tokens_decoder: z
+    .record(z.string(), z.looseObject({ content: z.string(), special: z.boolean().default(false) }))
+    .nullish(),
+});
+/** Settings of a step of tokenizer.json by their names in tokenizer_config.json. */
+const OVERRIDES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  BertNormalizer: {
+    do_lower_case: 'lowercase',
+    strip_accents: 'strip_accents',
+    tokenize_chinese_chars: 'handle_chinese_chars',
+  },
+  ByteLevel: { add_prefix_space: 'add_prefix_space' },
+};
+/** This class takes tokenizer.json as it is. */
+const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
+
+/**
+ * The special tokens that only tokenizer_config.json lists; transformers adds them, too.
+ * @throws Error for a setting that differs between the two files
+ */
+function addedByConfig(
+  { normalizer, pre_tokenizer: preTokenizer, added_tokens, model: { vocab } }: TokenizerJson,
+  config: object,
+): TokenizerJson['added_tokens'] {
+  const { data, error } = overridesSchema.safeParse(config);
+  if (!data) throw new Error(`Expected a tokenizer_config.json, but ${describeFaults(error)}`);
+  const steps = [normalizer, preTokenizer].flatMap((step) => [
+    ...(step ? [step] : []),
+    ...(step?.normalizers ?? step?.pretokenizers ?? []),
+  ]);
+  for (const step of PLAIN_CLASS.test(data.tokenizer_class ?? '') ? [] : steps)
+    for (const [name, field] of Object.entries(OVERRIDES[step.type] ?? {})) {
+      const [value, own] = [data[name] ?? null, step[field] ?? null];
+      if (value !== null && value !== own)
+        throw new Error(
+          `Expected tokenizer.json and tokenizer_config.json to agree, but ${field} is ${JSON.stringify(own)} in the former and ${name} is ${JSON.stringify(value)} in the latter. Load the tokenizer with transformers and save it again.`,
+        );
+    }
+  const pieces = Array.isArray(vocab) ? vocab.map((entry) => [entry].flat()[0]) : [];
+  const more = new Map<string, TokenizerJson['added_tokens'][number]>();
+  for (const content of specialTokens(config)) {
+    const listed = pieces.indexOf(content);
+    const id = listed >= 0 || Array.isArray(vocab) ? listed : (vocab[content] ?? -1);
+    if (id >= 0) more.set(content, { id, content, special: true, normalized: false });
+  }
+  for (const [id, token] of Object.entries(data.added_tokens_decoder ?? {}))
+    more.set(token.content, tokenSchema.parse({ ...token, id: Number(id) }));
+  for (const { content } of added_tokens) more.delete(content);
+  return [...more.values()];
+}
+
 /**
  * A tokenizer from a Hugging Face `tokenizer.json` and `tokenizer_config.json`, as
  * objects.
@@ -101,13 +160,15 @@ export function createTokenizer(
   const parsed = tokenizerSchema.safeParse(tokenizerJson);
   if (!parsed.success)
     throw new Error(`Expected the JSON of a tokenizer.json, but ${describeFaults(parsed.error)}`);
-  const { model, added_tokens: added } = parsed.data;
+  const { model, added_tokens: listed } = parsed.data;
   const { vocab } = model;
+  const more = addedByConfig(parsed.data, tokenizerConfig);
+  const added = [...listed, ...more];
   const ids = [
     ...(Array.isArray(vocab) ? vocab.keys() : Object.values(vocab)),
     ...added.map((token) => token.id),
   ];
-  const tokenizer = readTokenizer(tokenizerJson);
+  const tokenizer = readTokenizer({ ...tokenizerJson, added_tokens: added });
   const named = specialTokens(tokenizerConfig).map((content) => ({
     content,
     id: tokenizer.token_to_id(content),

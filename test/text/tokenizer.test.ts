@@ -223,6 +223,28 @@ describe('createTokenizer', () => {
   });
 
   it.each([
+    ['eos_token', { eos_token: '</s>' }, '</s>', 3],
+    ['added_tokens_decoder', { added_tokens_decoder: { 9: { content: '<new>' } } }, '<new>', 9],
+  ])('adds tokens that only the config lists: %s', (_, config, token, id) => {
+    const vocab = ['<unk>', 'a', '<', '</s>'].map((piece) => [piece, -1]);
+    const json = { ...COMMON, model: { type: 'Unigram', unk_id: 0, vocab } };
+    const template = { chat_template: `{{ messages[0].content }}${token}` };
+    const tokenizer = createTokenizer(json, { ...config, ...template });
+    expect(tokenizer.encodeChat!('a').tokenIds).toEqual([1, id]);
+  });
+
+  it.each([
+    ['do_lower_case', { normalizer: { type: 'BertNormalizer', lowercase: true } }, false],
+    ['add_prefix_space', { pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false } }, true],
+  ])('rejects a config that disagrees: %s', (name, settings, value) => {
+    const json = { ...COMMON, ...settings, model };
+    expect(() => createTokenizer(json, { [name]: value })).toThrow(name);
+    expect(() => createTokenizer(json, { [name]: !value })).not.toThrow();
+    const plain = { tokenizer_class: 'PreTrainedTokenizerFast', [name]: value };
+    expect(() => createTokenizer(json, plain)).not.toThrow();
+  });
+
+  it.each([
     ['single_word', { added_tokens: added(['<a>'], { single_word: true }) }],
     ['dropout', { model: { ...model, dropout: 0.1 } }],
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
