@@ -124,6 +124,7 @@ const configSchema = z.object({
   mlp_bias: z.boolean().default(false),
   partial_rotary_factor: z.literal(1).nullish(),
   quantization_config: z.null().optional(),
+  is_causal: z.literal(true).nullish(),
   // transformers 4
   rope_theta: positive.optional(),
   rope_scaling: scalingSchema.nullish(),

@@ -63,7 +63,7 @@ export async function readTokenizerConfig(folder: string): Promise<object> {
 
 /** Special tokens in the files of transformers before 4.34. */
 async function readOldTokens(read: (name: string) => Promise<object>): Promise<object> {
-  const ids = Object.entries(await read('added_tokens.json'));
+  const ids = Object.entries((await read('added_tokens.json')) as Record<string, number>);
   return {
     ...(await read('special_tokens_map.json')),
     added_tokens_decoder: Object.fromEntries(ids.map(([content, id]) => [id, { content }])),

@@ -4,7 +4,7 @@
  *
  * Shape letters: B texts, T tokens, C width, H heads, D head width.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
@@ -217,6 +217,7 @@ const textsSchema = z.object({
   max_seq_length: z.int().min(1).nullish(),
   do_lower_case: z.boolean().nullish(),
 });
+const lengthSchema = z.object({ model_max_length: z.number().min(1).nullish() });
 const poolingSchema = z.record(z.string(), z.unknown());
 const modulesSchema = z.array(z.object({ path: z.string(), type: z.string() }));
 
@@ -297,10 +298,13 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
+  // Named after the model's kind, such as sentence_roberta_config.json.
+  const textsFile = readdirSync(folder).find((name) => /^sentence_.*_config\.json$/.test(name));
   const { max_seq_length, do_lower_case: isLowerCase } = textsSchema.parse(
-    await readJsonIfThere(join(folder, 'sentence_bert_config.json')),
+    textsFile ? await readJson(join(folder, textsFile)) : {},
   );
-  const maxTokens = Math.min(config.maxTokens, max_seq_length ?? Infinity);
+  const { model_max_length } = lengthSchema.parse(tokenizerConfig);
+  const maxTokens = Math.min(config.maxTokens, max_seq_length ?? model_max_length ?? Infinity);
   const weights = await withWeights(folder, (arrays) => bertWeights(arrays, config));
   const files = await contentHash([...(await weightFiles(folder)), tokenizerFile, configFile]);
 

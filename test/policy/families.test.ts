@@ -147,6 +147,7 @@ describe('llama', () => {
     ['hidden_act', 'gelu'],
     ['attention_bias', 'yes'],
     ['quantization_config', { quant_method: 'gptq' }],
+    ['is_causal', false],
   ])('rejects %s = %j and names the field', (field, value) => {
     const parse = (): unknown => parseModelConfig({ ...MINIMAL, [field]: value });
     expect(parse).toThrow('llama');

@@ -119,6 +119,18 @@ describe('loadBertEncoder', () => {
     expect(await encode(files, 'OSLO')).toEqual(expected);
   });
 
+  it.each([
+    ['sentence_roberta_config.json', { max_seq_length: 8 }],
+    ['tokenizer_config.json', { model_max_length: 8 }],
+  ])('cuts texts at the length in %s', async (name, json) => {
+    const folder = copy('minilm');
+    writeFileSync(join(folder, name), JSON.stringify(json));
+    const encoder = await loadBertEncoder(folder);
+    const texts = ['oslo '.repeat(7), 'oslo '.repeat(40)];
+    const [cut, whole] = await encoder.encode(texts, { kind: 'query' });
+    expect(whole).toEqual(cut);
+  });
+
   it('rejects another pooling and unexpected tensors', async () => {
     const folder = copy('minilm');
     writeFileSync(join(folder, '1_Pooling', 'config.json'), '{"pooling_mode_cls_token": true}');
