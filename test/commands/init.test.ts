@@ -74,12 +74,13 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
       expect(scripts.postinstall).toBe('npm rebuild typescript');
       expect(dependencies.parallelsearch).toBe(`file:${path.resolve(packagePath())}`);
       expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(['tslab', 'danfojs-node']));
+      expect(existsSync(inProject('.gitignore'))).toBe(true);
+      if (!isFull) return; // Packing takes seconds.
       await runCommand(['init', 'packed'], root);
       const packed = (await readJson(path.join(root, 'packed', 'package.json'))) as Manifest;
       const tarball = `parallelsearch-${ours.version}.tgz`;
       expect(packed.dependencies.parallelsearch).toBe(`file:${tarball}`);
       expect(existsSync(path.join(root, 'packed', tarball))).toBe(true);
-      expect(existsSync(inProject('.gitignore'))).toBe(true);
     });
 
     it('refuses a folder with something in it', async () => {

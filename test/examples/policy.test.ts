@@ -59,9 +59,9 @@ describe('examples/policy.ts', () => {
         method: 'r1',
         seed: 1,
         checkpoints: CHECKPOINTS,
-        limit: 8,
+        limit: 4,
         out,
-        batchSize: 4,
+        batchSize: 2,
         backend: 'wasm',
       });
       return linesOf(out);

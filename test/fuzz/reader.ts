@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isFull } from '../full.js';
+import { cases, isFull } from '../full.js';
 
 export interface Reader {
   inputs: fc.Arbitrary<Buffer>;
@@ -12,7 +12,7 @@ export interface Reader {
 }
 
 /** Inputs per test file, shared by its readers. */
-const NUM_INPUTS = isFull ? 50_000 : 1_000;
+const NUM_INPUTS = cases(500, 50_000);
 /**
  * A reader that takes longer hangs. CPU time counts, so that other processes do not slow
  * a reader down.

@@ -216,38 +216,42 @@ describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
     );
   });
 
-  it('leaves every old or new file of an exported model', async () => {
-    await useBackend('cpu');
-    const [first, second] = [1, 2].map((seed) => tinyModel(seed));
-    for (const [name, model] of Object.entries({ first, second })) {
-      await saveModel(
-        join(folder, name),
-        { ...model, tokenizerConfig: { name } },
-        { storage: 'F32' },
+  // A model has many writes; half of one is the hardest failure.
+  it.skipIf(!isFull && kind !== 'torn')(
+    'leaves every old or new file of an exported model (needs test:full)',
+    async () => {
+      await useBackend('cpu');
+      const [first, second] = [1, 2].map((seed) => tinyModel(seed));
+      for (const [name, model] of Object.entries({ first, second })) {
+        await saveModel(
+          join(folder, name),
+          { ...model, tokenizerConfig: { name } },
+          { storage: 'F32' },
+        );
+        disposeWeights(model.weights);
+      }
+      const exported = (name: string) => (own: string) =>
+        exportModel(own, [join(folder, name)], { storage: 'F16' });
+      const filesOf = (own: string): Record<string, string> =>
+        Object.fromEntries(
+          readdirSync(own)
+            .filter((name) => !name.endsWith('.partial'))
+            .map((name) => [name, readFileSync(join(own, name), 'latin1')]),
+        );
+      const wholes = await Promise.all(
+        ['first', 'second'].map(async (name) => {
+          await exported(name)(join(folder, `${name} exported`));
+          return filesOf(join(folder, `${name} exported`));
+        }),
       );
-      disposeWeights(model.weights);
-    }
-    const exported = (name: string) => (own: string) =>
-      exportModel(own, [join(folder, name)], { storage: 'F16' });
-    const filesOf = (own: string): Record<string, string> =>
-      Object.fromEntries(
-        readdirSync(own)
-          .filter((name) => !name.endsWith('.partial'))
-          .map((name) => [name, readFileSync(join(own, name), 'latin1')]),
-      );
-    const wholes = await Promise.all(
-      ['first', 'second'].map(async (name) => {
-        await exported(name)(join(folder, `${name} exported`));
-        return filesOf(join(folder, `${name} exported`));
-      }),
-    );
-    await atEveryWrite(exported('first'), exported('second'), async (own) => {
-      for (const [name, content] of Object.entries(filesOf(own)))
-        expect(wholes.map((files) => files[name])).toContain(content);
-      await exported('second')(own);
-      expect(filesOf(own)).toEqual(wholes[1]);
-    });
-  });
+      await atEveryWrite(exported('first'), exported('second'), async (own) => {
+        for (const [name, content] of Object.entries(filesOf(own)))
+          expect(wholes.map((files) => files[name])).toContain(content);
+        await exported('second')(own);
+        expect(filesOf(own)).toEqual(wholes[1]);
+      });
+    },
+  );
 
   it('leaves the first lines of a journal, which resumes', async () => {
     const add = async (own: string): Promise<readonly number[]> => {

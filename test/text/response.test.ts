@@ -16,6 +16,7 @@ import {
   wrapResults,
 } from '../../lib/text/tags.js';
 import { ANSWER, INFORMATION, phrase, roughText, SEARCH, THINK } from './texts.js';
+import { cases } from '../full.js';
 
 const policy = (text: string): TextSegment => ({ kind: 'policy', text });
 const fromEnvironment = (text: string): TextSegment => ({ kind: 'information', text });
@@ -227,7 +228,7 @@ describe('splitTranscript', () => {
       fc.property(fc.oneof(soup, roughText), (text) => {
         expect(splitTranscript(text)).toEqual(splitByPattern(text));
       }),
-      { numRuns: 2000 },
+      { numRuns: cases(300, 2000) },
     );
   });
 

@@ -208,7 +208,7 @@ describe('GRPO', () => {
       },
     };
     const config = {
-      ...tinyTraining({ settings: { miniBatches: 1, questionsPerStep: 8, groupSize: 8 } }),
+      ...tinyTraining({ settings: { miniBatches: 1, questionsPerStep: 4, groupSize: 8 } }),
       retrievalDeadlineMs: 10,
     };
     const length: Reward = {

@@ -35,6 +35,7 @@ import {
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
 import { temporaryFolder } from '../../folder.js';
+import { isFull } from '../../full.js';
 import { INJECTION } from '../viewer/synthetic.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -164,8 +165,8 @@ describe.skipIf(!chromiumPath)(
       await answered();
     });
 
-    it.skipIf(isCutShort)(
-      'shows markup in custom passages and questions as text (needs weights that search)',
+    it.skipIf(isCutShort || !isFull)(
+      'shows markup in custom passages and questions as text (needs test:full)',
       async () => {
         const [{ id, question: text }] = evaluatedQuestions(await loadQuestions());
         const passages = (await loadPassages()).map(({ id, title, text }) => {
