@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { expect, it } from 'vitest';
 import type { Fields } from '../../lib/evaluation/table.js';
@@ -17,7 +16,7 @@ import {
 import { requireResults } from '../../lib/experiments/records.js';
 import { percent } from '../../lib/experiments/report.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { figureText, intervalText, pointsIntervalText } from '../../lib/report/text.js';
+import { figureText } from '../../lib/report/text.js';
 import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';
 import { readTrainConfig } from '../../lib/training/stored-policies.js';
 import { temporaryFolder } from '../folder.js';
@@ -117,22 +116,3 @@ it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
       expect(text).toMatch(new RegExp(`${percent(value)}|\\b${figureText(value, 2)}\\b`));
   },
 );
-
-it('docs/real-models.md has the intervals of the result', () => {
-  const text = readFileSync(packagePath('docs', 'real-models.md'), 'utf8').replace(/\s+/g, ' ');
-  const gap = { ...ours, ...em, kind: 'difference', against_edition: 'second' };
-  for (const against of ['search-r1', 'untrained:parallel'])
-    expect(text).toContain(pointsIntervalText(find({ ...gap, against })));
-  const calls = { ...ours, metric: 'model_calls', subset: 'parallelizable', kind: 'ratio' };
-  expect(text).toContain(intervalText(find({ ...calls, against: 'search-r1' }), 2));
-});
-
-it.each([1, 2])('the card of ParallelSearch’s seed %i has its figures', (seed) => {
-  const card = readFileSync(join(readerPath({ ...ours, seed }), 'README.md'), 'utf8');
-  const rows = matching(result.frames!.seeds, { benchmark: 'all', seed });
-  const wanted = [{ subset: 'all', ...em }, decomposed, { subset: 'all', metric: 'well_formed' }];
-  for (const fields of wanted) {
-    const [{ value }] = matching(rows, fields) as Figure[];
-    expect(card).toContain(percent(value));
-  }
-});

@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lambdaRuns } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns, wholeRuns } from '../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../lib/experiments/retrain.js';
 import {
@@ -15,8 +14,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../lib/training/stored-policies.js';
-import { dropIncompleteSeeds, keptSteps } from '../../lib/experiments/runs.js';
-import { topKRuns } from '../../lib/experiments/top-k.js';
+import { dropIncompleteSeeds } from '../../lib/experiments/runs.js';
 import { temporaryFolder } from '../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };
@@ -41,28 +39,11 @@ describe('the runs', () => {
     for (const name of [...names, ...mainRuns().map(runName)]) expect(name).toMatch(/^[\w.-]+$/);
   });
 
-  it('are trained once for the main comparison, reward weights and passages per query', () => {
-    const names = all.map(runName);
-    expect(names).toEqual(expect.arrayContaining([...lambdaRuns(), ...topKRuns()].map(runName)));
-    // Two methods, six models, two seeds; one method in four turns; from three models:
-    // seven reward weights, and two methods with one passage; two methods from three
-    // hasty models; the same with hybrid questions and from paired models; one method
-    // with hybrid questions and without r_d; Search-R1 with r_s from hasty and instruct
-    // models, ParallelSearch without it from hasty ones.
-    expect(names).toHaveLength(2 * 6 * 2 + 6 + 7 * 3 + 2 * 3 + 2 * 3 + 2 * 6 + 3 + 3 * 3);
-  });
-
   it('compare both methods from every initial model with two seeds', () => {
     const of = (method: string): string[] =>
       ofMethod(method).map(({ model, initSeed, seed }) => `${model} ${initSeed} ${seed}`);
     expect(new Set(of('search-r1')).size).toBe(12);
     expect(of('search-r1')).toEqual(of('parallelsearch'));
-  });
-
-  it('include one untrained run per initial model and prompt', () => {
-    for (const method of ['r1', 'untrained:search-r1', 'untrained:parallel', 'untrained:drill'])
-      expect(ofMethod(method)).toHaveLength(6);
-    expect(ofMethod('lookup')).toHaveLength(2);
   });
 
   it('train with the same steps, rollouts and tokens', () => {
@@ -89,19 +70,6 @@ describe('the runs', () => {
     const fewer: PolicyRun = { ...RUN, method: 'search-r1:b4' };
     expect(rolloutForRun(fewer)).toEqual({ ...rolloutForRun(RUN), maxSearchTurns: 4 });
     expect(rolloutForRun({ ...RUN, topK: 1 })).toEqual({ ...rolloutForRun(RUN), topK: 1 });
-  });
-
-  it('keep steps of one run per method', () => {
-    const first = { ...RUN, initSeed: 1 };
-    expect(keptSteps(first)).toEqual([25, 75]);
-    const others = [
-      RUN,
-      { ...first, model: 'base' },
-      { ...first, seed: 2 },
-      { ...first, topK: 1 },
-    ] as const;
-    for (const other of others) expect(keptSteps(other)).toEqual([]);
-    expect(keptSteps({ ...RUN, model: 'hasty' })).toEqual([50]);
   });
 });
 

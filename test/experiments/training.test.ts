@@ -13,7 +13,6 @@ import {
 } from '../../lib/experiments/training-test.js';
 import { REWARDS } from '../../lib/experiments/which-reward.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
-import type { Chart } from '../../lib/report/vega-lite.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/stored-policies.js';
 import { temporaryFolder } from '../folder.js';
@@ -78,14 +77,12 @@ describe('results', () => {
   let contrasts: Row[];
   let conditions: TestedCondition[];
   let trainings: Row[];
-  let figures: Record<string, Chart>;
   beforeAll(async () => {
     await writeSyntheticTraining(folder);
     const parts = await training.result!(folder, { resamples: 20 });
     [rows, contrasts] = [toRows(parts.rows), toRows(parts.contrasts)];
     conditions = parts.frames!.conditions as TestedCondition[];
     trainings = parts.frames!.trainings as Row[];
-    figures = parts.figures as Record<string, Chart>;
     expect(parts.predictions).toHaveLength(conditions.length);
   });
   const sides = { method: 'parallelsearch', against: 'search-r1', kind: 'difference' };
@@ -146,15 +143,6 @@ describe('results', () => {
     expect(find('main-hybrid')).toMatchObject({ test: 'hybrids', found: 'fewer', value: -1 });
     expect(find('paired-hybrid')).toMatchObject({ test: 'paired', found: 'same', value: 0 });
     expect(find('reward-100-many')).toMatchObject({ test: 'which-reward', found: 'fewer' });
-  });
-
-  it('are in a chart for each question', () => {
-    const numRows = (name: string): number =>
-      (figures[name].spec.data as { values: unknown[] }).values.length;
-    expect(numRows('habit_evidence_leads')).toBe(6);
-    expect(numRows('habit_leads')).toBe(7);
-    expect(numRows('hybrid_answers')).toBe(10);
-    expect(numRows('reward_answers')).toBe(12);
   });
 
   it('are in a finding that says only what has been judged', () => {

@@ -320,13 +320,6 @@ describe('information labelled with its queries', () => {
   });
 });
 
-it('formatSearch trims queries and rejects invalid ones', () => {
-  expect(formatSearch([' a ', 'b'])).toBe('<search> a ## b </search>');
-  expect(formatBlock('think', ' a ')).toBe('<think> a </think>');
-  expect(() => formatSearch([])).toThrow('at least one sub-query');
-  expect(() => formatSearch(['a ## b'])).toThrow('a ## b');
-});
-
 it('notices contain no tags', () => {
   expect(INVALID_ACTION_NOTICE + INVALID_ACTION_NOTICE_FULL).not.toMatch(/<|>/);
 });

@@ -71,28 +71,4 @@ describe('trainBpe', () => {
     ];
     expect(mergesOf(['xq xq [xy]w'], 1, ['[xy]', 'w'])).toEqual(merges);
   });
-
-  it('says in the file what other readers of it have to do', () => {
-    const byteLevel = {
-      type: 'ByteLevel',
-      add_prefix_space: false,
-      trim_offsets: true,
-      use_regex: true,
-    };
-    const token = { single_word: false, lstrip: false, rstrip: false, normalized: false };
-    const addedTokens = [{ content: '<eos>', special: true }];
-    expect(trainBpe([], { vocabSize: 300, minFrequency: 1, addedTokens })).toMatchObject({
-      version: '1.0',
-      pre_tokenizer: byteLevel,
-      decoder: byteLevel,
-      added_tokens: [{ id: 0, content: '<eos>', special: true, ...token }],
-      model: {
-        type: 'BPE',
-        fuse_unk: false,
-        byte_fallback: false,
-        ignore_merges: false,
-        merges: [],
-      },
-    });
-  });
 });
