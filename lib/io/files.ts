@@ -182,13 +182,50 @@ export async function removePartial(folder: string): Promise<void> {
 const GZIP = [0x1f, 0x8b];
 const isGzip = (bytes: Uint8Array): boolean => GZIP.every((byte, i) => bytes[i] === byte);
 
+/** How files begin that are neither UTF-8 nor gzip, and how to make them so. */
+const OTHER_FORMATS: readonly (readonly [start: string, name: string, remedy: string])[] = [
+  ['\xff\xfe', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
+  ['\xfe\xff', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
+  ['\x28\xb5\x2f\xfd', 'Zstandard', 'Unpack it.'],
+  ['\xfd7zXZ', 'xz', 'Unpack it.'],
+  ['PK\x03\x04', 'zip', 'Unpack it.'],
+  ['BZh91AY&SY', 'bzip2', 'Unpack it.'],
+  ['PAR1', 'Parquet', 'Only files that end in .parquet are read as such.'],
+];
+const MAX_START = 10;
+
+/** @throws Error naming another format that bytes begin like */
+function requireText(bytes: Uint8Array, path: string): void {
+  const start = Buffer.from(bytes.subarray(0, MAX_START)).toString('latin1');
+  const other = OTHER_FORMATS.find(([mark]) => start.startsWith(mark));
+  if (other)
+    throw new Error(
+      `Expected ${shortPath(path)} to be UTF-8, plain or gzip, but it is ${other[1]}. ${other[2]}`,
+    );
+}
+
+const damaged = (path: string, cause: Error): Error =>
+  new Error(
+    `Expected ${shortPath(path)} to be a complete gzip file, but got: ${cause.message}. Copy it again.`,
+    { cause },
+  );
+
+function unpack(bytes: Uint8Array, path: string): Buffer {
+  try {
+    return gunzipSync(bytes);
+  } catch (cause) {
+    throw damaged(path, cause as Error);
+  }
+}
+
 /**
  * The text of a file's bytes, unpacked if they are gzip, without a byte order mark.
  * @throws Error naming the line of bytes that are not UTF-8
  */
 export function decodeText(bytes: Uint8Array, path: string): string {
+  requireText(bytes, path);
   const plain = isGzip(bytes)
-    ? gunzipSync(bytes)
+    ? unpack(bytes, path)
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (isUtf8(plain)) return plain.toString().replace(/^\uFEFF/, '');
   let line = 1;
@@ -204,23 +241,36 @@ export function decodeText(bytes: Uint8Array, path: string): string {
 export const notUtf8 = (where: string): string =>
   `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, such as by iconv -f LATIN1 -t UTF-8.`;
 
-/** Whether a file is gzip, whatever its name. */
-export async function isGzipFile(path: string): Promise<boolean> {
+async function readStart(path: string): Promise<Buffer> {
   const handle = await open(path);
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_START), 0, MAX_START, 0);
   await handle.close();
-  return isGzip(buffer.subarray(0, bytesRead));
+  return buffer.subarray(0, bytesRead);
 }
 
-/** Streams a file, unpacked if it is gzip. */
+/** Whether a file is gzip, whatever its name. */
+export const isGzipFile = async (path: string): Promise<boolean> => isGzip(await readStart(path));
+
+/** Streams a file, unpacked if it is gzip. @throws Error naming another format */
 export async function openFile(path: string): Promise<Readable> {
-  const isPacked = await isGzipFile(path);
+  const start = await readStart(path);
+  requireText(start, path);
   const stream = createReadStream(path, { highWaterMark: 1 << 18 });
-  if (!isPacked) return stream;
+  return isGzip(start) ? Readable.from(unpackStream(stream, path)) : stream;
+}
+
+async function* unpackStream(stream: Readable, path: string): AsyncGenerator<Buffer> {
   const unpacked = createGunzip();
   stream.on('error', (error) => unpacked.destroy(error));
-  unpacked.on('close', () => stream.destroy());
-  return stream.pipe(unpacked);
+  try {
+    yield* stream.pipe(unpacked) as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code?.startsWith('Z_')
+      ? damaged(path, error as Error)
+      : error;
+  } finally {
+    stream.destroy();
+  }
 }
 
 /** Fills an array from a position of a file. @throws Error if the file ends before */

@@ -86,6 +86,21 @@ describe('foreign bytes', () => {
     ]);
   });
 
+  it.each([
+    ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le')],
+    ['Zstandard', Buffer.from('28b52ffd2400', 'hex')],
+    ['bzip2', Buffer.from('BZh91AY&SY')],
+    ['zip', Buffer.from('PK\x03\x04')],
+    ['complete gzip', gzipSync('{"a": 1}').subarray(0, -9)],
+  ])('are refused with the format they have: %s', async (name, bytes) => {
+    const file = path.join(folder, 'other.jsonl');
+    writeFileSync(file, bytes);
+    await expect(readJson(file)).rejects.toThrow(new RegExp(`other.jsonl.*${name}`));
+    expect(await readFileOutcomes(file)).toMatchObject([
+      { complaint: expect.stringContaining(name) as string },
+    ]);
+  });
+
   it('keep large integers, and characters that two chunks share', async () => {
     const bytes = Buffer.from('{"id": 12345678901234567891, "a": "Å"}');
     const at = bytes.indexOf(0xc3) + 1;

@@ -55,7 +55,7 @@ async function beginsWithArray(file: string): Promise<boolean> {
   const stream = await openFile(file);
   for await (const chunk of stream as AsyncIterable<Buffer>) {
     stream.destroy();
-    return chunk.subarray(0, 1024).toString().trimStart().startsWith('[');
+    return chunk.toString().trimStart().startsWith('[');
   }
   return false;
 }
