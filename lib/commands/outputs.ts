@@ -68,7 +68,11 @@ export function checkOutputs(command: Command): void {
     const name = option.attributeName();
     const value: unknown = command.getOptionValue(name);
     if (!OUTPUTS.includes(name)) inputs.push(...(INPUT.test(option.flags) ? [value].flat() : []));
-    else if (typeof value === 'string' && isWritten(command, name)) outputs.push(value);
+    else if (typeof value === 'string' && isWritten(command, name)) {
+      if (option.flags.includes('<file>') && statIfThere(value)?.isDirectory())
+        throw new Error(`Expected a file to write to, but ${shortPath(value)} is a folder.`);
+      outputs.push(value);
+    }
   }
   const files = outputs.filter((path) => !statIfThere(path)?.isDirectory());
   // Runs may be given as NAME=PATH.

@@ -39,8 +39,9 @@ export class HttpError extends Error {
 /** An answer that came, but cannot be used; another one may. */
 export class AnswerError extends Error {}
 
-/** Statuses of busy servers and of proxies; undefined if unreachable. */
-const RETRIED_STATUSES: readonly (number | undefined)[] = [undefined, 408, 429, 502, 503, 504];
+/** Statuses of busy servers and of proxies (up to 529); undefined if unreachable. */
+const isRetried = (status: number | undefined): boolean =>
+  status === undefined || status === 408 || status === 429 || status > 501;
 const MAX_WAIT_MS = 60_000;
 
 /**
@@ -63,20 +64,22 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
  * event has come.
  * @param onData called with the data of each event, except the end mark `[DONE]`; awaited
  * in order
+ * @returns whether the end mark came
  * @throws as {@link requestJson}, and whatever `onData` throws
  */
 export async function requestEvents(
   url: string,
   request: JsonRequest & { onData: (data: string) => unknown },
-): Promise<void> {
-  let hasBegun = false;
+): Promise<boolean> {
+  let [hasBegun, isDone] = [false, false];
   let work = Promise.resolve<unknown>(undefined);
   const attempt = async (): Promise<void> => {
     const decoder = new TextDecoder();
     const parser = createParser({
       onEvent({ data }) {
         hasBegun = true;
-        if (data !== '[DONE]') work = work.then(() => request.onData(data));
+        if (data === '[DONE]') isDone = true;
+        else work = work.then(() => request.onData(data));
       },
     });
     await requestBytes(url, request, (bytes) => {
@@ -85,6 +88,7 @@ export async function requestEvents(
     await work;
   };
   await retry(request, attempt, () => !hasBegun);
+  return isDone;
 }
 
 /**
@@ -113,7 +117,7 @@ async function retry<T>(
       signal?.throwIfAborted();
       if (
         !(error instanceof HttpError) ||
-        !RETRIED_STATUSES.includes(error.status) ||
+        !isRetried(error.status) ||
         numTries >= retries ||
         !mayRepeat()
       )

@@ -34,8 +34,15 @@ const messageSchema = z.object({
   /** vLLM, DeepSeek; OpenRouter has `reasoning`. */
   reasoning_content: text,
   reasoning: text,
+  refusal: text,
   tool_calls: z
-    .array(z.object({ id: text, function: z.object({ name: z.string(), arguments: z.string() }) }))
+    .array(
+      z.object({
+        index: z.number().optional(),
+        id: text,
+        function: z.object({ name: z.string(), arguments: z.string() }),
+      }),
+    )
     .nullish(),
 });
 
@@ -66,6 +73,8 @@ const completionSchema = z.object({
 const chunkSchema = z.object({
   choices: z.array(z.object({ delta: deltaSchema, finish_reason: finishReason })).default([]),
   usage: usageSchema,
+  /** A server that fails in the middle says so here. */
+  error: z.null().optional(),
 });
 
 function parseChunk(data: string): z.infer<typeof chunkSchema> {
@@ -201,13 +210,16 @@ export async function openChatPolicy(
         if (choice.delta.content) await onText(choice.delta.content);
       }
     };
-    await requestEvents(`${base}/chat/completions`, {
+    const isDone = await requestEvents(`${base}/chat/completions`, {
       ...limits,
       ...sent,
       body: { ...sent.body, stream: true, stream_options: { include_usage: true } },
       onData,
     });
-    return reply;
+    if (isDone || reply.finish_reason) return reply;
+    throw new AnswerError(
+      `Expected a stream of events from ${safeUrl} with a finish_reason or [DONE], but got no end.`,
+    );
   };
 
   await probe(capabilities, {
@@ -298,6 +310,7 @@ const emptyReply = (): RawReply => ({
     content: undefined,
     reasoning_content: undefined,
     reasoning: undefined,
+    refusal: undefined,
     tool_calls: undefined,
   },
   finish_reason: null,
@@ -305,32 +318,51 @@ const emptyReply = (): RawReply => ({
 
 /** Adds a piece of a stream to its message. */
 function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchema>): void {
-  for (const key of ['content', 'reasoning_content', 'reasoning'] as const)
+  for (const key of ['content', 'reasoning_content', 'reasoning', 'refusal'] as const)
     if (delta[key]) message[key] = (message[key] ?? '') + delta[key];
   for (const { index, id, function: part } of delta.tool_calls ?? []) {
     const calls = (message.tool_calls ??= []);
-    const call = (calls[index] ??= { id: undefined, function: { name: '', arguments: '' } });
+    let call = calls.findLast((earlier) => earlier.index === index);
+    // Some servers send all calls with index 0.
+    if (!call || (id && call.id && id !== call.id)) {
+      call = { index, id: undefined, function: { name: '', arguments: '' } };
+      calls.push(call);
+    }
     call.id ??= id;
     call.function.name += part?.name ?? '';
     call.function.arguments += part?.arguments ?? '';
   }
 }
 
-/** @param stop texts that the API may have cut off the end */
+/**
+ * @param stop texts that the API may have cut off the end
+ * @throws ReplyError if the reply was cut off or withheld before it said anything
+ */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,
   stop: readonly string[],
 ): Reply {
-  const { content, reasoning_content, reasoning, tool_calls: calls } = message;
+  const { reasoning_content, reasoning, refusal, tool_calls: calls } = message;
+  const content = message.content ?? refusal;
+  if (!content?.trim() && !calls?.length) {
+    if (finish === 'length')
+      throw new ReplyError(
+        'Expected a reply with text or tool calls, but its tokens were used up before (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
+      );
+    if (finish === 'content_filter')
+      throw new ReplyError('Expected a reply, but the server withheld it (content_filter).');
+  }
   const thought = reasoning_content ?? reasoning;
   const read: AssistantMessage = {
     role: 'assistant',
     content: content === undefined ? null : finish === 'length' ? content : closeTag(content, stop),
     ...(thought !== undefined && { reasoning_content: thought }),
     ...(calls?.length && {
-      tool_calls: calls
-        .filter((call) => call !== undefined)
-        .map((call, i) => ({ ...call, id: call.id ?? `call-${i}`, type: 'function' as const })),
+      tool_calls: calls.map(({ id, function: called }, i) => ({
+        id: id ?? `call-${i}`,
+        type: 'function' as const,
+        function: called,
+      })),
     }),
   };
   return { message: read, ...(usage && { usage }) };

@@ -20,11 +20,12 @@ export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
   { name: 'https', open: openOverHttp },
   {
     name: 'chat',
-    open: (address, options) =>
-      openChatPolicy(address.slice('chat:'.length), {
-        ...options,
-        token: process.env.POLICY_TOKEN,
-      }),
+    open: (address, options) => {
+      const url = address.slice('chat:'.length);
+      if (!/^https?:\/\/./.test(url))
+        throw new Error(`Expected an address such as chat:https://HOST/v1, but got ${address}.`);
+      return openChatPolicy(url, { ...options, token: process.env.POLICY_TOKEN });
+    },
   },
 ]);
 

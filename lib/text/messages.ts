@@ -60,8 +60,17 @@ export function searchTool({ splitQueries }: { splitQueries: boolean }): Tool {
   };
 }
 
+/** Some models write the list as JSON in a string. */
+function readList(text: string): string[] {
+  try {
+    return z.array(z.string()).parse(JSON.parse(text));
+  } catch {
+    return [text];
+  }
+}
+
 const oneOrMore = z
-  .union([z.string().transform((query) => [query]), z.array(z.string())])
+  .union([z.string().transform(readList), z.array(z.string())])
   .transform((queries) => queries.map(cleanQuery).filter((query) => query !== ''))
   .refine((queries) => queries.length > 0, 'Expected at least one query.');
 const argumentsSchema = z.union([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ContextFullError, type ReplyOptions } from '../../lib/policy/chat-policy.js';
+import { ContextFullError, ReplyError, type ReplyOptions } from '../../lib/policy/chat-policy.js';
 import { openChatPolicy, type OpenAiChatOptions } from '../../lib/policy/openai-chat.js';
 import { openRemotePolicy } from '../../lib/policy/remote.js';
 import { searchTool } from '../../lib/text/messages.js';
@@ -120,6 +120,35 @@ describe('openChatPolicy', () => {
     await expect(policy.reply(QUESTION, OPTIONS)).rejects.not.toThrow(ContextFullError);
   });
 
+  const stream = (...events: object[]) =>
+    new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+  const choose = (choice: object) => ({ choices: [{ delta: {}, ...choice }] });
+
+  it('keeps calls apart that a stream sends with the same index', async () => {
+    const message = call({ query: 'a' }, { query: 'b' });
+    const calls = message.tool_calls!.map((one) => ({ index: 0, ...one }));
+    const deltas = calls.map((one) => choose({ delta: { tool_calls: [one] } }));
+    await start(() => stream(...deltas, choose({ finish_reason: 'tool_calls' })));
+    const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
+    expect((await reply).message).toEqual(message);
+  });
+
+  const text = choose({ delta: { content: 'Ro' } });
+  const whole = { choices: [{ message: say('Rome'), finish_reason: 'stop' }] };
+  it.each([
+    ['a stream without an end', stream(text), /no end/],
+    ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
+    ['a whole message in place of a stream', Response.json(whole), /no end/],
+    ['no text within the limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
+    ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
+  ])('refuses %s', async (_, response, reason) => {
+    await start(() => response);
+    const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
+    const error: unknown = await reply.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ReplyError);
+    expect((error as Error).message).toMatch(reason);
+  });
+
   it('retries a busy server', async () => {
     let tries = 0;
     await start(() => (++tries < 3 ? refuse(429, {}) : say('Rome')));
@@ -146,5 +175,6 @@ describe('openChatPolicy', () => {
     await start(() => say('yes'));
     const policy = await openRemotePolicy(`chat:${server.api}`, { promptForm: 'full' });
     expect(policy).toMatchObject({ promptForm: 'chat' });
+    await expect(async () => openRemotePolicy('chat:localhost:1/v1')).rejects.toThrow(/https:/);
   });
 });

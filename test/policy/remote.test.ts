@@ -236,7 +236,7 @@ describe('retries and limits', () => {
       asked++ > 0 && left-- > 0 ? new Response('busy', { status, headers }) : undefined;
   };
 
-  it.each([429, 503])('retries after status %d', async (status) => {
+  it.each([429, 503, 529])('retries after status %d', async (status) => {
     const { server, policy } = await openStandIn(saying(SAID), { instead: failing(status, 2) });
     const [{ text }] = await policy.generate([contextOf('Who?')], sampling([0]));
     expect(text).toBe(SAID);

@@ -21,6 +21,7 @@ describe('readToolCall', () => {
     ['{"queries": ["a", "b"]}', ['a', 'b']],
     ['{"query": "a"}', ['a']],
     ['{"queries": "a"}', ['a']],
+    ['{"queries": "[\\"a\\", \\"b\\"]"}', ['a', 'b']],
     ['{"query": ["a", " "]}', ['a']],
     ['{"queries": ["a ## b", "<answer> c </answer>"]}', ['a b', '(answer) c (/answer)']],
     ['{"queries": []}', null],
