@@ -36,17 +36,13 @@ function warnOfUnrelated({ queries, results }: SearchTurn): void {
       write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
 }
 
-/**
- * What remains to be printed of a policy's segment: all of it, the tag that a server cut
- * off, or the search that a stream of text lacks.
- */
+/** The rest of a policy's segment, with the tag or the search that a stream lacks. */
 function unwritten(text: string, written: string): string {
   if (text.startsWith(written)) return text.slice(written.length);
   const search = text.lastIndexOf('<search>');
   return search < 0 || written.includes('<search>') ? '' : `\n${text.slice(search)}`;
 }
 
-/** Writes events as they come, token by token. */
 function createWriter(): (event: AnswerEvent) => void {
   /** The policy's segment so far; remote policies may send no tokens. */
   let written = '';

@@ -35,7 +35,6 @@ interface AuditSettings {
   json?: boolean;
 }
 
-/** A check over all rows. */
 interface CheckResult {
   check: AuditCheck;
   numChecked: number;
@@ -84,7 +83,6 @@ async function* readRows(file: string): AsyncGenerator<{ row: number; value: Tok
     yield { row: ++row, value };
 }
 
-/** Adds a row's outcomes to the results. */
 function count(
   results: readonly CheckResult[],
   row: TokenRow,

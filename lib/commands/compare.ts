@@ -67,7 +67,6 @@ function runsTable(figures: readonly FinalFigure[]): string {
   return formatTable(['run', 'over', ...titles, `${titles[0]} − first run [95 %]`], rows);
 }
 
-/** Whether settings of runs differ in their rewards. */
 function haveOtherRewards(settings: readonly Readonly<Record<string, string>>[]): boolean {
   const known = settings.filter((one) => 'method' in one);
   const rewards = known.map((one) =>

@@ -23,15 +23,11 @@ const PROGRESS_INTERVAL_MS = 10_000;
 export interface ConvertSettings {
   out: string;
   to: string;
-  /** Determines the prompt in verl's rows. */
   method: string;
   promptForm: PromptForm;
 }
 
-/**
- * Questions of a FlashRAG folder, a Parquet file, or a benchmark's file; null if
- * unanswered.
- */
+/** Questions of a FlashRAG folder, Parquet or a benchmark; null if unanswered. */
 async function* readSource(
   source: string,
   passages: PassageCollector,
@@ -101,7 +97,6 @@ function* formatRows(rows: Iterable<object>, ending: '.json' | '.jsonl'): Genera
   yield isArray ? '\n]\n' : '\n';
 }
 
-/** Returns the written files. */
 async function writeAll(
   questions: readonly Question[],
   passages: PassageCollector,

@@ -44,11 +44,9 @@ import {
 
 export interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;
-  /** File for the questions whose answer no passage states. */
   out?: string;
 }
 
-/** Maximum number of complaints, warnings or questions printed. */
 const MAX_LINES = 10;
 /** Passages that are searched for an answer. */
 const DEPTHS = [1, 3, 10];
@@ -166,7 +164,6 @@ async function* onlyPassages(file: string): AsyncGenerator<Passage> {
   for await (const { passage } of streamPassages(file)) yield passage;
 }
 
-/** Shares of questions by benchmark and type. */
 function coverageTable({ questions, stated, ranks }: Coverage): string {
   const label = ({ metadata }: Question): string =>
     [metadata.benchmark, metadata.type ?? questionType({ metadata })].filter(Boolean).join(' ');
@@ -213,10 +210,7 @@ function enabledCommands(questions: readonly Question[]): [string, string][] {
   ];
 }
 
-/**
- * Prints what is in a folder, and how many answers its passages state. Returns the exit
- * code: 1 if something is wrong.
- */
+/** Prints what a folder holds. Returns the exit code: 1 if something is wrong. */
 export async function runDataCheck(folder: string, settings: CheckSettings): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const printSome = (lines: readonly string[]): void => {

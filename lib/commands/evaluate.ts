@@ -48,9 +48,7 @@ interface EvaluateSettings extends PolicySpec {
   out?: string;
   trajectories?: string;
   price?: TokenUsage;
-  /** To compare; in place of `method`. */
   methods?: string[];
-  /** Where the comparison of several methods is written; default compare.html. */
   page?: string;
 }
 
@@ -105,10 +103,7 @@ async function evaluationHash(
   return configHash({ run, rollout, search, inputs, split, hasTrajectories, policy: served });
 }
 
-/**
- * Answers questions with a policy, writes results to `--out` and prints a summary. The
- * exit code is 130 after Ctrl-C.
- */
+/** Answers, measures and prints a summary. The exit code is 130 after Ctrl-C. */
 export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const { methods, page = 'compare.html' } = settings;
   const questions = await selectQuestions(settings);
@@ -161,7 +156,6 @@ async function evaluate(
   });
 }
 
-/** Most questions named per kind of failure. */
 const MAX_NAMED = 20;
 
 /** Answers the questions that are not in the journal yet, and writes all results. */
@@ -255,7 +249,6 @@ function describeUsage(answers: readonly Answer[], price?: TokenUsage): string {
   return `${read} read, ${written} written in ${calls} calls${paid}`;
 }
 
-/** Parses two prices such as `0.5,1.5`. */
 function parsePrice(text: string): TokenUsage {
   const [read, written, ...others] = text.split(',').map(parseWeight);
   if (written !== undefined && others.length === 0) return { read, written };
@@ -270,7 +263,6 @@ function parseMethods(text: string): string[] {
   throw new InvalidArgumentError(`Expected two or more different methods, but got ${text}.`);
 }
 
-/** Metrics that need a dependency graph. */
 const GRAPH_COLUMNS: readonly Column<Measurement>[] = [
   { title: 'sub-question recall', value: ({ coverage }) => coverage },
   { title: 'evidence recall', value: ({ evidenceSeen }) => evidenceSeen },
@@ -328,7 +320,6 @@ export interface Evaluation {
   name: string;
   settings: Readonly<Record<string, unknown>>;
   answers: Answer[];
-  /** For people. */
   summary: string;
 }
 

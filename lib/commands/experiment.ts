@@ -23,7 +23,6 @@ interface RunOptions
   extends
     Omit<ExperimentSettings, 'backend'>,
     Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> {
-  /** Default: stderr. */
   log?: (line: string) => void;
   startProgress?: (title: string, total: number) => Progress;
 }
@@ -36,7 +35,6 @@ interface Planned {
   /** Estimate; 0 if there is nothing to do. */
   seconds: number;
   isPrepared: boolean;
-  /** For the log. */
   line: string;
 }
 

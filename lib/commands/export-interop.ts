@@ -35,7 +35,6 @@ import { choice, log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';
 import { checkpointsOption, policyFolders } from './setup.js';
 
-/** Drawn cases in the test of the rewards. */
 const NUM_DRAWN = 10_000;
 
 type TrainingSettings = Omit<TrainingExport, 'questions' | 'rewardTest'> & {
@@ -127,7 +126,6 @@ async function runExportTorch(folder: string, settings: ExportTorchSettings): Pr
 const grpoMethods = (): string[] =>
   exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo');
 
-/** A command with the options that all exports of trainings have. */
 const trainingCommand = (name: string, description: string, methods: string[]): Command =>
   new Command(name)
     .description(description)

@@ -26,16 +26,13 @@ import { stat } from 'node:fs/promises';
 import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
 
 export interface ExportSettings {
-  /** Gets one folder per report. */
   out: string;
   format: readonly ExportFormat[];
   reports: string;
-  /** Default: stderr. */
   log?: (line: string) => void;
 }
 
 const FORMATS = [...new Set(Object.values(EXPORT_FORMATS).flat())];
-/** Formats that need no browser. */
 const DEFAULT_FORMATS = FORMATS.filter((format) => format !== 'pdf' && format !== 'png');
 
 interface Source {
@@ -61,10 +58,7 @@ function allSources(folder: string): Source[] {
   );
 }
 
-/**
- * Exports the charts and tables of reports, `all` for all of the folder. Returns the
- * files.
- */
+/** Exports the charts and tables of reports (`all`: of the folder). Returns the files. */
 export async function runExport(
   reports: readonly string[],
   settings: ExportSettings,

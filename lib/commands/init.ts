@@ -16,13 +16,9 @@ interface Manifest {
   overrides?: Record<string, unknown>;
 }
 
-/** Packages that notebooks need. */
 const OF_NOTEBOOKS = /^(tslab|danfojs)/;
 
-/**
- * Packs this copy of the package into a folder, since it need not be published; returns
- * the file.
- */
+/** Packs this copy of the package, since it need not be published; returns the file. */
 async function packInto(folder: string): Promise<string> {
   const isWindows = process.platform === 'win32';
   const args = [

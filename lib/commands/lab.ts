@@ -12,12 +12,9 @@ import { packagePath } from '../io/paths.js';
 import { exitWith, parsePort, log } from './cli-utils.js';
 
 export interface LabSettings {
-  /** Only looks for JupyterLab and registers the kernel. */
   check?: boolean;
-  /** False serves without opening a browser. */
   browser: boolean;
   port?: number;
-  /** The Python with JupyterLab; default the first one found. */
   python?: string;
 }
 

@@ -35,7 +35,6 @@ const TRAINED_ON = [
   { root: REAL_MODEL, data: 'HotpotQA, 2WikiMultiHopQA, MuSiQue' },
   { root: CHECKPOINTS, data: 'small world' },
 ];
-/** Folders of `train` and `sweep` below the working folder. */
 const RUNS = 'runs';
 /** A sweep's adapters are in `runs/SWEEP/POINT/adapter`. */
 const MAX_DEPTH = 3;
@@ -149,7 +148,6 @@ function describeTraining({ training }: Method): string {
   return `${training.trainer}, rewards ${training.rewards}`;
 }
 
-/** A line per method: name, title, how it is trained, source. */
 function methodLines(methods: readonly Method[]): string[] {
   const lines = methods.map((method) => [
     method.name,

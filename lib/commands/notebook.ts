@@ -13,19 +13,15 @@ import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.j
 import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
 import { choice, exitWith, collect, parseSeconds, shellWord, log } from './cli-utils.js';
 
-/** Default folder of remembered outputs. */
 const CACHE = path.join('runs', 'notebooks');
 
 export interface NotebookRunSettings {
-  /** `name=value` texts. */
   param?: readonly string[];
   /** Seconds per cell. */
   timeout?: number;
   continue?: boolean;
-  /** A folder, or an `.ipynb` file for one notebook; default in place. */
   out?: string;
   input?: readonly string[];
-  /** Folder of remembered outputs, or false. */
   cache?: string | false;
   force?: boolean;
 }
@@ -80,7 +76,6 @@ export async function runNotebooks(
   return failed > 0 ? 1 : 0;
 }
 
-/** Runs one notebook; any error is a failure of it. */
 async function attempt(
   file: string,
   output: string,
@@ -117,9 +112,7 @@ const FORMATS: Readonly<Record<string, (notebook: Notebook) => Promise<string>>>
 
 interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> {
   out?: string;
-  /** Name of the format; default `page`. */
   to?: string;
-  /** Executes it first, without changing the file. */
   run?: boolean;
 }
 

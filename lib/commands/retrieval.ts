@@ -30,7 +30,6 @@ interface ServeSettings extends RetrieverSettings {
 /** Time for requests in flight when the server stops, milliseconds. */
 const GRACE_MS = 5000;
 
-/** Serves until it is stopped; the exit code is 130. */
 async function runServe(settings: ServeSettings): Promise<number> {
   const { retriever: name = DEFAULT_RETRIEVER, analyzer, encoder, port, host } = settings;
   if (encoder) await announceBackend(settings.backend);
@@ -103,7 +102,6 @@ function buildBm25({ data, analyzer, index }: IndexSettings): Promise<number> {
   );
 }
 
-/** Encodes all passages and writes them. */
 async function buildCollection(settings: IndexSettings & { to: string }): Promise<number> {
   const { to, data, encoder, m, efConstruction } = settings;
   const graph = { m, efConstruction };

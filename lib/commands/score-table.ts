@@ -48,10 +48,7 @@ export function meanRows<T>(
   ]);
 }
 
-/**
- * Aligned rows below a head, with rules between parts: two columns of words, then
- * numbers.
- */
+/** Aligned rows below a head, with rules between parts: two columns of words first. */
 export function formatTable(head: readonly string[], ...parts: readonly string[][][]): string {
   const rows = [head, ...parts.flat()];
   const widths = head.map((_, column) => max(rows, (row) => row[column].length)!);

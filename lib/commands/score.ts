@@ -20,14 +20,10 @@ import {
 } from './score-table.js';
 
 export interface ScoreSettings {
-  /** A name of `REWARD_PRESETS`. */
   preset: string;
   json?: boolean;
-  /** Behaviour labels, too. */
   behaviour?: boolean;
-  /** Files of questions with graphs. */
   questions?: string[];
-  /** Most search turns, where a line does not say. */
   maxTurns?: number;
 }
 

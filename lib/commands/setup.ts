@@ -60,30 +60,22 @@ export interface RetrieverSettings {
   backend: BackendName | 'auto';
 }
 
-/** Options that name an initial model and where it searches. */
 export interface ModelSettings extends RetrieverSettings {
-  /** A committed initial model, a trained model by name, or a folder. */
   model?: string;
   promptForm?: PromptForm;
-  /** Accepts a model not trained for the data, and an adapter of another model. */
   force?: boolean;
 }
 
-/**
- * Options that name a policy: a committed run, a model or adapter folder, or a server.
- */
+/** Options that name a policy: a committed run, a folder, or a server. */
 export interface PolicySpec extends ModelSettings {
-  /** Address of a remote policy; `model` is then its name on that server. */
   policy?: string;
   tokenizer?: string;
-  /** A training configuration, which sets the policy's prompt and limits. */
   config?: string;
   method?: string;
   seed: number;
   checkpoints: string;
   adapter?: string;
   topK?: number;
-  /** Settings of the rollout, such as `rollout.maxSearchTurns=4`. */
   set?: string[];
 }
 
@@ -92,7 +84,6 @@ interface Search {
   options: RetrieverOptions;
 }
 
-/** A policy ready to answer. */
 export interface Setup {
   policy: AnyPolicy;
   /** Identifies its results. */

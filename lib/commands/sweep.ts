@@ -25,9 +25,7 @@ interface SweepSettings {
   out?: string;
   data?: string;
   reward?: string[];
-  /** The split of the questions that each adapter answers. */
   evaluate?: string;
-  /** How many of them, as a sample. */
   limit?: number;
   backend: BackendName | 'auto';
   force?: boolean;
@@ -84,10 +82,7 @@ export async function expandGrid(json: unknown): Promise<Point[]> {
   );
 }
 
-/**
- * Trains unfinished runs, answers questions if requested, and writes the page. The exit
- * code is 130 after Ctrl-C; the same command then resumes.
- */
+/** Trains unfinished runs, then writes the page. The exit code is 130 after Ctrl-C. */
 export async function runSweep(file: string, settings: SweepSettings): Promise<number> {
   const { data, reward, backend, evaluate: split, limit, force } = settings;
   const out = settings.out ?? join('runs', basename(file, '.json'));

@@ -54,7 +54,6 @@ import {
   type ModelSettings,
 } from './setup.js';
 
-/** Options that name a model that can be trained on any data. */
 const TRAIN_INSTEAD =
   '`export hf models/searcher --model smollm2-parallelsearch` and --model models/searcher, or another Hugging Face folder';
 
@@ -64,16 +63,12 @@ interface TrainSettings extends ModelSettings {
   seed?: number;
   lambdaD?: number;
   lambdaS?: number;
-  /** Files of rewards that are added to the configuration's. */
   reward?: string[];
-  /** The adapter that plays ZeroSearch's search engine. */
   simulator?: string;
   steps?: number;
   /** In milliseconds. */
   retrievalDeadline?: number;
-  /** Settings such as `grpo.learningRate=5e-4`. */
   set?: string[];
-  /** Prints the configuration and stops. */
   dryRun?: boolean;
   keepSteps?: number[];
   processes?: number;
@@ -111,10 +106,7 @@ async function readConfig(
   return { ...resolved, config: withSettings(resolved.config, { steps }) };
 }
 
-/**
- * The configuration's rewards and those of the files that were given; undefined without
- * any.
- */
+/** The configuration's rewards and those of files; undefined without files. */
 async function withOwnRewards(
   { rewards: { preset, ...overrides } }: TrainConfig,
   files: readonly string[] = [],
@@ -194,10 +186,7 @@ function defaultProcesses(
   return isSplit ? Math.min(2, availableParallelism()) : 1;
 }
 
-/**
- * Serves the page of a run. Returns a function that stops the server once open pages have
- * seen the last step.
- */
+/** Serves the page of a run; returns what stops it once pages have the last step. */
 async function watchRun(
   folder: string,
   run: RunDescription,
@@ -220,9 +209,7 @@ async function watchRun(
   };
 }
 
-/**
- * Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint to resume from.
- */
+/** Trains an adapter; the exit code is 130 after Ctrl-C, with a checkpoint. */
 export async function runTrain(settings: TrainSettings): Promise<number> {
   const { config, preset } = await readConfig(settings);
   if (settings.dryRun) {
@@ -371,7 +358,6 @@ interface WarmUpSettings extends ModelSettings {
   out?: string;
 }
 
-/** The method that warms up a language model. */
 const WARM_UP_METHOD = 'demonstrations';
 
 export function warmUpCommand(): Command {

@@ -10,7 +10,6 @@ import { describeDuration } from './cli-utils.js';
 import { type ModelConfig, numParameters } from '../policy/families.js';
 import { LOGITS_AT_ONCE } from '../tensor/ops.js';
 
-/** Backends of the committed runs' speed. */
 const NATIVE: readonly BackendName[] = ['native', 'gpu'];
 
 interface Training {

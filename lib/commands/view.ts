@@ -17,7 +17,6 @@ export interface ViewSettings {
   title: string;
   preset: string;
   questions: string[];
-  /** Default writes to stderr. */
   log?: (line: string) => void;
 }
 

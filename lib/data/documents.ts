@@ -300,9 +300,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   json: readJson,
 };
 
-/**
- * Endings of the files that {@link readSections} reads; all but Parquet also with .gz.
- */
+/** Endings of the files that are read; all but Parquet also with .gz. */
 export const DOCUMENT_ENDINGS: readonly string[] = [...Object.keys(READERS), 'parquet'];
 
 /** The ending of a file's name, without `.gz`. */

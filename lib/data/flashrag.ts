@@ -145,9 +145,7 @@ export async function loadQuestions(folder = SMALL_WORLD): Promise<Question[]> {
   return (await Promise.all(questions.map(readQuestions))).flat();
 }
 
-/**
- * Passages and questions of a folder ({@link dataSetFiles}), default the small world's.
- */
+/** Passages and questions of a folder, default the small world's. */
 export const loadDataSet = async (folder?: string): Promise<DataSet> => ({
   passages: await loadPassages(folder),
   questions: await loadQuestions(folder),

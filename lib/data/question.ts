@@ -245,10 +245,7 @@ const BENCHMARK_TYPES: Readonly<Record<string, QuestionType>> = {
   na: 'single_hop',
 };
 
-/**
- * The question type: from the graph, else from the benchmark's own type, as in the
- * authors' code; undefined if neither tells it.
- */
+/** The type by the graph, else by the benchmark's own type; undefined without either. */
 export function questionType({
   metadata: { graph, type = '' },
 }: Pick<Question, 'metadata'>): QuestionType | undefined {

@@ -343,9 +343,7 @@ function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): O
   return null;
 }
 
-/**
- * The turn of the first run whose text is not the segment's; null without a tokenizer.
- */
+/** The turn of the first run unlike its segment; null without a tokenizer. */
 function firstDifferentRun(
   runs: readonly Piece[],
   segments: readonly { isPolicy: boolean; text: string }[],
@@ -408,10 +406,7 @@ const CHECKS: Record<AuditCheck, Check> = {
   log_probs: checkLogProbs,
 };
 
-/**
- * The fault of each check in a row, null where there is none, undefined where the row (or
- * the lack of a model) does not allow the check.
- */
+/** Faults by check: null where there is none, undefined where it cannot be checked. */
 export function auditRow(
   row: TokenRow,
   model?: AuditModel,

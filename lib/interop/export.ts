@@ -28,7 +28,6 @@ import type { TextSegment } from '../text/response.js';
 import { INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL } from '../text/tags.js';
 import { writeRows } from './rows.js';
 
-/** A response with the ground truth of its question. */
 export interface RewardCase {
   /** Text, or segments that show which parts the policy wrote. */
   response: string | TextSegment[];
@@ -40,18 +39,13 @@ export interface TrainingExport {
   questions: readonly Question[];
   /** One of {@link exportableMethods}. */
   method: string;
-  /** A folder in Hugging Face format, or a name on the hub. */
   model: string;
-  /** Address of a server with Search-R1's protocol. */
   retriever: string;
   promptForm: PromptForm;
-  /** Passages per query. */
   topK: number;
   /** Records token ids, masks and log-probs for `audit`; default false. */
   recordTokens?: boolean;
-  /**
-   * Cases for the test of the rewards: recorded responses, and the number of drawn ones.
-   */
+  /** Cases of the rewards' test: recorded responses, and the number of drawn ones. */
   rewardTest: { recorded: readonly RewardCase[]; numDrawn: number };
 }
 
@@ -167,10 +161,7 @@ function splitQuestions({ questions, method }: TrainingExport): {
   return { train, val };
 }
 
-/**
- * Writes what every trainer needs: `data/train.parquet`, `data/val.parquet`, the Python
- * package and its tests. Returns the numbers of questions.
- */
+/** Writes the Parquet files, the Python package and its tests; counts questions. */
 export async function writeExport(
   folder: string,
   training: TrainingExport,

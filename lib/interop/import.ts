@@ -64,9 +64,7 @@ export interface ImportOptions {
   folder: string;
   /** The training questions with graphs and types; found by id or text. */
   questions: readonly Question[];
-  /** The method whose rewards were used. */
   method: string;
-  /** Such as `verl`. */
   trainer: string;
   onStep?: (step: number) => void;
 }
@@ -74,10 +72,7 @@ export interface ImportOptions {
 export interface Imported {
   numSteps: number;
   numRollouts: number;
-  /**
-   * Rollouts whose reward differs here, because the weights differed or the text does not
-   * show which parts the policy wrote.
-   */
+  /** Rollouts whose reward differs here: other weights, or an ambiguous text. */
   numDifferent: number;
   /** Rollouts whose text does not show which parts the policy wrote. */
   numAmbiguous: number;
@@ -174,9 +169,7 @@ function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
   return { rollouts: advantaged, groupSize: sizes.size === 1 ? [...sizes][0] : 1 };
 }
 
-/**
- * Writes a run's folder as `train` does, as far as recorded, for `compare` and `view`.
- */
+/** Writes a run's folder as `train` does, for `compare` and `view`. */
 export async function importRollouts(
   steps: AsyncIterable<RecordedStep>,
   options: ImportOptions,

@@ -19,9 +19,7 @@ const COLUMNS = {
 export interface RowPrompt {
   /** A name of `PROMPTS`. */
   prompt: string;
-  /**
-   * `chat` and `full` have the same text; the trainer applies the chat template or not.
-   */
+  /** `chat` and `full` have the same text: the trainer applies the template. */
   promptForm: PromptForm;
   /** Between sub-queries; default `##`. */
   separator?: string;

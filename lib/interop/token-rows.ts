@@ -16,9 +16,7 @@ export interface Piece {
   mask: number[];
   /** Nats; of each trained token, or of each token. */
   logProbs?: (number | null)[];
-  /**
-   * By name, such as advantages and importance weights; per token or per trained token.
-   */
+  /** By name, such as advantages; per token or per trained token. */
   weights?: Record<string, (number | null)[]>;
   text?: string;
   /** Who wrote what in a response, if recorded. */

@@ -48,9 +48,7 @@ export function parseTokens(value: unknown): Trajectory {
   };
 }
 
-/**
- * Named rewards with weights if they add up to the recorded total, else only the total.
- */
+/** Rewards with weights if they add up to the recorded total, else only the total. */
 function weightedRewards({ total, ...components }: RewardComponents, method: string | undefined) {
   const { training } = method !== undefined && METHODS.has(method) ? METHODS.get(method) : {};
   const rewards = presetRewards(training && 'rewards' in training ? training.rewards : undefined);

@@ -18,10 +18,7 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/**
- * A nested value as YAML for OmegaConf: mappings as lines, everything else as JSON, which
- * YAML reads. Texts are not interpolated.
- */
+/** A value as YAML for OmegaConf: mappings as lines, the rest as JSON, uninterpolated. */
 export function formatYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
@@ -61,10 +58,7 @@ data:
 ${formatYaml(settings)}`;
 }
 
-/**
- * Writes Parquet files, rewards, agent loop, configuration and a launch script. Returns
- * the numbers of questions.
- */
+/** Writes the folder of a training for verl. Returns the numbers of questions. */
 export async function writeVerl(
   folder: string,
   training: TrainingExport,

@@ -64,10 +64,7 @@ export const writeJson = (path: string, value: unknown): Promise<void> =>
 
 export const jsonLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-/**
- * Writes a line per item as {@link writeFileSafely} does. All lines together may exceed
- * the longest string.
- */
+/** Writes a line per item; together they may exceed the longest string. */
 export function writeLines<T>(
   path: string,
   items: Iterable<T> | AsyncIterable<T>,
@@ -141,10 +138,7 @@ async function followLink(path: string): Promise<string> {
 /** The name of a folder while it is being replaced. */
 export const oldPath = (path: string): string => `${path}.old`;
 
-/**
- * Renames a complete folder to `path`. If killed on the way, the folder that was there is
- * kept as {@link oldPath}.
- */
+/** Renames a complete folder to `path`; a kill leaves the old one as {@link oldPath}. */
 export async function replaceFolder(aside: string, path: string): Promise<void> {
   const old = oldPath(path);
   await flush(aside);

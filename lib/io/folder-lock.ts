@@ -27,9 +27,7 @@ const RETRY_MS = 1000;
 /** Enough for a fresh lock of an ended process to become stale. */
 const MAX_RETRIES = 7;
 
-/**
- * A process's start time on Linux, which tells it from a later process with the same id.
- */
+/** A process's start time on Linux, which tells it from a later one with its id. */
 async function startTime(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // Fields after the name in parentheses, which may itself contain spaces and
@@ -38,10 +36,7 @@ async function startTime(pid: number): Promise<string | undefined> {
   return state === 'Z' ? 'ended' : fields[18];
 }
 
-/**
- * This start of this machine and, in a container, its space of process ids; undefined
- * where there is no Linux.
- */
+/** This boot and, in a container, its space of process ids; undefined off Linux. */
 async function namespaceHere(): Promise<string | undefined> {
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => undefined);
   const pids = await readlink('/proc/self/ns/pid').catch(() => '');

@@ -4,10 +4,7 @@ import { z } from 'zod';
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
 
-/**
- * Parses JSON as `JSON.parse` does, but integers beyond 2^53 become texts with all their
- * digits, such as 64-bit ids.
- */
+/** `JSON.parse`, but integers beyond 2^53, such as 64-bit ids, become texts. */
 export function parseJson(text: string): unknown {
   if (!HAS_LONG_NUMBER.test(text)) return JSON.parse(text);
   const exact = text.replace(TOKENS, (token) =>

@@ -22,9 +22,7 @@ export interface LocalServer {
   /** Such as `http://127.0.0.1:8000/`. */
   readonly url: string;
   readonly port: number;
-  /**
-   * Stops listening, lets requests finish for `graceMs` (default 0), and frees the port.
-   */
+  /** Stops listening, gives requests `graceMs` (default 0), and frees the port. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -37,10 +35,7 @@ export interface ServedRequest extends AsyncIterable<Uint8Array> {
   iterator(options: { destroyOnReturn: boolean }): object;
 }
 
-/**
- * Whether the Host header names this machine, which protects against DNS rebinding.
- * Browsers omit port 80.
- */
+/** Whether Host names this machine (against DNS rebinding); browsers omit port 80. */
 export const isLocalRequest = ({
   headers: { host },
   socket,

@@ -59,10 +59,7 @@ export async function writeParquet<Name extends string>(
 const listLeaves = ({ path, children }: SchemaTree): string[] =>
   children.length > 0 ? children.flatMap(listLeaves) : [path.join('.')];
 
-/**
- * Whether every row group has the columns of the schema. Otherwise the package would fail
- * with unhandled rejections.
- */
+/** Whether row groups have the schema's columns, without which the package crashes. */
 function matchesSchema(metadata: FileMetaData): boolean {
   const leaves = listLeaves(parquetSchema(metadata)).join();
   return metadata.row_groups.every(

@@ -258,10 +258,7 @@ export async function trainInProcess(
   throw new Error(`${basename(file)} ended with code ${code}: ${last}`);
 }
 
-/**
- * The process's side of {@link trainInProcess}: trains, and stops with a checkpoint on
- * SIGTERM; does nothing if this module is not the process's main module.
- */
+/** The child's side: trains until SIGTERM; does nothing unless it is the main module. */
 export function trainHere<Task>(
   moduleUrl: string,
   train: (task: Task, streams: Required<TrainingStreams>) => Promise<void>,

@@ -43,10 +43,7 @@ export const configHash = (config: object): string =>
 /** By the files with their sizes and times of change. */
 const contentHashes = new Map<string, string>();
 
-/**
- * SHA-256 of the contents of files, twelve hex digits. Experiments share most of the
- * weights and data that they hash.
- */
+/** SHA-256 of files, twelve digits; cached, as experiments share most of them. */
 export async function contentHash(paths: readonly string[]): Promise<string> {
   const versions = paths.map((path) => {
     const { size, mtimeMs, ctimeMs } = statSync(path);

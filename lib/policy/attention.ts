@@ -16,10 +16,7 @@ export interface Batch {
   tokens: number;
 }
 
-/**
- * Queries (B*K, G*T, D), not scaled, with the keys and values (B*K, T, D) of the same
- * tokens.
- */
+/** Queries (B*K, G*T, D), not scaled, with keys and values (B*K, T, D). */
 type QueryKeyValue = KeyValue & { q: tf.Tensor3D };
 
 /** Cached keys and values (B*K, L, D), and the bias by column (B, L) and for scores. */
@@ -69,9 +66,7 @@ const scaledQueries = (q: tf.Tensor3D, { headDim }: ModelConfig): tf.Tensor3D =>
 export interface QueryBlock {
   start: number;
   end: number;
-  /**
-   * (G*(end-start), L+end): 0 where a query may look, {@link MASKED} where it may not.
-   */
+  /** (G*(end-start), L+end): 0 where a query may look, else {@link MASKED}. */
   bias: tf.Tensor2D;
 }
 
@@ -93,10 +88,7 @@ const SHORT_ROW = 512;
 /** Queries of a block in longer rows. */
 const BLOCK_SIZE = 128;
 
-/**
- * Whether to split queries into blocks: not on a GPU, where starting operations costs
- * more.
- */
+/** Whether to split queries into blocks: not on a GPU, where each operation costs. */
 export const isLong = (numKeys: number): boolean =>
   numKeys > SHORT_ROW && tf.getBackend() !== 'webgpu';
 
@@ -113,9 +105,7 @@ export function causalBlocks(tokens: number, c: ModelConfig, cached = 0): QueryB
   });
 }
 
-/**
- * Elements `start` to `start + size` along an axis; the tensor itself if those are all.
- */
+/** Elements from `start` along an axis; the tensor itself if those are all. */
 function sliceAxis<T extends tf.Tensor>(x: T, axis: number, start: number, size: number): T {
   if (size === x.shape[axis]) return x;
   const begin = x.shape.map((_, i) => (i === axis ? start : 0));

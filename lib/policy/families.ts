@@ -9,9 +9,7 @@ import { describeFaults } from '../io/json.js';
 import { createRegistry } from '../registry.js';
 import { MAX_VOCAB_SIZE } from '../text/tokenizer.js';
 
-/**
- * Rotary positions: the frequencies' base, and how they are stretched for long contexts.
- */
+/** The base of rotary frequencies, and how they are stretched for long contexts. */
 export interface RopeConfig {
   theta: number;
   scaling:

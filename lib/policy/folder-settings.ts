@@ -46,10 +46,7 @@ export const readModelConfig = async (folder: string): Promise<ModelConfig> =>
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
   parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
-/**
- * `tokenizer_config.json`, with the contents of `chat_template.jinja` as its
- * `chat_template`; empty without either.
- */
+/** `tokenizer_config.json`, with `chat_template.jinja` if there is one; else empty. */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');
   const read = (name: string): Promise<object> => readJsonIfThere(join(folder, name));

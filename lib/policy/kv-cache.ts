@@ -40,9 +40,7 @@ export interface Piece {
   length: number;
 }
 
-/**
- * Index of each new column among all columns of the old blocks, and the new bias (B, L).
- */
+/** The old column of each new one, among those of all blocks; the new bias (B, L). */
 interface Packing {
   index: tf.Tensor1D;
   bias: tf.Tensor2D;
@@ -143,10 +141,7 @@ export interface PrefixCache {
   pieces: Piece[][];
 }
 
-/**
- * The cached prefix of each context; null unless every context extends a cached one. The
- * blocks remain the cache's.
- */
+/** The cached prefix of each context, blocks included; null unless all have one. */
 export function extendedPrefix(
   cache: PrefixCache,
   contexts: readonly (readonly number[])[],

@@ -48,10 +48,7 @@ interface CachedRows {
 
 type StopTest = (generated: readonly number[]) => boolean;
 
-/**
- * Maximum padded tokens per pass. Larger passes are no faster and need more attention
- * memory; on WebGPU, launch overhead makes them worthwhile.
- */
+/** Padded tokens per pass: larger ones gain nothing, except on WebGPU. */
 const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
 
 /**

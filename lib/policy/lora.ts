@@ -10,10 +10,7 @@ import type { ModelConfig, Part } from './families.js';
 import { adaptedSlots, moduleName, peftName, trainedSlots, type LoraOptions } from './peft.js';
 import { matchLayout, takeColumns, transposeValues, type Weights } from './weights.js';
 
-/**
- * A fresh adapter: A normal with deviation 1/sqrt(I), B zero, so the policy is unchanged.
- * The caller disposes of it.
- */
+/** A fresh adapter: A normal with deviation 1/sqrt(I), B zero; the caller disposes. */
 export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Random): Weights {
   const { rank } = lora;
   const adapter: Weights = {};

@@ -161,9 +161,7 @@ export async function exportModel(
   await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, { storage }));
 }
 
-/**
- * Merges a warm-up's adapter into a model, unless that is done. Needs a tensor backend.
- */
+/** Merges a warm-up into a model, unless that is done. Needs a tensor backend. */
 export async function makeWarmedUp(
   model: string,
   warmUp: string,

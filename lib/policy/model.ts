@@ -20,14 +20,9 @@ export interface ModelContents {
   config: unknown;
   /** The JSON of `tokenizer.json`. */
   tokenizer: object;
-  /**
-   * The JSON of `tokenizer_config.json`, with `chat_template.jinja` as its
-   * `chat_template`.
-   */
+  /** `tokenizer_config.json`, with `chat_template.jinja` as its `chat_template`. */
   tokenizerConfig?: object;
-  /**
-   * The JSON of `generation_config.json`; its end tokens override those of `config.json`.
-   */
+  /** `generation_config.json`; its end tokens override those of `config.json`. */
   generation?: unknown;
   /** The tensors of the safetensors files. */
   arrays: Tensors;

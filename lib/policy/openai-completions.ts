@@ -30,15 +30,11 @@ export interface OpenAiOptions extends RemoteOptions {
   token?: string;
   /** Most requests in flight at a time; default 256. */
   maxConcurrency?: number;
-  /**
-   * Timeout of a request, milliseconds; default 240,000 (Node's own limit is 300,000).
-   */
+  /** Timeout of a request, milliseconds; default 240,000 (Node's limit: 300,000). */
   timeoutMs?: number;
   /** Retries of a request when the server is busy, late or unreachable; default 6. */
   retries?: number;
-  /**
-   * Wait before the first retry, milliseconds, doubled for each further one; default 500.
-   */
+  /** Wait before the first retry, milliseconds, then doubled; default 500. */
   backOffMs?: number;
 }
 
@@ -71,10 +67,7 @@ const choiceSchema = z.object({
 type Choice = z.infer<typeof choiceSchema>;
 const completionSchema = z.object({ choices: z.array(choiceSchema).min(1) });
 
-/**
- * vLLM's own parameters: token ids, text that matches them, and nothing of what
- * generation_config.json may set.
- */
+/** vLLM's parameters: token ids with matching text, generation_config.json ignored. */
 const VLLM_PARAMS = {
   return_token_ids: true,
   logprobs: 0,

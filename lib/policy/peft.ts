@@ -69,10 +69,7 @@ export const peftName = (name: string, side: 'A' | 'B'): string =>
   `base_model.model.${name.replace(/\.weight$/, '')}.lora_${side}.weight`;
 
 export interface PeftConfig extends LoraOptions {
-  /**
-   * The base model: a folder relative to the adapter's, or a name; undefined if not
-   * given.
-   */
+  /** The base model: a folder relative to the adapter's, or a name. */
   base: string | undefined;
 }
 

@@ -29,10 +29,7 @@ export interface SamplingOptions {
 export interface Generation {
   tokenIds: number[];
   text: string;
-  /**
-   * Log-probability (nats) of each token at `temperature`, before the cut at `topP`;
-   * absent if unknown.
-   */
+  /** Log-probs (nats) at `temperature`, before the cut at `topP`, if known. */
   logProbs?: number[];
   /** `stop`: a stop text or the end token; `length`: `maxNewTokens` reached. */
   finish: 'stop' | 'length';
@@ -57,10 +54,7 @@ export interface Policy {
   readonly note?: string;
   /** Whether calls may overlap, as with a server that batches by itself. */
   readonly isConcurrent?: boolean;
-  /**
-   * Continues each context; result i belongs to context i. Extending the contexts of the
-   * call before is cheap.
-   */
+  /** Continues each context, in order. Extending those of the last call is cheap. */
   generate(
     contexts: readonly (readonly number[])[],
     options: SamplingOptions,

@@ -12,10 +12,7 @@ export interface PrefixTree {
   places: number[];
   /** B and T. */
   shape: [rows: number, tokens: number];
-  /**
-   * (B*T) the tree's token in each cell of the padded rows; 0 for padding, which is not
-   * read.
-   */
+  /** (B*T) the tree's token in each cell of the rows; 0 for padding, never read. */
   cells: number[];
   /** (N) the first cell of each token. */
   firsts: number[];

@@ -47,10 +47,7 @@ function drawIndex(weights: ArrayLike<number>, random: Random): number {
   return drawn;
 }
 
-/**
- * Draws a token from probabilities (V), which need not sum to exactly 1, or takes the
- * most probable (the first of equals).
- */
+/** Draws a token from probabilities (V) of any sum, or takes the first most probable. */
 export function sampleToken(
   probabilities: ArrayLike<number>,
   { isGreedy, topP }: { isGreedy: boolean; topP: number },

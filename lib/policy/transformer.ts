@@ -33,20 +33,14 @@ import type { CacheBlock, KeyValue } from './kv-cache.js';
 import type { PrefixTree } from './prefix-tree.js';
 import type { Weights } from './weights.js';
 
-/**
- * Cosines and sines of each position (positions, D), and "rotate half" as a matrix (D,
- * D).
- */
+/** Cosines and sines (positions, D), and "rotate half" as a matrix (D, D). */
 export interface RotaryTable {
   cos: tf.Tensor2D;
   sin: tf.Tensor2D;
   rotation: tf.Tensor2D;
 }
 
-/**
- * Radians per position for each pair of a head (D/2), as transformers'
- * `ROPE_INIT_FUNCTIONS`.
- */
+/** Radians per position (D/2), as transformers' `ROPE_INIT_FUNCTIONS`. */
 function rotaryFrequencies({ headDim, rope: { theta, scaling } }: ModelConfig): number[] {
   const frequencies = Array.from({ length: headDim / 2 }, (_, i) => theta ** (-i / (headDim / 2)));
   if (scaling.type === 'none') return frequencies;
@@ -186,10 +180,7 @@ export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTabl
 export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
   gatherRows(w.embed as tf.Tensor2D, tf.tensor1d([...ids], 'int32'));
 
-/**
- * Layer i: (N, C) -> (N, C). Differentiable in x and in the weights whose outputs no
- * store keeps.
- */
+/** Layer i: (N, C) -> (N, C). No gradient in weights whose outputs a store keeps. */
 export function runLayer(
   x: tf.Tensor2D,
   w: Weights,
@@ -243,10 +234,7 @@ export function layerInput(
   );
 }
 
-/**
- * Final hidden states (N, C). Differentiable in the weights, except those of frozen
- * layers.
- */
+/** Final hidden states (N, C). Differentiable in the weights of trained layers. */
 export function forward(
   w: Weights,
   tree: PrefixTree,

@@ -67,9 +67,7 @@ const isStoredTransposed = (
 export const matchLayout = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
   weight.shape[0] === matrix.shape[0] ? matrix : tf.transpose(matrix);
 
-/**
- * Redundant tensors of some checkpoints: rotary frequencies, and a copy of the embedding.
- */
+/** Redundant tensors: rotary frequencies, and a copy of the embedding. */
 const isRedundant = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
   name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
 

@@ -21,10 +21,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 const MAX_STEMS = 500_000;
 const stems = new Map<string, string>();
 
-/**
- * Porter's stemmer (1980) with the two departures of his own implementation, as in
- * Lucene.
- */
+/** Porter's stemmer (1980) with his own two departures, as in Lucene. */
 function stem(word: string): string {
   const cached = stems.get(word);
   if (cached !== undefined) return cached;

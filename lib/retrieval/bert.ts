@@ -45,10 +45,7 @@ export interface BertConfig {
   numLayers: number;
   numHeads: number;
   layerNormEps: number;
-  /**
-   * Row of the first token in the position table: in RoBERTa after the padding token's
-   * id.
-   */
+  /** Row of the first position: in RoBERTa the one after the padding id. */
   firstPosition: number;
   /** Longest text (tokens), including special ones. */
   maxTokens: number;
@@ -138,9 +135,7 @@ export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeight
 const dense = (x: tf.Tensor, w: BertWeights, name: string): tf.Tensor2D =>
   tf.add(tf.matMul(x as tf.Tensor2D, w[`${name}.weight`] as tf.Tensor2D), w[`${name}.bias`]);
 
-/**
- * Normalises each row of x (N, C) to mean 0 and variance 1, then applies gain and bias.
- */
+/** Rows of x (N, C) with mean 0 and variance 1, then gain and bias. */
 function layerNorm(x: tf.Tensor, w: BertWeights, name: string, epsilon: number): tf.Tensor2D {
   const centred = tf.sub(x, tf.mean(x, 1, true));
   const variance = tf.mean(tf.square(centred), 1, true);

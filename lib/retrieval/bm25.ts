@@ -103,10 +103,7 @@ function indexInMemory(indexer: Bm25Indexer): Bm25Index {
   };
 }
 
-/**
- * Numbers words from 0 by a hash table that can be written: three times as fast as a Map
- * with hundreds of thousands of words.
- */
+/** Numbers words from 0 by a hash table on disk; three times as fast as a large Map. */
 export class Vocabulary {
   readonly texts: string[] = [];
   /** Numbers plus one by {@link hashWord}; 0 is empty. At most half is in use. */

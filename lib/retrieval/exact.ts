@@ -59,10 +59,7 @@ export function requireDimensions(vector: Float32Array, dimensions: number): voi
     );
 }
 
-/**
- * Inner product with the row at `start`, in four sums to keep the processor's adders
- * busy.
- */
+/** Inner product with the row at `start`, in four sums: keeps the adders busy. */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
   let [s0, s1, s2, s3] = [0, 0, 0, 0];
   let i = 0;

@@ -64,9 +64,7 @@ type Manifest = Omit<z.infer<typeof manifestSchema>, 'space' | 'source' | 'hash'
 /** Larger graphs are built with a progress bar. */
 const SILENT_SIZE = 5000;
 
-/**
- * Builds an HNSW index of normalised vectors. Needs the optional package hnswlib-node.
- */
+/** Builds an HNSW index of normalised vectors. Needs hnswlib-node. */
 export async function buildHnswIndex(
   vectors: readonly Float32Array[],
   options: HnswOptions = {},

@@ -25,9 +25,7 @@ export interface RecallAt {
   hitRate: number;
 }
 
-/**
- * A split's queries with evidence: the sub-questions' search queries, or whole questions.
- */
+/** A split's sub-questions as queries, or its whole questions, with their evidence. */
 export function queriesWithEvidence(
   questions: readonly EvidenceQuestion[],
   { split, of }: { split: string; of: 'subQueries' | 'questions' },
@@ -78,20 +76,14 @@ type Answered = Pick<Question, 'question' | 'goldenAnswers'>;
 
 const VERDICTS = new Set(['yes', 'no', 'noanswer', '']);
 
-/**
- * Whether an answer can appear verbatim in a passage: not yes/no, nor one that normalises
- * to nothing.
- */
+/** Whether a passage can state an answer: not yes/no, nor one without letters. */
 export const hasStatableAnswer = ({ goldenAnswers }: Answered): boolean =>
   goldenAnswers.some((answer) => !VERDICTS.has(normalizeAnswer(answer)));
 
 const statableAnswers = ({ goldenAnswers }: Answered): string[] =>
   goldenAnswers.filter((answer) => !VERDICTS.has(normalizeAnswer(answer))).map(paddedWords);
 
-/**
- * For each question, whether a passage contains one of its answers as whole words, both
- * normalised as for exact match.
- */
+/** Whether a passage has an answer to each question as whole words, normalised. */
 export async function findStatedAnswers(
   questions: readonly Answered[],
   passages: Iterable<Pick<Passage, 'contents'>> | AsyncIterable<Pick<Passage, 'contents'>>,
@@ -122,10 +114,7 @@ export async function findStatedAnswers(
 /** Queries per request; servers limit them. */
 const BATCH_SIZE = 64;
 
-/**
- * For each question as the query, the rank (from 1) of the first passage that states an
- * answer; Infinity if none of the first `topK` does.
- */
+/** By question, the rank of the first passage with an answer, or Infinity. */
 export async function findAnswerRanks(
   retriever: Retriever,
   questions: readonly Answered[],

@@ -42,9 +42,7 @@ export interface RemoteRetrieverOptions {
   timeoutMs?: number;
   /** Retries of a single query when the server is busy or unreachable; default 2. */
   retries?: number;
-  /**
-   * Wait before the first retry, milliseconds, doubled for each further one; default 200.
-   */
+  /** Wait before the first retry, milliseconds, then doubled; default 200. */
   backOffMs?: number;
   /** Largest response, bytes; default 64 MiB. */
   maxResponseBytes?: number;

@@ -43,9 +43,7 @@ export interface Neighbour {
 
 const byRank = bisector((a: Neighbour, b: Neighbour) => b.score - a.score || a.index - b.index);
 
-/**
- * Keeps the best `topK` of the neighbours offered, best first, ties by the lower index.
- */
+/** Keeps the best `topK` neighbours, best first, ties by the lower index. */
 export class TopK {
   readonly best: Neighbour[] = [];
   /** A lower score than this cannot be among the best. */

@@ -32,10 +32,7 @@ export interface RetrieverOptions {
   titleWeight?: number;
   /** How BM25 splits texts into words: a name in {@link ANALYZERS}. */
   analyzer?: string;
-  /**
-   * Folder of the dense encoder, hashed or in Hugging Face format; default the small
-   * world's.
-   */
+  /** Folder of the dense encoder; default the small world's. */
   encoder?: string;
   /**
    * Folder for vectors of a Hugging Face encoder and their graph, or BM25's index of a
@@ -64,10 +61,7 @@ export interface RetrieverKind {
 /** In bytes. */
 const LARGE = 100e6;
 
-/**
- * Whether a passage file is too large to index it at every start. Text is packed to about
- * a third.
- */
+/** Whether a passage file (packed: a third of the text) is too large to index anew. */
 export const isLargeFile = (file: string): boolean =>
   (statSync(file, { throwIfNoEntry: false })?.size ?? 0) * (file.endsWith('.gz') ? 3 : 1) >= LARGE;
 
@@ -103,9 +97,7 @@ interface Vectors {
   kept?: { folder: string; source: VectorSource };
 }
 
-/**
- * The passages' vectors. The hashed encoder is fast: its vectors are not kept on disk.
- */
+/** The passages' vectors; those of the fast hashed encoder are not kept. */
 function passageVectors(
   encoder: Encoder | FileEncoder,
   passages: readonly Passage[],

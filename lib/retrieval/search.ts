@@ -32,10 +32,7 @@ export interface SearchOptions {
   topK: number;
   /** Timeout of one request to the retriever, milliseconds; default 10,000. */
   timeoutMs?: number;
-  /**
-   * Timeout of the whole search, milliseconds, queueing for a request included; default:
-   * none.
-   */
+  /** Timeout of the whole search, milliseconds, queueing included. */
   deadlineMs?: number;
   /** Most requests in flight at a time; default 8. */
   maxConcurrency?: number;
@@ -54,10 +51,7 @@ export interface SearchCache {
 }
 
 export interface SearchResults {
-  /**
-   * Outcome i belongs to query i. Duplicates share one array of passages: don't mutate
-   * it.
-   */
+  /** One per query, in order. Duplicates share passages: don't mutate them. */
   outcomes: SearchOutcome[];
   stats: SearchStats;
 }
@@ -168,9 +162,7 @@ async function searchBatch(
   }
 }
 
-/**
- * One request, abandoned on timeout or abort even if the retriever ignores its signal.
- */
+/** One request, abandoned on timeout or abort even if the signal is ignored. */
 async function request(
   retriever: Retriever,
   queries: readonly string[],

@@ -11,46 +11,34 @@ import {
 import { retrieveRequestSchema } from './remote.js';
 import { type RetrievedPassage, type Retriever, requireInteger } from './retriever.js';
 
-export interface RetrievalServerOptions {
+export interface RetrievalServerOptions extends Partial<typeof LIMITS> {
   /** 0 (default) takes a free port. */
   port?: number;
   /** Address to listen on; default 127.0.0.1. One that others can reach needs a token. */
   host?: string;
   /** Requests must send `Authorization: Bearer TOKEN`; none by default. */
   token?: string;
-  /**
-   * Whether SIGINT and SIGTERM stop the server after requests in flight; default false.
-   */
+  /** Whether SIGINT and SIGTERM stop the server after requests in flight. */
   stopOnSignals?: boolean;
-  /** Passages per query if a request has no `topk`; default 3. */
-  defaultTopK?: number;
-  /** Largest `topk`; default 100. */
-  maxTopK?: number;
-  /** Most queries per request; default 512. */
-  maxQueries?: number;
-  /** Most passages per response, queries times `topk`; default 10,000. */
-  maxPassages?: number;
-  /** Longest query, characters; default 10,000. */
-  maxQueryLength?: number;
-  /** Largest request body, bytes; default 1 MiB. */
-  maxBodyBytes?: number;
-  /** Most concurrent requests; further ones get status 429 unread. Default 64. */
-  maxConcurrency?: number;
-  /** Timeout of a request, milliseconds; default 30,000. */
-  timeoutMs?: number;
-  /** Artificial latency of each request, milliseconds; default 0. */
-  delayMs?: number;
 }
 
+/** Limits of a server by default. */
 const LIMITS = {
+  /** Passages per query if a request has no `topk`. */
   defaultTopK: 3,
   maxTopK: 100,
+  /** Per request. */
   maxQueries: 512,
+  /** Per response: queries times `topk`. */
   maxPassages: 10_000,
+  /** In characters. */
   maxQueryLength: 10_000,
   maxBodyBytes: 1 << 20,
+  /** Requests at a time; further ones get status 429 unread. */
   maxConcurrency: 64,
+  /** Of a request. */
   timeoutMs: 30_000,
+  /** Artificial latency of each request. */
   delayMs: 0,
 };
 

@@ -27,9 +27,7 @@ export function relativeToolReward(calls: number, fewest: number): number {
   return Math.sin((mapped * Math.PI) / (2 * fewest));
 }
 
-/**
- * Tool reward times correctness, in the group form (`grpo`) or the single form (`ppo`).
- */
+/** Tool reward times correctness, in the group form or the single form. */
 export const otc = (form: 'grpo' | 'ppo'): Reward[] => [
   { ...outcome(), weight: 0 },
   {

@@ -3,9 +3,7 @@ import type { QuestionType } from '../data/question.js';
 import { exactMatch } from '../text/normalize.js';
 import type { Reward, ScoringInput } from './reward.js';
 
-/**
- * The constants of Eq. 4 to 6, and switches for what the authors' code does differently.
- */
+/** The constants of Eq. 4 to 6, and switches to what the authors' code does. */
 export interface RewardOptions {
   /** lambda_d of Eq. 4. */
   lambdaD: number;
@@ -13,15 +11,9 @@ export interface RewardOptions {
   lambdaS: number;
   /** lambda_f of Eq. 6. */
   lambdaF: number;
-  /**
-   * Reward of a wrong answer in a wrong format (Search-R1's code); 0 by default, as in
-   * Eq. 6.
-   */
+  /** Reward of a wrong answer in a wrong format (Search-R1's code); default 0. */
   finalFormatScore?: number;
-  /**
-   * alpha of Eq. 4, the bonus for decomposing a parallelizable question; > 1 in the
-   * paper.
-   */
+  /** alpha of Eq. 4 (> 1), the bonus for decomposing a parallelizable question. */
   alpha: number;
   /** Adds lambda_s to r_s, as the authors' code does. */
   searchCountShifted: boolean;

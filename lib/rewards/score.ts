@@ -9,9 +9,7 @@ import { scoreRollout, scoringInputFromSegments } from './reward.js';
 
 export interface TranscriptScore {
   id: string;
-  /**
-   * Null if unknown: the rewards then count it as neither parallelizable nor single-hop.
-   */
+  /** Null if unknown, which counts as neither parallelizable nor single-hop. */
   questionType: QuestionType | null;
   answer: string | null;
   exactMatch: 0 | 1;
@@ -25,10 +23,7 @@ export interface TranscriptScore {
   modelCalls: number;
   decomposed: boolean;
   rewards: RewardComponents;
-  /**
-   * Why it is unclear which text the policy wrote, else null; unclear information then
-   * counts as the policy's.
-   */
+  /** Why it is unclear who wrote what, else null; it counts as the policy's. */
   ambiguous: string | null;
 }
 

@@ -44,10 +44,7 @@ export function evidenceRecall(
 export const hasEvidence = ({ metadata: { graph = [] } }: Pick<Question, 'metadata'>): boolean =>
   graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
 
-/**
- * Whether a policy gave up: it answered with search turns left and some evidence never
- * shown.
- */
+/** Whether a policy answered with turns left and some evidence never shown. */
 export const gaveUp = ({
   answer,
   modelCalls,

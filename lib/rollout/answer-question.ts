@@ -66,10 +66,7 @@ function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/**
- * Adds `delayMs` to every request, like a network would. The sub-queries of a turn share
- * one request and so wait together.
- */
+/** Adds `delayMs` to every request, which a turn's sub-queries share. */
 export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever => ({
   ...retriever,
   retrieve: async (queries, options) => {
@@ -89,10 +86,7 @@ function createPace(tokensPerSecond: number, signal?: AbortSignal): () => Promis
   };
 }
 
-/**
- * Decodes tokens one by one. A character split over several tokens comes with the last of
- * them; the others give an empty string.
- */
+/** Decodes token by token; a split character comes with the last of its tokens. */
 export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => string {
   let pending: number[] = [];
   return (tokenId) => {

@@ -48,10 +48,7 @@ interface Refused {
 /** Segments made for a policy, or by it. */
 export interface Dialogue {
   startPrompt(question: string): Segment;
-  /**
-   * The policy's next segment for each row; null where the context is full, the reason
-   * where its server's answer is unusable.
-   */
+  /** The next segments; null where the context is full, or why one is refused. */
   generate(rows: readonly Row[]): Promise<(Segment | Refused | null)[]>;
   /** The results of a search, one text per query. */
   formatResults(row: Row, queries: readonly string[], texts: readonly string[]): Segment;

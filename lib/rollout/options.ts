@@ -23,10 +23,7 @@ const unlessDefault = <T extends z.ZodType>(schema: T, byDefault: z.output<T>) =
 export const rolloutSchema = z.strictObject({
   prompt: nameSchema(PROMPTS),
   promptForm: z.enum(PROMPT_FORMS).default('short'),
-  /**
-   * B of Algorithm 1. The authors' code uses 4; 6 is enough for five entities one at a
-   * time.
-   */
+  /** B of Algorithm 1: 4 in the authors' code; 6 suffice for five entities. */
   maxSearchTurns: z.int().min(0).default(6),
   /** Passages per query, as in the paper. */
   topK: count.default(3),

@@ -84,9 +84,7 @@ export interface Trajectory {
 
   /** Undefined when neither the graph nor the benchmark's type determines it. */
   questionType?: QuestionType;
-  /**
-   * Fraction of the independent sub-questions that were asked; absent without a graph.
-   */
+  /** Share of the independent sub-questions asked; absent without a graph. */
   subQuestionRecall?: number;
   rewards?: RewardComponents;
   /** One value per search turn, when a reward gives turn-level values. */
@@ -130,10 +128,7 @@ export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsa
   return total;
 }
 
-/**
- * The text of each passage of a turn's results, as the policy read it; empty where it is
- * unknown.
- */
+/** The text of each passage in results as the policy read it; empty if unknown. */
 export function shownTexts(
   results: readonly (SearchResult | { status: 'unscored' })[],
   information: string,

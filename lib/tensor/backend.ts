@@ -58,9 +58,7 @@ function isAlias(name: string): boolean {
  */
 const CONTRACTION_KERNEL = 'TENSORFLOW_USE_CUSTOM_CONTRACTION_KERNEL';
 
-/**
- * Loads the libtensorflow addon under either package name; it registers as `tensorflow`.
- */
+/** Loads the libtensorflow addon, which registers as `tensorflow`, by either name. */
 async function loadNative(wantGpu: boolean): Promise<string> {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   restoreRemovedUtil();

@@ -149,10 +149,7 @@ const gather =
     return result;
   };
 
-/**
- * Writes values (n, ...) into rows (n) of a tensor and of all tensors that share its
- * memory.
- */
+/** Writes values (n, ...) into rows (n) of all tensors that share a memory. */
 function updateInPlace(tensor: tf.Tensor, rows: tf.Tensor1D, values: tf.Tensor): void {
   const backend = currentBackend();
   const attributes = [typeAttribute('T', tensor.dtype, backend)];
@@ -164,9 +161,7 @@ interface WriteColumnsArguments {
   backend: NativeBackend;
 }
 
-/**
- * Writes x (R, 1, D) into the block (R, L, D) in place, each row at its own column (R).
- */
+/** Writes x (R, 1, D) into the block (R, L, D) in place, at columns (R). */
 function writeColumns({ inputs, backend }: WriteColumnsArguments): tf.TensorInfo {
   const { x, columns, block } = inputs;
   const [rows, length, width] = block.shape;

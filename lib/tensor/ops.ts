@@ -180,10 +180,7 @@ export interface FrozenHead {
   backward: (dLogits: tf.Tensor2D) => tf.Tensor2D;
   /** m */
   rowsAtOnce: number;
-  /**
-   * Whether the gradient is computed along with the values, while the logits are there,
-   * rather than from logits computed again.
-   */
+  /** Whether the gradient is computed at once, not from logits computed again. */
   computesGradient?: boolean;
 }
 
@@ -290,10 +287,7 @@ export const writeColumns = (
   columns: tf.Tensor1D,
 ): tf.Tensor3D => runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});
 
-/**
- * Indices of sequences in batches of similar length, each of at most `maxTokens` tokens
- * when padded (or one sequence).
- */
+/** Indices by similar length, in batches of at most `maxTokens` padded tokens. */
 export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {
   const order = range(lengths.length).sort((a, b) => lengths[a] - lengths[b] || a - b);
   const groups: number[][] = [];

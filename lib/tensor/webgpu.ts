@@ -70,10 +70,7 @@ const THREADS = 64;
 interface KernelCode {
   name: string;
   inputs: string[];
-  /**
-   * Inputs (or `result`) seen as arrays of vec4: their last dimension is a multiple of
-   * four.
-   */
+  /** Inputs (or `result`) as arrays of vec4: their width is a multiple of four. */
   vectors?: string[];
   uniforms?: Record<string, 'f32' | 'i32'>;
   outputShape: (shapes: number[][]) => number[];
@@ -228,10 +225,7 @@ const attendKeys = (vectors: number, parts: number): string => `
         workgroupBarrier();
       }`;
 
-/**
- * One query token (B*K, G, D) over keys and values (B*K, L, D), bias (B, L) -> (B*K, G,
- * D).
- */
+/** One query token (B*K, G, D) over keys, values (B*K, L, D), bias (B, L). */
 const ATTEND_CACHED: KernelCode = {
   name: 'AttendCached',
   inputs: ['q', 'k', 'v', 'bias'],
@@ -279,9 +273,7 @@ const ATTEND_CACHED: KernelCode = {
   },
 };
 
-/**
- * Writes x (R, 1, D) into the block (R, L, D) in place, each row at its own column (R).
- */
+/** Writes x (R, 1, D) into the block (R, L, D) in place, at columns (R). */
 const WRITE_COLUMNS: KernelCode = {
   name: 'WriteColumns',
   inputs: ['x', 'columns'],

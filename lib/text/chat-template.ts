@@ -44,10 +44,7 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
   );
 }
 
-/**
- * The special tokens of a `tokenizer_config.json`, except the unknown token and single
- * characters, which texts must keep.
- */
+/** The special tokens, but for the unknown one and characters, which texts must keep. */
 export function specialTokens(tokenizerConfig: unknown): string[] {
   const config = parseConfig(tokenizerConfig);
   const more = [config.additional_special_tokens, config.extra_special_tokens];
@@ -68,9 +65,7 @@ export interface TemplateMessage {
   content: string | null;
 }
 
-/**
- * Renders a conversation, and with `addGenerationPrompt` the start of the next answer.
- */
+/** Renders a conversation and, if asked, the start of the next answer. */
 export type ConversationTemplate = (
   messages: readonly TemplateMessage[],
   options: { addGenerationPrompt: boolean },
@@ -117,9 +112,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
 /** Renders a user message up to the model's answer. */
 export type ChatTemplate = (message: string) => string;
 
-/**
- * The chat template for a single user message, or null; see {@link conversationTemplate}.
- */
+/** The chat template for a single user message, or null. */
 export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
   const render = conversationTemplate(tokenizerConfig);
   return (

@@ -40,10 +40,7 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
   return joined;
 }
 
-/**
- * What separates sub-queries, if it is not recorded: a comma where results are labelled
- * with their queries, as RAG-R1 has both; else `##`.
- */
+/** What separates sub-queries, if not recorded: `,` with labels, as RAG-R1, else `##`. */
 export const inferSeparator = (segments: readonly TextSegment[]): string | undefined =>
   segments.some(({ kind, text }) => kind === 'information' && isLabelled(text)) ? ',' : undefined;
 

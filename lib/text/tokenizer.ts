@@ -8,10 +8,7 @@ import { createReferenceTokenizer } from './reference-tokenizer.js';
 export interface Tokenizer {
   /** Never yields a special token: `<eos>` in a text becomes ordinary tokens. */
   encode(text: string): number[];
-  /**
-   * A user message in the chat template, if the model has one, up to the model's answer.
-   * Only the template's special tokens are special.
-   */
+  /** A user message in the chat template, whose own special tokens alone count. */
   encodeChat?: (message: string) => { text: string; tokenIds: number[] };
   /** Special tokens appear by name. */
   decode(tokenIds: readonly number[]): string;

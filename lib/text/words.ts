@@ -29,10 +29,7 @@ const PARTS = new RegExp(
 );
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
-/**
- * Compatibility-normalised and in lower case. Latin, Greek, Arabic and Hebrew lose their
- * accents and points ("Amélie" = "amelie").
- */
+/** NFKC in lower case; Latin, Greek, Arabic and Hebrew lose their accents and points. */
 export function foldText(text: string): string {
   if (!HAS_BEYOND_ASCII.test(text)) return text.toLowerCase();
   return text

@@ -79,10 +79,7 @@ function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Ten
   return old ? tf.add(tf.mul(old, beta), fresh) : fresh;
 }
 
-/**
- * Learning rate at a step: linear warm-up, then linear decay to `final` (constant if
- * `final` equals the peak).
- */
+/** Learning rate at a step: linear warm-up, then linear decay to `final`. */
 export function scheduledRate(
   step: number,
   schedule: { peak: number; final: number; warmupSteps: number; totalSteps: number },

@@ -35,14 +35,10 @@ interface AdapterOptions {
   maxTokensPerPass: number;
   /** Trained with the adapter but not part of the policy, such as a value head. */
   extraParams?: Weights;
-  /** Share the passes; default: alone. */
   ranks?: Ranks;
 }
 
-/**
- * An adapter being trained on a frozen model, with its optimizer and the resulting
- * policy.
- */
+/** An adapter in training on a frozen model, with its optimizer and its policy. */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
   /** Backs both `policy` and `initialPolicy`. */
@@ -96,9 +92,7 @@ export class TrainedAdapter {
     return this.localPolicy;
   }
 
-  /**
-   * The model without the adapter, as a policy; valid until the next use of this object.
-   */
+  /** The model without adapter, as a policy; valid until the next use of this. */
   get initialPolicy(): LocalPolicy {
     this.dropMerged();
     return this.localPolicy;
@@ -224,7 +218,6 @@ export class FrozenLayerCache implements FrozenLayerStore {
     return tf.clone(output);
   }
 
-  /** Clears the cache. */
   release(): void {
     tf.dispose([...this.outputs.values()]);
     this.outputs.clear();

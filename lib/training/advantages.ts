@@ -202,9 +202,7 @@ function openGates(
   );
 }
 
-/**
- * Whether all rollouts of a group are equally good, so that there is nothing to learn.
- */
+/** Whether a group's rollouts are equally good: nothing to learn. */
 export const isZeroVariance = (group: readonly Scored[]): boolean =>
   group.every(({ advantage, turnAdvantages = [] }) =>
     [advantage, ...turnAdvantages].every((a) => a === 0),

@@ -162,9 +162,7 @@ export async function resumeCheckpoint(
   );
 }
 
-/**
- * Keeps the lines of steps before `nextStep` in a JSONL file: later steps are repeated.
- */
+/** Keeps the lines of steps before `nextStep`; later steps are repeated. */
 export async function dropLinesFrom(path: string, nextStep: number): Promise<void> {
   if (!existsSync(path)) return;
   const isKept = (line: string): boolean => {

@@ -28,7 +28,6 @@ const positive = z.number().positive();
 const share = z.number().min(0).max(1);
 const count = z.int().min(1);
 
-/** Settings of every trainer. */
 const sharedSettings = {
   steps: count,
   questionsPerStep: count.max(10_000),
@@ -38,13 +37,11 @@ const sharedSettings = {
   miniBatches: count,
   learningRate: positive,
   warmupSteps: z.int().min(0),
-  /** Sampling temperature. */
   temperature: positive,
   /** Gradients are clipped to this global L2 norm. */
   maxGradNorm: positive,
   /** Maximum padded tokens per pass through the model. */
   maxTokensPerPass: count,
-  /** Shares of question types in each step. */
   mix: questionMixSchema,
 };
 const settings = z.strictObject(sharedSettings);
@@ -64,7 +61,6 @@ const sections = {
   grpo: z.strictObject(groupRelativeSettings),
   ppo: z.strictObject({
     ...clippedSettings,
-    /** Learning rate of the value head. */
     valueLearningRate: positive,
     valueWarmupSteps: z.int().min(0),
     /** Weight of the value loss, whose gradient also reaches the policy. */
@@ -79,17 +75,13 @@ const sections = {
   demonstrations: settings,
   zerosearch: z.strictObject({
     ...groupRelativeSettings,
-    /**
-     * The adapter that simulates the search engine: a name in `data/checkpoints`, or a
-     * folder.
-     */
+    /** The search engine's adapter: a name in `data/checkpoints`, or a folder. */
     simulator: z.string().min(1).optional(),
     /** Share of queries with noisy documents at the first and the last step. */
     startNoise: share,
     endNoise: share,
     /** Larger values delay the noise. */
     noiseBase: z.number().gt(1),
-    /** Sampling temperature of the simulator. */
     simulatorTemperature: z.number().min(0),
   }),
   'zerosearch-simulator': settings,
@@ -114,16 +106,13 @@ export const trainConfigSchema = z
       /** Layers with an adapter, from 0; default: all. */
       layersToTransform: z.array(z.int().min(0)).min(1).optional(),
     }),
-    /** A retriever's name, or a server's address. */
     retriever: retrieverNameSchema,
     /**
      * Most time that a step waits for searches that time out, milliseconds; default
      * 5,000. Their rollouts are left out. Not for a retriever in this process.
      */
     retrievalDeadlineMs: count.optional(),
-    /** Weight of title words in BM25. */
     titleWeight: z.number().min(0),
-    /** Analyzer of BM25; default `plain`. */
     analyzer: nameSchema(ANALYZERS).optional(),
     /** Encoder folder for dense retrievers; default: the small world's. */
     encoder: z.string().min(1).optional(),
@@ -171,9 +160,7 @@ export const trainConfigSchema = z
 export type TrainConfig = z.infer<typeof trainConfigSchema>;
 export type TrainerSettings = z.infer<typeof settings>;
 
-/**
- * The settings shared by all trainers, from the section of the configuration's trainer.
- */
+/** The section of the configuration's trainer, with the settings all share. */
 export const trainerSettings = (config: TrainConfig): TrainerSettings => config[config.trainer]!;
 
 /** Returns the configuration with changed trainer settings. */
@@ -195,10 +182,7 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 /** Weights of the decomposition and search-count rewards (Eq. 4 and 5). */
 export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
 
-/**
- * Small-world models: one update per step, with a learning rate for which 200 steps
- * suffice.
- */
+/** Small-world models: one update per step, a learning rate for 200 steps. */
 const SMALL_MODEL = {
   rollout: {},
   settings: {
@@ -221,10 +205,7 @@ const SMALL_MODEL = {
   checkpointEvery: 20,
 };
 
-/**
- * Language models, where a step takes minutes on two cores: few steps, a typical LoRA
- * learning rate.
- */
+/** Language models, at minutes a step: few steps, LoRA's usual learning rate. */
 const LANGUAGE_MODEL: typeof SMALL_MODEL = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   settings: {

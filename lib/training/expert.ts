@@ -35,10 +35,7 @@ function describeNeed({ entity, attribute, question }: SubQuestion): string {
   return attribute === question ? `to know: ${question}` : `the ${attribute} of ${entity}`;
 }
 
-/**
- * The answer to a sub-question as a sentence; without an annotated attribute, the
- * sentence of the passage that states it.
- */
+/** The answer to a sub-question as a sentence, if need be the passage's own. */
 function statedFact(
   node: SubQuestion,
   passages: readonly string[],
@@ -94,10 +91,7 @@ export interface ExpertOptions {
   maxLength: number;
   /** Questions it can answer, each with a dependency graph. */
   questions: readonly Question[];
-  /**
-   * Share of rollouts that ask independent sub-questions in one turn; the others ask them
-   * one by one.
-   */
+  /** Share of rollouts that ask independent sub-questions in one turn. */
   parallelShare: number;
   /** Answers without search: recalls the facts, then answers. */
   isClosedBook?: boolean;

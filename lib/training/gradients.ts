@@ -53,7 +53,6 @@ export interface PassValues<Row> {
   values: Record<string, Float32Array>;
 }
 
-/** What a pass adds to the loss and its gradients. */
 interface PassGradients {
   loss: number;
   gradients: Weights;
@@ -165,9 +164,7 @@ export function supervisedGradients(
   });
 }
 
-/**
- * A loss and its gradients with respect to all `weights`. The caller disposes of both.
- */
+/** A loss and its gradients in all `weights`. The caller disposes of both. */
 export function lossAndGradients(
   weights: Weights,
   loss: (weights: Weights) => tf.Scalar,
@@ -180,7 +177,6 @@ export function lossAndGradients(
   return { value, gradients: Object.fromEntries(keys.map((key, i) => [key, grads[i]])) };
 }
 
-/** The layer of a weight, or null. */
 const layerIndex = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
 
 /** The lowest trained layer; `numLayers` if there is none. */
@@ -274,10 +270,7 @@ function addGradients(a: Weights, b: Weights): Weights {
   return sum;
 }
 
-/**
- * Clips gradients to a global L2 norm of `maxNorm`, like PyTorch; disposes of the old
- * ones.
- */
+/** Clips to a global L2 norm, like PyTorch; disposes of the old gradients. */
 export async function clipByGlobalNorm(
   gradients: Weights,
   maxNorm: number,
@@ -301,10 +294,7 @@ export async function clipByGlobalNorm(
 
 const FLOAT = 4;
 
-/**
- * Bytes available for outputs: a quarter of the free memory. The free memory of a GPU or
- * of wasm is unknown.
- */
+/** A quarter of the free memory in bytes, which is unknown on a GPU and wasm. */
 const freeActivationBytes = (): number =>
   tf.getBackend() === 'tensorflow' ? process.availableMemory() / 4 : 0;
 
@@ -343,7 +333,6 @@ class SavedProjections {
     },
   };
 
-  /** Releases unused outputs. */
   release(): void {
     tf.dispose([...this.outputs.values()]);
     this.outputs.clear();

@@ -72,7 +72,6 @@ export function createGrpoTrainer(task: TrainingTask): Trainer {
   });
 }
 
-/** Names of the metrics of an update. */
 const UPDATE_METRICS = ['loss', 'kl', 'clip_ratio', 'grad_norm'];
 
 /** What a step does after sampling: advantages and log-probs, then loss and update. */
@@ -90,10 +89,7 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
   };
 }
 
-/**
- * Rewards relative to the group mean, without groups of equal rewards and masked
- * rollouts.
- */
+/** Advantages and rows, without groups of equal rewards and masked rollouts. */
 async function prepareGroups(session: TrainingSession, sampled: Sampled, variant: GrpoVariant) {
   const { groupSize, miniBatches } = session.settings;
   const { maxNewTokens, maxSearchTurns } = session.task.config.rollout;
@@ -225,9 +221,7 @@ interface GrpoTokens {
   rowLengths?: readonly number[];
   /** Tokens of each turn, M in all; only for LLDS. */
   actionLengths?: readonly number[];
-  /**
-   * Of another sampler's tokens; default: all 1. They weight the ratio term, not the KL.
-   */
+  /** Of another sampler's tokens: weights of the ratio term, not of the KL. */
   importanceWeights?: tf.Tensor1D;
 }
 
@@ -349,10 +343,7 @@ export function grpoLoss(
   return tf.sum(tf.mul(penalized, tokens.weights));
 }
 
-/**
- * Token means over an update: the KL estimator (nats), and the share of tokens whose
- * clipped surrogate is the smaller one.
- */
+/** Token means: the KL estimator (nats), and the share of clipped surrogates. */
 export function clipStatistics(
   passes: readonly PassValues<GrpoRow>[],
   options: RatioOptions & { numTokens: number },

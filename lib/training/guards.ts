@@ -11,7 +11,6 @@ import type { Metrics } from './metrics.js';
 const ACTIONS = ['warn', 'skip', 'rollback', 'stop'] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** A limit on a metric. */
 export interface Guard {
   name: string;
   metric: string;

@@ -177,8 +177,6 @@ export function trendMetrics(steps: readonly Metrics[]): Metrics {
   };
 }
 
-/**
- * Entropy (nats per token) of the sampling policy, estimated from its samples' log-probs.
- */
+/** Entropy (nats per token) of the sampling policy, from its samples' log-probs. */
 export const sampledEntropy = (scored: readonly Scored[]): number =>
   -strictMean(scored.flatMap((t) => t.segments.flatMap((segment) => segment.logProbs ?? [])));

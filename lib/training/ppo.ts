@@ -145,10 +145,7 @@ export function generalisedAdvantages(
   return { advantages, returns: advantages.map((advantage, t) => advantage + values[t]) };
 }
 
-/**
- * Normalises the numbers of all rows to mean 0 and standard deviation 1 (n - 1), as in
- * verl.
- */
+/** Normalises all rows to mean 0 and standard deviation 1 (n - 1), as verl. */
 export function whiten(rows: readonly (readonly number[])[]): number[][] {
   const all = rows.flat();
   const [center, spread] = [mean(all) ?? 0, variance(all) ?? 0];

@@ -19,10 +19,7 @@ export const questionMixSchema = z.strictObject({
   hybrid: share.optional(),
 });
 
-/**
- * Draws questions so that each type has its share of every step; uniformly unless every
- * question has a dependency graph.
- */
+/** Draws each type by its share; uniformly unless every question has a graph. */
 export function createQuestionSampler(
   questions: readonly Question[],
   mix: z.infer<typeof questionMixSchema>,

@@ -57,10 +57,7 @@ export class Ranks {
     return value;
   }
 
-  /**
-   * Computes a result for each item, on all ranks. Rank 0 gets the items with their
-   * results, in order; the others get none.
-   */
+  /** Computes each item on some rank; rank 0 gets all results in order. */
   async *spread<Item, Result, Message>(
     items: readonly Item[],
     { cost, compute, encode, decode }: SharedWork<Item, Result, Message>,

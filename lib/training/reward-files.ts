@@ -15,10 +15,7 @@ const isReward = (value: unknown): value is Reward => {
   return typeof name === 'string' && typeof score === 'function';
 };
 
-/**
- * Bundles a TypeScript file in a temporary folder and imports it; packages are not
- * bundled but resolved as usual.
- */
+/** Bundles a TypeScript file, but not its packages, and imports it. */
 async function importTypeScript(path: string): Promise<unknown> {
   const { build } = await import('rolldown');
   const folder = await mkdtemp(join(tmpdir(), 'reward-'));

@@ -59,10 +59,7 @@ export interface TrainingRun extends TrainingTask {
    * files. Default: the configuration's name, without hashes.
    */
   modelFolder?: string;
-  /**
-   * Hash of the model's weights, the questions and the passages: a run only resumes with
-   * the same.
-   */
+  /** Hash of weights, questions and passages: a run resumes only with the same. */
   inputsHash: string;
   /**
    * Processes that train together, with the same result for any number; default 1. More
@@ -73,9 +70,7 @@ export interface TrainingRun extends TrainingTask {
   folder: string;
   /** Written to `run.json`, the data as a relative path; no result depends on it. */
   description?: Partial<Omit<RunDescription, 'config'>>;
-  /**
-   * Steps after which the adapter is also saved to its own folder ({@link keptAdapter}).
-   */
+  /** Steps after which the adapter is also saved ({@link keptAdapter}). */
   keepSteps?: readonly number[];
   signal?: AbortSignal;
   onStep?: (step: number, metrics: Metrics, alarms: string[]) => void;
@@ -161,7 +156,6 @@ interface Progress {
   rewards: number[];
 }
 
-/** All remaining steps. */
 async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void> {
   const { config, folder, keepSteps = [], signal } = run;
   const { session } = trainer;
@@ -303,10 +297,7 @@ async function readMetrics(folder: string): Promise<Metrics[]> {
   return steps;
 }
 
-/**
- * Runs a step and writes its results. Returns the most severe alarm and the reward, which
- * is undefined if all searches timed out.
- */
+/** Runs and records a step; no reward if all searches timed out. */
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,

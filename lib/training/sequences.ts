@@ -67,10 +67,7 @@ export interface PassOptions {
 /** Sequences in one pass, and the positions of their trained tokens. */
 export interface SequenceBatch {
   tree: PrefixTree;
-  /**
-   * Position in the tree of the token BEFORE each trained token, whose hidden state
-   * predicts it. (M)
-   */
+  /** The tree's token BEFORE each trained one, whose state predicts it. (M) */
   positions: number[];
   /** The trained tokens. (M) */
   targets: number[];
@@ -96,10 +93,7 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
   return batch;
 }
 
-/**
- * Drops everything after the last trained token, such as passages that were never read
- * because the context was full.
- */
+/** Drops what follows the last trained token, such as passages never read. */
 function withoutTail(row: Sequence): Sequence {
   const end = row.lossMask.findLastIndex((isTrained) => isTrained !== 0) + 1;
   return { ...row, tokenIds: row.tokenIds.slice(0, end), lossMask: row.lossMask.slice(0, end) };

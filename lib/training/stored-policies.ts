@@ -138,9 +138,7 @@ export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
 export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
   weightFolders(run, root).every((folder) => existsSync(folder));
 
-/**
- * The folders of a run's weights: the model, and the adapter if the method is trained.
- */
+/** The folders of a run's weights: the model's, and the adapter's if any. */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   const method = trainedBy(run.method);
   const base = join(root, modelNameForRun(run));
@@ -193,10 +191,7 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
   );
 }
 
-/**
- * Whether a folder holds a model of the small world: one with its tokenizer, which knows
- * few other words.
- */
+/** Whether a model has the small world's tokenizer, which knows few other words. */
 export async function isSmallWorldModel(folder: string): Promise<boolean> {
   const committed = packagePath('data', 'checkpoints', DEFAULT_MODEL);
   const [ours, theirs] = await Promise.all(
@@ -215,10 +210,7 @@ export async function isSmallWorldPolicy({
   return String(ours.encode(text)) === String(tokenizer.encode(text));
 }
 
-/**
- * The training configuration of an adapter; null without an adapter or if its folder has
- * none.
- */
+/** The training configuration of an adapter; null if there is none. */
 export async function readTrainConfig(adapter?: string): Promise<TrainConfig | null> {
   if (adapter === undefined) return null;
   const file = join(adapter, TRAIN_CONFIG_FILE);

@@ -90,10 +90,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
   });
 }
 
-/**
- * Share of parallelizable questions that demonstrations with the parallel prompt
- * decompose.
- */
+/** Share of parallelizable questions that demonstrations decompose. */
 const PARALLEL_SHARE = 0.3;
 
 type Lesson = { policy: Policy; rollout: Partial<RolloutConfig> };
@@ -168,10 +165,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
 
 const splitWords = (text: string): string[] => normalizeAnswer(text).split(' ');
 
-/**
- * Whether the passages contain every word of an answer to each sub-question, so that the
- * model is not trained to state unseen facts.
- */
+/** Whether passages have every answer's words: no training on unseen facts. */
 function isGrounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');
   if (information.length === 0) return true;

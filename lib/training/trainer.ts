@@ -28,7 +28,6 @@ import { ALONE, generateTogether, type Ranks } from './ranks.js';
 import { rollOutGroups } from './rollout-groups.js';
 import { toSequence, type Sequence } from './sequences.js';
 
-/** A training task: model, data, retriever and rewards. */
 export interface TrainingTask {
   config: TrainConfig;
   /** Weights remain owned by the caller. */
@@ -47,7 +46,6 @@ export interface TrainingTask {
   ranks?: Ranks;
 }
 
-/** Default of `retrievalDeadlineMs`. */
 const RETRIEVAL_DEADLINE_MS = 5000;
 
 /** Decides from the rollouts' metrics whether to update. */
@@ -71,7 +69,6 @@ export interface Trainer {
   dispose(): void;
 }
 
-/** A step in progress. */
 export interface Step {
   /** From 0. */
   index: number;
@@ -114,9 +111,7 @@ export interface PolicyRow extends Sequence {
 export class TrainingSession {
   /** The next step; set when a run resumes. */
   step = 0;
-  /**
-   * Number of rollbacks; each changes the random numbers and halves the learning rate.
-   */
+  /** Each one changes the random numbers and halves the learning rate. */
   rollbacks = 0;
   readonly settings: TrainerSettings;
   readonly trained: TrainedAdapter;
@@ -248,7 +243,6 @@ export class TrainingSession {
   }
 }
 
-/** What a step learns from. */
 interface Lesson<Row> {
   trajectories: StepResult['trajectories'];
   rows: readonly Row[];

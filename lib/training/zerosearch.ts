@@ -77,10 +77,7 @@ export function createZeroSearch(task: TrainingTask): Trainer {
   });
 }
 
-/**
- * Trains the policy that simulates the search engine (Sec. 3.2) by imitating real
- * results.
- */
+/** Trains the simulated search engine (Sec. 3.2) by imitating real results. */
 export function createSimulatorTraining(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'zerosearch-simulator');
   const { groupSize } = session.settings;
@@ -152,15 +149,10 @@ export function noiseProbability(
   return startNoise + progress * (endNoise - startNoise);
 }
 
-/**
- * The search-engine policy, loaded on its first query; shares the task's model weights.
- */
+/** The search-engine policy, loaded on first use; shares the model's weights. */
 class SearchSimulator {
   private opened: { policy: LocalPolicy; weights: Weights } | null = null;
-  /**
-   * Whether the documents were true, for queries since {@link drainMetrics} that name an
-   * entity of the graph.
-   */
+  /** Whether documents were true, for queries that name an entity of the graph. */
   private written: { kind: DocumentKind; isTrue: boolean }[] = [];
 
   constructor(

@@ -99,10 +99,7 @@ const NOTHING = -1e9;
 /** Keeps the length of a text without features from being 0. */
 const TINY = 1e-12;
 
-/**
- * The batch's mean loss (nats), and its gradients by those rows of the {@link TRAINED}
- * arrays that the batch touches.
- */
+/** The batch's mean loss (nats) and the gradients of the rows that it touches. */
 function batchGradients(
   pairs: readonly TrainingPair[],
   weights: HashedWeights,
@@ -157,10 +154,7 @@ function denseFeatures(texts: readonly Features[], rows: readonly number[]): tf.
   return tf.tensor2d(dense, [texts.length, rows.length]);
 }
 
-/**
- * Some rows of an array that has one for each bucket: of the projection (rows,
- * dimensions), of a gain (rows).
- */
+/** Rows by bucket: of the projection (rows, dimensions), of a gain (rows). */
 function takeRows(
   array: HashedWeights['projection'],
   rows: readonly number[],

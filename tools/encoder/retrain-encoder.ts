@@ -67,9 +67,7 @@ ${recallTable(report.recall)}
 `;
 }
 
-/**
- * Trains the encoder on the small world's training questions and writes it with a card.
- */
+/** Trains the encoder on the small world and writes it with a card. */
 export async function retrainEncoder(folder = ENCODER): Promise<EncoderReport> {
   const report = await trainEncoderFiles({ ...(await loadDataSet()), outputFolder: folder });
   await writeFileSafely(join(folder, 'README.md'), modelCard(report));
@@ -129,10 +127,7 @@ export async function trainEncoderFiles(options: TrainEncoderOptions): Promise<E
   return report;
 }
 
-/**
- * Every query with its evidence, and every title with its passage, which needs no
- * question.
- */
+/** Every query with its evidence, and every title with its passage. */
 function trainingPairs(
   passages: readonly Passage[],
   questions: readonly EvidenceQuestion[],

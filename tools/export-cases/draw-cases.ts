@@ -210,9 +210,7 @@ function scriptedPolicy(script: readonly string[], maxLength: number): Policy {
   };
 }
 
-/**
- * Draws passages for each new query and keeps them in `drawn`; null is a failed search.
- */
+/** Draws passages for each new query into `drawn`; null is a failed search. */
 function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): Retriever {
   const search = (query: string): Passages | null => {
     if (!drawn.has(query))
@@ -239,9 +237,7 @@ function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): 
   };
 }
 
-/**
- * A drawn rollout: options, script and passages of each query, and the expected result.
- */
+/** A drawn rollout: options, script, passages, and the expected result. */
 export async function drawRolloutCase(random: Random): Promise<object> {
   const config: RolloutConfig = {
     prompt: 'parallel',

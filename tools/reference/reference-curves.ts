@@ -49,10 +49,7 @@ export function referenceBands(runs: readonly (readonly StepMetrics[])[]): Refer
   );
 }
 
-/**
- * The references of all methods and kinds of initial models with enough recorded runs of
- * the preset.
- */
+/** The references of all methods and initial models with enough recorded runs. */
 export async function makeReferences(checkpoints: string): Promise<Reference[]> {
   const folders = (await readdir(checkpoints)).sort().map((name) => join(checkpoints, name));
   const runs = await Promise.all(

@@ -28,10 +28,7 @@ export interface JudgedClaim
   /** The same in short: one figure if there are more than {@link MAX_SHOWN}. */
   figure: string;
   parts: Part[];
-  /**
-   * Two-sided p of the deciding figure, corrected within the claim and over all claims;
-   * null without.
-   */
+  /** Two-sided p of the deciding figure, corrected twice; null without one. */
   p: number | null;
   verdict: Verdict;
   /** Link to the cell that computes it, relative to the reports; or null. */

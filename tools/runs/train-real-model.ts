@@ -24,10 +24,7 @@ import { publishAdapter, trainAdapter } from './publish.js';
 const KEEP_EVERY = 15;
 /** Rounded weights compress to three quarters of the size. */
 const SIGNIFICANT_BITS = 6;
-/**
- * A group of rollouts shares its prompt in a pass; larger on a GPU, where passes cost
- * more.
- */
+/** A group shares its prompt in a pass; passes cost more on a GPU. */
 const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 
 async function trainRun(

@@ -64,68 +64,22 @@ const many = (mostCompared: number): Type[] =>
 /** How many questions of each benchmark; types have their exact share of them. */
 export type Counts = Readonly<Record<string, number>>;
 
-export const TRAIN_COUNTS: Counts = {
-  nq: 300,
-  triviaqa: 300,
-  popqa: 300,
-  hotpotqa: 700,
-  '2wikimultihopqa': 700,
-  musique: 400,
-  bamboogle: 0,
-  many: 1000,
-};
-export const DEV_COUNTS: Counts = {
-  nq: 100,
-  triviaqa: 100,
-  popqa: 100,
-  hotpotqa: 200,
-  '2wikimultihopqa': 200,
-  musique: 150,
-  bamboogle: 100,
-  many: 420,
-};
+const NAMES = [...Object.keys(BENCHMARKS), 'many'];
+const counts = (...numbers: number[]): Counts =>
+  Object.fromEntries(NAMES.map((name, i) => [name, numbers[i]]));
 
-/**
- * More would not show smaller differences: those between runs limit what can be seen
- * (`scripts/power.mjs`).
- */
-export const TEST_COUNTS: Counts = {
-  nq: 150,
-  triviaqa: 150,
-  popqa: 150,
-  hotpotqa: 500,
-  '2wikimultihopqa': 500,
-  musique: 250,
-  bamboogle: 150,
-  many: 490,
-};
-
+// In the order of the benchmarks above, `many` last.
+export const TRAIN_COUNTS = counts(300, 300, 300, 700, 700, 400, 0, 1000);
+export const DEV_COUNTS = counts(100, 100, 100, 200, 200, 150, 100, 420);
+/** Differences between runs limit what more would show (`scripts/power.mjs`). */
+export const TEST_COUNTS = counts(150, 150, 150, 500, 500, 250, 150, 490);
 /**
  * Of the fresh test for conditions (limits of turns): weighted towards questions with
  * parallel parts, and as many as six runs answer in a quarter of an hour on one core.
  */
-export const CONDITIONS_COUNTS: Counts = {
-  nq: 15,
-  triviaqa: 15,
-  popqa: 15,
-  hotpotqa: 50,
-  '2wikimultihopqa': 140,
-  musique: 45,
-  bamboogle: 25,
-  many: 112,
-};
-
+export const CONDITIONS_COUNTS = counts(15, 15, 15, 50, 140, 45, 25, 112);
 /** Of the fresh test with many hybrids, which are a fifth of 2WikiMultiHopQA. */
-export const HYBRIDS_COUNTS: Counts = {
-  nq: 15,
-  triviaqa: 15,
-  popqa: 15,
-  hotpotqa: 40,
-  '2wikimultihopqa': 320,
-  musique: 40,
-  bamboogle: 20,
-  many: 56,
-};
+export const HYBRIDS_COUNTS = counts(15, 15, 15, 40, 320, 40, 20, 56);
 
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */
 function splitTotal(total: number, shares: readonly number[]): number[] {

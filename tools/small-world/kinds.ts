@@ -321,20 +321,9 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
     plural: 'countries',
     attributes: {
       currency: {
-        value: [
-          'crown',
-          'dinar',
-          'dollar',
-          'florin',
-          'franc',
-          'guilder',
-          'mark',
-          'penny',
-          'peso',
-          'pound',
-          'rupee',
-          'shilling',
-        ],
+        value: 'crown dinar dollar florin franc guilder mark penny peso pound rupee shilling'.split(
+          ' ',
+        ),
         said: [
           'People in the country pay with the {v}.',
           'The currency of the country is the {v}.',
@@ -344,20 +333,10 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
         clauses: ['does {x} have', 'do people pay with in {x}', 'is used in {x}'],
       },
       language: {
-        value: [
-          'Arabic',
-          'Czech',
-          'Danish',
-          'Dutch',
-          'English',
-          'Finnish',
-          'French',
-          'German',
-          'Greek',
-          'Hindi',
-          'Italian',
-          'Polish',
-        ],
+        value:
+          'Arabic Czech Danish Dutch English Finnish French German Greek Hindi Italian Polish'.split(
+            ' ',
+          ),
         said: ['People in the country speak {v}.', 'The language of the country is {v}.'],
         words: 'speak language',
         openings: ['Which language', 'What language', 'Which tongue'],

@@ -32,10 +32,7 @@ const list = (names: readonly string[], word: 'and' | 'or'): string =>
   `${names.slice(0, -1).join(', ')} ${word} ${names[names.length - 1]}`;
 const mention = ({ kind, name }: Thing): string => `the ${kind} ${name}`;
 
-/**
- * What an ideal agent searches for: the name, the kind, and the words that find the fact
- * however it is said.
- */
+/** What an ideal agent searches for: name, kind, and the words of either phrasing. */
 export const idealQuery = ({ name, kind }: Thing, attribute: string): string =>
   `${name} ${kind} ${findAttribute(kind, attribute).words}`;
 

@@ -21,9 +21,7 @@ import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tag
 import type { Piece } from '../../lib/training/sequences.js';
 import { sum } from 'd3-array';
 
-/**
- * The passages that an environment returns for a query about a sub-question, best first.
- */
+/** The passages that a query about a sub-question returns, best first. */
 export type Lookup = (query: string, node: SubQuestion) => Passage[];
 
 export interface DemonstrationOptions {
@@ -43,10 +41,7 @@ export interface DemonstrationOptions {
   recapWeight: number;
 }
 
-/**
- * Parts of an ideal query: the name, the kind, and the words that find the fact however
- * it is said.
- */
+/** The parts of an ideal query besides the name. */
 function queryParts({ entity, query }: SubQuestion): { kind: string; words: string[] } {
   const [kind, ...words] = query.slice(entity.length + 1).split(' ');
   return { kind, words };
@@ -80,10 +75,7 @@ function compoundQuery(graph: readonly SubQuestion[], random: Random): string {
 
 const UNKNOWN = 'unknown';
 
-/**
- * What has been read: the answer of each sub-question that was asked, or that it is
- * unknown.
- */
+/** The answers read so far, or that they are unknown, by sub-question. */
 export type Known = Map<SubQuestion, string>;
 
 const fact = (node: SubQuestion, known: Known, name = node.entity): string =>
@@ -96,10 +88,7 @@ const recall = (turn: readonly SubQuestion[], known: Known): string =>
 export interface Verdict {
   /** What was read, such as `year: A = 1922 A; B = 1904 B.` */
   recap: string;
-  /**
-   * What follows from it, such as ` Least 1904 B.`; empty when the last fact is the
-   * answer.
-   */
+  /** Such as ` Least 1904 B.`; empty when the last fact is the answer. */
   conclusion: string;
   answer: string;
 }
@@ -234,10 +223,7 @@ const promptPiece = ({ question }: Question, { prompt, contextWeight }: DrillOpt
   weight: contextWeight,
 });
 
-/**
- * Only the beginning, up to the first search of all parts: a short exercise in copying
- * names.
- */
+/** Only up to the first search: a short exercise in copying names. */
 export function copyDrill(question: Question, options: DrillOptions, random: Random): Piece[] {
   const graph = question.metadata.graph ?? [];
   const roots = graph.filter(({ dependsOn }) => dependsOn.length === 0);
@@ -248,10 +234,7 @@ export function copyDrill(question: Question, options: DrillOptions, random: Ran
   ];
 }
 
-/**
- * Question, recap, conclusion, answer, without passages: a short exercise in comparing.
- * The recap is given, not learned.
- */
+/** An exercise in comparing without passages; the recap is given, not learned. */
 export function verdictDrill(question: Question, options: DrillOptions): Piece[] {
   const { recap, conclusion, answer } = judgeAnswers(
     question.metadata.graph ?? [],
@@ -265,10 +248,7 @@ export function verdictDrill(question: Question, options: DrillOptions): Piece[]
   ];
 }
 
-/**
- * Passages, and what is known from them or is not: a dense exercise in reading. Only
- * values are learned.
- */
+/** Passages, and what is known from them: an exercise in reading values. */
 export function readDrill(
   nodes: readonly SubQuestion[],
   passages: readonly Passage[],

@@ -55,10 +55,7 @@ const COMMON: Omit<WarmUpOptions, 'mix'> = {
   parallelShare: 0.25,
 };
 
-/**
- * A stage of so many steps, between two learning rates, with what differs from
- * {@link COMMON}.
- */
+/** A stage between two learning rates, with what differs from {@link COMMON}. */
 function stage(
   steps: number,
   [learningRate, finalLearningRate]: readonly [number, number],

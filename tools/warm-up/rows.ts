@@ -51,15 +51,10 @@ export const ROW_KINDS = [
   'hybridHabit',
   'pairedHabit',
 ] as const;
-export type RowKind =
-  | ('passages' | 'repeat' | 'sort' | 'read' | 'copy' | 'verdict' | 'skill' | 'drillHabit')
-  | ('sequentialHabit' | 'parallelHabit' | 'direct' | 'continuation' | 'find')
-  | ('hastyHabit' | 'hastyParallelHabit' | 'hybridHabit' | 'pairedHabit');
+export type RowKind = (typeof ROW_KINDS)[number];
 
 export interface WarmUpOptions {
-  /**
-   * Share of each kind of row, none of those left out; they are normalised to sum to 1.
-   */
+  /** Share of each kind of row, normalised; none of those left out. */
   mix: Partial<Record<RowKind, number>>;
   rowsPerStep: number;
   /** Most names of a list to copy. */
@@ -74,10 +69,7 @@ export interface WarmUpOptions {
   parallelShare: number;
 }
 
-/**
- * How often each sort of question is drawn. Long transcripts cost more and teach little
- * that shorter ones do not.
- */
+/** How often each sort is drawn. Long transcripts teach little for their cost. */
 const QUESTION_SORTS: readonly {
   weight: number;
   draw: (make: QuestionMaker, random: Random) => Draft;
@@ -119,10 +111,7 @@ function createPractice(random: Random): Practice {
   };
 }
 
-/**
- * A list that is given and then copied, the second time with a loss: the shortest way to
- * learn to copy.
- */
+/** A list given, then copied with a loss: the shortest way to learn to copy. */
 function saidTwice(names: readonly string[]): Piece[] {
   const list = `${names.map((name) => ` ${name}`).join('')}\n`;
   return [
@@ -201,10 +190,7 @@ function rowMakers(
         { text: `${list(numbers.toSorted((a, b) => sign * (a - b)))}\n`, weight: 1 },
       ];
     },
-    /**
-     * A recap, then whose each value was: the step from the extreme value to its name,
-     * many times.
-     */
+    /** A recap, then whose each value was: from the extreme value to its name. */
     find: (random) => {
       const values = random.shuffle(random.choice([YEARS, NUMBERS]));
       const facts = names(random).map((name, i) => ({ name, value: values[i] }));
@@ -243,16 +229,10 @@ function rowMakers(
     drillHabit: (random) => show(random, 'drill', sometimesParallel(random, 0.5)),
     /** Whole transcripts under Search-R1's prompt, all sequential. */
     sequentialHabit: (random) => show(random, 'search-r1', () => 'sequential'),
-    /**
-     * Whole transcripts under the parallel prompt, `parallelShare` of the parallelizable
-     * ones parallel.
-     */
+    /** Under the parallel prompt; `parallelShare` of parallelizable ones decomposed. */
     parallelHabit: (random) =>
       show(random, 'parallel', sometimesParallel(random, options.parallelShare)),
-    /**
-     * Whole transcripts under Search-R1's prompt, nearly all with one query for
-     * everything.
-     */
+    /** Under Search-R1's prompt, nearly all with one query for everything. */
     hastyHabit: (random) => show(random, 'search-r1', hasty(random, 0)),
     /** The same under the parallel prompt. */
     hastyParallelHabit: (random) => show(random, 'parallel', hasty(random, UNHURRIED_SHARE)),
@@ -262,10 +242,7 @@ function rowMakers(
     pairedHabit: (random) => show(random, 'parallel', () => 'parallel', { sorts: HYBRIDS }),
     /** Question and answer under the prompt without search. */
     direct: (random) => show(random, 'r1', () => 'direct'),
-    /**
-     * A prompt that searches, followed by a passage: a base model that goes on writing
-     * instead of answering.
-     */
+    /** A prompt followed by a passage: a base model that continues the text. */
     continuation: (random) => [
       {
         text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, {
@@ -302,11 +279,7 @@ export function createWarmUpSampler(
     const stepRandom = random.fork(`step ${step}`);
     const makers = rowMakers(current.practice, options);
     const drawRow = (triesLeft = MOST_TRIES): Sequence => {
-      const kind = weightedChoice(
-        ROW_KINDS as readonly RowKind[],
-        (kind) => options.mix[kind] ?? 0,
-        stepRandom,
-      );
+      const kind = weightedChoice(ROW_KINDS, (kind) => options.mix[kind] ?? 0, stepRandom);
       const row = encodePieces(makers[kind](stepRandom), tokenizer);
       if (row.tokenIds.length <= maxTokens) return row;
       if (triesLeft > 0) return drawRow(triesLeft - 1);

@@ -28,9 +28,7 @@ export interface SupervisedStep {
   seconds: number;
 }
 
-/**
- * What is read for some steps, and the learning rate's linear rise and fall over them.
- */
+/** What is read for some steps, with the learning rate's rise and fall. */
 export interface WarmUpStage {
   steps: number;
   learningRate: number;

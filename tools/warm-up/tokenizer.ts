@@ -128,10 +128,7 @@ function countWords(
   }));
 }
 
-/**
- * Adds the neighbouring pairs of a word to the counts (sign 1) or takes them away; a pair
- * is one number to the given base.
- */
+/** Counts a word's neighbouring pairs (sign 1) or takes them away; pairs are numbers. */
 function countPairs(
   counts: Map<number, number>,
   { symbols, count }: Word,
@@ -152,10 +149,7 @@ function bestPair(counts: ReadonlyMap<number, number>): [pair: number, count: nu
   return [pair, count];
 }
 
-/**
- * The symbols with each pair of `left` and `right` replaced; the same list where there is
- * none.
- */
+/** The symbols with each pair replaced; the same list where there is none. */
 function mergeSymbols(symbols: number[], left: number, right: number, merged: number): number[] {
   const isPair = (i: number): boolean => symbols[i] === left && symbols[i + 1] === right;
   if (!symbols.some((_, i) => isPair(i))) return symbols;

@@ -43,9 +43,7 @@ export interface DataFormat {
    * @throws ZodError for an invalid row
    */
   readonly read: (row: object, passages: PassageCollector) => Question | null;
-  /**
-   * The row of a question; its paragraphs are the annotated passages, as one sentence.
-   */
+  /** The row of a question; annotated passages are paragraphs of one sentence. */
   readonly print: (question: Question, passages: PassageCollector) => object;
 }
 
