@@ -38,7 +38,7 @@ import {
 import { configHash, contentHash } from '../io/provenance.js';
 import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
 import { intervalText } from '../report/text.js';
-import { criticalSteps } from '../rewards/critical-steps.js';
+import { criticalSteps } from '../rewards/sub-questions.js';
 import { metricInfo } from '../report/titles.js';
 
 interface EvaluateSettings extends PolicySpec {

@@ -37,7 +37,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     reproduce: async () => (await import('./reproduce.js')).reproduceCommand(),
     experiment: async () => (await import('./experiment.js')).experimentCommand(),
     notebook: async () => (await import('./notebook.js')).notebookCommand(),
-    lab: async () => (await import('./lab.js')).labCommand(),
+    lab: async () => (await import('./notebook.js')).labCommand(),
   },
   'Set up:': {
     init: async () => (await import('./init.js')).initCommand(),

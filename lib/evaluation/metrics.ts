@@ -1,6 +1,6 @@
 /** Metrics of answers: means, or ratios of two means. */
 import { mean } from 'd3-array';
-import { criticalSteps } from '../rewards/critical-steps.js';
+import { criticalSteps } from '../rewards/sub-questions.js';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 import { paddedWords } from '../text/normalize.js';

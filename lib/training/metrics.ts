@@ -6,9 +6,8 @@ import type { Trajectory, With } from '../rollout/trajectory.js';
 import { executedSearches, formatFault } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { isZeroVariance } from './advantages.js';
-import { criticalSteps } from '../rewards/critical-steps.js';
+import { criticalSteps, evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
-import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js';
 import { isCorrect, isTimedOut, splitIntoGroups } from './rollout-groups.js';
 
 type Scored = With<'rewards' | 'advantage'>;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { drawRolloutCase } from '../../tools/export-cases/draw-cases.js';
 import { createRandom } from '../../lib/random.js';
-import { criticalSteps } from '../../lib/rewards/critical-steps.js';
+import { criticalSteps } from '../../lib/rewards/sub-questions.js';
 import { executedSearches, splitTranscript, type TextSegment } from '../../lib/text/response.js';
 import { INVALID_ACTION_NOTICE } from '../../lib/text/tags.js';
 

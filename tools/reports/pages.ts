@@ -2,17 +2,80 @@
  * Writes the pages beside the reports: playground, trajectories, their index and README.
  * The end of `npm start`.
  */
-import { loadTrajectories } from '../../lib/experiments/trajectories.js';
+import {
+  loadTrajectories,
+  TRAJECTORY_REWARDS,
+  TRAJECTORY_SAMPLE,
+} from '../../lib/experiments/trajectories.js';
 import type { PageInfo } from '../../lib/experiments/reports.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
 import { writeIndex } from './index-page.js';
 import { answersPicture } from './pictures.js';
 import { writeReadme } from './readme.js';
-import { exportTrajectories, TRAJECTORIES } from './trajectories.js';
+import { join } from 'node:path';
+import { readQuestions } from '../../lib/data/flashrag.js';
+import { escapeHtml } from '../../lib/html/markup.js';
+import { provenanceHtml } from '../../lib/html/page.js';
+import { SMALL_WORLD } from '../../lib/io/paths.js';
+import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
+import { parseTrajectory } from '../../lib/rollout/recorded.js';
+import { rolloutForRun } from '../../lib/training/stored-policies.js';
+import { formatList } from '../../lib/text/format-list.js';
+import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
+import { viewerData } from '../../lib/pages/viewer/data.js';
+import { writeViewer } from '../../lib/pages/viewer/page.js';
 
 /** Of the playground's picture in the index. */
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
+
+interface ExportTrajectoriesOptions {
+  outDir: string;
+  /** Recorded results of this machine; default those of the experiments. */
+  folder?: string;
+  /** File of the questions with their graphs; default the small world's. */
+  questions?: string;
+}
+
+/** The page of recorded trajectories, as the index lists it. */
+const TRAJECTORIES = {
+  name: 'trajectories',
+  title: 'Trajectories',
+  description: 'What each method did with a sample of questions: search, filter and compare.',
+};
+
+/**
+ * Writes `trajectories.html` into `outDir` and returns its path.
+ * @throws Error naming the command that records trajectories, if there are none
+ */
+export async function exportTrajectories({
+  outDir,
+  folder,
+  questions: questionFile = join(SMALL_WORLD, 'questions.jsonl'),
+}: ExportTrajectoriesOptions): Promise<string> {
+  const { lines, provenance } = await loadTrajectories(folder);
+  const questions = await readQuestions(questionFile);
+  const recorded = lines.map((line) => ({
+    ...parseTrajectory(line),
+    maxSearchTurns: rolloutForRun(line.run).maxSearchTurns,
+  }));
+  const data = viewerData(recorded, { preset: TRAJECTORY_REWARDS, questions });
+  const asked = new Set(data.trajectories.map(({ questionId }) => questionId));
+  const [numTrajectories, numQuestions] = [data.trajectories.length, asked.size].map((count) =>
+    count.toLocaleString('en'),
+  );
+  const description = `${numTrajectories} trajectories: ${numQuestions} questions, each answered by ${formatList(listMethods(data))}.`;
+  const paragraphs = [
+    description,
+    `A random sample of one in ${TRAJECTORY_SAMPLE.oneOf} questions of each benchmark and question type, with a fixed seed; none was used in training. Answers are greedy, with BM25, as in the main comparison. “Search-R1 + parallel prompt” is Search-R1’s weights with ParallelSearch’s prompt. Everything is from a small synthetic world: read the trajectories here, and see the other reports for figures with intervals.`,
+    `All trajectories are scored with the same rewards, whatever their policy was trained with: ${REWARD_PRESETS[TRAJECTORY_REWARDS].source} There are no advantages, since each policy answers a question once.`,
+  ];
+  const text = paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`).join('');
+  const about = `<div>${text}</div>${provenanceHtml(provenance, { isOpen: true })}`;
+  const file = join(outDir, 'trajectories.html');
+  await writeViewer(file, { title: TRAJECTORIES.title, description, about, data });
+  return file;
+}
 
 interface PagesTask {
   folder: string;

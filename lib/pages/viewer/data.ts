@@ -15,9 +15,8 @@ import {
 import type { ShownTurn } from '../../html/segments.js';
 import { rewardOptions } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
-import { subQuestionRecall } from '../../rewards/sub-questions.js';
+import { subQuestionRecall, criticalSteps } from '../../rewards/sub-questions.js';
 import type { RewardComponents, Trajectory } from '../../rollout/trajectory.js';
-import { criticalSteps } from '../../rewards/critical-steps.js';
 import { executedSearches, joinPolicySegments, type TextSegment } from '../../text/response.js';
 import { parseInformation } from '../../text/tags.js';
 

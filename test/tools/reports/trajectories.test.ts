@@ -7,7 +7,7 @@ import {
   trajectories,
   TRAJECTORY_RUNS,
 } from '../../../lib/experiments/trajectories.js';
-import { exportTrajectories } from '../../../tools/reports/trajectories.js';
+import { exportTrajectories } from '../../../tools/reports/pages.js';
 import { chromiumPath, openPage } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { writeRecords } from '../../experiments/synthetic.js';
