@@ -1,4 +1,4 @@
-/** Measures of searches: which sub-questions were asked and answered, in how many steps. */
+/** Measures of searches: which sub-questions were asked and answered; critical steps. */
 import { mean } from 'd3-array';
 import { independentSubQuestions, type Question, type QuestionGraph } from '../data/question.js';
 import type { Trajectory } from '../rollout/trajectory.js';

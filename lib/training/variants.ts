@@ -26,7 +26,7 @@ export const variantSettings = {
    * normalised first (GDPO, arXiv 2601.05242).
    */
   multiObjectiveAggregation: z.enum(['sum_then_normalize', 'normalize_then_sum']).optional(),
-  /** TRL's `mask_truncated_completions` (default false): truncated ones change nothing. */
+  /** TRL's `mask_truncated_completions` (default false): those cut off change nothing. */
   maskTruncatedCompletions: z.boolean().optional(),
   /**
    * Where rewards other than the outcome count: everywhere (`none`, default), for correct
