@@ -4,11 +4,11 @@
  */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import MarkdownIt from 'markdown-it';
 import Papa from 'papaparse';
 import { parse, type DefaultTreeAdapterTypes } from 'parse5';
+import { unpack } from '../io/files.js';
+import { parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
 import { formatList } from '../text/format-list.js';
 import { splitContents } from './question.js';
@@ -248,7 +248,7 @@ const isRow = (value: unknown): value is Record<string, unknown> =>
 function parseRow(text: string, where = ''): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new Error(`${where}${(error as Error).message}`, { cause: error });
   }
@@ -266,7 +266,7 @@ const readJsonLines: Reader = ({ text, ...source }) => {
 };
 
 const readJson: Reader = ({ text, ...source }) => {
-  const value: unknown = JSON.parse(text);
+  const value: unknown = parseJson(text);
   const rows = Array.isArray(value) ? value : [value];
   const wrong = rows.findIndex((row) => !isRow(row));
   if (wrong >= 0) throw new Error(`expected a list of objects, but item ${wrong + 1} is none.`);
@@ -332,8 +332,7 @@ export async function readSections(file: string, columns: Columns = {}): Promise
   if (!DOCUMENT_ENDINGS.includes(ending))
     throw new Error(`expected one of the endings ${formatList(DOCUMENT_ENDINGS)}.`);
   if (ending === 'parquet') return readRows(await readParquet(file), { name, columns });
-  const bytes = await readFile(file);
-  const plain = file.endsWith('.gz') ? await promisify(gunzip)(bytes) : bytes;
-  const text = decodeText(plain, ending).replaceAll('\r\n', '\n');
+  const bytes = unpack(await readFile(file), file);
+  const text = decodeText(bytes, ending).replaceAll('\r\n', '\n');
   return READERS[ending]({ text, name, columns });
 }

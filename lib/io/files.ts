@@ -204,9 +204,10 @@ const damaged = (path: string, cause: Error): Error =>
     { cause },
   );
 
-function unpack(bytes: Uint8Array, path: string): Buffer {
+/** Bytes of a file, unpacked if they are gzip. @throws Error naming a damaged file */
+export function unpack(bytes: Uint8Array, path: string): Uint8Array {
   try {
-    return gunzipSync(bytes);
+    return isGzip(bytes) ? gunzipSync(bytes) : bytes;
   } catch (cause) {
     throw damaged(path, cause as Error);
   }
@@ -218,9 +219,8 @@ function unpack(bytes: Uint8Array, path: string): Buffer {
  */
 export function decodeText(bytes: Uint8Array, path: string): string {
   requireText(bytes, path);
-  const plain = isGzip(bytes)
-    ? unpack(bytes, path)
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const { buffer, byteOffset, length } = unpack(bytes, path);
+  const plain = Buffer.from(buffer, byteOffset, length);
   if (isUtf8(plain)) return plain.toString().replace(/^\uFEFF/, '');
   let line = 1;
   for (let start = 0; ; line++) {

@@ -129,6 +129,12 @@ Keep it dry.
     expect(plain(await read('a.html', page))).toEqual([['a', 'café']]);
   });
 
+  it('keeps all digits of an id, and unpacks gzip whatever the name', async () => {
+    const row = '{"id": 12345678901234567891, "text": "a"}';
+    for (const bytes of [row, gzipSync(row)])
+      expect(await read('corpus.jsonl', bytes)).toMatchObject([{ id: '12345678901234567891' }]);
+  });
+
   it.each([
     ['a.txt', Buffer.from([0x63, 0xe9, 0x20]), /utf-8/],
     ['a.jsonl', '{"text": "a"}\n{"text"', /^line 2: /],

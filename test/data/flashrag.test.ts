@@ -135,7 +135,7 @@ describe('loadDataSet', () => {
   it('names missing and broken files', async () => {
     await expect(loadDataSet(inFolder())).rejects.toThrow('corpus.jsonl');
     write('corpus.jsonl.gz', gzipSync(passage).subarray(0, 20));
-    await expect(loadDataSet(inFolder())).rejects.toThrow(/corpus\.jsonl\.gz.*Z_BUF_ERROR/);
+    await expect(loadDataSet(inFolder())).rejects.toThrow(/corpus\.jsonl\.gz.*complete gzip/);
     write('corpus.jsonl', passage); // the plain file comes first
     await expect(loadDataSet(inFolder())).rejects.toThrow('questions.jsonl');
   });
