@@ -102,7 +102,7 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     type: 'nominal',
     sort: null,
     title: 'Condition',
-    axis: { labelLimit: 300 },
+    axis: { labelLimit: 300, maxExtent: 400 },
   };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
   const domain = ['difference', 'predicted'];

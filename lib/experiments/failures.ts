@@ -223,7 +223,7 @@ export const failures: Experiment = {
           subtitle: rare.length > 0 ? `Below 1 % with both methods: ${formatList(rare)}` : '',
           x: 'metric',
           xTitle: 'Failure',
-          yTitle: 'Failed (share of possible cases)',
+          yTitle: 'Failed (share of questions)',
           color: 'method',
           column: 'model',
           zoomed: true,

@@ -20,7 +20,7 @@ interface TradeOff {
   hasFront?: boolean;
   /** Drops points further below the best, to tell close ones apart. */
   within?: number;
-  /** Leaves points this close to the best to another chart: they are grey, in a box. */
+  /** Leaves points this close to the best to another chart: a box stands for them. */
   boxed?: number;
 }
 
@@ -72,7 +72,8 @@ export function tradeOffChart(
   const x = { ...axis('model_calls', 'calls'), axis: { tickCount: 8, labelFlush: false } };
   const y = axis('em', 'em');
   const line = { type: 'line', strokeDash: [4, 4] };
-  const point = { type: 'point', filled: true, size: 80, opacity: 1 };
+  // Hollow where points apart from the others may lie on top of each other.
+  const point = { type: 'point', filled: boxed === 0, size: 80, opacity: 1, strokeWidth: 2 };
   const emRule = { x, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' }, color };
   const callsRule = { x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' }, y, color };
   const spoken = values.map(
@@ -97,7 +98,7 @@ export function tradeOffChart(
   });
 }
 
-/** Points in grey in a box, with their number. */
+/** A box in place of points, with their number. */
 function boxLayers(
   points: readonly { em: number; calls: number }[],
   { of, x, y }: { of: string; x: VegaLiteSpec; y: VegaLiteSpec },
@@ -107,15 +108,10 @@ function boxLayers(
   const box = { callsLow, callsHigh, emLow, emHigh, text: `${points.length} ${of}s: next chart` };
   const corner = { x: { ...x, field: 'callsLow' }, y: { ...y, field: 'emLow' } };
   const margin = 8;
-  const rect = { type: 'rect', filled: false, stroke: GREY, strokeWidth: 1, cornerRadius: 3 };
+  const rect = { type: 'rect', fill: GREY, fillOpacity: 0.3, stroke: GREY, cornerRadius: 3 };
   const offsets = { xOffset: -margin, x2Offset: margin, yOffset: margin, y2Offset: -margin };
   const text = { type: 'text', align: 'left', baseline: 'top', dy: margin + 4 };
   return [
-    {
-      data: { values: points },
-      mark: { type: 'point', filled: true, size: 30, color: GREY },
-      encoding: { x, y },
-    },
     {
       data: { values: [box] },
       mark: { ...rect, ...offsets },

@@ -44,16 +44,13 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
     [...listReports(outDir), ...pages].filter(({ name }) => results.has(name) === hasResult),
   );
   const listed = [...reports, ...others.filter((page) => !pages.includes(page))];
-  const [tools, cards] = await Promise.all(
-    [pages, listed].map((list) =>
-      Promise.all(list.map((page) => cardHtml(page, results.get(page.name)))),
-    ),
+  const cards = await Promise.all(
+    [...pages, ...listed].map((page) => cardHtml(page, results.get(page.name))),
   );
   const intro = [INTRO, questionsText(results)].filter(Boolean).join(' ');
   const body = [
     `<div class="layout"><main id="content"><h1>${TITLE}</h1>${chiefHtml(results, claims)}`,
-    tools.length > 0 ? `<ul class="cards tools">${tools.join('\n')}</ul>` : '',
-    `<ul class="cards" id="reports">${cards.join('\n')}</ul>`,
+    `<ul class="cards">${cards.join('\n')}</ul>`,
     `<p class="intro">${escapeHtml(intro)}</p>`,
     `${claimsHtml(claims)}</main></div>`,
   ].join('\n');

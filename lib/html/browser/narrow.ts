@@ -9,7 +9,7 @@ interface Channel {
 interface View {
   width?: unknown;
   height?: unknown;
-  encoding?: { x?: Channel; y?: Channel };
+  encoding?: { x?: Channel; y?: Channel; yOffset?: Channel };
   layer?: View[];
 }
 /** The parts of a Vega-Lite specification that depend on the width. */
@@ -73,10 +73,12 @@ function withLabelLines(view: View, lines: Record<string, string[]>): View {
   });
   const numLines = Math.max(...Object.values(lines).map(({ length }) => length));
   const { step } = (view.height ?? {}) as { step?: number };
+  const offsets = view.layer?.find(({ encoding }) => encoding?.yOffset)?.encoding?.yOffset?.sort;
+  const perLabel = Array.isArray(offsets) ? offsets.length : 1;
   return {
     ...broken(view),
     ...(view.layer && { layer: view.layer.map(broken) }),
-    ...(step && { height: { step: Math.max(step, (numLines + 0.7) * LABEL_LINE) } }),
+    ...(step && { height: { step: Math.max(step, ((numLines + 0.7) * LABEL_LINE) / perLabel) } }),
   };
 }
 
@@ -135,12 +137,13 @@ export function narrowed(
   const [text, subtitle] = [title?.text, title?.subtitle].map((one) => wrapped(one, titleWidth));
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
   const panels = !isGrid ? below : inner < MIN_PANEL ? stacked(row, column) : { facet };
-  const lines = labelLines(chart, room);
+  const lines = labelLines({ data: chart.data, ...(spec ?? chart) }, room);
+  const broken = (view: View): View => (lines ? withLabelLines(view, lines) : view);
   const innerWidth = panels === below || 'transform' in panels ? width - AXIS - 12 : inner;
   return {
     ...(spec
-      ? { ...chart, ...panels, spec: resized(innerWidth, spec) }
-      : resized(inner, lines ? withLabelLines(chart, lines) : chart)),
+      ? { ...chart, ...panels, spec: resized(innerWidth, broken(spec)) }
+      : resized(inner, broken(chart))),
     title: { ...title, text, subtitle },
     config: {
       ...config,

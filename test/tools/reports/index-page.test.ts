@@ -36,7 +36,7 @@ describe('writeIndex', () => {
       picture: '<i></i>',
     };
     const html = readFileSync(await writeIndex(folder, [playground]), 'utf8');
-    const [cards] = /<ul class="cards tools">.*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
+    const [cards] = /<ul class="cards">.*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
     const shown = cards.matchAll(
       /<h2><a href="([^"]+)">([^<]*)<\/a><\/h2>\s*<p[^>]*>([^<]*)<\/p>/g,
     );

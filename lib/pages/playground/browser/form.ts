@@ -55,7 +55,7 @@ function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
     input.form?.requestSubmit();
   });
   const field = labelled('Question', input, 'label.question');
-  if (questions.length === 0) return [field];
+  if (questions.length === 0) return { field, examples: [] };
   const groups = groupByType(questions);
   const type = select(
     'type',
@@ -80,12 +80,12 @@ function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
   type.addEventListener('change', fill);
   fill();
   if (first) input.value = first.question;
-  return [
-    field,
-    labelled('Question type', type, 'label.type'),
-    labelled('Questions of this type', list, 'label.type'),
+  const examples = [
+    labelled('Question type', type),
+    labelled('Questions of this type', list),
     h('button', { type: 'button', name: 'random', onclick: pick }, 'Random question'),
   ];
+  return { field, examples };
 }
 
 function createDelayField(): HTMLElement {
@@ -104,6 +104,7 @@ function createDelayField(): HTMLElement {
 /** Builds the form. With reduced motion, text appears at once. */
 export function createForm({ setup, onAsk, onStop, onCheckpoint }: FormOptions) {
   const { checkpoints, firstCheckpoint, methods, questions } = setup;
+  const question = createQuestionField(setup);
   const pace = select('pace', PACES);
   if (matchMedia('(prefers-reduced-motion: reduce)').matches) pace.value = '0';
   const weights = select(
@@ -118,10 +119,10 @@ export function createForm({ setup, onAsk, onStop, onCheckpoint }: FormOptions) 
     event.preventDefault();
     if (ask.disabled) return;
     const values = Object.fromEntries(new FormData(node)) as Record<string, string>;
-    const question = values.question.trim();
+    const text = values.question.trim();
     onAsk({
-      question,
-      goldenAnswers: questions.find((one) => one.question === question)?.goldenAnswers ?? [],
+      question: text,
+      goldenAnswers: questions.find((one) => one.question === text)?.goldenAnswers ?? [],
       delayMs: Number(values.delay),
       tokensPerSecond: Number(values.pace),
     });
@@ -129,11 +130,12 @@ export function createForm({ setup, onAsk, onStop, onCheckpoint }: FormOptions) 
   const node = h(
     'form.controls',
     { 'aria-label': 'Ask a question', onsubmit: submit },
-    createQuestionField(setup),
+    question.field,
+    h('div.buttons', ask, ' ', stop),
+    question.examples,
     labelled('Checkpoint', weights, 'label.weights'),
     createDelayField(),
     labelled('Generation speed', pace),
-    h('div.buttons', ask, ' ', stop),
   );
   return {
     node,
