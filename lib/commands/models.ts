@@ -87,10 +87,7 @@ function adapterTable(adapters: readonly Adapter[]): string {
   return formatTable([...head, 'dev EM', 'decomposed', 'calls'], rows);
 }
 
-/**
- * Prints the adapters in some folders.
- * @throws Error if there are none
- */
+/** Prints the adapters in some folders. @throws Error if there are none */
 export async function runAdapters(
   roots: readonly string[],
   { json = false }: { json?: boolean } = {},

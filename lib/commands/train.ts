@@ -150,10 +150,7 @@ async function trainingQuestions(
   return questions;
 }
 
-/**
- * Logs the memory that training a large model takes.
- * @throws Error if less is free
- */
+/** Logs the memory that training a large model takes. @throws Error if less is free */
 function announceMemory(model: ModelConfig, config: TrainConfig, processes: number): void {
   if (!isLarge(model)) return;
   const [needed, free] = [processes * trainingMemory(model, config), process.availableMemory()].map(

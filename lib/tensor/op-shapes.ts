@@ -130,10 +130,7 @@ const RULES = new Map<string, ShapeRule>([
   ['Transpose', ([x, order]) => [order.values().map((axis) => x.shape[axis])]],
 ]);
 
-/**
- * Shapes of an operation's results.
- * @throws UnknownShape if there is no rule for it
- */
+/** Shapes of an operation's results. @throws UnknownShape if there is no rule for it */
 export function inferShapes(
   op: string,
   inputs: readonly OpInput[],

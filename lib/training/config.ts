@@ -169,10 +169,7 @@ export const withSettings = (
   changes: Partial<TrainerSettings>,
 ): TrainConfig => ({ ...config, [config.trainer]: { ...config[config.trainer], ...changes } });
 
-/**
- * Validates a complete configuration.
- * @throws Error naming every invalid field
- */
+/** Validates a complete configuration. @throws Error naming every invalid field */
 export function parseTrainConfig(json: unknown): TrainConfig {
   const parsed = trainConfigSchema.safeParse(json);
   if (parsed.success) return parsed.data;

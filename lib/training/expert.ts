@@ -136,10 +136,7 @@ function nextTurn(
   return `${thought}\n${formatSearch(queries, separator)}`;
 }
 
-/**
- * Creates the expert as a policy.
- * @throws RangeError when asked an unknown question
- */
+/** Creates the expert as a policy. @throws RangeError when asked an unknown question */
 export function createExpert(options: ExpertOptions): Policy {
   const { tokenizer, maxLength, questions, parallelShare, isClosedBook = false } = options;
   const { querySeparator: separator = QUERY_SEPARATOR } = options;

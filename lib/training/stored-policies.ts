@@ -145,10 +145,7 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
   return method === null ? [base] : [base, adapterFolder({ ...run, method }, root)];
 }
 
-/**
- * Loads the policy of a run.
- * @throws Error naming the missing folder, with the remedy
- */
+/** Loads the policy of a run. @throws Error naming the missing folder, with the remedy */
 export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   // Names are also needed where TensorFlow.js is not loaded.
   const { loadLocalPolicy } = await import('../policy/model-folder.js');

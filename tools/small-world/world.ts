@@ -100,9 +100,7 @@ function writeArticle(thing: Thing, ofKind: ReadonlyMap<Kind, Thing[]>, random: 
   ];
 }
 
-/**
- * @param sizes of each split: 1 makes 17 things
- */
+/** @param sizes of each split: 1 makes 17 things */
 export function makeWorld(random: Random, sizes: Readonly<Partial<Record<Split, number>>>): World {
   const namer = createNamer();
   const drafts: { thing: Thing; attribute?: string; text: string }[] = [];

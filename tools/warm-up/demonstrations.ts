@@ -142,10 +142,7 @@ function nextTurn(
   return mode === 'parallel' ? ready : ready.slice(0, 1);
 }
 
-/**
- * A whole transcript.
- * @throws Error when the question has no dependency graph
- */
+/** A whole transcript. @throws Error when the question has no dependency graph */
 export function demonstrate(
   question: Question,
   lookup: Lookup,
