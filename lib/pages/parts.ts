@@ -125,14 +125,18 @@ function bandLayers(curves: readonly Curve[], chart: VegaLiteSpec): VegaLiteSpec
 const CURVE_KNOBS = `<p class="knobs"><label>Smoothing <input type="range" id="smoothing" min="0" max="0.95" step="0.05" value="0"></label> <label>Horizontal axis <select id="axis"><option value="step">steps</option><option value="minutes">minutes</option></select></label></p>`;
 
 /**
- * Charts of training curves, without empty ones, with controls of smoothing and axis.
+ * Charts of training curves, without empty ones, with controls of smoothing and axis, and
+ * the questions of all of them.
  * @param maxPoints longer curves are averaged over windows of steps
  */
 export async function curvesHtml(
   charts: readonly CurvesChart[],
   maxPoints = Infinity,
 ): Promise<string> {
-  const figures = charts.map(async ({ id, title, unit, curves, model, data, highlight }) => {
+  const [{ model, data }] = charts;
+  const isSmallWorld = !data && model !== undefined && parseModelName(model) !== null;
+  const questions = data ? `Questions: ${data}.` : isSmallWorld ? `${SMALL_WORLD_NOTE}.` : '';
+  const figures = charts.map(async ({ id, title, unit, curves, highlight }) => {
     const rows = curves.flatMap(({ name, metric, steps }) => {
       const points = steps.map((step) => {
         return { ...step.metrics, step: step.step, method: name, model: '', seed: 1 };
@@ -150,11 +154,6 @@ export async function curvesHtml(
       x: 'step',
       color: 'curve',
       yTitle: axisTitle(title, unit),
-      subtitle: data
-        ? `Questions: ${data}`
-        : model && parseModelName(model)
-          ? SMALL_WORLD_NOTE
-          : '',
       width: 330,
       height: 180,
       points:
@@ -175,7 +174,8 @@ export async function curvesHtml(
     });
   });
   const html = (await Promise.all(figures)).join('\n').trim();
-  return html && `${CURVE_KNOBS}<div class="curves">${html}</div>`;
+  const about = questions && markupHtml(markup('p', questions));
+  return html && `${CURVE_KNOBS}${about}<div class="curves">${html}</div>`;
 }
 
 /** Most groups of rollouts shown of a step. */
