@@ -249,10 +249,8 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
       basename(file),
       `${count(fileQuestions.length)} questions: ${countBy(fileQuestions, ({ split }) => split ?? 'in every split')}`,
     );
-  if (files.questions.length === 0)
-    complain(
-      `${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl; without it only ask works.`,
-    );
+  if (!file && files.questions.length === 0)
+    complain(`${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl.`);
   for (const name of ['train.jsonl', 'dev.jsonl', 'test.jsonl', 'passages.jsonl'])
     if (
       existsSync(join(folder, name)) &&
@@ -261,10 +259,17 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
       row(name, 'is ignored: another file takes precedence');
   const typed = questions.filter(({ metadata }) => metadata.type);
   const graphs = questions.filter(({ metadata }) => metadata.graph?.length);
+  for (const { id, question, goldenAnswers } of questions) {
+    if (question.trim() === '') complain(`question ${id}: expected a text, but it is blank.`);
+    if (goldenAnswers.every((answer) => answer.trim() === ''))
+      complain(`question ${id}: expected an answer, but it is blank.`);
+  }
   const typeName = ({ metadata: { type } }: Question): string =>
     `${type} (${questionType({ metadata: { type } }) ?? 'unknown, so not parallelizable'})`;
-  row('type', typed.length > 0 ? countBy(typed, typeName) : 'none');
-  row('dependency graph', `${count(graphs.length)} of ${count(questions.length)} questions`);
+  if (questions.length > 0) {
+    row('type', typed.length > 0 ? countBy(typed, typeName) : 'none');
+    row('dependency graph', `${count(graphs.length)} of ${count(questions.length)} questions`);
+  }
   for (const question of questions)
     for (const id of allEvidence(question).filter((id) => missing.has(id)))
       complain(
@@ -279,7 +284,8 @@ export async function runDataCheck(folder: string, settings: CheckSettings): Pro
       `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-*, instruct-*, hasty-* and paired-* only know the small world`,
     );
   if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
-  print(`How to add types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
+  else row('evaluate, train', 'no questions: add questions.jsonl, or train.jsonl and test.jsonl');
+  print(`How to add questions, types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
 
   const { limit, out, retriever = '' } = settings;
   const sample = limit === undefined ? questions : sampleAndLog(questions, limit);

@@ -52,6 +52,9 @@ interface EvaluateSettings extends PolicySpec {
   page?: string;
 }
 
+/** Of questions that name none. */
+const SPLITS = ['train', 'dev', 'test'];
+
 /**
  * The questions of a split (default test, else dev). Questions without a benchmark get
  * the data folder's name.
@@ -63,19 +66,19 @@ export async function selectQuestions(
   const { data, split, limit } = settings;
   const all = await loadQuestions(data);
   const wanted = split ?? evaluatedSplit(all);
+  const splits = [...new Set(all.flatMap(({ split: name }) => name ?? SPLITS))];
+  if (!splits.includes(wanted))
+    throw new Error(
+      `Expected questions of split ${wanted}, but the data has only ${formatList(splits)}. Choose one with --split.`,
+    );
   const inSplit = selectSplit(all, wanted);
   const questions = limit === undefined ? inSplit : sampleAndLog(inSplit, limit);
   const benchmark = data === undefined ? undefined : basename(resolve(data));
   requireUniqueIds(questions);
-  if (questions.length > 0)
-    return questions.map((question) => ({
-      ...question,
-      metadata: { benchmark, ...question.metadata },
-    }));
-  const splits = formatList([...new Set(all.map(({ split: name }) => name!))]);
-  throw new Error(
-    `Expected questions of split ${wanted}, but the data has only ${splits}. Choose one with --split.`,
-  );
+  return questions.map((question) => ({
+    ...question,
+    metadata: { benchmark, ...question.metadata },
+  }));
 }
 
 const weightFiles = (folder: string): string[] =>

@@ -32,6 +32,15 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
       expect(stdout).toMatch(line);
   });
 
+  it('finds no problem in passages alone, which is what data make writes', async () => {
+    const passages = join(root, 'passages');
+    mkdirSync(passages);
+    writeFileSync(join(passages, 'corpus.jsonl'), '{"id":"1","contents":"A\\nB"}\n');
+    const { code, stdout } = await check(passages);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/evaluate, train +no questions: add questions\.jsonl/);
+  });
+
   it('names file and line of problems, and limits their number', async () => {
     const wrong = join(root, 'wrong');
     mkdirSync(wrong);
