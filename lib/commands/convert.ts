@@ -20,7 +20,7 @@ import { inputFiles, requireOtherFiles } from './outputs.js';
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
 const PROGRESS_INTERVAL_MS = 10_000;
 
-export interface ConvertSettings {
+interface ConvertSettings {
   out: string;
   to: string;
   method: string;
@@ -137,7 +137,7 @@ async function writeAll(
 }
 
 /** Returns the written files. @throws Error for invalid sources, or no question */
-export async function runConvert(
+async function runConvert(
   sources: readonly string[],
   settings: ConvertSettings,
 ): Promise<string[]> {

@@ -42,7 +42,7 @@ import {
   type RetrieverSettings,
 } from './setup.js';
 
-export interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
+interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;
   out?: string;
 }
@@ -211,7 +211,7 @@ function enabledCommands(questions: readonly Question[]): [string, string][] {
 }
 
 /** Prints what a folder holds. Returns the exit code: 1 if something is wrong. */
-export async function runDataCheck(folder: string, settings: CheckSettings): Promise<number> {
+async function runDataCheck(folder: string, settings: CheckSettings): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const printSome = (lines: readonly string[]): void => {
     lines.slice(0, MAX_LINES).forEach((line) => print(`  ${line}`));

@@ -330,7 +330,7 @@ export interface Evaluation {
 export const cost = (usage: TokenUsage, price: TokenUsage): number =>
   (usage.read * price.read + usage.written * price.written) / 1e6;
 
-export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
+const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   ...ANSWER_COLUMNS,
   { title: 'queries', value: ({ searches }) => searches.flat().length },
   { title: 'critical steps', value: criticalSteps },
@@ -347,10 +347,7 @@ function costColumns(price?: TokenUsage): Column<Answer>[] {
   return [...columns, paid];
 }
 
-export const comparedRun = (
-  { name, settings, answers }: Evaluation,
-  price?: TokenUsage,
-): ComparedRun => ({
+const comparedRun = ({ name, settings, answers }: Evaluation, price?: TokenUsage): ComparedRun => ({
   name,
   settings: Object.fromEntries(
     Object.entries(settings).map(([key, value]) => [key, String(value)]),
@@ -364,7 +361,7 @@ export const comparedRun = (
 });
 
 /** A row per method, then differences from the first, with 95 % bootstrap intervals. */
-export function comparisonText(
+function comparisonText(
   evaluated: readonly Evaluation[],
   runs: readonly ComparedRun[],
   price?: TokenUsage,

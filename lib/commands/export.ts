@@ -148,7 +148,7 @@ async function runTrackio(
   log(`  ${environment} trackio show --project ${project}`);
 }
 
-export const trackioCommand = (): Command =>
+const trackioCommand = (): Command =>
   new Command('trackio')
     .description('write training metrics and rollouts as trackio’s tables')
     .argument('<runs...>', 'output folders of `train`')
@@ -197,7 +197,7 @@ async function runTensorBoard(runs: readonly string[], { out }: { out?: string }
   }
 }
 
-export const tensorBoardCommand = (): Command =>
+const tensorBoardCommand = (): Command =>
   new Command('tensorboard')
     .description('write training metrics as TensorBoard event files')
     .argument('<runs...>', 'output folders of `train`')

@@ -63,7 +63,7 @@ async function packageJson(name: string, file: string): Promise<object> {
  * @param link whether it depends on this copy of the package instead of a tarball of it
  * @throws Error if the folder is not empty
  */
-export async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
+async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new Error(
       `Expected ${folder} to be new or empty, but it contains files. Choose another folder.`,

@@ -19,7 +19,7 @@ import { countWords } from '../text/words.js';
 import { log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';
 
-export interface MakeSettings extends Columns {
+interface MakeSettings extends Columns {
   words: number;
   force?: boolean;
   skipUnreadable?: boolean;

@@ -88,7 +88,7 @@ function adapterTable(adapters: readonly Adapter[]): string {
 }
 
 /** Prints the adapters in some folders. @throws Error if there are none */
-export async function runAdapters(
+async function runAdapters(
   roots: readonly string[],
   { json = false }: { json?: boolean } = {},
 ): Promise<void> {
@@ -156,7 +156,7 @@ function methodLines(methods: readonly Method[]): string[] {
 }
 
 /** Prints the methods in table order, as a table or as JSON Lines. */
-export function runMethods({ json = false }: { json?: boolean } = {}): void {
+function runMethods({ json = false }: { json?: boolean } = {}): void {
   const methods = METHODS.all();
   const lines = json
     ? methods.map(({ name, title, source, training }) =>

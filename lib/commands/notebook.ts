@@ -129,7 +129,7 @@ interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> 
  * @returns the page's file
  * @throws NotebookError if a cell fails
  */
-export async function renderNotebook(
+async function renderNotebook(
   file: string,
   { run, param, timeout, to = 'page', out = path.dirname(file) }: RenderSettings,
   log: Log = toTerminal,

@@ -85,7 +85,7 @@ interface IndexSettings {
 }
 
 /** Indexes for BM25, or into the database `to`; the exit code is 130 after Ctrl-C. */
-export const runIndexBuild = ({ to, ...settings }: IndexSettings): Promise<number> =>
+const runIndexBuild = ({ to, ...settings }: IndexSettings): Promise<number> =>
   to === undefined ? buildBm25(settings) : buildCollection({ ...settings, to });
 
 function buildBm25({ data, analyzer, index }: IndexSettings): Promise<number> {

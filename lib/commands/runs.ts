@@ -7,7 +7,7 @@ import { startRunsServer } from '../pages/runs/server.js';
 import { exitWith, interruptible, log, parsePort } from './cli-utils.js';
 
 /** Serves the page until Ctrl-C, or writes it; the exit code is 130 or 0. */
-export async function runRuns(
+async function runRuns(
   folder: string,
   { out, port }: { out?: string; port?: number },
 ): Promise<number> {

@@ -10,7 +10,7 @@ export interface Column<T> {
   value: (item: T) => number;
 }
 
-export type ScoredAnswer = Pick<
+type ScoredAnswer = Pick<
   Measurement,
   'em' | 'f1' | 'formatOk' | 'turns' | 'modelCalls' | 'decomposed'
 >;

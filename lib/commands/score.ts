@@ -29,7 +29,7 @@ export interface ScoreSettings {
 
 type Score = TranscriptScore & { behaviour?: Behaviour };
 
-export interface ScoreStreams {
+interface ScoreStreams {
   stdin: Readable;
   stdout: Writable;
   stderr: Writable;

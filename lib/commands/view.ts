@@ -12,7 +12,7 @@ import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { choice, exitWith, log as logLine } from './cli-utils.js';
 
-export interface ViewSettings {
+interface ViewSettings {
   out: string;
   title: string;
   preset: string;

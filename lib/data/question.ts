@@ -22,7 +22,7 @@ export const subQuestionSchema = z.object({
   evidence: z.array(z.string()),
 });
 
-export const operationSchema = z.object({
+const operationSchema = z.object({
   kind: z.enum(['argmin', 'argmax']),
   attribute: z.string().min(1),
 });
@@ -301,7 +301,7 @@ export function chainTo(node: SubQuestion, graph: readonly SubQuestion[]): SubQu
 }
 
 /** `birthYear` -> `birth year` */
-export const attributeWords = ({ attribute }: SubQuestion): string =>
+const attributeWords = ({ attribute }: SubQuestion): string =>
   attribute.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 const HOW = { sequential: 'one by one', parallel: 'all at once', compound: 'in one query' };

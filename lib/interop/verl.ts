@@ -19,7 +19,7 @@ import {
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
 /** A value as YAML for OmegaConf: mappings as lines, the rest as JSON, uninterpolated. */
-export function formatYaml(value: object, indent = ''): string {
+function formatYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
       typeof inner === 'object' && inner !== null && !Array.isArray(inner)

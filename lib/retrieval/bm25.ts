@@ -265,7 +265,7 @@ function doubled<T extends Uint32Array | Uint16Array>(array: T): T {
 }
 
 /** Where each word's postings start, and where the last one's end. */
-export function startPositions(counts: Uint32Array): Float64Array {
+function startPositions(counts: Uint32Array): Float64Array {
   const starts = new Float64Array(counts.length + 1);
   for (let word = 0; word < counts.length; word++) starts[word + 1] = starts[word] + counts[word];
   return starts;

@@ -10,7 +10,7 @@ import type { SearchTurn, Segment } from './trajectory.js';
 const count = z.int().min(1);
 
 /** How information that exceeds its limit is cut. */
-export const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
+const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
 
 /**
  * An optional setting whose default is left out when it is named: hashes of records from

@@ -86,7 +86,7 @@ function rootMention(thing: Thing, attributes: readonly string[], random: Random
 }
 
 /** A question about a fact, or about one that a chain of facts leads to. */
-export function chainQuestion(
+function chainQuestion(
   thing: Thing,
   attributes: readonly string[],
   wording: Wording,

@@ -99,7 +99,7 @@ export interface Verdict {
  * them: what follows the extreme value is then what followed it before, which attention
  * finds most easily.
  */
-export function judgeAnswers(
+function judgeAnswers(
   graph: readonly SubQuestion[],
   operation: Operation | null | undefined,
   known: Known = new Map(graph.map((node) => [node, node.answers[0]])),
