@@ -50,6 +50,12 @@ function readCase(value: unknown): RewardCase {
   return { response: response ?? written, goldenAnswers, questionType };
 }
 
+/** An export has a README.md of its own, which must not replace another. */
+const requireOwnFolder = (
+  folder: string,
+  { data, model }: { data?: string; model: string },
+): void => requireOtherFiles([folder], [model, ...(data === undefined ? [] : [data])]);
+
 /** @throws Error naming an invalid line */
 async function readCases(files: readonly string[]): Promise<RewardCase[]> {
   const cases: RewardCase[] = [];
@@ -65,6 +71,7 @@ async function runExportTraining(
   settings: TrainingSettings,
   write: Write,
 ): Promise<void> {
+  requireOwnFolder(folder, settings);
   const { data, transcripts = [], ...training } = settings;
   const { model, method } = training;
   const isLocal = parseModelName(model) !== null || existsSync(model);
@@ -90,6 +97,7 @@ interface ExportTorchSettings extends Pick<TrainingExport, 'model' | 'method' | 
 
 /** Writes a training in PyTorch, with demonstrations of questions that have graphs. */
 async function runExportTorch(folder: string, settings: ExportTorchSettings): Promise<void> {
+  requireOwnFolder(folder, settings);
   const { data, method, retriever, promptForm, set = [] } = settings;
   const model = path.resolve(modelPath(settings.model));
   const [questions, passages] = await Promise.all([loadQuestions(data), loadPassages(data)]);
@@ -185,6 +193,7 @@ async function runExportVerifiers(
         yield toEpisode(line, `${line.questionId}/${++number}`);
   }
   const target = path.join(out, TRACES_FILE);
+  requireOtherFiles([target], files);
   await writeLines(target, episodes());
   log(`${target}: ${number} episodes of verifiers`);
 }

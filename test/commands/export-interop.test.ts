@@ -62,6 +62,13 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
     ]);
   });
 
+  it.each(['verl', 'trl', 'torch'])('%s is not written into its data folder', async (target) => {
+    const args = words`${target} ./graphs --data graphs --model ${MODEL}`;
+    const { code, stderr } = await runExport(...args);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('not an input')]);
+    expect(existsSync(at('graphs', 'README.md'))).toBe(false);
+  });
+
   it(
     'writes a training for verl whose rewards are equal in Python',
     { timeout: PATIENCE_MS },

@@ -1,5 +1,5 @@
 /** A page over a folder of runs: a table to sort and choose from, curves, rollouts. */
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { sort, sum } from 'd3-array';
 import { sha256 } from '../../io/provenance.js';
@@ -45,7 +45,8 @@ const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];
  * @throws Error if there is none
  */
 export function findRuns(root: string): Map<string, string> {
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  const entries = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
+  const files = entries
     .filter((file) => basename(file) === 'metrics.jsonl')
     .map((file) => join(root, file));
   if (files.length === 0)
