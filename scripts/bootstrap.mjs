@@ -37,9 +37,9 @@ const HELP = `Installs and builds what is missing or out of date, then runs.
 
   npm start [-- ARGS]            evaluate, execute the notebooks, export the reports
                                  (ARGS go to \`parallelsearch reproduce\`: --retrain, --full, --backend NAME, ...)
-  npm test                       lint, layers, format, types and all tests
+  npm test                       lint, layers, format, types and quick tests
   npm test -- FILTER ...         only the tests that vitest finds with FILTER; no lint, layers, format, types
-  npm test -- --full             with the slow tests
+  npm test -- --full             with the slow tests (npm run test:full)
   node scripts/bootstrap.mjs build          only install and build
 `;
 
@@ -295,7 +295,7 @@ async function runVitest(args, env) {
   reporters.push(`--outputFile.json=${output}`);
   try {
     const about =
-      args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about six minutes on two cores)';
+      args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about four minutes on two cores)';
     const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
       runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
     );

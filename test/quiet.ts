@@ -1,4 +1,8 @@
+import fc from 'fast-check';
 import { afterEach, vi } from 'vitest';
+import { cases } from './full.js';
+
+fc.configureGlobal({ numRuns: cases(25, 200) });
 
 /** What a test replaces or sets in its process ends with it. */
 afterEach(() => {

@@ -106,7 +106,7 @@ describe('Interrupt', () => {
     await expect(
       run(
         `outcome = 'running';\nawait ${work}.then(() => (outcome = 'done'), (error: Error) => (outcome = error.name));`,
-        1500,
+        2500,
       ),
     ).rejects.toMatchObject({ reason: 'interrupted' });
     return run('outcome');

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { folderForEach } from '../folder.js';
+import { slow } from '../full.js';
 
 // A tiny project whose tools each write a line to calls.txt: no network, no real build.
 const BOOTSTRAP = fileURLToPath(new URL('../../scripts/bootstrap.mjs', import.meta.url));
@@ -141,7 +142,7 @@ describe('install', () => {
       /^\[install\] optional part hnswlib-node not installed: no HNSW index.+npm ci`$/m,
     );
   });
-  it('does not mention installed optional parts', async () => {
+  slow('does not mention installed optional parts (needs test:full)', async () => {
     rmSync(inProject('node_modules/.package-lock.json'));
     for (const name of ['hnswlib-node', '@tensorflow/tfjs-node-gpu'])
       write(`node_modules/${name}/build/addon.node`, '');
@@ -153,7 +154,7 @@ describe('install', () => {
     await bootstrap('build');
     expect(takeCalls()).toEqual(BUILDING);
   });
-  it('runs npm ci if a version differs from the lock file', async () => {
+  slow('runs npm ci if a version differs from the lock file (needs test:full)', async () => {
     write('package-lock.json', lock('1.0.1'));
     await bootstrap('build');
     expect(takeCalls()[0]).toMatch(/^npm ci/);
@@ -187,7 +188,7 @@ describe('test', () => {
     // one failed test and one file that could not be loaded; two skipped and one todo
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('5 passed, 2 failed, 3 skipped');
   });
-  it('prints the output of each check in one piece', async () => {
+  slow('prints the output of each check in one piece (needs test:full)', async () => {
     const print = "console.log('one'); setTimeout(() => console.error('two'), 500);";
     write('node_modules/oxlint/bin/oxlint', tool('oxlint', print));
     const { stdout } = await bootstrap('test');

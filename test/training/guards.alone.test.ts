@@ -338,6 +338,7 @@ describe('a run made to fail', () => {
       [],
     ]);
     expect(lines.map(({ learning_rate }) => learning_rate)).toEqual([0.02, 0.01, 0.01]);
+    if (!isFull) return;
     const killed = train('killed', back, {
       more,
       onStep: (step, _, alarms) => {

@@ -8,6 +8,7 @@ import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer, grpoLoss, likelihoodPenalty } from '../../lib/training/grpo.js';
 import type { Metrics } from '../../lib/training/metrics.js';
+import { cases } from '../full.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 
 await useBackend('wasm');
@@ -86,7 +87,7 @@ async function train(settings: object): Promise<{ norms: number[]; llds: number 
     retriever: createBm25Retriever(PASSAGES),
   });
   const steps: Metrics[] = [];
-  for (let step = 0; step < 3; step++) steps.push((await trainer.next()).metrics);
+  for (let step = 0; step < cases(2, 3); step++) steps.push((await trainer.next()).metrics);
   trainer.dispose();
   return {
     norms: steps.map(({ grad_norm }) => grad_norm),

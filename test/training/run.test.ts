@@ -231,7 +231,7 @@ describe('runTraining', () => {
       );
     });
 
-    it.each<[string, (name: string) => Promise<void>]>([
+    const courses: [string, (name: string) => Promise<void>][] = [
       [
         'killed before it and after',
         async (name) => {
@@ -249,7 +249,8 @@ describe('runTraining', () => {
           await train(name, 5);
         },
       ],
-    ])('the same when it is %s', async (how, course) => {
+    ];
+    it.each(courses.slice(0, cases(1, 2)))('the same when it is %s', async (how, course) => {
       await course(how);
       for (const kept of [BEST_ADAPTER, 'adapter'])
         expect((await adapterOf(how, kept)).equals(await adapterOf('best', kept)), kept).toBe(true);
