@@ -145,7 +145,11 @@ export function computeResults(
   options: { width: number; signal: AbortSignal; onResult: (name: string) => void },
 ): Promise<void> {
   const { width, signal, onResult } = options;
-  return withWorkers({ signal, start: () => startWorker<string, null>(import.meta.url) }, (send) =>
+  // Rows are many short-lived objects: a quarter less time than with Node's 16 MB.
+  const heap = '--max-semi-space-size=64';
+  const NODE_OPTIONS = [process.env.NODE_OPTIONS, heap].filter(Boolean).join(' ');
+  const start = () => startWorker<string, null>(import.meta.url, { NODE_OPTIONS });
+  return withWorkers({ signal, start }, (send) =>
     runConcurrently(names, width, async (name) => {
       signal.throwIfAborted();
       await send(name);
