@@ -295,7 +295,7 @@ async function runVitest(args, env) {
   reporters.push(`--outputFile.json=${output}`);
   try {
     const about =
-      args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about four minutes on two cores)';
+      args.length > 0 || env.PARALLELSEARCH_TEST_FULL ? '' : ' (about five minutes on two cores)';
     const code = await phase('tests', ['vitest run', ...args].join(' ') + about, () =>
       runNode([TOOLS.vitest, 'run', ...reporters, ...args], env),
     );
