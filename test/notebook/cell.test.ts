@@ -103,13 +103,9 @@ describe('Interrupt', () => {
   };
   /** A cell that runs until it is interrupted, then what became of its work. */
   async function interrupted(work: string): Promise<string> {
-    await expect(
-      run(
-        `outcome = 'running';\nawait ${work}.then(() => (outcome = 'done'), (error: Error) => (outcome = error.name));`,
-        2500,
-      ),
-    ).rejects.toMatchObject({ reason: 'interrupted' });
-    return run('outcome');
+    const cell = `ended = ${work}.then(() => 'done', (error: Error) => error.name);\nawait ended;`;
+    await expect(run(cell, 2500)).rejects.toMatchObject({ reason: 'interrupted' });
+    return run('await ended');
   }
 
   it('ends a rollout and a training, and the kernel runs on', async () => {
@@ -121,7 +117,7 @@ const model = await ps.loadModel(${JSON.stringify(packagePath('data', 'checkpoin
 const policy = new ps.LocalPolicy('instruct', model.weights, model.config, model.tokenizer);
 const rows = Array.from({ length: 16 }, () => world.questions[0]);
 const runFolder = mkdtempSync('run-');
-let outcome = '';
+let ended: Promise<string> | undefined;
 async function rollOutAgainAndAgain(): Promise<void> {
   while (true)
     await ps.rollOut(policy, world.retriever, rows, {

@@ -73,15 +73,18 @@ function reportedLines(): ReportedLine[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as ReportedLine);
 }
 
-describe.skipIf(!existsSync(rollouts))("another group's reported scores", () => {
-  it('match every recorded trajectory (F1 within 1e-12)', () => {
-    const lines = reportedLines();
-    expect(lines.length).toBeGreaterThanOrEqual(275);
-    for (const { id, golden_answers: goldens, response, reported } of lines) {
-      const answer = finalAnswer(splitTranscript(response));
-      expect(answer ?? '', id).toBe(reported.pred);
-      expect(exactMatch(answer, goldens), id).toBe(reported.em);
-      expect(tokenF1(answer, goldens), id).toBeCloseTo(reported.f1, 12);
-    }
-  });
-});
+describe.skipIf(!existsSync(rollouts))(
+  "another group's reported scores (needs PARALLELSEARCH_ROLLOUTS)",
+  () => {
+    it('match every recorded trajectory (F1 within 1e-12)', () => {
+      const lines = reportedLines();
+      expect(lines.length).toBeGreaterThanOrEqual(275);
+      for (const { id, golden_answers: goldens, response, reported } of lines) {
+        const answer = finalAnswer(splitTranscript(response));
+        expect(answer ?? '', id).toBe(reported.pred);
+        expect(exactMatch(answer, goldens), id).toBe(reported.em);
+        expect(tokenF1(answer, goldens), id).toBeCloseTo(reported.f1, 12);
+      }
+    });
+  },
+);
