@@ -1,6 +1,7 @@
 /**
  * Dense retrieval from Milvus: passages, vectors and their HNSW graph in a collection.
  */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Passage, splitContents } from '../data/question.js';
 import { loadOptional } from '../io/optional.js';
@@ -98,8 +99,19 @@ function checked<T extends Status | { status: Status }>(answer: T): T {
   throw new Error(`Expected Milvus to accept the request, but got: ${reason || code}.`);
 }
 
-/** The description of a collection. */
-const manifestSchema = z.object({ encoder: z.string(), dimensions: z.int(), numPassages: z.int() });
+/** The description of a collection. Early ones have no hash of their passages. */
+const manifestSchema = z.object({
+  encoder: z.string(),
+  dimensions: z.int(),
+  numPassages: z.int(),
+  passages: z.string().optional(),
+});
+
+function hashPassages(passages: readonly Passage[]): string {
+  const hash = createHash('sha256');
+  for (const { id, contents } of passages) hash.update(JSON.stringify([id, contents]));
+  return hash.digest('hex').slice(0, 12);
+}
 
 interface MilvusOptions {
   token?: string;
@@ -167,12 +179,13 @@ export async function buildMilvusCollection(
       encoder: encoder.name,
       dimensions: encoder.dimensions,
       numPassages: passages.length,
+      passages: hashPassages(passages),
     };
     if (checked(await client.hasCollection(name)).value) {
-      const { numPassages } = await readManifest(client, collection, encoder);
-      if (numPassages !== passages.length)
+      const known = await readManifest(client, collection, encoder);
+      if (known.passages !== manifest.passages)
         throw new Error(
-          `Expected collection ${collection} to hold ${passages.length} passages, but it is for ${numPassages}. Choose another name.`,
+          `Expected collection ${collection} to hold these ${passages.length} passages, but it is for ${known.numPassages} others. Choose another name.`,
         );
     } else {
       const fields = [

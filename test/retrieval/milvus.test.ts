@@ -170,6 +170,10 @@ describe.each([
       await expect(buildMilvusCollection(at('numbers'), FILMS, encoder, options)).rejects.toThrow(
         /5 passages.*2500/,
       );
+      const edited = [makePassage('p0', 'Number 0\nIs nil.'), ...passages.slice(1)];
+      await expect(buildMilvusCollection(at('numbers'), edited, encoder, options)).rejects.toThrow(
+        'others',
+      );
       await expect(
         createMilvusRetriever(at('numbers'), { ...encoder, name: 'e5' }, options),
       ).rejects.toThrow(/e5 \(32 .*hashed \(32\)/);
