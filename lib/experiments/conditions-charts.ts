@@ -104,7 +104,7 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     title: 'Condition',
     axis: { labelLimit: 300, maxExtent: 400 },
   };
-  const x = { type: 'quantitative', title: axisTitle('Lead', 'points') };
+  const x = { type: 'quantitative', title: axisTitle('Lead', 'points'), axis: { tickCount: 6 } };
   const domain = ['difference', 'predicted'];
   const legend = {
     orient: 'top',

@@ -81,7 +81,10 @@ export function tradeOffChart(
   );
   return createChart({
     title: `Exact match against model calls, ${questions}${within < 1 ? ', the best methods' : ''}, with 95 % intervals`,
-    subtitle: SMALL_WORLD_NOTE,
+    subtitle:
+      inBox.length > 0
+        ? `${SMALL_WORLD_NOTE}. Grey box: ${inBox.length} ${of}s, in the next chart`
+        : SMALL_WORLD_NOTE,
     alt: `Exact match and model calls of each ${of === 'setting' ? 'setting (lambda_d, lambda_s)' : of}: ${spoken.join('; ')}.`,
     spec: {
       data: { values: apart },
@@ -89,7 +92,7 @@ export function tradeOffChart(
       height: 280,
       layer: [
         ...(hasFront ? [{ data: { values: front }, mark: line, encoding: { x, y } }] : []),
-        ...(inBox.length > 0 ? boxLayers(inBox, { of, x, y }) : []),
+        ...(inBox.length > 0 ? [boxLayer(inBox, { x, y })] : []),
         { mark: 'rule', encoding: emRule },
         { mark: 'rule', encoding: callsRule },
         { mark: point, encoding: { x, y, color, shape } },
@@ -98,30 +101,24 @@ export function tradeOffChart(
   });
 }
 
-/** A box in place of points, with their number. */
-function boxLayers(
+/** A box in place of points. */
+function boxLayer(
   points: readonly { em: number; calls: number }[],
-  { of, x, y }: { of: string; x: VegaLiteSpec; y: VegaLiteSpec },
-): VegaLiteSpec[] {
+  { x, y }: { x: VegaLiteSpec; y: VegaLiteSpec },
+): VegaLiteSpec {
   const [callsLow, callsHigh] = extent(points, ({ calls }) => calls) as [number, number];
   const [emLow, emHigh] = extent(points, ({ em }) => em) as [number, number];
-  const box = { callsLow, callsHigh, emLow, emHigh, text: `${points.length} ${of}s: next chart` };
-  const corner = { x: { ...x, field: 'callsLow' }, y: { ...y, field: 'emLow' } };
   const margin = 8;
-  const rect = { type: 'rect', fill: GREY, fillOpacity: 0.3, stroke: GREY, cornerRadius: 3 };
   const offsets = { xOffset: -margin, x2Offset: margin, yOffset: margin, y2Offset: -margin };
-  const text = { type: 'text', align: 'left', baseline: 'top', dy: margin + 4 };
-  return [
-    {
-      data: { values: [box] },
-      mark: { ...rect, ...offsets },
-      encoding: {
-        x: { ...x, field: 'callsLow' },
-        x2: { field: 'callsHigh' },
-        y: { ...y, field: 'emLow' },
-        y2: { field: 'emHigh' },
-      },
+  const rect = { type: 'rect', fill: GREY, fillOpacity: 0.3, stroke: GREY, cornerRadius: 3 };
+  return {
+    data: { values: [{ callsLow, callsHigh, emLow, emHigh }] },
+    mark: { ...rect, ...offsets, aria: false },
+    encoding: {
+      x: { ...x, field: 'callsLow' },
+      x2: { field: 'callsHigh' },
+      y: { ...y, field: 'emLow' },
+      y2: { field: 'emHigh' },
     },
-    { data: { values: [box] }, mark: text, encoding: { ...corner, text: { field: 'text' } } },
-  ];
+  };
 }
