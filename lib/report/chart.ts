@@ -107,7 +107,8 @@ function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): n
   const longest = (field: string): number =>
     Math.max(0, ...rows.map((row) => String(valueLabel(field, row[field])).length));
   const header = column ? (7 * longest(column)) / (count(x) * count(color)) : 0;
-  return Math.max(17, header, Math.min(96, 6 * longest(x)) / count(color));
+  const label = longest(x) > 14 ? 96 : Math.min(68, 6 * longest(x));
+  return Math.max(17, header, label / count(color));
 }
 
 /** Pixels of a panel, and between ticks whose labels must not touch. */
