@@ -263,11 +263,10 @@ export type Behaviour<Label extends BehaviourLabel = BehaviourLabel> = Record<
 export const labelBehaviour = <Label extends BehaviourLabel = BehaviourLabel>(
   facts: BehaviourFacts,
   labels = BEHAVIOUR_LABELS as readonly string[] as readonly Label[],
-): Behaviour<Label> => {
-  const behaviour: Partial<Behaviour<Label>> = {};
-  for (const label of labels) behaviour[label] = BEHAVIOURS[label].test(facts);
-  return behaviour as Behaviour<Label>;
-};
+): Behaviour<Label> =>
+  Object.fromEntries(
+    labels.map((label) => [label, BEHAVIOURS[label].test(facts)]),
+  ) as Behaviour<Label>;
 
 /** The labels that hold. */
 export const shownLabels = (behaviour: Behaviour): BehaviourLabel[] =>
@@ -306,26 +305,9 @@ export function labelAnswer<Label extends BehaviourLabel = BehaviourLabel>(
   labels?: readonly Label[],
 ): Behaviour<Label> {
   const { names, hasGold, entities, compared } = question ? questionFacts(question) : {};
-  const { em, subset, formatOk, turns, modelCalls, decomposed, searches, coverage } = answer;
-  const facts: BehaviourFacts = {
-    answer: answer.answer,
-    em,
-    subset,
-    formatOk,
-    turns,
-    modelCalls,
-    decomposed,
-    searches,
-    coverage,
-    evidenceSeen: question && !hasEvidence(question) ? null : answer.evidenceSeen,
-    maxSearchTurns: answer.maxSearchTurns,
-    names,
-    hasGold,
-    entities,
-    compared,
-  };
-  // A spread of the answer is several times slower, and there are 100,000 answers.
-  return labelBehaviour(facts, labels);
+  const evidenceSeen = question && !hasEvidence(question) ? null : answer.evidenceSeen;
+  // A second spread would be several times slower, and there are 100,000 answers.
+  return labelBehaviour({ ...answer, evidenceSeen, names, hasGold, entities, compared }, labels);
 }
 
 /** Answers that a passage can state: not yes or no. */

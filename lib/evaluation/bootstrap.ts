@@ -195,7 +195,7 @@ export function createBootstrap(
   options: BootstrapOptions,
 ): Bootstrap {
   const { resamples = RESAMPLES, weightsId = (method) => method } = options;
-  const { members, counts } = drawOnce(strata, resamples, options.random.fork('questions'));
+  const { members, counts } = drawQuestions(strata, resamples, options.random.fork('questions'));
   const shares = new Map<string, Float64Array[]>();
   const drawShares = ({ method, model }: Group, initSeeds: readonly number[]): Float64Array[] => {
     const name = `${weightsId(method)}/${model}`;
@@ -221,19 +221,18 @@ export function createBootstrap(
         return ofRun;
       });
       const initSeeds = runs.map((run) => table.runs[run].initSeed);
-      const shares = drawShares(runGroup, initSeeds);
-      // Some strata are in no selection.
-      const sums: Float32Array[] = [];
+      const drawn = { members, counts, shares: drawShares(runGroup, initSeeds) };
+      const sums = resampledSums(drawn, values, resamples);
       const totals = members.map((questions) =>
         mean(values, (run) => sum(questions, (q) => run[q])),
       );
       return (weights) => {
         const samples = new Float64Array(resamples);
         const stratumWeights = stratify(weights);
-        for (const [s, weight] of stratumWeights.entries()) {
+        for (let s = 0; s < strata.count; s++) {
+          const [weight, offset] = [stratumWeights[s], s * resamples];
           if (weight === 0) continue;
-          sums[s] ??= resampledSums(members[s], values, { counts, shares });
-          for (let b = 0; b < resamples; b++) samples[b] += weight * sums[s][b];
+          for (let b = 0; b < resamples; b++) samples[b] += weight * sums[offset + b];
         }
         return { value: sum(totals, (total, s) => total! * stratumWeights[s]), samples };
       };
@@ -294,15 +293,6 @@ function drawQuestions(strata: Strata, resamples: number, random: Random): Drawn
   return { members, counts };
 }
 
-let lastDraw: { key: string; drawn: DrawnQuestions } | undefined;
-
-/** The last draw again, if it is the same: experiments share questions and seed. */
-function drawOnce(strata: Strata, resamples: number, random: Random): DrawnQuestions {
-  const key = [random.state(), resamples, strata.ids].join();
-  if (lastDraw?.key !== key) lastDraw = { key, drawn: drawQuestions(strata, resamples, random) };
-  return lastDraw.drawn;
-}
-
 /** Counts in an element of {@link DrawnQuestions}. */
 const LANES = 4;
 /** Poisson(64) exceeds 255 with a probability below 1e-70. */
@@ -329,54 +319,39 @@ function drawRuns(
 }
 
 /**
- * The sum over the drawn questions of a stratum, as a mean over the drawn runs:
- * (resamples).
+ * The sum over the drawn questions of each stratum, as a mean over the drawn runs:
+ * (strata, resamples).
  * @param values (runs)(questions)
  */
 function resampledSums(
-  questions: readonly number[],
+  { members, counts, shares }: DrawnQuestions & { shares: readonly Float64Array[] },
   values: readonly Float64Array[],
-  { counts, shares }: Pick<DrawnQuestions, 'counts'> & { shares: readonly Float64Array[] },
+  resamples: number,
 ): Float32Array {
-  const resamples = shares[0].length;
-  const [first] = values;
-  // Most values of a stratum are equal: only the others need the counts.
-  const base = mode(questions, (q) => first[q]);
+  const sums = new Float32Array(members.length * resamples);
+  const [ofRun, overRuns] = [new Float64Array(resamples), new Float64Array(resamples)];
   const added = new Uint32Array(Math.ceil(resamples / LANES));
-  const sums = new Float64Array(LANES * added.length).fill(base * questions.length);
-  const add = (others: readonly number[], run: Float64Array, share: Float64Array | null): void => {
-    const terms = others.flatMap((q) =>
-      binaryTerms(run[q] - base).map((term) => {
-        return { q, term };
-      }),
-    );
-    for (const [term, alike] of group(terms, (one) => one.term)) {
-      const rows = alike.map(({ q }) => q);
-      for (let start = 0; start < rows.length; start += MAX_ADDED) {
-        addRows(added, counts, rows.slice(start, start + MAX_ADDED));
-        if (share) addShare(sums, added, term, share);
-        else addMultiple(sums, added, term);
+  const drawn = new Uint8Array(added.buffer);
+  for (const [s, questions] of members.entries()) {
+    // Most values of a stratum are equal: only the others need the counts.
+    const base = mode(questions, (q) => values[0][q]);
+    overRuns.fill(base * questions.length);
+    for (const [r, run] of values.entries()) {
+      const others = questions.filter((q) => run[q] !== base);
+      if (others.length === 0) continue;
+      ofRun.fill(0);
+      for (const [value, alike] of group(others, (q) => run[q])) {
+        const excess = value - base;
+        for (let first = 0; first < alike.length; first += MAX_ADDED) {
+          addRows(added, counts, alike.slice(first, first + MAX_ADDED));
+          for (let b = 0; b < resamples; b++) ofRun[b] += excess * drawn[b];
+        }
       }
+      for (let b = 0; b < resamples; b++) overRuns[b] += shares[r][b] * ofRun[b];
     }
-  };
-  // Where all runs agree, it does not matter which of them are drawn.
-  const agrees = (q: number): boolean => values.every((run) => run[q] === first[q]);
-  add(questions.filter(agrees), first, null);
-  const disputed = questions.filter((q) => !agrees(q));
-  for (const [r, run] of values.entries()) add(disputed, run, shares[r]);
-  return Float32Array.from(sums.subarray(0, resamples));
-}
-
-/**
- * An integer as powers of two, which are fewer than the values of a column such as the
- * tokens written; other numbers as they are.
- */
-function binaryTerms(number: number): number[] {
-  if (!Number.isInteger(number)) return [number];
-  const terms: number[] = [];
-  for (let power = 1; power <= Math.abs(number); power *= 2)
-    if (Math.floor(Math.abs(number) / power) % 2 === 1) terms.push(Math.sign(number) * power);
-  return terms;
+    sums.set(overRuns, s * resamples);
+  }
+  return sums;
 }
 
 /** The sum of some rows, read four at a time. */
@@ -387,34 +362,6 @@ function addRows(sum: Uint32Array, matrix: Uint32Array, rows: readonly number[])
     const [j, k, l, m] = [0, 1, 2, 3].map((next) => (rows[i + next] ?? zeros) * sum.length);
     for (let n = 0; n < sum.length; n++)
       sum[n] += matrix[j + n] + matrix[k + n] + matrix[l + n] + matrix[m + n];
-  }
-}
-
-// Reading four counts per iteration takes half the time of reading one.
-
-function addMultiple(sums: Float64Array, counts: Uint32Array, factor: number): void {
-  for (let n = 0, b = 0; n < counts.length; n++, b += LANES) {
-    const four = counts[n];
-    sums[b] += factor * (four & 255);
-    sums[b + 1] += factor * ((four >>> 8) & 255);
-    sums[b + 2] += factor * ((four >>> 16) & 255);
-    sums[b + 3] += factor * (four >>> 24);
-  }
-}
-
-/** @param share of a run in each resample */
-function addShare(
-  sums: Float64Array,
-  counts: Uint32Array,
-  factor: number,
-  share: Float64Array,
-): void {
-  for (let n = 0, b = 0; n < counts.length; n++, b += LANES) {
-    const four = counts[n];
-    sums[b] += share[b] * (factor * (four & 255));
-    sums[b + 1] += share[b + 1] * (factor * ((four >>> 8) & 255));
-    sums[b + 2] += share[b + 2] * (factor * ((four >>> 16) & 255));
-    sums[b + 3] += share[b + 3] * (factor * (four >>> 24));
   }
 }
 
@@ -448,42 +395,49 @@ export function contrastEstimate(
 
 /** The central interval of the resamples, with linearly interpolated percentiles. */
 export function percentileInterval({ value, samples }: Estimate, level = 0.95): Interval {
-  const few = Float64Array.from(
-    { length: Math.ceil(samples.length / 32) },
-    (_, i) => samples[32 * i],
-  );
-  few.sort();
-  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => quantile(samples, few, p));
-  return { value, low, high };
+  const last = samples.length - 1;
+  const [low, high] = [(1 - level) / 2, (1 + level) / 2].map((p) => last * p);
+  const { lowTail, highTail } = tails(samples, low, high);
+  const first = samples.length - highTail.length;
+  return { value, low: orderStatistic(lowTail, low), high: orderStatistic(highTail, high - first) };
 }
-
-/** Standard deviations of a quantile's rank in a part of the samples are below 3. */
-const MARGIN = 7;
-/** New memory for each of thousands of intervals takes longer. */
-let scratch = new Float64Array(0);
 
 /**
- * The sample at a quantile, interpolated between its neighbours. Sorts the samples near
- * it, which takes a tenth of the time of a selection in JavaScript.
- * @param few a part of the samples, sorted
+ * The sample at a rank, interpolated between its neighbours; sorts the samples, which
+ * takes a tenth of the time of a selection in JavaScript.
  */
-function quantile(samples: Float64Array, few: Float64Array, p: number): number {
-  const [rank, place] = [(samples.length - 1) * p, (few.length - 1) * p];
-  const from = place < MARGIN ? -Infinity : few[Math.floor(place - MARGIN)];
-  const to = place + MARGIN > few.length - 1 ? Infinity : few[Math.ceil(place + MARGIN)];
-  if (scratch.length < samples.length) scratch = new Float64Array(samples.length);
-  let [numBelow, numNear] = [0, 0];
-  for (let b = 0; b < samples.length; b++) {
-    const sample = samples[b];
-    if (sample < from) numBelow++;
-    else if (sample <= to) scratch[numNear++] = sample;
-  }
-  if (Math.floor(rank) < numBelow || Math.ceil(rank) >= numBelow + numNear)
-    return interpolate(samples.slice().sort(), rank);
-  return from === to ? from : interpolate(scratch.subarray(0, numNear).sort(), rank - numBelow);
+function orderStatistic(samples: Float64Array, rank: number): number {
+  const [below, above] = [Math.floor(rank), Math.ceil(rank)];
+  samples.sort();
+  return samples[below] + (samples[above] - samples[below]) * (rank - below);
 }
 
-function interpolate(sorted: Float64Array, rank: number): number {
-  const [below, above] = [Math.floor(rank), Math.ceil(rank)];
-  return sorted[below] + (sorted[above] - sorted[below]) * (rank - below);
+/** Of {@link tails}: new memory for each of thousands of intervals takes longer. */
+let scratch: [Float64Array, Float64Array] = [new Float64Array(0), new Float64Array(0)];
+
+/** The lowest and the highest samples, which include two ranks; all of them if few. */
+function tails(
+  samples: Float64Array,
+  low: number,
+  high: number,
+): { lowTail: Float64Array; highTail: Float64Array } {
+  const length = samples.length;
+  if (scratch[0].length < length) scratch = [new Float64Array(length), new Float64Array(length)];
+  const few = new Float64Array(Math.ceil(length / 32));
+  for (let i = 0; i < few.length; i++) few[i] = samples[32 * i];
+  few.sort();
+  // Twice as far from the ends as the ranks.
+  const [lowBound, highBound] = [2 * low, 2 * high - length].map(
+    (rank) => few[Math.round(((few.length - 1) * rank) / length)],
+  );
+  const [lowTail, highTail] = scratch;
+  let [numLow, numHigh] = [0, 0];
+  for (let b = 0; b < length; b++) {
+    const sample = samples[b];
+    if (sample <= lowBound) lowTail[numLow++] = sample;
+    if (sample >= highBound) highTail[numHigh++] = sample;
+  }
+  if (Math.ceil(low) >= numLow || Math.floor(high) < length - numHigh)
+    return { lowTail: samples.slice(), highTail: samples.slice() };
+  return { lowTail: lowTail.subarray(0, numLow), highTail: highTail.subarray(0, numHigh) };
 }
