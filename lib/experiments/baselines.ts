@@ -258,7 +258,12 @@ function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[
       height: { step: 20 },
       layer: [
         ...(spread.length > 0
-          ? [{ mark: { type: 'rect', color: '#888888', opacity: 0.02 }, encoding: bounds }]
+          ? [
+              {
+                mark: { type: 'rect', color: '#888888', opacity: 0.02, aria: false },
+                encoding: bounds,
+              },
+            ]
           : []),
         {
           mark: { type: 'rule', strokeWidth: 2, color: OURS_COLOR },
