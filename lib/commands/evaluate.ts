@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
-import { sum, mean } from 'd3-array';
+import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, evaluatedSplit, requireUniqueIds } from '../data/question.js';
@@ -14,19 +14,20 @@ import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
 import { settingFiles } from '../policy/folder-settings.js';
-import { formatTrajectory, tokenUsage, type Trajectory } from '../rollout/trajectory.js';
+import { formatTrajectory, tokenUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { formatList } from '../text/format-list.js';
 import { METHODS, methodTitle } from '../training/methods.js';
 import { exitWith, interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import {
-  behaviourTable,
-  meanRows,
-  formatTable,
-  type Column,
-  ANSWER_COLUMNS,
-  fixed,
-} from './score-table.js';
+  comparedRun,
+  comparisonText,
+  cost,
+  MEASURED_COLUMNS,
+  type Answer,
+  type Evaluation,
+} from './method-comparison.js';
+import { behaviourTable, meanRows, formatTable, type Column } from './score-table.js';
 import {
   limitOption,
   sampleAndLog,
@@ -36,10 +37,6 @@ import {
   type Setup,
 } from './setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
-import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
-import { intervalText } from '../report/text.js';
-import { criticalSteps } from '../rewards/sub-questions.js';
-import { metricInfo } from '../report/titles.js';
 
 interface EvaluateSettings extends PolicySpec {
   split?: string;
@@ -48,7 +45,9 @@ interface EvaluateSettings extends PolicySpec {
   out?: string;
   trajectories?: string;
   price?: TokenUsage;
+  /** To compare; in place of `method`. */
   methods?: string[];
+  /** Where the comparison of several methods is written; default compare.html. */
   page?: string;
 }
 
@@ -159,6 +158,7 @@ async function evaluate(
   });
 }
 
+/** Most questions named per kind of failure. */
 const MAX_NAMED = 20;
 
 /** Answers the questions that are not in the journal yet, and writes all results. */
@@ -308,83 +308,4 @@ export function evaluateCommand(): Command {
     )
     .option('--page <file>', 'file for the comparison of --methods', 'compare.html');
   return withPolicyOptions(command).action(exitWith(runEvaluate));
-}
-
-/** What the journal keeps of an answer until all are there. */
-export interface Answer {
-  result: Measurement & { method: string; model: string; seed: number };
-  usage: TokenUsage;
-  seconds: number;
-  /** With `--trajectories`, and to compare methods. */
-  trajectory?: Trajectory;
-}
-
-export interface Evaluation {
-  name: string;
-  settings: Readonly<Record<string, unknown>>;
-  answers: Answer[];
-  summary: string;
-}
-
-/** US dollars. @param price per million tokens */
-export const cost = (usage: TokenUsage, price: TokenUsage): number =>
-  (usage.read * price.read + usage.written * price.written) / 1e6;
-
-const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
-  ...ANSWER_COLUMNS,
-  { title: 'queries', value: ({ searches }) => searches.flat().length },
-  { title: 'critical steps', value: criticalSteps },
-  { title: 'tokens written', value: ({ responseTokens }) => responseTokens },
-];
-
-function costColumns(price?: TokenUsage): Column<Answer>[] {
-  const columns: Column<Answer>[] = [
-    { title: 'tokens read', value: ({ usage }) => usage.read },
-    { title: 'seconds', value: ({ seconds }) => seconds },
-  ];
-  if (!price) return columns;
-  const paid = { title: '$ per 1,000', value: ({ usage }: Answer) => 1000 * cost(usage, price) };
-  return [...columns, paid];
-}
-
-const comparedRun = ({ name, settings, answers }: Evaluation, price?: TokenUsage): ComparedRun => ({
-  name,
-  settings: Object.fromEntries(
-    Object.entries(settings).map(([key, value]) => [key, String(value)]),
-  ),
-  steps: [],
-  answers: answers.map(({ result }) => result),
-  trajectories: answers.flatMap(({ trajectory }) => trajectory ?? []),
-  costs: Object.fromEntries(
-    costColumns(price).map(({ title, value }) => [title, fixed(mean(answers, value))]),
-  ),
-});
-
-/** A row per method, then differences from the first, with 95 % bootstrap intervals. */
-function comparisonText(
-  evaluated: readonly Evaluation[],
-  runs: readonly ComparedRun[],
-  price?: TokenUsage,
-): string {
-  const columns: Column<Answer>[] = [
-    ...MEASURED_COLUMNS.map(({ title, value }) => ({
-      title,
-      value: ({ result }: Answer) => value(result),
-    })),
-    ...costColumns(price),
-  ];
-  const rows = evaluated.map(
-    ({ name, answers }) => meanRows(answers, columns, { keys: [], all: name })[0],
-  );
-  const head = ['method', '', ...columns.map(({ title }) => title)];
-  const contrasts = answerFigures(runs)?.contrasts ?? [];
-  const differences = ['em', 'model_calls', 'turns', 'retrievals'].flatMap((metric) =>
-    contrasts
-      .filter((contrast) => contrast.metric === metric && contrast.kind === 'difference')
-      .map(
-        ({ method, against, ...interval }) =>
-          `${method} − ${against}: ${metricInfo(metric).title} ${intervalText(interval)}\n`,
-      ),
-  );
-  return `${formatTable(head, rows)}\n\n${differences.join('')}`;
 }
