@@ -1,8 +1,9 @@
 /**
  * All of Table 2: every method of the paper's comparison and other ways to train them.
- * Methods of the main comparison have all of its trainings; the others have one from an
- * initial model of each kind, so their intervals are about that adapter only and there is
- * no verdict on these methods.
+ * Methods of the main comparison have all of its trainings. Later papers' methods have
+ * one from each of three instruct models. The others have one from an initial model of
+ * each kind, so their intervals are about that adapter only and there is no verdict on
+ * these methods.
  */
 import { min, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
@@ -15,7 +16,7 @@ import {
   type TidyContrast,
 } from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
-import { BASELINES, METHODS, methodTitle } from '../training/methods.js';
+import { BASELINES, COMPARED_LATER, METHODS, methodTitle } from '../training/methods.js';
 import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { seriesChannels } from '../report/series.js';
 import { createChart, type Chart } from '../report/vega-lite.js';
@@ -54,6 +55,8 @@ const [OURS_COLOR] = seriesChannels('method', [OURS]).color.scale.range;
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
 
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
+
+const LATER = COMPARED_LATER.map(({ name }) => name);
 
 const WHOLE = { subset: 'all', metric: 'em' };
 
@@ -128,11 +131,16 @@ const baselineClaims: readonly PaperClaim[] = [
 const methodRuns = (method: string): PolicyRun[] =>
   listRuns({ methods: [method], models: INITIAL_MODELS, initSeeds: INIT_SEEDS.slice(0, 1) });
 
+/** Later papers' methods, from every instruct model. */
+export const laterRuns = (): PolicyRun[] => LATER.flatMap((name) => listRuns({ methods: [name] }));
+
 /** Runs of this experiment only; simulated search engines come first. */
-export const baselineRuns = (): PolicyRun[] =>
-  sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) =>
+export const baselineRuns = (): PolicyRun[] => [
+  ...sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) =>
     methodRuns(name),
-  );
+  ),
+  ...laterRuns(),
+];
 
 /** Methods trained from both initial models; none where no baseline is. */
 export function comparedRuns(root?: string): PolicyRun[] {
@@ -144,14 +152,15 @@ export function comparedRuns(root?: string): PolicyRun[] {
   return trained.length === 0 ? [] : [...wholeRuns(COMPARED), ...trained];
 }
 
-/** The compared runs, and all others of the main comparison's methods. */
+/** The compared runs, later papers’ methods, and the rest of the main comparison. */
 export function answeredRuns(): PolicyRun[] {
   const compared = comparedRuns();
   const names = new Set(compared.map(runName));
   const more = mainRuns().filter(
-    (run) => COMPARED.includes(run.method) && isTrained(run) && !names.has(runName(run)),
+    ({ method, ...run }) => COMPARED.includes(method) && !names.has(runName({ method, ...run })),
   );
-  return compared.length === 0 ? [] : [...compared, ...more];
+  const others = [...laterRuns(), ...more].filter((run) => isTrained(run));
+  return compared.length === 0 ? [] : [...compared, ...others];
 }
 
 /** The compared runs of an initial model, against each other. */
@@ -166,6 +175,49 @@ export const baselinesTiming = timingExperiment(
 const AVERAGE = { benchmark: 'average', subset: 'all', model: 'all', kind: 'difference' };
 
 const EM_GAP = { ...AVERAGE, metric: 'em' };
+
+const INSTRUCT = { benchmark: 'average', subset: 'all', model: 'instruct' };
+const COMPARISONS = { benchmark: 'all', subset: 'parallelizable', model: 'instruct' };
+
+/** Written down before any of these runs had answered a question. */
+const PREDICTED_LATER: readonly Predicted[] = [
+  {
+    prediction:
+      'RAG-R1, whose prompt asks for several queries and whose reward does not, needs fewer model calls than Search-R1 on parallelizable questions (instruct)',
+    figure: {
+      ...COMPARISONS,
+      method: 'rag-r1:grpo',
+      against: 'search-r1',
+      metric: 'model_calls',
+      kind: 'difference',
+    },
+    holds: ({ high }) => high < 0,
+  },
+  {
+    prediction:
+      'ParallelSearch, whose reward asks for them too, needs fewer than RAG-R1 (instruct)',
+    figure: {
+      ...COMPARISONS,
+      method: OURS,
+      against: 'rag-r1:grpo',
+      metric: 'model_calls',
+      kind: 'difference',
+    },
+    holds: ({ high }) => high < 0,
+  },
+  {
+    prediction:
+      'RAG-R1, rewarded for right answers only, has more of them than ParallelSearch (ParallelSearch minus RAG-R1, instruct)',
+    figure: { ...EM_GAP, ...INSTRUCT, method: OURS, against: 'rag-r1:grpo' },
+    holds: ({ value }) => value < 0,
+  },
+  {
+    prediction:
+      'The format reward moves Search-R1 by at most 2 points, for its answers are well formed from the start (instruct)',
+    figure: { ...EM_GAP, ...INSTRUCT, method: 'search-r1:format', against: 'search-r1' },
+    holds: ({ value }) => Math.abs(value) <= 0.02,
+  },
+];
 
 /** Claims of the baselines' own papers. */
 const PREDICTED: readonly Predicted[] = [
@@ -202,6 +254,7 @@ const PREDICTED: readonly Predicted[] = [
     figure: { ...EM_GAP, method: OURS, against: 'parallelsearch:ppo' },
     holds: ({ low, high }) => low <= 0 && high >= 0,
   },
+  ...PREDICTED_LATER,
 ];
 
 /**
@@ -236,10 +289,14 @@ const ZOOM = 0.1;
 
 /** ParallelSearch's leads over all methods, with the noise of training. */
 function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[]): Chart {
-  const leads = sort(matching(contrasts, { ...EM_GAP, method: OURS }), ({ value }) => value);
-  const values = leads.map(({ against, value, low, high }) => {
+  const leads = [
+    ...matching(contrasts, { ...EM_GAP, method: OURS }),
+    ...matching(contrasts, { ...EM_GAP, method: OURS, model: 'instruct', against: LATER }),
+  ];
+  const values = sort(leads, ({ value }) => value).map(({ against, model, value, low, high }) => {
     const [lead, from, to] = [value, low, high].map((share) => 100 * share);
-    return { against: methodTitle(against), lead, from, to };
+    const title = methodTitle(against) + (model === 'all' ? '' : ` (${model})`);
+    return { against: title, lead, from, to };
   });
   const noise = 100 * trainingNoise(spread);
   const sides = values.map(({ against }) => against);
@@ -300,7 +357,7 @@ const PAIRS: readonly MethodPair[] = [
   ...METHODS.names()
     .filter((name) => name !== OURS)
     .map((against): MethodPair => [OURS, against]),
-  ...NAMES.map((method): MethodPair => [method, 'search-r1']),
+  ...[...NAMES, ...LATER].map((method): MethodPair => [method, 'search-r1']),
   ['stepsearch:grpo', 'stepsearch'],
 ];
 
@@ -332,7 +389,7 @@ export function baselineReport(
     ...ofAdapters.map((row) => ({ ...row, p: null, side: 'no verdict' })),
   ];
   const answered = new Set(read.answers.map(({ method }) => method));
-  const missing = NAMES.filter((name) => !answered.has(name)).map(methodTitle);
+  const missing = [...NAMES, ...LATER].filter((name) => !answered.has(name)).map(methodTitle);
   const note =
     missing.length > 0
       ? ` Not trained yet: ${formatList(missing)} (npx parallelsearch experiment baselines).`

@@ -249,9 +249,8 @@ const RAG_R1: Method = {
   training: { trainer: 'ppo', rewards: 'search-r1' },
 };
 
-/** Of later papers; in no experiment. */
-export const LATER_METHODS: readonly Method[] = [
-  RAG_R1,
+/** Of later papers, compared in the experiment `baselines`. */
+export const COMPARED_LATER: readonly Method[] = [
   {
     ...RAG_R1,
     name: 'rag-r1:grpo',
@@ -310,7 +309,7 @@ export const MAIN_METHODS: readonly Method[] = [...NOT_TRAINED, ...COMPARED];
 
 export const METHODS = createRegistry<Method>(
   'method',
-  [...NOT_TRAINED, DEMONSTRATIONS, ...BASELINES, ...LATER_METHODS, ...COMPARED],
+  [...NOT_TRAINED, DEMONSTRATIONS, ...BASELINES, RAG_R1, ...COMPARED_LATER, ...COMPARED],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 
