@@ -151,8 +151,13 @@ export function bandChart(
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
     ...(log && { scale: { type: 'log' } }),
-    ...(spec.x === 'step' && {
-      axis: { tickMinStep: 1, tickCount: Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE) },
+    ...(rows.every((row) => Number.isInteger(row[spec.x])) && {
+      axis: {
+        tickMinStep: 1,
+        ...(spec.x === 'step' && {
+          tickCount: Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE),
+        }),
+      },
     }),
   };
   const stroke = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };

@@ -26,7 +26,7 @@ import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { writeViewer } from '../../lib/pages/viewer/page.js';
 
-/** Of the playground's picture in the index. */
+/** In the pictures of the playground and of the trajectories in the index. */
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
 
 interface ExportTrajectoriesOptions {
@@ -88,8 +88,11 @@ trainHere<PagesTask>(import.meta.url, async ({ folder, hasTrajectories }, { log 
   if (hasTrajectories) {
     log(`Report: ${await exportTrajectories({ outDir: folder })}`);
     const { lines } = await loadTrajectories();
-    pages[0] = { ...PLAYGROUND, picture: answersPicture(lines, SHOWN_METHODS) };
-    pages.push(TRAJECTORIES);
+    const [right, wrong] = [true, false].map((first) =>
+      answersPicture(lines, SHOWN_METHODS, { first }),
+    );
+    pages[0] = { ...PLAYGROUND, picture: right };
+    pages.push({ ...TRAJECTORIES, picture: wrong });
   }
   log(`Report: ${await exportPlayground({ outDir: folder, log })}`);
   await writeIndex(folder, pages);

@@ -93,40 +93,44 @@ async function drawThumbnail(
 /** So many sub-queries fit into a card. */
 const MAX_QUERIES = 4;
 
-const asksWell = ({ answer, goldenAnswers, searchTurns }: Trajectory): boolean => {
+const isRight = ({ answer, goldenAnswers }: Trajectory): boolean =>
+  answer !== null && goldenAnswers.includes(answer);
+
+const isShort = ({ searchTurns }: Trajectory): boolean => {
   const queries = searchTurns.flatMap((turn) => turn.queries);
-  const isDistinct = new Set(queries).size === queries.length && queries.length <= MAX_QUERIES;
-  return isDistinct && answer !== null && goldenAnswers.includes(answer);
+  return new Set(queries).size === queries.length && queries.length <= MAX_QUERIES;
 };
 
 /**
  * HTML of a question as two methods answered it, a box per turn: the one with the
- * most sub-queries in a turn among those that both answered right with at most four
- * different queries. Empty if there is none.
+ * most sub-queries in a turn among those with at most four different queries that the
+ * second method answered right, and the first one right or wrong. Empty if there is none.
  */
 export function answersPicture(
   trajectories: readonly With<'method'>[],
   methods: readonly [string, string],
+  { first: isFirstRight }: { first: boolean },
 ): string {
-  const byQuestion = group(trajectories.filter(asksWell), ({ questionId }) => questionId);
+  const byQuestion = group(trajectories.filter(isShort), ({ questionId }) => questionId);
   const pairs = [...byQuestion.values()]
     .map((answers) => methods.map((method) => answers.find((one) => one.method === method)))
-    .filter((pair) => pair.every((one) => one !== undefined));
+    .filter((pair) => pair.every((one) => one !== undefined))
+    .filter(([first, second]) => isRight(first) === isFirstRight && isRight(second));
   const widest = greatest(pairs, ([first]) =>
     max(first.searchTurns, ({ queries }) => queries.length),
   );
   if (!widest) return '';
-  const rows = widest.map(({ method, searchTurns, answer }) => [
-    markup('b', method),
+  const rows = widest.map((trajectory) => [
+    markup('b', trajectory.method),
     markup(
       'ol',
-      searchTurns.map(({ queries }) =>
+      trajectory.searchTurns.map(({ queries }) =>
         markup(
           'li.search',
           queries.map((query) => markup('span', query)),
         ),
       ),
-      markup('li.answer', answer),
+      markup('li.answer', `${trajectory.answer ?? 'no answer'} ${isRight(trajectory) ? '✓' : '✗'}`),
     ),
   ]);
   return markupHtml(markup('div.turns', markup('span', widest[0].question), rows));

@@ -36,6 +36,7 @@ it('shows the question with the widest turn that both methods answered', () => {
       answered('ours', 'alone', [['x', 'y', 'z']]),
     ],
     ['ours', 'theirs'],
+    { first: true },
   );
   expect(html).toContain('Question pair?');
   expect(html).toContain('<li class="search"><span>&lt;x&gt;</span><span>y</span></li>');
@@ -43,5 +44,18 @@ it('shows the question with the widest turn that both methods answered', () => {
 });
 
 it('shows nothing without a question that both methods answered', () => {
-  expect(answersPicture([answered('ours', 'q', [['a']])], ['ours', 'theirs'])).toBe('');
+  const alone = [answered('ours', 'q', [['a']])];
+  expect(answersPicture(alone, ['ours', 'theirs'], { first: true })).toBe('');
+});
+
+it('shows a question that only the second method answered right', () => {
+  const question = (id: string, answer: string | null) => [
+    { ...answered('ours', id, [['a', 'b']]), answer },
+    answered('theirs', id, [['a'], ['b']]),
+  ];
+  const trajectories = [...question('right', 'Ada'), ...question('wrong', null)];
+  const html = answersPicture(trajectories, ['ours', 'theirs'], { first: false });
+  expect(html).toContain('Question wrong?');
+  expect(html).toContain('<li class="answer">no answer ✗</li>');
+  expect(html).toContain('<li class="answer">Ada ✓</li>');
 });
