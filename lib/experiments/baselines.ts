@@ -14,6 +14,7 @@ import {
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
+  type TidyResults,
 } from '../evaluation/table.js';
 import { INITIAL_MODELS, isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
 import { BASELINES, COMPARED_LATER, METHODS, methodTitle } from '../training/methods.js';
@@ -21,7 +22,7 @@ import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { seriesChannels } from '../report/series.js';
 import { createChart, type Chart } from '../report/vega-lite.js';
 import { trainingRows } from '../report/curves.js';
-import { figureText } from '../report/text.js';
+import { figureText, gapWords, ratioWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
 import { formatList } from '../text/format-list.js';
 import { KINDS } from '../training/zerosearch.js';
@@ -29,7 +30,7 @@ import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answ
 import type { Experiment, Numbers, PaperClaim, ResultParts } from './experiment.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './paper.js';
-import { resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, resultParts, summarise, type Predicted } from './report.js';
 import { INIT_SEEDS, listRuns } from './runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from './trade-off-chart.js';
@@ -258,30 +259,40 @@ const PREDICTED: readonly Predicted[] = [
 ];
 
 /**
- * How the methods with several trainings compare, what single trainings can show, and
- * which methods are beyond that.
+ * How the methods with several trainings compare, and which of the others are further
+ * behind than two trainings of one method differ.
  */
 function findingText(
-  contrasts: readonly TidyContrast[],
+  tidy: TidyResults,
   cells: readonly { against: string; side: string }[],
-  { spread, seeds }: { spread: readonly Spread[]; seeds: ReturnType<typeof compareSeeds> },
+  spread: readonly Spread[],
 ): string {
   const ofSearchR1 = matching(cells, { against: 'search-r1' });
-  const [ahead, behind] = ['ahead', 'behind'].map((side) => matching(ofSearchR1, { side }).length);
-  const decided = `ParallelSearch is ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2 and behind in ${behind}`;
-  if (spread.length === 0) return `${decided}.`;
-  const pairs = matching(seeds, { benchmark: 'average' });
-  const different = matching(pairs, { excludes_0: true }).length;
+  const [ahead, behind] = ['ahead', 'behind'].map(
+    (side) => matching(ofSearchR1, { side }).length || 'none',
+  );
+  const decided = `ParallelSearch is ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2 and behind in ${behind}.`;
+  const ours = { method: OURS, against: 'rag-r1:grpo' };
+  const gap = findFigure(tidy, { ...EM_GAP, ...INSTRUCT, ...ours });
+  const calls = findFigure(tidy, { ...COMPARISONS, ...ours, metric: 'model_calls', kind: 'ratio' });
+  const ragR1 =
+    gap && calls
+      ? `RAG-R1 only asks for several queries in its prompt: ParallelSearch needs ${ratioWords(calls)} model calls on parallelizable questions, and its answers are ${gapWords(gap)}.`
+      : '';
   const noise = trainingNoise(spread);
   const others = METHODS.names().filter((against) =>
     INITIAL_MODELS.every((model) =>
-      matching(contrasts, { ...EM_GAP, method: OURS, against, model }).some(
+      matching(tidy.contrasts, { ...EM_GAP, method: OURS, against, model }).some(
         ({ value }) => value > noise,
       ),
     ),
   );
   const names = others.map((name) => methodTitle(name).replace(/ \(no search\)|, trained$/g, ''));
-  return `${decided}. The other baselines are trained once, which is not enough for a verdict: in ${different} of ${pairs.length} cases, two runs of one method with different seeds differ significantly. Further behind than that: ${formatList(names) || 'none'}.`;
+  const clear =
+    names.length > 0
+      ? `${formatList(names)} ${names.length > 1 ? 'are' : 'is'} clearly behind; the other baselines were trained once, too little for a verdict.`
+      : '';
+  return [decided, ragR1, clear].filter(Boolean).join(' ');
 }
 
 /** Exact match below the best up to which methods have a chart of their own. */
@@ -404,7 +415,7 @@ export function baselineReport(
       ...part,
     });
   return resultParts({
-    finding: findingText(tidy.contrasts, cells, { spread, seeds }),
+    finding: findingText(tidy, cells, spread),
     summary: `${count(read.answers)} answers.${note}`,
     tidy,
     predicted: PREDICTED.map((one) => {
