@@ -14,6 +14,7 @@ import { parseLabelled } from '../text/labelled-information.js';
 import { findNames } from '../text/names.js';
 import { exactMatch, normalizeAnswer, paddedWords } from '../text/normalize.js';
 import type { TextSegment } from '../text/response.js';
+import { openTag } from '../text/tags.js';
 import type { Interval } from './bootstrap.js';
 import { measure } from './measure.js';
 import { repeatedQueries, type Measure } from './metrics.js';
@@ -225,7 +226,7 @@ const LABELS = {
   invented_information: {
     title: 'Invented information',
     unit: 'share of questions',
-    meaning: 'the policy wrote an information block itself',
+    meaning: 'the policy wrote an information block itself, or into one that a raw cut left open',
     needs: 'a trajectory',
     test: ({ inventsInformation }) => inventsInformation ?? null,
   },
@@ -329,6 +330,19 @@ function isAnswerShown(
 }
 
 /**
+ * Whether the policy wrote an information block, or text into one without a closing tag:
+ * after a raw cut it may go on with passages of its own.
+ */
+const inventsInformation = (segments: readonly TextSegment[]): boolean =>
+  segments.some(({ kind, text }, i) => {
+    if (kind !== 'policy') return false;
+    if (text.includes('<information>')) return true;
+    const before = segments[i - 1];
+    const isOpen = before?.kind === 'information' && openTag(before.text) === 'information';
+    return isOpen && /^\s*[^\s<]/.test(text);
+  });
+
+/**
  * The labels of a trajectory, this project's or another system's.
  * @param question with its graph; default what the trajectory says of its question
  */
@@ -360,9 +374,7 @@ export function labelTrajectory(
     maxSearchTurns,
     finish,
     isAnswerShown: isAnswerShown(segments, question.goldenAnswers),
-    inventsInformation: segments.some(
-      ({ kind, text }) => kind === 'policy' && text.includes('<information>'),
-    ),
+    inventsInformation: inventsInformation(segments),
   });
 }
 

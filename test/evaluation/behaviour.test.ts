@@ -192,6 +192,26 @@ describe('labelTrajectory', () => {
     ]);
   });
 
+  it('tells a passage that is invented after a raw cut from one that was cut', () => {
+    const { segments, ...asked } = play(COMPARISON, [[ADA]], 'Bo Reed');
+    const invents = (wrote: string, end = ''): boolean | null => {
+      const changed = segments.map((segment, i) => {
+        if (segment.kind === 'information')
+          return { ...segment, text: `<information>Doc 1(Title: Ada) Ada Stone was${end}` };
+        return i > 0 && segment.kind === 'policy'
+          ? { ...segment, text: `${wrote}<answer> x </answer>` }
+          : segment;
+      });
+      return labelTrajectory({ ...asked, segments: changed }, COMPARISON).invented_information;
+    };
+    const passage = ' born in 1950.\nDoc 2(Title: Bo) Bo was born in 1904.';
+    for (const wrote of [passage, `${passage}</information>`]) expect(invents(wrote)).toBe(true);
+    for (const wrote of ['', '\n\n<think> t </think>', '</information>\n<think> t </think>'])
+      expect(invents(wrote)).toBe(false);
+    // Stray text after a whole block is malformed, but no passage.
+    expect(invents('So ', '</information>')).toBe(false);
+  });
+
   it('finds an answer in passages that are labelled with their queries, not in the labels', () => {
     const question = { ...COMPARISON, goldenAnswers: ['Café Bo'] };
     const isShown = (text: string): boolean => {
