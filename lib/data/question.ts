@@ -261,7 +261,7 @@ export function splitContents(contents: string): { title: string; text: string }
   const end = contents.indexOf('\n');
   if (end < 0) return { title: '', text: contents };
   const firstLine = contents.slice(0, end).trim();
-  const quoted = /^"(.*)"$/.exec(firstLine);
+  const quoted = /^"(.*)"$/s.exec(firstLine);
   return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
 

@@ -3,10 +3,15 @@
  * every reported EM and F1.
  */
 
+import { spaceWords } from './words.js';
+
 /** Python's `string.punctuation`: ASCII only, as in SQuAD's script. */
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 /** With Python's word boundaries, which treat letters of all scripts as letters. */
 const ARTICLES = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
+
+/** What Python's `split` takes for white space. */
+const WHITE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
 
 /** Lower-cases, removes punctuation and articles, and collapses white space. */
 export function normalizeAnswer(text: string): string {
@@ -14,12 +19,16 @@ export function normalizeAnswer(text: string): string {
     .toLowerCase()
     .replace(PUNCTUATION, '')
     .replace(ARTICLES, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+    .replace(WHITE, ' ')
+    .replace(/^ | $/g, '');
 }
 
+/** Normalised words; for scripts without spaces see {@link spaceWords}. */
+export const normalizedWords = (text: string): string[] =>
+  spaceWords(normalizeAnswer(text)).split(' ');
+
 /** Normalised text in spaces, so that `includes` finds whole words only. */
-export const paddedWords = (text: string): string => ` ${normalizeAnswer(text)} `;
+export const paddedWords = (text: string): string => ` ${normalizedWords(text).join(' ')} `;
 
 /** 1 if the normalised answer equals a normalised gold answer; null gives 0. */
 export function exactMatch(answer: string | null, goldenAnswers: readonly string[]): 0 | 1 {

@@ -9,40 +9,44 @@ const OPTIONAL_MARKS =
 /** What {@link OPTIONAL_MARKS} has to see: its lookbehind is slow over a whole text. */
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
-/** Soft hyphens, joiners: they divide no word. */
-const INVISIBLE = /[\u00ad\u200c\u2060]|\u200d/g;
+/** Soft hyphens, joiners, marks of direction, Arabic's stretching stroke: divide no word. */
+const INVISIBLE = /(?!\u200b)\p{Cf}|\u0640/gu;
 // A pattern that starts with a lookbehind would be tried at every character.
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /['’](?<=\p{L}['’])(?=\p{L})/gu;
-const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
 
-/** Scripts without spaces: one word per character, or words that need a dictionary. */
-const [CHARACTERS, DICTIONARY] = [
+/** Scripts without spaces: a word per character, per run, or by a dictionary. */
+const [CHARACTERS, RUNS, DICTIONARY] = [
   '\\p{sc=Han}\\p{sc=Hiragana}',
-  '\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}',
+  '\\p{sc=Katakana}',
+  '\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}\\p{sc=Tibetan}',
 ];
-const HAS_UNSPACED = new RegExp(`[${CHARACTERS}${DICTIONARY}]`, 'u');
+const UNSPACED = `${CHARACTERS}${RUNS}${DICTIONARY}`;
+const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
 const IS_DICTIONARY = new RegExp(`^[${DICTIONARY}]`, 'u');
-const PARTS = new RegExp(
-  `[${CHARACTERS}]\\p{M}*|[${DICTIONARY}]+|[^\\s${CHARACTERS}${DICTIONARY}]+`,
-  'gu',
-);
+/** With what lengthens or voices them. */
+const RUN = `[${RUNS}][${RUNS}ーｰﾞﾟ\\p{M}]*`;
+const PARTS = new RegExp(`[${CHARACTERS}]\\p{M}*|${RUN}|[${DICTIONARY}]+|[^\\s${UNSPACED}]+`, 'gu');
+const SEPARATED = new RegExp(`[${CHARACTERS}${DICTIONARY}]\\p{M}*|${RUN}`, 'gu');
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
-/** NFKC in lower case; Latin, Greek, Arabic and Hebrew lose their accents and points. */
+/** NFKC without case; Latin, Greek, Arabic and Hebrew lose their accents and points. */
 export function foldText(text: string): string {
   if (!HAS_BEYOND_ASCII.test(text)) return text.toLowerCase();
   return text
     .normalize('NFKD')
     .replace(BEYOND_ASCII, (run) => run.replace(OPTIONAL_MARKS, ''))
     .toLowerCase()
+    .toUpperCase() // ß becomes SS, ı becomes I.
+    .toLowerCase()
     .normalize('NFC');
 }
 
 /**
- * Folded runs of letters and digits, without possessive 's. Han and Hiragana characters
- * are words of their own, as in Lucene's StandardAnalyzer; Thai, Lao, Khmer and Burmese
- * are split by a dictionary, as in Lucene's ICU analyzer.
+ * Folded runs of letters and digits, without possessive 's. Han and Hiragana characters,
+ * runs of Katakana and emoji are words of their own, as in Lucene's StandardAnalyzer;
+ * Thai, Lao, Khmer and Burmese are split by a dictionary, as in Lucene's ICU analyzer.
  */
 export function splitWords(text: string): string[] {
   const words =
@@ -82,6 +86,13 @@ export function locateWords(text: string): number[] {
     return starts.map((start, i) => index + (i === 0 ? 0 : start));
   });
 }
+
+/**
+ * Spaces around what could be a word in scripts without spaces, so that a word is found
+ * inside a sentence, wherever a dictionary would divide it.
+ */
+export const spaceWords = (text: string): string =>
+  HAS_UNSPACED.test(text) ? text.replace(SEPARATED, ' $& ').replace(/\s+/g, ' ').trim() : text;
 
 let segmenter: Intl.Segmenter | undefined;
 

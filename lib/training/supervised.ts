@@ -17,7 +17,7 @@ import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { normalizeAnswer } from '../text/normalize.js';
+import { normalizedWords } from '../text/normalize.js';
 import { buildPrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
 import { createExpert, type ExpertOptions } from './expert.js';
@@ -163,16 +163,14 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
   });
 }
 
-const splitWords = (text: string): string[] => normalizeAnswer(text).split(' ');
-
 /** Whether passages have every answer's words: no training on unseen facts. */
 function isGrounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');
   if (information.length === 0) return true;
   const shown = new Set(
-    information.flatMap(({ text }) => splitWords(text.replace('</information>', ''))),
+    information.flatMap(({ text }) => normalizedWords(text.replace('</information>', ''))),
   );
   return graph.every(({ answers }) =>
-    answers.some((answer) => splitWords(answer).every((word) => shown.has(word))),
+    answers.some((answer) => normalizedWords(answer).every((word) => shown.has(word))),
   );
 }

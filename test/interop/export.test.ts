@@ -85,6 +85,8 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     const answers = {
       good: { result: [found(2, 1)] },
       unscored: { result: [found(undefined)] },
+      untitled: { result: [[{ document: { contents: 'One line.' }, score: null }]] },
+      quoted: { result: [[{ document: { id: 'p', contents: ' "A "B"" \r\n t\n' } }]] },
       lists: { result: [found(1), found(1)] },
       many: { result: [found(3, 2, 1)] },
       rising: { result: [found(1, 2)] },
@@ -101,12 +103,14 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     ];
     const args = ['-c', script.join('\n'), server.url, ...Object.keys(answers)];
     const told = await runPython(python!, args, folder).finally(() => server.close());
-    const [good, unscored, ...refused] = JSON.parse(told) as unknown[];
+    const [good, unscored, untitled, quoted, ...refused] = JSON.parse(told) as unknown[];
     expect(good).toEqual([
       ['T0', 't', 'p0', 2],
       ['T1', 't', 'p1', 1],
     ]);
     expect(unscored).toEqual([['T0', 't', 'p0', null]]);
+    expect(untitled).toEqual([['', 'One line.', null, null]]);
+    expect(quoted).toEqual([['A "B"', 't', 'p', null]]);
     expect(refused).toEqual([null, null, null, null, null]);
   });
 

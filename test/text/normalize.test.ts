@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exactMatch, normalizeAnswer, tokenF1 } from '../../lib/text/normalize.js';
+import { exactMatch, normalizeAnswer, paddedWords, tokenF1 } from '../../lib/text/normalize.js';
 import { finalAnswer, splitTranscript } from '../../lib/text/response.js';
 
 describe('normalizeAnswer', () => {
@@ -14,6 +14,9 @@ describe('normalizeAnswer', () => {
     ['Vidéa a Été', 'vidéa été'],
     ['1939–1945', '1939–1945'],
     ['the', ''],
+    // As Python's `split`.
+    ['a\x85b\x1cc', 'b c'],
+    ['\ufeffb', '\ufeffb'],
   ])('turns %j into %j', (text, expected) => {
     expect(normalizeAnswer(text)).toBe(expected);
   });
@@ -27,6 +30,18 @@ describe('normalizeAnswer', () => {
       }),
     );
   });
+});
+
+describe('paddedWords', () => {
+  it.each([
+    ['国立競技場', '開会式は国立競技場で行われた。', true],
+    ['กรุงเทพมหานคร', 'กรุงเทพมหานครเป็นเมืองหลวง', true],
+    ['アニメ', '日本のアニメ映画', true],
+    ['アニメ', 'アニメーション', false],
+    ['Rome', 'The Romeo', false],
+  ])('finds %s in %s: %j', (word, text, isFound) =>
+    expect(paddedWords(text).includes(paddedWords(word))).toBe(isFound),
+  );
 });
 
 describe('exactMatch and tokenF1', () => {

@@ -24,6 +24,12 @@ describe('splitWords', () => {
       'iPhone手机 東京タワーは',
       'iphone 手 机 東 京 タワー は',
     ],
+    [
+      'ends words where Katakana begins or ends, which needs no space',
+      'Tokyo2020オリンピック開会 らーめんｱﾆﾒ',
+      'tokyo2020 オリンピック 開 会 ら ー め ん アニメ',
+    ],
+    ['makes emoji words', '🎬 😀2 👨‍👩', '🎬 😀 2 👨 👩'],
     ['takes Thai words from a dictionary', 'เมืองหลวง', 'เมือง หลวง'],
     ['keeps letters of other scripts together', 'Москва 서울특별시', 'москва 서울특별시'],
     [
@@ -31,7 +37,9 @@ describe('splitWords', () => {
       'दिन दान バス ハス Мой',
       'दिन दान バス ハス мой',
     ],
-    ['drops vowel points, which are optional', 'كِتَاب שָׁלוֹם', 'كتاب שלום'],
+    ['drops vowel points and strokes, which are optional', 'كِتَاب كتـــاب שָׁלוֹם', 'كتاب كتاب שלום'],
+    ['knows capitals of all letters', 'Iğdır IĞDIR Maß MASS MAẞ', 'igdir igdir mass mass mass'],
+    ['reads on over marks of direction', 'a\u200eb שלום\u200f', 'ab שלום'],
     ['gives no words for no letters', ' ?! ', ''],
   ])('%s', (_, text, words) => expect(splitWords(text).join(' ')).toBe(words));
 });
@@ -40,6 +48,7 @@ describe('cutWords', () => {
   it.each([
     ['at spaces', ' a, b  c\nd ', 3, 'a, b c'],
     ['between characters of a script without spaces', '白帆港，最大的渔港', 5, '白帆港，最大'],
+    ['between Tibetan syllables', 'བོད་ཡིག་གི་སྐད', 2, 'བོད་ཡིག་'],
     ['in mixed texts', 'The 青石镇 town', 3, 'The 青石'],
     ['not where the text is shorter', 'one two', 5, 'one two'],
   ])('cuts %s', (_, text, words, cut) => expect(cutWords(text, words)).toBe(cut));

@@ -35,7 +35,7 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel } from './train.js';
-import { paddedWords } from '../../text/normalize.js';
+import { normalizeAnswer } from '../../text/normalize.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 
 /** Answers to the test questions, without the benchmarks' texts. */
@@ -56,7 +56,10 @@ export const runFields = ({ method, seed }: RealRun) =>
 
 /** Equal words have equal digests; others collide once in 65,536. */
 const digest = (text: string): string =>
-  createHash('sha256').update(paddedWords(text)).digest('hex').slice(0, 4);
+  createHash('sha256')
+    .update(` ${normalizeAnswer(text)} `)
+    .digest('hex')
+    .slice(0, 4);
 
 /**
  * Replaces texts by digests: nothing of the benchmarks is kept, and metrics stay the

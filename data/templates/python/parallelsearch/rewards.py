@@ -2,7 +2,7 @@
 
 import re
 
-from parallelsearch.tags import WHITE_RUN, executed_searches, final_answer, is_well_formed, split_transcript, trim
+from parallelsearch.tags import executed_searches, final_answer, is_well_formed, split_transcript
 
 # string.punctuation, and articles between what belongs to no word, as SQuAD's script has them.
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
@@ -11,7 +11,7 @@ _ARTICLES = re.compile(r"(?<!\w)(?:a|an|the)(?!\w)")
 
 def normalize_answer(text):
     """Lower case, punctuation dropped, articles dropped, white space collapsed, in this order."""
-    return trim(WHITE_RUN.sub(" ", _ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower()))))
+    return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower())).split())
 
 
 def exact_match(answer, golden_answers):

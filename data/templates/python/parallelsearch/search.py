@@ -83,14 +83,21 @@ def _check(lists, queries, top_k):
     for items in lists:
         if len(items) > top_k:
             raise ValueError(f"expected at most {top_k} passages, but got {len(items)}")
-        scores = [item["score"] for item in items if "score" in item]
+        scores = [item["score"] for item in items if item.get("score") is not None]
         if scores != sorted(scores, reverse=True):
             raise ValueError("expected the best passage first, but the scores rise; does the server give distances?")
 
 
 def _passage(item):
-    title, _, text = item["document"]["contents"].partition("\n")
-    return title, text, item["document"].get("id"), item.get("score")
+    return *_split_contents(item["document"]["contents"]), item["document"].get("id"), item.get("score")
+
+
+def _split_contents(contents):
+    """Title and text: the title is the first line, without FlashRAG's quotes; a single line is text without a title."""
+    first, has_title, text = contents.partition("\n")
+    if not has_title:
+        return "", contents
+    return re.sub(r'\A"(.*)"\Z', r"\1", trim(first)), trim(text)
 
 
 def print_results(results, depth, max_passage_words=None, form="lines"):
@@ -149,14 +156,17 @@ def count_shown(text, cut, form):
     return depth, bool(is_shown) and left[-1] != lines[len(left) - 1]
 
 
-# Scripts without spaces, whose characters are words; Thai, Lao, Khmer and Burmese would need a dictionary.
-_CHARACTER = r"[\u3005\u3007\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
-_HAS_CHARACTER = re.compile(_CHARACTER)
-_PARTS = re.compile(f"{_CHARACTER}|(?:(?!{_CHARACTER}).)+", re.DOTALL)
+# Scripts without spaces: a word per character, or per run of Katakana; Thai and the like would need a dictionary.
+_CHARACTER = r"[\u3005\u3007\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
+_KATAKANA = r"\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff\u32d0-\u32fe\u3300-\u3357\uff66-\uff6f\uff71-\uff9d"
+# Voicing and variants.
+_MARKS = r"\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_UNSPACED = re.compile(f"{_CHARACTER}[{_MARKS}]*|[{_KATAKANA}][{_KATAKANA}\u30fc\uff70\uff9e\uff9f{_MARKS}]*")
+_PARTS = re.compile(f"{_UNSPACED.pattern}|(?:(?!{_CHARACTER}|[{_KATAKANA}]).)+", re.DOTALL)
 
 
 def cut_words(text, max_words):
-    """The first words of a text, joined by single spaces; a word is a run without spaces, or a Chinese character."""
+    """The first words of a text, joined by single spaces: runs without spaces, runs of Katakana, Chinese characters."""
     kept, left = [], max_words
     for run in WHITE_RUN.split(trim(text)):
         if left <= 0:
@@ -168,7 +178,7 @@ def cut_words(text, max_words):
 
 
 def _word_starts(run):
-    if not _HAS_CHARACTER.search(run):
+    if not _UNSPACED.search(run):
         return [0]
     parts = [part.start() for part in _PARTS.finditer(run) if any(map(str.isalnum, part.group()))]
     return [0, *parts[1:]]

@@ -4,7 +4,7 @@
  */
 import type { SubQuestion } from '../../../data/question.js';
 import { svg } from '../../../html/browser/dom.js';
-import { normalizeAnswer } from '../../../text/normalize.js';
+import { paddedWords } from '../../../text/normalize.js';
 import type { ViewerTrajectory } from '../data.js';
 
 interface Box {
@@ -19,8 +19,8 @@ interface Box {
 
 /** Sub-questions whose entity a sub-query names, as sub-question recall counts. */
 export function nodesAsked(graph: readonly SubQuestion[], query: string): SubQuestion[] {
-  const words = ` ${normalizeAnswer(query)} `;
-  return graph.filter(({ entity }) => words.includes(` ${normalizeAnswer(entity)} `));
+  const words = paddedWords(query);
+  return graph.filter(({ entity }) => words.includes(paddedWords(entity)));
 }
 
 /** Sub-questions by depth in the graph; those in a cycle are left out. */
