@@ -1,6 +1,6 @@
 /** No command overwrites what it reads, or one of its outputs with another. */
-import { existsSync, fstatSync, readdirSync, statSync, type Stats } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, fstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { dataSetFiles } from '../data/flashrag.js';
 import { isSameFile } from '../io/files.js';
@@ -79,7 +79,17 @@ export function checkOutputs(command: Command): void {
   const paths = inputs
     .filter((path) => typeof path === 'string')
     .flatMap((text) => [text, text.replace(/^[^=]+=/, '')]);
-  requireOtherFiles(files, paths.flatMap(inputFiles));
+  // Of a folder with runs, those in the folder of an output are read too.
+  const nested = files
+    .map(dirname)
+    .filter((folder) => paths.some((path) => isWithin(folder, path)));
+  requireOtherFiles(files, [...paths, ...nested].flatMap(inputFiles));
+}
+
+function isWithin(folder: string, parent: string): boolean {
+  if (!existsSync(folder) || !existsSync(parent)) return false;
+  const inner = relative(realpathSync(parent), realpathSync(folder));
+  return inner !== '' && !inner.startsWith('..') && !isAbsolute(inner);
 }
 
 /** The default page is only written if the command compares. */

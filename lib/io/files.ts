@@ -218,9 +218,9 @@ export function unpack(bytes: Uint8Array, path: string): Uint8Array {
  * @throws Error naming the line of bytes that are not UTF-8
  */
 export function decodeText(bytes: Uint8Array, path: string): string {
-  requireText(bytes, path);
   const { buffer, byteOffset, length } = unpack(bytes, path);
   const plain = Buffer.from(buffer, byteOffset, length);
+  requireText(plain, path);
   if (isUtf8(plain)) return plain.toString().replace(/^\uFEFF/, '');
   let line = 1;
   for (let start = 0; ; line++) {

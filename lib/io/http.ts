@@ -55,7 +55,7 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
   return retry(request, async () => {
     const chunks: Uint8Array[] = [];
     await requestBytes(url, request, (bytes) => chunks.push(bytes));
-    return parseBody(shown, Buffer.concat(chunks).toString('utf8'));
+    return parseBody(shown, Buffer.concat(chunks));
   });
 }
 
@@ -195,11 +195,14 @@ function retryAfterMs(header: string | null): number {
   return Math.max(0, waitMs || 0);
 }
 
-function parseBody(url: string, text: string): unknown {
+function parseBody(url: string, bytes: Uint8Array): unknown {
   try {
-    return parseJson(text);
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw new AnswerError(`Expected JSON from ${url}, but got: ${excerpt(text)}`, { cause });
+    const text = Buffer.from(bytes).toString();
+    throw new AnswerError(`Expected JSON in UTF-8 from ${url}, but got: ${excerpt(text)}`, {
+      cause,
+    });
   }
 }
 

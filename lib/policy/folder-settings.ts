@@ -5,7 +5,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJson, readJsonIfThere } from '../io/files.js';
+import { decodeText, readJson, readJsonIfThere } from '../io/files.js';
 import { isClone, shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
 import { createTokenizer, type FileTokenizer } from '../text/tokenizer.js';
@@ -54,7 +54,9 @@ export async function readTokenizerConfig(folder: string): Promise<object> {
   return {
     ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
     ...config,
-    ...(existsSync(template) ? { chat_template: await readFile(template, 'utf8') } : {}),
+    ...(existsSync(template)
+      ? { chat_template: decodeText(await readFile(template), template) }
+      : {}),
   };
 }
 

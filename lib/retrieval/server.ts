@@ -163,7 +163,7 @@ function checkRoute(request: ServedRequest): void {
     );
 }
 
-async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<string> {
+async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   // Leaving the loop early must not destroy the socket: the response is still to be sent.
@@ -173,15 +173,15 @@ async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<s
       throw new RequestError(413, `Expected a body of at most ${maxBodyBytes} bytes.`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
-function parseBody(body: string, limits: typeof LIMITS) {
+function parseBody(body: Uint8Array, limits: typeof LIMITS) {
   let json: unknown;
   try {
-    json = JSON.parse(body);
+    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    throw new RequestError(400, 'Expected the body to be JSON.');
+    throw new RequestError(400, 'Expected the body to be JSON in UTF-8.');
   }
   const parsed = retrieveRequestSchema.safeParse(json);
   if (!parsed.success) throw new RequestError(400, describeFaults(parsed.error));

@@ -31,6 +31,8 @@ const LINE = {
 beforeEach(() => {
   for (const name of ['corpus', 'docs']) mkdirSync(inFolder(name));
   writeOwnData(inFolder('data'));
+  mkdirSync(inFolder('runs', 'first'), { recursive: true });
+  writeFileSync(inFolder('runs', 'first', 'metrics.jsonl'), '{"step":0,"reward":0}\n');
   writeFileSync(inFolder('t.jsonl'), `${JSON.stringify(LINE)}\n`);
   writeFileSync(inFolder('n.ipynb'), JSON.stringify(notebookOf(code('1'))));
   writeFileSync(inFolder('docs', 'notes.md'), '# A\nAda.\n');
@@ -57,6 +59,7 @@ it.each(
     'view t.jsonl --questions data/test.jsonl --out ./data/test.jsonl',
     'compare a=t.jsonl b=hard.jsonl -o t.jsonl',
     'notebook render n.ipynb -o n.ipynb',
+    'runs . -o runs/first/metrics.jsonl',
     'data check data --out data/train.jsonl',
     'data convert corpus --out corpus',
     'data make corpus corpus/corpus.jsonl --force',

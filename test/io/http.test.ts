@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -47,6 +48,17 @@ describe('requestJson', () => {
       'content-type': 'application/json',
       authorization: 'Bearer secret',
     });
+  });
+
+  it('refuses what is not UTF-8, and drops a byte order mark', async () => {
+    const bodies = [Buffer.from('"Århus"', 'latin1'), Buffer.from('\uFEFF"Århus"')];
+    const raw = createHttpServer((_, response) => void response.end(bodies.shift()));
+    raw.listen(0, '127.0.0.1');
+    await once(raw, 'listening');
+    const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}/`;
+    await expect(requestJson(url, REQUEST)).rejects.toThrow('UTF-8');
+    expect(await requestJson(url, REQUEST)).toBe('Århus');
+    raw.close();
   });
 
   it('retries as often as told', async () => {

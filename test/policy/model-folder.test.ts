@@ -2,6 +2,7 @@ import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
+import { readTokenizerConfig } from '../../lib/policy/folder-settings.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
 import { floatToHalf, halfToFloat } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
@@ -110,3 +111,10 @@ it.skipIf(!isFull)(
   },
   60_000,
 );
+
+it('refuses a chat template that is not UTF-8', async () => {
+  writeFileSync(inFolder('chat_template.jinja'), Buffer.from('é', 'latin1'));
+  await expect(readTokenizerConfig(inFolder())).rejects.toThrow(/chat_template.jinja.*UTF-8/);
+  writeFileSync(inFolder('chat_template.jinja'), '\uFEFFé');
+  expect(await readTokenizerConfig(inFolder())).toEqual({ chat_template: 'é' });
+});

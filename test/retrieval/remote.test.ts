@@ -27,7 +27,8 @@ async function post(
   method = 'POST',
   headers: Record<string, string> = JSON_TYPE,
 ) {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+  const text = isRaw ? (body as string) : JSON.stringify(body);
   const response = await fetch(url, {
     method,
     headers,
@@ -92,6 +93,7 @@ describe('startRetrievalServer', () => {
   });
   it.each([
     ['not JSON', '{', 400, 'JSON'],
+    ['not UTF-8', Buffer.from('{"queries": ["Århus"]}', 'latin1'), 400, 'UTF-8'],
     ['queries of another type', { queries: 'a' }, 400, 'queries'],
     ['no queries', { queries: [] }, 400, 'queries'],
     ['topk below 1', { queries: ['a'], topk: 0 }, 400, 'topk'],

@@ -31,12 +31,22 @@ const TAIL_BYTES = 16e6;
 const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
 
+/** Whether the last line of a file is complete, also without a line feed. */
+function isComplete(line: string): boolean {
+  try {
+    return JSON.parse(line) !== null;
+  } catch {
+    return false; // Being written.
+  }
+}
+
 /** The complete lines at the end of a file, if it exists; the last may be unfinished. */
 export async function readTail<T>(file: string): Promise<T[]> {
   if (!existsSync(file)) return [];
   const start = Math.max(0, (await fileSize(file)) - TAIL_BYTES);
   const lines = (await text(createReadStream(file, { start }))).split('\n');
-  const complete = lines.slice(start === 0 ? 0 : 1, -1).filter((line) => line !== '');
+  if (!isComplete(lines.at(-1)!)) lines.pop();
+  const complete = lines.slice(start === 0 ? 0 : 1).filter((line) => line.trim() !== '');
   return complete.map((line) => parseLine(file, line) as T);
 }
 
@@ -100,12 +110,16 @@ export async function readRollouts(
   const file = rolloutsFile(folder);
   const rollouts = new Map(steps.map((step): [number, Trajectory[]] => [step, []]));
   if (!existsSync(file)) return new Map();
-  let line = ''; // The last one may be unfinished.
-  for await (const next of readLines(createReadStream(file))) {
-    const step = Number(/"step":(\d+)[,}]/.exec(line)?.[1]);
+  let line = '';
+  const add = (): void => {
+    const step = Number(/"step":\s*(\d+)\s*[,}]/.exec(line)?.[1]);
     rollouts.get(step)?.push(parseTrajectory(parseLine(file, line)));
+  };
+  for await (const next of readLines(createReadStream(file))) {
+    add();
     line = next.text;
   }
+  if (isComplete(line)) add();
   return new Map([...rollouts].filter(([, { length }]) => length > 0));
 }
 

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
@@ -47,6 +47,17 @@ describe('readRun', () => {
     writeStep(folder, 0);
     for (const name of ['metrics.jsonl', 'trajectories.jsonl'])
       appendFileSync(path.join(folder, name), '{"step":1,"rew');
+    const { steps, rollouts } = await readRun(folder);
+    expect([steps.length, rollouts.get(0)?.length]).toEqual([1, 4]);
+  });
+
+  it('reads a last line without a line feed', async () => {
+    const folder = path.join(root, 'unended');
+    writeStep(folder, 0);
+    for (const name of ['metrics.jsonl', 'trajectories.jsonl']) {
+      const file = path.join(folder, name);
+      writeFileSync(file, readFileSync(file, 'utf8').trimEnd());
+    }
     const { steps, rollouts } = await readRun(folder);
     expect([steps.length, rollouts.get(0)?.length]).toEqual([1, 4]);
   });
