@@ -10,8 +10,8 @@ const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 /** With Python's word boundaries, which treat letters of all scripts as letters. */
 const ARTICLES = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 
-/** What Python's `split` takes for white space. */
-const WHITE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+/** What Python's `split` takes for white space, with ASCII's four separators. */
+const WHITE = new RegExp(`[\\t-\\r\\x85\\p{Z}${String.fromCharCode(28, 29, 30, 31)}]+`, 'gu');
 
 /** Lower-cases, removes punctuation and articles, and collapses white space. */
 export function normalizeAnswer(text: string): string {

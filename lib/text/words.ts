@@ -9,7 +9,7 @@ const OPTIONAL_MARKS =
 /** What {@link OPTIONAL_MARKS} has to see: its lookbehind is slow over a whole text. */
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
-/** Soft hyphens, joiners, marks of direction, Arabic's stretching: they divide no word. */
+/** Soft hyphens, joiners, bidi marks, Arabic's stretching: they divide no word. */
 const INVISIBLE = /(?!\u200b)\p{Cf}|\u0640/gu;
 // A pattern that starts with a lookbehind would be tried at every character.
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
