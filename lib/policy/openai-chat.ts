@@ -120,9 +120,11 @@ const OPTIONAL_PARAMS = [
   'tool_choice',
 ];
 
-/** What a server takes, found by one request. */
+/** What a server takes, found by requests at startup. */
 interface Capabilities {
   hasTools: boolean;
+  /** How the first of these requests asks for a call. */
+  toolChoice: 'required' | typeof SEARCH_CHOICE;
   /** `max_completion_tokens` for OpenAI's reasoning models. */
   lengthParam: 'max_tokens' | 'max_completion_tokens';
   dropped: Set<string>;
@@ -134,8 +136,8 @@ export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
 }
 
 /**
- * A policy on a server with OpenAI's chat completions API. A request at startup checks
- * whether the server supports tools and which parameters it rejects.
+ * A policy on a server with OpenAI's chat completions API. Requests at startup check
+ * whether the model gets to see tools and which parameters the server rejects.
  * @param url such as `https://HOST/v1`
  * @param options.model the model's name; needed if the server lists several or none
  * @throws Error if there is no such server or model
@@ -158,6 +160,7 @@ export async function openChatPolicy(
 
   const capabilities: Capabilities = {
     hasTools: (options.promptForm ?? 'tools') === 'tools',
+    toolChoice: 'required',
     lengthParam: 'max_tokens',
     dropped: new Set(),
   };
@@ -207,7 +210,8 @@ export async function openChatPolicy(
       for (const choice of choices) {
         if (choice.finish_reason) reply.finish_reason = choice.finish_reason;
         addDelta(reply.message, choice.delta);
-        if (choice.delta.content) await onText(choice.delta.content);
+        const part = choice.delta.content || choice.delta.refusal;
+        if (part) await onText(part);
       }
     };
     const isDone = await requestEvents(`${base}/chat/completions`, {
@@ -224,18 +228,18 @@ export async function openChatPolicy(
 
   await probe(capabilities, {
     isRequired: options.promptForm === 'tools',
-    send: () => {
-      const { hasTools, dropped } = capabilities;
+    send: ({ hasTools, maxNewTokens }) => {
+      const { toolChoice, dropped } = capabilities;
       const body = createBody(PROBE, {
         temperature: 0,
         topP: 1,
-        maxNewTokens: 256,
+        maxNewTokens,
         stop: ['</answer>'],
         tools: hasTools ? [searchTool({ splitQueries: true })] : [],
         parallelToolCalls: true,
       });
       const mustCall = hasTools && !dropped.has('tool_choice');
-      return post({ body: { ...body, ...(mustCall && { tool_choice: SEARCH_CHOICE }) } });
+      return post({ body: { ...body, ...(mustCall && { tool_choice: toolChoice }) } });
     },
   });
 
@@ -268,37 +272,56 @@ export async function openChatPolicy(
   };
 }
 
-/** Older than `required`, which some servers refuse. */
-const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } };
+/**
+ * Older than `required`, which some servers refuse. Not sent first: llama-cpp-python makes
+ * a call of it, but ignores tools without it.
+ */
+const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } } as const;
 const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
 
 /**
- * Sends a request until the server takes its form. A server that takes tools but makes no
- * call where one is required ignores them.
+ * Sends a request until the server takes its form. A server that takes tools ignores them
+ * if it makes no call where one is required, or if the prompt is as long without them: the
+ * model's chat template leaves them out.
  */
 async function probe(
   capabilities: Capabilities,
-  { send, isRequired }: { send: () => Promise<RawReply>; isRequired: boolean },
+  {
+    send,
+    isRequired,
+  }: {
+    send: (request: { hasTools: boolean; maxNewTokens: number }) => Promise<RawReply>;
+    isRequired: boolean;
+  },
 ): Promise<void> {
-  for (let numTries = 0; numTries < 3 + OPTIONAL_PARAMS.length; numTries++) {
+  for (let numTries = 0; numTries < 4 + OPTIONAL_PARAMS.length; numTries++) {
+    const { hasTools, dropped, toolChoice } = capabilities;
     try {
-      const { message, finish_reason: finish } = await send();
-      const isIgnored = !message.tool_calls?.length && finish !== 'length';
-      if (isIgnored && !isRequired && !capabilities.dropped.has('tool_choice'))
-        capabilities.hasTools = false;
+      const reply = await send({ hasTools, maxNewTokens: 256 });
+      if (!hasTools || isRequired) return;
+      const makesNoCall = !reply.message.tool_calls?.length && reply.finish_reason !== 'length';
+      if (makesNoCall && !dropped.has('tool_choice')) capabilities.hasTools = false;
+      else {
+        const bare = await send({ hasTools: false, maxNewTokens: 16 }).catch(() => null);
+        if (bare?.usage?.read && bare.usage.read === reply.usage?.read)
+          capabilities.hasTools = false;
+      }
       return;
     } catch (error) {
       const refused = refusal(error);
       if (!refused) throw error;
       const { message, param } = refused;
       const named = OPTIONAL_PARAMS.find(
-        (name) =>
-          !capabilities.dropped.has(name) && (param === name || message.includes(`'${name}'`)),
+        (name) => !dropped.has(name) && (param === name || message.includes(`'${name}'`)),
       );
-      if (capabilities.lengthParam === 'max_tokens' && message.includes('max_completion_tokens'))
+      if (hasTools && toolChoice === 'required') capabilities.toolChoice = SEARCH_CHOICE;
+      else if (
+        capabilities.lengthParam === 'max_tokens' &&
+        message.includes('max_completion_tokens')
+      )
         capabilities.lengthParam = 'max_completion_tokens';
-      else if (named !== undefined) capabilities.dropped.add(named);
-      else if (capabilities.hasTools && !isRequired && /tool|function/i.test(`${param} ${message}`))
+      else if (named !== undefined) dropped.add(named);
+      else if (hasTools && !isRequired && /tool|function/i.test(`${param} ${message}`))
         capabilities.hasTools = false;
       else throw error;
     }
@@ -343,7 +366,8 @@ function readReply(
   stop: readonly string[],
 ): Reply {
   const { reasoning_content, reasoning, refusal, tool_calls: calls } = message;
-  const content = message.content ?? refusal;
+  // Servers leave the content of a refusal null or empty.
+  const content = message.content || refusal;
   if (!content?.trim() && !calls?.length) {
     if (finish === 'length')
       throw new ReplyError(

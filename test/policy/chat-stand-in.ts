@@ -64,12 +64,12 @@ export async function startChatStandIn(
 ): Promise<LocalServer & { api: string; requests: ChatRequest[]; tokens: string[] }> {
   const requests: ChatRequest[] = [];
   const tokens: string[] = [];
-  const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };
   const server = await serveLocally(0, async (request) => {
     tokens.push(request.headers.authorization ?? '');
     if (request.method === 'GET') return Response.json({ data: [{ id: model }] });
     const body = (await json(request as never)) as ChatRequest;
     requests.push(body);
+    const usage = { prompt_tokens: body.tools ? 10 : 8, completion_tokens: 2 };
     const isProbe = !seesProbe && body.messages[0].content === 'Search for the capital of France.';
     const answer = isProbe ? call({ query: 'capital' }) : await reply(body);
     if (answer instanceof Response) return answer;

@@ -78,8 +78,32 @@ describe('openChatPolicy', () => {
   it('writes tags where the server takes tools but ignores them', async () => {
     await start(() => say('Paris'), { seesProbe: true });
     expect((await open()).promptForm).toBe('chat');
-    expect(server.requests[0]).toMatchObject({ tool_choice: { function: { name: 'search' } } });
+    expect(server.requests[0]).toMatchObject({ tool_choice: 'required' });
     expect((await open({ promptForm: 'tools' })).promptForm).toBe('tools');
+  });
+
+  it('writes tags where the prompt is as long without tools', async () => {
+    const usage = { prompt_tokens: 37, completion_tokens: 2 };
+    await start(
+      ({ tools }) =>
+        Response.json({ choices: [{ message: tools ? call({ query: 'a' }) : say('b') }], usage }),
+      { seesProbe: true },
+    );
+    expect((await open()).promptForm).toBe('chat');
+    usage.prompt_tokens = 0; // not counted
+    expect((await open()).promptForm).toBe('tools');
+  });
+
+  it('names the function where the server refuses to require any', async () => {
+    await start(
+      (request) =>
+        (request as { tool_choice?: unknown }).tool_choice === 'required'
+          ? refuse(500, { message: 'string indices must be integers' })
+          : call({ query: 'a' }),
+      { seesProbe: true },
+    );
+    expect((await open()).promptForm).toBe('tools');
+    expect(server.requests[1]).toMatchObject({ tool_choice: { function: { name: 'search' } } });
   });
 
   it('does not require a call of a server that refuses to', async () => {
@@ -131,6 +155,19 @@ describe('openChatPolicy', () => {
     await start(() => stream(...deltas, choose({ finish_reason: 'tool_calls' })));
     const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
     expect((await reply).message).toEqual(message);
+  });
+
+  it('reads the words of a refusal, which arrive as a field of their own', async () => {
+    const deltas = ["I can't ", 'help.'].map((refusal) => choose({ delta: { refusal } }));
+    await start(() => stream(...deltas, choose({ finish_reason: 'stop' })));
+    const parts: string[] = [];
+    const onText = (text: string) => void parts.push(text);
+    const { message } = await (await open()).reply(QUESTION, { ...OPTIONS, onText });
+    expect(message.content).toBe("I can't help.");
+    expect(parts).toEqual(["I can't ", 'help.']);
+    const whole = { ...say(''), refusal: 'No.' };
+    await start(() => Response.json({ choices: [{ message: whole }] }));
+    expect((await (await open()).reply(QUESTION, OPTIONS)).message.content).toBe('No.');
   });
 
   const text = choose({ delta: { content: 'Ro' } });
