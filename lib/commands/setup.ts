@@ -108,6 +108,10 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
     throw new Error(
       `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it by --model.`,
     );
+  if (spec.promptForm === 'tools' && /^(https?:|$)/.test(address ?? ''))
+    throw new Error(
+      `Expected --policy chat:https://HOST/v1 with --prompt-form tools, but got ${address ?? 'a local model'}, which can't call tools. Use --prompt-form chat or full.`,
+    );
   const changes = parseRolloutSettings(spec.set);
   const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
   const folders =
@@ -376,7 +380,7 @@ export const withModelOptions = (
       .addOption(
         choice(
           '--prompt-form <form>',
-          'short prompt, full prompt of the paper, or chat template (default: the configuration’s; else chat if the model has a template)',
+          'short prompt, full prompt of the paper, the full prompt in the chat template, or tool calls, which need --policy chat: (default: the configuration’s, else by the model)',
           PROMPT_FORMS,
         ),
       ),

@@ -121,3 +121,11 @@ it('asks a committed policy as it was trained', async () => {
   policy.dispose?.();
   expect(rollout).toMatchObject({ promptForm: 'short', maxNewTokens: 160, topK: 2 });
 });
+
+it.each([
+  ['model that is not there', {}],
+  ['completions API', { policy: 'http://127.0.0.1:9/v1' }],
+])('refuses tool calls of a %s before it is opened', async (_, more) => {
+  const refused = setUp({ ...spec, model: 'none', ...more, promptForm: 'tools' });
+  await expect(refused).rejects.toThrow(/can't call tools.*--prompt-form chat/);
+});
