@@ -273,16 +273,16 @@ export async function openChatPolicy(
 }
 
 /**
- * Older than `required`, which some servers refuse. Not sent first: llama-cpp-python makes
- * a call of it, but ignores tools without it.
+ * Older than `required`, which some servers refuse. Not sent first:
+ * llama-cpp-python makes a call of it, but ignores tools without it.
  */
 const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } } as const;
 const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
 
 /**
  * Sends a request until the server takes its form. A server that takes tools ignores them
- * if it makes no call where one is required, or if the prompt is as long without them: the
- * model's chat template leaves them out.
+ * if it makes no call where one is required, or if the prompt is as long without them:
+ * the model's chat template leaves them out.
  */
 async function probe(
   capabilities: Capabilities,
