@@ -277,7 +277,7 @@ function findingText(
   const calls = findFigure(tidy, { ...COMPARISONS, ...ours, metric: 'model_calls', kind: 'ratio' });
   const ragR1 =
     gap && calls
-      ? `RAG-R1 only asks for several queries in its prompt: ParallelSearch needs ${ratioWords(calls)} model calls on parallelizable questions, and its answers are ${gapWords(gap)}.`
+      ? `Compared with RAG-R1, which asks for several queries in its prompt but does not reward them, ParallelSearch needs ${ratioWords(calls)} model calls on parallelizable questions, and its answers are ${gapWords(gap)}.`
       : '';
   const noise = trainingNoise(spread);
   const others = METHODS.names().filter((against) =>
