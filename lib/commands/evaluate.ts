@@ -111,10 +111,12 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const questions = await selectQuestions(settings);
   if (methods === undefined)
     return interruptible('Stopping.', async (signal) => {
-      process.stdout.write((await evaluate(questions, settings, signal)).summary);
+      const { summary, journal } = await evaluate(questions, settings, signal);
+      process.stdout.write(summary);
+      await journal.close();
     });
   return interruptible('Stopping.', async (signal) => {
-    const evaluated: Evaluation[] = [];
+    const evaluated: Journaled[] = [];
     for (const method of methods) {
       log(`${methodTitle(method)}:`);
       evaluated.push(await evaluate(questions, methodSettings(settings, method), signal));
@@ -123,6 +125,8 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     process.stdout.write(comparisonText(evaluated, runs, settings.price));
     const data = settings.data && basename(resolve(settings.data));
     await writeFileSafely(page, await compareHtml(runs, { questions, data }));
+    // Only now: resuming in a later method must not repeat the earlier ones.
+    for (const { journal } of evaluated) await journal.close();
     log(`Compared with intervals and transcripts: ${page}`);
   });
 }
@@ -141,20 +145,21 @@ function journalFile(out: string | undefined, hash: string): string {
   return `${isFile ? out : join('runs', `evaluate-${hash}`)}.partial`;
 }
 
+type Journaled = Evaluation & { journal: Journal<Answer> };
+
+/** The caller closes the journal once it needs the answers no more. */
 async function evaluate(
   questions: readonly Question[],
   settings: EvaluateSettings,
   signal: AbortSignal,
-): Promise<Evaluation> {
+): Promise<Journaled> {
   const setup = await setUp(settings, signal);
   const hash = await evaluationHash(setup, settings);
   const file = journalFile(settings.out, hash);
   return withFileLock(file, async (lost) => {
     const journal = await openJournal<Answer>(file, hash, { dropsOthers: false });
     const task = { setup, journal, signal: AbortSignal.any([signal, lost]) };
-    const evaluation = await answerAll(questions, settings, task);
-    await journal.close();
-    return evaluation;
+    return { ...(await answerAll(questions, settings, task)), journal };
   });
 }
 

@@ -1,7 +1,9 @@
 /** Evaluating a chat model behind an API, with a scripted model. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { rollup } from 'd3-array';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runAsk } from '../../lib/commands/ask.js';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
@@ -12,7 +14,15 @@ import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import type { TextMessage } from '../../lib/text/messages.js';
 import { temporaryFolder } from '../folder.js';
-import { call, refuse, say, startChatStandIn, type ChatRequest } from '../policy/chat-stand-in.js';
+import {
+  call,
+  isProbe,
+  refuse,
+  say,
+  startChatStandIn,
+  type ChatRequest,
+} from '../policy/chat-stand-in.js';
+import { isBuilt, runCommand, startCommand, words } from './command-line.js';
 import { linesOf, outputs } from './tiny-world.js';
 
 vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
@@ -41,6 +51,8 @@ function reply({ messages, tools }: ChatRequest) {
 
 /** Requests that are answered before the server breaks. */
 let working = Infinity;
+/** Called before each reply. */
+let onRequest = (): void => {};
 const pairs = Array.from({ length: NUM_QUESTIONS }, (_, i) => [`Ada ${i}`, `Bo ${i}`]);
 mkdirSync(data);
 writeFileSync(
@@ -62,14 +74,24 @@ writeFileSync(
     })),
   ),
 );
-const server = await startChatStandIn((request) =>
-  working-- > 0 ? reply(request) : refuse(400, { message: 'out of credit' }),
-);
+const server = await startChatStandIn((request) => {
+  onRequest();
+  return working-- > 0 ? reply(request) : refuse(400, { message: 'out of credit' });
+});
 afterAll(() => server.close());
 beforeEach(() => {
   working = Infinity;
+  onRequest = () => {};
   server.requests.splice(0);
 });
+
+/** The numbers of the questions whose first turn was asked of the server. */
+const askedQuestions = (): number[] =>
+  server.requests
+    .filter(({ messages }) => messages.length === 1 && !isProbe(messages))
+    .map(({ messages }) => Number(/Ada (\d+) or/.exec((messages[0] as TextMessage).content)![1]));
+const numbersOf = (results: readonly QuestionResult[]): number[] =>
+  results.map(({ questionId }) => Number(questionId.slice(1)));
 
 const settings = (): Parameters<typeof runEvaluate>[0] => ({
   data,
@@ -122,6 +144,38 @@ describe('evaluate --policy chat:', () => {
     expect(ids).toEqual(Array.from({ length: NUM_QUESTIONS }, (_, i) => `q${i}`));
     expect(existsSync(`${out}.partial`)).toBe(false);
   });
+
+  it.skipIf(!isBuilt)(
+    'resumes after a kill: no question is lost, doubled or asked again',
+    async () => {
+      const args = words`evaluate --data ${data} --policy ${`chat:${server.api}`} --out ${out} --batch-size 8 --backend wasm`;
+      const child = startCommand(args);
+      let numRequests = 0;
+      onRequest = () => void (++numRequests === 100 && child.kill('SIGKILL'));
+      expect(await once(child, 'close')).toEqual([null, 'SIGKILL']);
+      const partial = `${out}.partial`;
+      // Its last line may be cut off.
+      const lines = (await readFile(partial, 'utf8')).split('\n').slice(0, -1);
+      const saved = numbersOf(
+        lines.map((line) => (JSON.parse(line) as { item: { result: QuestionResult } }).item.result),
+      );
+      expect(saved.length).toBeGreaterThan(30);
+      expect(saved.length).toBeLessThan(60);
+      // The lock of a process that has ended is taken over when it is five seconds old.
+      utimesSync(`${partial}.lock`, 0, 0);
+
+      const { code, stderr } = await runCommand(args);
+      expect(code, stderr).toBe(0);
+      expect(stderr).toContain(`Resuming: ${saved.length} answers`);
+      const all = Array.from({ length: NUM_QUESTIONS }, (_, i) => i);
+      expect(numbersOf(linesOf(out))).toEqual(all);
+      const counts = rollup(askedQuestions(), ({ length }) => length, Number);
+      for (const i of saved) expect(counts.get(i)).toBe(1);
+      // Those in progress at the kill are asked again.
+      expect(all.filter((i) => counts.get(i)! > 1).length).toBeLessThanOrEqual(8);
+      expect(existsSync(partial)).toBe(false);
+    },
+  );
 
   it('counts and names questions whose searches time out, and asks them again when it resumes', async () => {
     const late = new DOMException('late', 'TimeoutError');
@@ -183,6 +237,23 @@ describe('evaluate --policy chat:', () => {
     const html = await readFile(page, 'utf8');
     for (const text of ['Search-R1', 'ParallelSearch', 'Ada 3', '0.042', 'splitQueries'])
       expect(html).toContain(text);
+  });
+
+  it('resumes in the second method: the first one’s questions are not asked again', async () => {
+    const comparison = { ...settings(), methods: ['search-r1', 'parallelsearch'], limit: 20 };
+    working = 3 * 20 + 25;
+    await expect(runEvaluate(comparison)).rejects.toThrow('out of credit');
+    working = Infinity;
+    server.requests.splice(0);
+    await runEvaluate(comparison);
+    const asked = server.requests.filter(({ messages }) => !isProbe(messages));
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.length).toBeLessThan(2 * 20);
+    for (const { tools } of asked) expect(JSON.stringify(tools)).toContain('"queries"');
+    for (const method of comparison.methods) {
+      expect(linesOf(join(root, `answers-${method}.jsonl`))).toHaveLength(20);
+      expect(existsSync(join(root, `answers-${method}.jsonl.partial`))).toBe(false);
+    }
   });
 
   it.each([['parallelsearch'], ['search-r1,search-r1'], ['search-r1,none']])(

@@ -54,6 +54,10 @@ function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: 
   return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
 }
 
+/** Whether a conversation is the client's, at startup. */
+export const isProbe = ([first]: readonly Message[]): boolean =>
+  first.content === 'Search for the capital of France.';
+
 /**
  * @param reply the model's message, or a response in place of it; the client's probe is
  * answered with a call unless `seesProbe`
@@ -70,8 +74,8 @@ export async function startChatStandIn(
     const body = (await json(request as never)) as ChatRequest;
     requests.push(body);
     const usage = { prompt_tokens: body.tools ? 10 : 8, completion_tokens: 2 };
-    const isProbe = !seesProbe && body.messages[0].content === 'Search for the capital of France.';
-    const answer = isProbe ? call({ query: 'capital' }) : await reply(body);
+    const isScripted = seesProbe || !isProbe(body.messages);
+    const answer = isScripted ? await reply(body) : call({ query: 'capital' });
     if (answer instanceof Response) return answer;
     if (body.stream) return streamOf(answer, usage);
     return Response.json({
