@@ -12,10 +12,12 @@ import type { Measurement } from '../evaluation/result.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { readDraw, type World } from '../retrieval/small-world.js';
+import type { RolloutConfig } from '../rollout/options.js';
 import { gaveUp } from '../rewards/sub-questions.js';
 import { trainerSettings } from '../training/config.js';
 import {
   isTrained,
+  RESERVE_PER_TURN,
   rolloutForRun,
   runName,
   trainConfigForRun,
@@ -24,6 +26,7 @@ import {
 } from '../training/stored-policies.js';
 import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
+import { NEAR_MISSES, withNearMisses } from './near-misses.js';
 import { stepFolder } from './runs.js';
 
 /** Before the draw, one dev question in this many is used. */
@@ -36,6 +39,8 @@ export interface FreshTest {
   folder: string;
   /** Before the names of its provenance; default: nothing. */
   label?: string;
+  /** Whether it is answered with near misses among the passages. */
+  nearMisses?: boolean;
 }
 
 const questionsFile = ({ folder }: FreshTest): string => join(folder, 'questions.jsonl');
@@ -69,9 +74,17 @@ export async function describeFreshTest({ folder, label }: FreshTest): Promise<P
 export interface Stage {
   run: PolicyRun;
   step: number;
+  /** Passages per query, unless the run's. */
+  topK?: number;
 }
 /** A file name, such as `instruct-2-parallelsearch-seed1-step200`. */
-export const stageName = ({ run, step }: Stage): string => `${runName(run)}-step${step}`;
+export const stageName = ({ run, step, topK }: Stage): string =>
+  `${runName(run)}-step${step}${topK ? `-top${topK}` : ''}`;
+
+const stageRollout = ({ run, topK }: Stage): RolloutConfig => ({
+  ...rolloutForRun(run),
+  ...(topK && { topK, reservePerTurn: RESERVE_PER_TURN }),
+});
 
 export interface StageRecord {
   answers: Measurement[];
@@ -94,8 +107,9 @@ export async function answerFreshTest(
   const [model, adapter] = stageFolders(stage);
   const policy = await loadLocalPolicy(model, { adapter });
   const questions = await readFreshTest(test, world);
-  const answers = await evaluatePolicy(policy, world.retriever, questions, {
-    rollout: rolloutForRun(stage.run),
+  const { retriever } = test.nearMisses ? withNearMisses(world) : world;
+  const answers = await evaluatePolicy(policy, retriever, questions, {
+    rollout: stageRollout(stage),
     batchSize: evaluationBatchSize(backend),
     onBatch: (done) => onFraction(done / questions.length),
   });
@@ -118,10 +132,11 @@ export async function listStageJobs(
           join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
         );
         const hash = configHash({
-          rollout: rolloutForRun(input.run),
+          rollout: stageRollout(input),
           weights: await contentHash(weights),
           data,
           draw,
+          ...(test.nearMisses && { nearMisses: NEAR_MISSES }),
         });
         return { key: `${test.name}/${stageName(input)}`, hash, input, seconds };
       }),

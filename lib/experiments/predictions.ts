@@ -21,6 +21,8 @@ const PREDICTIONS = join(CONDITIONS, 'predictions.json');
 const predictionSchema = z.strictObject({
   id: z.string(),
   condition: z.string(),
+  /** The side that the difference is over; default: Search-R1. */
+  over: z.string().optional(),
   /** Fields of the difference that decides. */
   figure: z.record(z.string(), z.union([z.string(), z.number()])),
   /** Whether ParallelSearch answers more than Search-R1, fewer, or as many. */
@@ -54,6 +56,7 @@ export type Outcome = 'more' | 'same' | 'fewer';
 export interface ConditionRow extends Interval {
   id: string;
   condition: string;
+  over?: string;
   /** `em` or `evidence_seen`. */
   metric: string;
   kind: 'difference';
@@ -110,14 +113,14 @@ export function judgeConditions(
 }
 
 const EXPECTED_WORDS: Readonly<Record<Outcome, string>> = {
-  more: 'more than Search-R1',
-  same: 'as much as Search-R1',
-  fewer: 'less than Search-R1',
+  more: 'more than',
+  same: 'as much as',
+  fewer: 'less than',
 };
 const METRIC_WORDS: Readonly<Record<string, string>> = { em: 'answers', evidence_seen: 'finds' };
 
 export const describePrediction = (row: ConditionRow): Prediction => ({
-  prediction: `${row.condition}: ${METRIC_WORDS[row.metric]} ${EXPECTED_WORDS[row.expected]} (predicted ${pointsText(row.predicted)} points)`,
+  prediction: `${row.condition}: ${METRIC_WORDS[row.metric]} ${EXPECTED_WORDS[row.expected]} ${row.over ?? 'Search-R1'} (predicted ${pointsText(row.predicted)} points)`,
   found: `${pointsIntervalText(row)} points`,
   holds: row.holds,
 });

@@ -12,6 +12,7 @@ import { HABIT } from './habit.js';
 import { HYBRIDS, PAIRED } from './hybrids.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
+import { PASSAGES } from './passages.js';
 import { runName, type PolicyRun } from '../training/stored-policies.js';
 import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';
@@ -30,7 +31,7 @@ import {
  * the conditions.
  */
 export function trainedRuns(): PolicyRun[] {
-  const tests = [HABIT, HYBRIDS, PAIRED, REWARDS].flatMap(listTestRuns);
+  const tests = [HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES].flatMap(listTestRuns);
   const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...tests];
   const trained = all.filter(({ method }) => trainedBy(method) === method);
   return [...new Map(trained.map((run) => [runName(run), run])).values()];

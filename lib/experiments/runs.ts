@@ -48,12 +48,13 @@ export const dropIncompleteSeeds = (
 const KEPT_STEPS = [25, 75];
 /** From hasty models, an early adapter answers the fresh test too. */
 export const EARLY_STEP = 50;
-const isKept = ({ method, model, initSeed, seed, lambdas, topK }: PolicyRun): boolean =>
+const isKept = ({ method, model, initSeed, seed, lambdas, topK, topKs }: PolicyRun): boolean =>
   model === 'instruct' &&
   initSeed === 1 &&
   seed === 1 &&
   !lambdas &&
   !topK &&
+  !topKs &&
   MAIN_METHODS.some(({ name }) => name === method);
 export const keptSteps = (run: PolicyRun): readonly number[] => {
   if (run.model === 'hasty') return [EARLY_STEP];

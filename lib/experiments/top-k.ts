@@ -21,7 +21,12 @@ import {
 } from '../evaluation/table.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
-import { isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
+import {
+  isTrained,
+  RESERVE_PER_TURN,
+  runName,
+  type PolicyRun,
+} from '../training/stored-policies.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { figureText, gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
@@ -70,8 +75,8 @@ export const TOP_K = {
   retrievers: ['bm25', 'exact', 'hnsw'],
   ks: [1, 3, 5, 10],
   oneOf: 10,
-  /** Tokens kept free per later search turn: a search and one passage. */
-  reservePerTurn: 100,
+  /** A search and one passage. */
+  reservePerTurn: RESERVE_PER_TURN,
 } as const;
 
 /** Policies trained with one passage answer with the first retriever only. */

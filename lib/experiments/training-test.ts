@@ -27,6 +27,8 @@ export interface Training {
   training: string;
   /** RL steps. */
   step: number;
+  /** Passages per query, where they are compared. */
+  k?: number;
 }
 
 /** Stages whose methods are compared with each other. */
@@ -50,6 +52,15 @@ export interface TrainingTest extends TrainingTestSpec {
 
 /** For the test on one core; only for estimates. */
 const ROUGH_SECONDS = 60;
+
+const K = ', k = ';
+/** Numbers of passages are compared as methods are, under names with both. */
+export const variantName = (method: string, topK?: number): string =>
+  topK === undefined ? method : `${method}${K}${topK}`;
+const readVariant = (name: string): { method: string; k?: number } => {
+  const [method, k] = name.split(K);
+  return { method, ...(k !== undefined && { k: Number(k) }) };
+};
 
 /** The stages of all groups; one that several share, once. */
 export const listStages = ({ groups }: Pick<TrainingTest, 'groups'>): Stage[] => {
@@ -101,19 +112,25 @@ export async function loadTrainingTest(
   const stages = listStages({ groups });
   const answered = done.map(({ job: { input }, record }) => {
     const { model, initSeed, seed } = input.run;
-    const named = { method: nameMethod(input.run), model, initSeed, seed };
+    const method = nameMethod(input.run);
+    const named = { method: variantName(method, input.topK), model, initSeed, seed };
     const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
-    return { ...input, method: named.method, answers };
+    return { ...input, method, answers };
   });
   const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
   if (!stages.every((stage) => answersOf.has(stageName(stage)))) return null;
-  const settings = { measures: stageMeasures(stages.map(({ run }) => run)), pairs };
+  const measures = stageMeasures(stages.map(({ run }) => run));
+  const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
   const tables = groups().map(({ training, step, stages: compared }) => {
     const answers = compared.flatMap((stage) => answersOf.get(stageName(stage))!);
     const { rows, contrasts } = summarise({ answers, provenance: {} }, settings, options);
     return {
-      rows: rows.map((row) => ({ ...row, training, step })),
-      contrasts: contrasts.map((contrast) => ({ ...contrast, training, step })),
+      rows: rows.map((row) => ({ ...row, ...readVariant(row.method), training, step })),
+      contrasts: contrasts.map((row) => {
+        const { method: against, k: against_k } = readVariant(row.against);
+        const sides = { ...readVariant(row.method), against, ...(against_k && { against_k }) };
+        return { ...row, ...sides, training, step };
+      }),
     };
   });
   return {

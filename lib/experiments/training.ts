@@ -33,10 +33,11 @@ import {
   type TrainingTest,
   type TrainingTestResults,
 } from './training-test.js';
+import { PASSAGES } from './passages.js';
 import { REWARDS } from './which-reward.js';
 
 /** In the order of their draws: a prediction is judged by the first that can. */
-const TESTS: readonly TrainingTest[] = [HABIT, HYBRIDS, PAIRED, REWARDS];
+const TESTS: readonly TrainingTest[] = [HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES];
 
 export const training: Experiment = {
   name: 'training',
@@ -107,11 +108,12 @@ async function compareTrainings(
 
 /** Means of single trainings over comparisons of two to eight, without intervals. */
 const listTrainings = ({ answered }: TrainingTestResults) =>
-  answered.flatMap(({ run, step, method, answers }) =>
+  answered.flatMap(({ run, step, topK, method, answers }) =>
     STAGE_METRICS.map((metric) => ({
       initial_model: modelNameForRun(run),
       method,
       step,
+      ...(topK && { k: topK }),
       metric,
       value: mean(matching(answers, { benchmark: MANY }), mainMeasure(metric).numerator)!,
     })),
@@ -163,5 +165,9 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
       parts: {
         'reward-100-many': (row) => `${describeOutcome(row)} on comparisons of two to eight`,
       },
+    },
+    {
+      lead: 'Where near misses hide facts, ten passages per query instead of one make ParallelSearch',
+      parts: { 'passages-10-over-1': describeOutcome },
     },
   ]);

@@ -40,6 +40,8 @@ export const HYBRIDS_TEST = packagePath('data', 'conditions', 'hybrids');
 export const PAIRED_TEST = packagePath('data', 'conditions', 'paired');
 /** The one of runs with a single one of the paper's rewards. */
 export const REWARDS_TEST = packagePath('data', 'conditions', 'rewards');
+/** The one of numbers of passages among near misses. */
+export const PASSAGES_TEST = packagePath('data', 'conditions', 'passages');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -115,6 +115,8 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     mixed_without_rd: 'a fifth hybrid, no r_d',
     paired_before_rl: 'shown at once, before RL',
     paired: 'shown at once, then RL',
+    near_misses: 'RL among near misses',
+    main_near_misses: 'RL without near misses',
   },
   late: { wrong: 'count as wrong', forced: 'forced', best_seen: 'best entity seen' },
   request_ms: { 50: '50 ms a request', 200: '200 ms a request' },

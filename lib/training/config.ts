@@ -58,7 +58,11 @@ const groupRelativeSettings = {
 
 /** One section per trainer, under its name. */
 const sections = {
-  grpo: z.strictObject(groupRelativeSettings),
+  grpo: z.strictObject({
+    ...groupRelativeSettings,
+    /** Passages per query, drawn for each step; default: the rollout's topK. */
+    topKs: z.array(count).min(1).optional(),
+  }),
   ppo: z.strictObject({
     ...clippedSettings,
     valueLearningRate: positive,

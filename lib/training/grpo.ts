@@ -64,10 +64,14 @@ export interface GrpoRow extends PolicyRow {
  */
 export function createGrpoTrainer(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'grpo');
-  const variant = grpoVariant(task.config.grpo!);
+  const { topKs, ...settings } = task.config.grpo!;
+  const variant = grpoVariant(settings);
   return buildTrainer(session, {
     isOnPolicy: true,
-    sampling: async () => ({ policy: await task.sampler?.(session) }),
+    sampling: async ({ random }) => ({
+      policy: await task.sampler?.(session),
+      rollout: topKs && { topK: random.fork('top k').choice(topKs) },
+    }),
     ...grpoParts(session, variant),
   });
 }

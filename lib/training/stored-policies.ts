@@ -61,7 +61,14 @@ export interface PolicyRun {
   steps?: number;
   /** Share of hybrid questions in training, unless the preset's (none). */
   hybridShare?: number;
+  /** Passages per query, drawn from these for each step. */
+  topKs?: readonly number[];
+  /** Whether the passages have near misses among them (`addNearMisses`). */
+  nearMisses?: boolean;
 }
+
+/** Tokens kept free per later search turn where many passages fill the context. */
+export const RESERVE_PER_TURN = 100;
 
 /** The name of a run's initial model, such as `instruct-2`. */
 export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
@@ -69,10 +76,12 @@ export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
 
 /** A file name, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
-  const { method, seed, lambdas, topK, steps, hybridShare } = run;
+  const { method, seed, lambdas, topK, steps, hybridShare, topKs, nearMisses } = run;
   const variants = [
     lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`,
     topK && `k${topK}`,
+    topKs && `k${topKs.join('-')}`,
+    nearMisses && 'near-misses',
     steps && `${steps}steps`,
     hybridShare && `hybrid${hybridShare}`,
   ];
@@ -87,20 +96,21 @@ export function runName(run: PolicyRun): string {
 }
 
 /** The rollout settings of a run. */
-export const rolloutForRun = ({ method, topK }: PolicyRun): RolloutConfig => ({
+export const rolloutForRun = ({ method, topK, topKs }: PolicyRun): RolloutConfig => ({
   ...resolveRollout(method, 'small-world'),
   ...(topK && { topK }),
+  ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
 });
 
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
-  const { method, seed, lambdas, topK, steps, hybridShare } = run;
+  const { method, seed, lambdas, topK, topKs, steps, hybridShare } = run;
   const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
   // Trained earlier, from the same model with the same seed.
   const simulator = runName({ ...run, method: zeroSearchSimulator.name });
   const config = parseTrainConfig(
     mergeOverrides(preset, {
-      rollout: { topK },
-      ...(steps && { [preset.trainer]: { steps } }),
+      rollout: { topK, reservePerTurn: topKs && RESERVE_PER_TURN },
+      [preset.trainer]: { steps, topKs },
       ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
     }),
   );

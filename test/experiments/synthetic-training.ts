@@ -3,6 +3,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
 import { HABIT, HASTY_STEPS } from '../../lib/experiments/habit.js';
 import { HYBRIDS, PAIRED } from '../../lib/experiments/hybrids.js';
+import { PASSAGES } from '../../lib/experiments/passages.js';
 import { REWARDS } from '../../lib/experiments/which-reward.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
@@ -36,6 +37,11 @@ const byReward: Change = ({ run: { method, lambdas } }) => ({
   em: method === 'search-r1' && lambdas ? 0 : 1,
 });
 
+/** Answers with one passage are wrong, but for those of the main comparison's runs. */
+const byPassages: Change = ({ run: { nearMisses }, topK }) => ({
+  em: nearMisses && topK === 1 ? 0 : 1,
+});
+
 export async function writeSyntheticTraining(folder: string): Promise<void> {
   const results = matching(syntheticResults({ perTemplate: 14 }), { model: 'instruct' });
   const tests = [
@@ -43,6 +49,7 @@ export async function writeSyntheticTraining(folder: string): Promise<void> {
     { test: HYBRIDS, change: onHybrids },
     { test: PAIRED, change: onHybrids },
     { test: REWARDS, change: byReward },
+    { test: PASSAGES, change: byPassages },
   ];
   for (const { test, change } of tests)
     await writeRecords(folder, test.experiment, (stage: Stage): StageRecord => {

@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
 import { HABIT, HABIT_STEPS, habitRuns } from '../../lib/experiments/habit.js';
 import { HYBRIDS, hybridRuns, PAIRED } from '../../lib/experiments/hybrids.js';
+import { NEAR_MISSES } from '../../lib/experiments/near-misses.js';
+import { PASSAGES } from '../../lib/experiments/passages.js';
 import { readPredictions, type ConditionPrediction } from '../../lib/experiments/predictions.js';
 import { keptSteps } from '../../lib/experiments/runs.js';
 import { describeFinding, training, type TestedCondition } from '../../lib/experiments/training.js';
@@ -20,7 +22,7 @@ import { writeSyntheticTraining } from './synthetic-training.js';
 
 describe('runs', () => {
   it('differ from Search-R1’s in nothing but the method', () => {
-    for (const runs of [habitRuns(), hybridRuns()])
+    for (const runs of [habitRuns(), hybridRuns(), listTestRuns(PASSAGES)])
       for (const { lambdas: _, ...run } of matching(runs, { method: 'parallelsearch' })) {
         const theirs = { ...run, method: 'search-r1' };
         expect(runs).toContainEqual(theirs);
@@ -58,6 +60,16 @@ describe('runs', () => {
       'search-r1  ',
       'search-r1 0 0.35',
     ]);
+  });
+
+  it('among near misses draw the passages of each step, with room for later turns', () => {
+    const ks = Object.keys(NEAR_MISSES.recall).map(Number);
+    for (const run of matching(listTestRuns(PASSAGES), { nearMisses: true })) {
+      const { grpo, rollout } = trainConfigForRun(run);
+      expect(grpo!.topKs).toEqual(ks);
+
+      expect(rollout.reservePerTurn).toBe(100);
+    }
   });
 
   it.each([HABIT, HYBRIDS, PAIRED, REWARDS])(
@@ -115,6 +127,27 @@ describe('results', () => {
       ['parallelsearch', 0],
       ['Search-R1 with r_s', -1],
       ['ParallelSearch without r_s', 0],
+    ]);
+  });
+
+  it('compare numbers of passages, of the methods and of each', () => {
+    const shown = { ...everything, test: 'passages', training: 'near_misses', metric: 'em' };
+    const k = { k: 10, against_k: 1, kind: 'difference' };
+    const more = matching(contrasts, { ...shown, ...k });
+    expect(more.map(({ method, against, value }) => [method, against, value])).toEqual([
+      ['parallelsearch', 'parallelsearch', 1],
+      ['search-r1', 'search-r1', 1],
+    ]);
+    const same = matching(contrasts, { ...shown, ...sides });
+    expect(same.map(({ k, against_k, value }) => [k, against_k, value])).toEqual(
+      [1, 3, 5, 10].map((k) => [k, k, 0]),
+    );
+    const curve = matching(rows, { ...shown, method: 'parallelsearch' });
+    expect(curve.map(({ k, value }) => [k, value])).toEqual([
+      [1, 0],
+      [3, 1],
+      [5, 1],
+      [10, 1],
     ]);
   });
 

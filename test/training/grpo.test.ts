@@ -256,6 +256,28 @@ describe('GRPO', () => {
     },
   );
 
+  it('draws the passages per query of each step, the same for a seed', async () => {
+    const bm25 = createBm25Retriever(PASSAGES);
+    const drawTopKs = async (settings: object): Promise<number[]> => {
+      const asked: number[] = [];
+      const retriever: Retriever = {
+        ...bm25,
+        retrieve: (queries, options) => {
+          asked.push(options.topK);
+          return bm25.retrieve(queries, options);
+        },
+      };
+      const trainer = trainerOf(settings, { retriever });
+      for (let step = 0; step < 5; step++) await trainer.next();
+      trainer.dispose();
+      return asked;
+    };
+    const drawn = await drawTopKs({ topKs: [1, 5] });
+    expect(new Set(drawn)).toEqual(new Set([1, 5]));
+    expect(await drawTopKs({ topKs: [1, 5] })).toEqual(drawn);
+    expect(new Set(await drawTopKs({})).size).toBe(1);
+  });
+
   it('refuses an outcome gate without an outcome reward', () => {
     const rewards: Reward[] = [{ name: 'length', score: () => 1 }];
     expect(() => trainerOf({ outcomeGate: 'group' }, { rewards })).toThrow(/"outcome".*length/);

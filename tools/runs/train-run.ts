@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range } from 'd3-array';
+import { withNearMisses } from '../../lib/experiments/near-misses.js';
 import { keptSteps } from '../../lib/experiments/runs.js';
 import {
   countSteps,
@@ -64,7 +65,8 @@ async function trainRun(
     Pick<TrainRunsOptions, 'maxSteps'>,
 ): Promise<void> {
   await useBackend(backend);
-  const world = await loadWorld();
+  const loaded = await loadWorld();
+  const world = run.nearMisses ? withNearMisses(loaded) : loaded;
   const steps = countSteps(run, maxSteps);
   const config = withSettings(trainConfigForRun(run), { steps });
   const folder = await runFolder(run, maxSteps);

@@ -80,6 +80,8 @@ export const TEST_COUNTS = counts(150, 150, 150, 500, 500, 250, 150, 490);
 export const CONDITIONS_COUNTS = counts(15, 15, 15, 50, 140, 45, 25, 112);
 /** Of the fresh test with many hybrids, which are a fifth of 2WikiMultiHopQA. */
 export const HYBRIDS_COUNTS = counts(15, 15, 15, 40, 320, 40, 20, 56);
+/** Of the fresh test of passages, which each run answers four times: about half. */
+export const PASSAGES_COUNTS = counts(10, 10, 10, 25, 70, 25, 15, 56);
 
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */
 function splitTotal(total: number, shares: readonly number[]): number[] {

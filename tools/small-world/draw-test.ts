@@ -15,10 +15,17 @@ import {
   HYBRIDS_TEST,
   packagePath,
   PAIRED_TEST,
+  PASSAGES_TEST,
   REWARDS_TEST,
 } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
-import { CONDITIONS_COUNTS, drawQuestions, HYBRIDS_COUNTS, TEST_COUNTS } from './benchmarks.js';
+import {
+  CONDITIONS_COUNTS,
+  drawQuestions,
+  HYBRIDS_COUNTS,
+  PASSAGES_COUNTS,
+  TEST_COUNTS,
+} from './benchmarks.js';
 import { smallWorld, formatCard } from './build.js';
 
 /** Where weights lie that must not change after the commit. */
@@ -66,7 +73,7 @@ export async function writeTest(name: string, folder: string): Promise<number> {
 
 /**
  * The fresh tests, in the order of their draws: of limits, of runs from hasty models, two
- * with many hybrids, and of runs with other rewards.
+ * with many hybrids, of runs with other rewards, and of passages with near misses.
  */
 const FRESH_TESTS = {
   conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
@@ -74,6 +81,7 @@ const FRESH_TESTS = {
   hybrids: { folder: HYBRIDS_TEST, counts: HYBRIDS_COUNTS },
   paired: { folder: PAIRED_TEST, counts: HYBRIDS_COUNTS },
   'which-reward': { folder: REWARDS_TEST, counts: CONDITIONS_COUNTS },
+  passages: { folder: PASSAGES_TEST, counts: PASSAGES_COUNTS },
 };
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];

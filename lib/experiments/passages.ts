@@ -1,0 +1,42 @@
+/**
+ * Passages per query where more of them find more (Figure 6): near misses hide the facts.
+ * Both methods are trained among them with a number of passages drawn for each step, and
+ * answer with each number; so do the main comparison's runs as they are.
+ */
+import { PASSAGES_TEST } from '../io/paths.js';
+import type { PolicyRun } from '../training/stored-policies.js';
+import { BUDGET_METHODS, budgetRuns } from './budget.js';
+import { TOP_K } from './top-k.js';
+import { trainingTest, variantName, type StageGroup } from './training-test.js';
+
+/** RL steps: the main comparison's 200 take too long here. */
+const STEPS = 50;
+const { ks } = TOP_K;
+const [FEWEST, ...MORE] = ks;
+
+const drawnRuns = (): PolicyRun[] =>
+  budgetRuns().map((run) => ({ ...run, steps: STEPS, topKs: ks, nearMisses: true }));
+
+const group = (training: string, runs: readonly PolicyRun[], step: number): StageGroup => ({
+  training,
+  step,
+  stages: ks.flatMap((topK) => runs.map((run) => ({ run, step, topK }))),
+});
+
+export const PASSAGES = trainingTest({
+  name: 'passages',
+  title: 'passages per query among near misses',
+  folder: PASSAGES_TEST,
+  label: 'passages',
+  nearMisses: true,
+  groups: () => [
+    group('near_misses', drawnRuns(), STEPS),
+    group('main_near_misses', budgetRuns(), 200),
+  ],
+  pairs: [
+    ...BUDGET_METHODS.flatMap((method) =>
+      MORE.map((k) => [variantName(method, k), variantName(method, FEWEST)] as const),
+    ),
+    ...ks.map((k) => [variantName('parallelsearch', k), variantName('search-r1', k)] as const),
+  ],
+});
