@@ -6,9 +6,12 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
+import { sort } from 'd3-array';
+import pLimit from 'p-limit';
 import { runJobs } from '../experiments/jobs.js';
 import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
+import { failures } from '../experiments/failures.js';
 import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
@@ -25,7 +28,6 @@ import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
 import { announceBackend, backendOption } from './setup.js';
-import { runConcurrently } from '../io/processes.js';
 import { createStages, verboseStages, type Stages } from './stages.js';
 
 /**
@@ -39,7 +41,7 @@ const LIVE_BUDGETS: readonly {
   budgetSeconds: number;
   isOptional?: boolean;
 }[] = [
-  { experiment: mainResults, budgetSeconds: 12 },
+  { experiment: mainResults, budgetSeconds: 6 },
   { experiment: realModel, budgetSeconds: 20, isOptional: true },
 ];
 /** Results and notebooks computed at a time; each keeps about one core busy. */
@@ -179,75 +181,78 @@ async function findIncomplete({ print }: Stages): Promise<Set<string>> {
 }
 
 /**
- * Executes notebooks and writes their pages, `width` at a time. Each of `width` kernels
+ * Executes notebooks as `work` adds them, two at a time, and writes their pages. A kernel
  * executes several: to start one and to read all declarations takes longer than a
  * notebook.
+ * @throws what `work` or the first notebook that fails throws, once none is running
  */
-async function executeNotebooks(
-  notebooks: readonly ReportNotebook[],
-  width: number,
+async function withNotebooks<T>(
   { signal, stages }: Run,
-): Promise<void> {
-  const kernels: Kernel[] = [];
-  try {
-    await runConcurrently(notebooks, width, async ({ name, notebook }) => {
-      signal.throwIfAborted();
-      await stages.run(basename(notebook), async () => {
-        const kernel = kernels.pop() ?? (await startKernel(dirname(notebook)));
-        const options = { outDir: REPORTS, store: true, log: prefixedLog(name), kernel };
-        try {
-          const page = await exportReport({ notebook, name, ...options });
-          kernels.push(kernel);
-          log(`Report: ${page}`);
-          return shortPath(page);
-        } catch (error) {
-          await kernel.shutdown();
-          throw error;
-        }
-      });
+  work: (add: (notebook: ReportNotebook) => void) => Promise<T>,
+): Promise<T> {
+  const [started, idle]: [Kernel[], Kernel[]] = [[], []];
+  const stop = async (): Promise<void> =>
+    void (await Promise.all(started.map((kernel) => kernel.shutdown())));
+  const failed: unknown[] = [];
+  const fail = (error: unknown): void => void failed.push(error);
+  const execute = ({ name, notebook }: ReportNotebook): Promise<void> =>
+    stages.run(basename(notebook), async () => {
+      const kernel = idle.pop() ?? (await startKernel(dirname(notebook)));
+      if (!started.includes(kernel)) started.push(kernel);
+      const options = { outDir: REPORTS, store: true, log: prefixedLog(name), kernel };
+      const page = await exportReport({ notebook, name, ...options });
+      idle.push(kernel);
+      log(`Report: ${page}`);
+      return shortPath(page);
     });
-  } finally {
-    await Promise.all(kernels.map((kernel) => kernel.shutdown()));
-  }
+  const limit = pLimit(NUM_PROCESSES);
+  const executions: Promise<void>[] = [];
+  const add = (notebook: ReportNotebook): void => {
+    const isStopped = (): boolean => signal.aborted || failed.length > 0;
+    executions.push(limit(async () => (isStopped() ? undefined : execute(notebook).catch(fail))));
+  };
+  signal.addEventListener('abort', () => void stop(), { once: true });
+  const done = await work(add).catch(fail);
+  await Promise.all(executions);
+  await stop();
+  signal.throwIfAborted();
+  if (failed.length > 0) throw failed[0];
+  return done as T;
 }
 
 const isIndependent = ({ name }: ReportNotebook): boolean =>
   EXPERIMENTS.every((experiment) => experiment.name !== name);
 
-/**
- * Computes the results, executes the notebooks that show them and writes all pages.
- * @param others notebooks that are being executed
- */
-async function exportReports(run: Run, others: Promise<void>): Promise<void> {
-  const { signal, stages } = run;
-  const incomplete = await findIncomplete(stages);
-  const results = EXPERIMENTS.filter(({ name, result }) => result && !incomplete.has(name));
-  log(`Computing ${results.length} results.`);
+/** Started first: at the end it would run alone. */
+const LONGEST = failures.name;
+
+/** Computes the results; adds each notebook as soon as there is what it shows. */
+async function computeReports(
+  { signal, stages }: Run,
+  incomplete: ReadonlySet<string>,
+  add: (notebook: ReportNotebook) => void,
+): Promise<void> {
+  const notebooks = new Map((await listNotebooks()).map((one) => [one.name, one]));
+  const names = EXPERIMENTS.flatMap(({ name, result }) =>
+    result && !incomplete.has(name) ? [name] : [],
+  );
+  log(`Computing ${names.length} results.`);
   await stages.run('results', async (update) => {
     let numDone = 0;
     await computeResults(
-      results.map(({ name }) => name),
+      sort(names, (name) => name !== LONGEST),
       {
         width: NUM_PROCESSES,
         signal,
         onResult: (name) => {
           log(`Result: ${resultFile(name)}`);
-          update(`${++numDone} of ${results.length}`);
+          update(`${++numDone} of ${names.length}`);
+          const notebook = notebooks.get(name);
+          if (notebook) add(notebook);
         },
       },
     );
-    return `${results.length} computed`;
-  });
-  log('Executing the notebooks, which takes about a minute.');
-  const notebooks = (await listNotebooks()).filter(
-    (notebook) => !isIndependent(notebook) && !incomplete.has(notebook.name),
-  );
-  await Promise.all([others, executeNotebooks(notebooks, NUM_PROCESSES, run)]);
-  signal.throwIfAborted();
-  await stages.run('trajectories, playground', async () => {
-    const task = { folder: REPORTS, hasTrajectories: !incomplete.has(trajectories.name) };
-    await runTool('reports/pages', task, { signal, log, environment: {} });
-    return 'with reports/index.html';
+    return `${names.length} computed`;
   });
 }
 
@@ -280,18 +285,21 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
       if (retrain) await trainEverything(stages, { ...run, maxSteps });
       // Alone, because it measures times.
       if (full || retrain || record) await computeEverything(run);
-      const others = (await listNotebooks()).filter(isIndependent);
-      const executed = executeNotebooks(others, 1, run);
-      executed.catch(() => undefined); // Awaited later; may fail before.
-      try {
+      const incomplete = await withNotebooks(run, async (add) => {
+        (await listNotebooks()).filter(isIndependent).forEach(add);
         if (!full && !retrain && !record)
           for (const one of LIVE_BUDGETS) await reevaluate(one, run);
         signal.throwIfAborted();
         if (record) await runTool('runs/record-results', {}, { signal, log });
-        await exportReports(run, executed);
-      } finally {
-        await Promise.allSettled([executed]);
-      }
+        const missing = await findIncomplete(stages);
+        await computeReports(run, missing, add);
+        return missing;
+      });
+      await stages.run('trajectories, playground', async () => {
+        const task = { folder: REPORTS, hasTrajectories: !incomplete.has(trajectories.name) };
+        await runTool('reports/pages', task, { signal, log, environment: {} });
+        return 'with reports/index.html';
+      });
       if (retrain) await finishRetraining(retrainingFolder(maxSteps));
       for (const finding of chiefFindings(readResults(REPORTS))) stages.print(`- ${finding}`);
       const time = describeDuration((performance.now() - start) / 1000);
