@@ -44,6 +44,7 @@ interface Fixture {
   weights: number[];
   advantages: AdvantageCase[];
   losses: LossCase[];
+  truncations: (LossCase & { truncated: number })[];
 }
 const grpo = readFixture<Inputs>('grpo.json');
 const trl = readFixture<Fixture>('trl.json');
@@ -133,6 +134,27 @@ describe('the loss', () => {
     },
   );
 
+  it.each(trl.truncations)(
+    'without a truncated rollout equals TRL within 1e-6, with its gradient: $loss_type',
+    ({ truncated, ...one }) => {
+      const kept = rows.filter((_, b) => b !== truncated);
+      const { loss, gradient } = meanLoss(kept, variantOf(one), 1);
+      // TRL counts it in the number of rollouts.
+      const isPerRollout = one.loss_type === 'grpo' || one.loss_type === 'dr_grpo';
+      const share = isPerRollout ? kept.length / rows.length : 1;
+      expectClose([loss * share], [one.loss]);
+      const trained = one.gradient.map((row, b) =>
+        row.filter((_, t) => grpo.inputs.loss_mask[b][t] === 1),
+      );
+      expect(trained[truncated].every((value) => value === 0)).toBe(true);
+      const expected = trained.filter((_, b) => b !== truncated);
+      expectClose(
+        gradient.flat().map((value) => value * share),
+        expected.flat(),
+      );
+    },
+  );
+
   it('counts clipped tokens as TRL does, with both limits', () => {
     const counted = trl.losses.filter(({ clip_ratio }) => clip_ratio !== undefined);
     expect(new Set(counted.map(({ clip_ratio }) => clip_ratio)).size).toBeGreaterThan(1);
@@ -171,6 +193,23 @@ describe('the loss', () => {
     ['dr_grpo', -(4 - 6) / (2 * 8)],
   ] as const)('by hand, %s: %d', (lossType, expected) => {
     expect(meanLoss([short, long], { ...plain, lossType }, 1).loss).toBeCloseTo(expected, 6);
+  });
+
+  it('by hand: epsilonHigh only lifts the upper limit', () => {
+    const tokenLoss = (ratio: number, advantage: number, epsilonHigh: number) => {
+      const logProbs = [Math.log(ratio)];
+      const row = { logProbs, oldLogProbs: [0], referenceLogProbs: logProbs, advantage };
+      const { loss, gradient } = meanLoss([row], { ...plain, lossType: 'bnpo', epsilonHigh }, 1);
+      return [loss, ...gradient[0]];
+    };
+    // Clipped at 1.2, not at 1.28.
+    expectClose(tokenLoss(1.25, 1, 0.2), [-1.2, 0]);
+    expectClose(tokenLoss(1.25, 1, 0.28), [-1.25, -1.25]);
+    expectClose(tokenLoss(1.5, 1, 0.28), [-1.28, 0]);
+    expectClose(tokenLoss(1.5, -1, 0.28), [1.5, 1.5]);
+    // The lower limit stays 0.8.
+    expectClose(tokenLoss(0.75, -1, 0.28), [0.8, 0]);
+    expectClose(tokenLoss(0.75, 1, 0.28), [-0.75, -0.75]);
   });
 
   it('by hand: the ratio of a sequence is the geometric mean of its tokens', () => {
