@@ -185,9 +185,10 @@ describe('a run made to fail', () => {
     const file = join(root, 'skipped', 'adapter', 'adapter_model.safetensors');
     for (const [name, { values }] of parseSafetensors(await readFile(file)))
       if (name.includes('lora_B')) expect(values.every((value) => value === 0)).toBe(true);
-    const few = { more: { settings: { steps: 11, questionsPerStep: 1, groupSize: 2 } } };
-    const endless = train('endless', { search: { limit: 99, action: 'skip' } }, few);
-    await expect(endless).rejects.toThrow(/at step 9 \(skip did not help\): turns/);
+    const down = { retriever: failing, more: { settings: { steps: 11, groupSize: 8 } } };
+    await expect(train('endless', {}, down)).rejects.toThrow(
+      /at step 9 \(skip did not help\): frac_retrievals_failed/,
+    );
     expect(await linesOf('endless')).toHaveLength(10);
   });
 
@@ -244,6 +245,19 @@ describe('a run made to fail', () => {
     const cold = { more: { settings: { temperature: 0.01 } } };
     const stopped = train('cold', { entropy_collapse: { action: 'stop' } }, cold);
     await expect(stopped).rejects.toThrow('entropy collapse: all samples are the same');
+  });
+
+  it('moves away from the initial model, and the guard "kl" stops it', async () => {
+    const long: Reward = {
+      name: 'long',
+      score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
+    };
+    const free = { settings: { steps: 40, learningRate: 0.03, beta: 0 } };
+    const stopped = train('free', { kl: { action: 'stop' } }, { rewards: [long], more: free });
+    await expect(stopped).rejects.toThrow(/kl 0\.\d+: far from the reference: lower grpo/);
+    const kls = (await linesOf('free')).map(({ kl }) => kl);
+    expect(kls.length).toBeGreaterThan(2);
+    expect(kls.filter((kl) => kl > 0.5)).toEqual(kls.slice(-1));
   });
 
   it('rewards all rollouts alike, and the guard "variance" stops it', async () => {
