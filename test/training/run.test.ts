@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { withSettings, type TrainConfig } from '../../lib/training/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
+import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -17,6 +21,7 @@ import {
 } from '../../lib/training/run.js';
 import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';
+import { closing } from '../servers.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
 import { configHash } from '../../lib/io/provenance.js';
 
@@ -330,6 +335,44 @@ describe('runTraining', () => {
     );
     for (const name of ['adapter', BEST_ADAPTER])
       expect(existsSync(join(root, 'nan', name)), name).toBe(false);
+  });
+
+  it('waits for no more than the deadline for a server some of whose answers take 30 s, and rewards no rollout that waited', async () => {
+    let numRequests = 0;
+    const slow: Retriever = {
+      name: 'slow',
+      retrieve: async (queries, options) => {
+        if (++numRequests % 4 === 0) await delay(30_000, undefined, options);
+        return retriever.retrieve(queries, options);
+      },
+    };
+    const { url } = closing(await startRetrievalServer(slow));
+    const settings = { steps: 8, groupSize: 8 };
+    await run('slow', tinyTraining({ settings, retrievalDeadlineMs: 200 }), {
+      retriever: createRemoteRetriever({ url }),
+    });
+    const steps = await linesOf('slow');
+    const rollouts = (await linesOf('slow', 'trajectories.jsonl')) as unknown as (Line & {
+      finish: string;
+      rewards: Record<string, number | null>;
+      segments: { kind: string; text: string }[];
+    })[];
+    const late = rollouts.filter(({ finish }) => finish === 'timeout');
+    expect(late.length).toBeGreaterThan(0);
+    for (const { step, ...metrics } of steps) {
+      const [ofStep, lateOnes] = [rollouts, late].map((all) => all.filter((t) => t.step === step));
+      expect(metrics.frac_rollouts_timed_out).toBeCloseTo(lateOnes.length / ofStep.length, 12);
+      expect(metrics.retrieval_timeouts > 0).toBe(lateOnes.length > 0);
+      expect(metrics.retrievals_failed).toBe(0);
+      // On a busy machine; without a deadline, a request would take 10 s to fail.
+      expect(metrics.p99_rollout_seconds).toBeLessThan(9);
+    }
+    for (const { rewards, advantage, segments } of late) {
+      expect(new Set(Object.values(rewards))).toEqual(new Set([null]));
+      expect(advantage).toBe(0);
+      // The search that hung was not answered with nothing.
+      expect(segments.at(-1)!.kind).toBe('policy');
+    }
   });
 
   it('refuses a folder where another process works', async () => {
