@@ -1,6 +1,6 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
-import { mean } from 'd3-array';
+import { mean, sum } from 'd3-array';
 import { markup, markupHtml } from '../../html/markup.js';
 import { PROVENANCE, provenanceHtml } from '../../html/page.js';
 import { writeFileSafely } from '../../io/files.js';
@@ -165,7 +165,7 @@ function expectationHtml(
 ): string {
   if (!reference) return reason ? markupHtml(markup('p', reason)) : '';
   const { numRuns, bands } = reference;
-  const intro = `Shaded: what to expect. In ${numRuns} recorded runs of ${method} from ${initialModelKind(model)} models, 80\u00a0% of the values around a step lay in the band; the thin line is their median. A healthy run leaves the band now and then but does not stay outside.`;
+  const intro = `Shaded: what to expect. In ${numRuns} recorded runs of ${valueTitle('method', method)} from ${initialModelKind(model)} models, 80\u00a0% of the values around a step lay in the band; the thin line is their median. A healthy run leaves the band now and then but does not stay outside.`;
   const rows = EXPECTED_METRICS.map((metric) => {
     const { title, unit } = metricInfo(metric);
     const cells = MILESTONES.map((milestone) => {
@@ -192,22 +192,25 @@ function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string 
     guard.metric in metrics && isAlarming(guard, metrics[guard.metric]);
   const guards = resolveGuards(config).filter(({ metric }) => metric in newest.metrics);
   const ringing = guards.filter((guard) => rings(guard, newest));
-  const rows = guards.map((guard) => [
+  const numAlarms = guards.map((guard) => steps.filter((step) => rings(guard, step)).length);
+  const rows = guards.map((guard, i) => [
     guard.metric,
     ringing.includes(guard) ? 'ALARM' : 'ok',
     figureText(newest.metrics[guard.metric]),
     `${guard.alarmWhen} ${guard.limit}`,
-    String(steps.filter((step) => rings(guard, step)).length),
+    String(numAlarms[i]),
     guard.action,
     guard.advice,
   ]);
   const columns = ['Metric', 'Status', 'Value', 'Alarm if', 'Alarms', 'Action', 'Meaning'];
+  const total = sum(numAlarms);
+  const calm = total === 0 ? 'No alarms.' : `No alarm now; ${total} before.`;
   const verdict =
     ringing.length === 0
-      ? markup('p.calm', 'No alarms.')
+      ? markup('p.calm', calm)
       : markup('p.alarm', `Alarm: ${ringing.map(({ advice }) => advice).join('; ')}.`);
   const caption = `Guards at step ${newest.step}.`;
-  const isFolded = !guards.some((guard) => steps.some((step) => rings(guard, step)));
+  const isFolded = total === 0;
   return markupHtml(verdict) + tableFigureHtml({ caption, columns, rows }, 'guards', isFolded);
 }
 

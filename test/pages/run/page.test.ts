@@ -69,7 +69,7 @@ describe('the report of a run', () => {
     };
     for (let step = 0; step < 26; step++) writeStep(usual, step);
     const page = await runPageHtml(RUN, await state());
-    expect(page).toContain('In 6 recorded runs of parallelsearch from instruct models');
+    expect(page).toContain('In 6 recorded runs of ParallelSearch from instruct models');
     const [, json] = /data-chart="curve-reward"[^>]*>([^<]+)</.exec(page)!;
     const { layer } = JSON.parse(json) as {
       layer: { data: { values: { step: number; low: number; high: number }[] } }[];
@@ -78,7 +78,7 @@ describe('the report of a run', () => {
     expect(layer[0].data.values.map(({ step }) => step)).toEqual([0, 5, 10, 15, 20, 25]);
     // Steps 14 to 24, where the reward is 0.5 + step / 10.
     expect(page).toMatch(/Reward \(mean per rollout\)<\/th><td[^>]*>[^<]+; here 2.40<\/td>/);
-    expect(html).not.toContain('recorded runs of parallelsearch');
+    expect(html).not.toContain('recorded runs of ParallelSearch');
     expect(html).toContain('differs in rewards/one at a time');
   });
 
@@ -86,8 +86,15 @@ describe('the report of a run', () => {
     const calm = path.join(folder, 'calm');
     writeStep(calm, 0);
     const folded = /<details class="data"><summary>Table: Guards at step/;
-    expect(await runPageHtml(RUN, await readRun(calm))).toMatch(folded);
+    const page = await runPageHtml(RUN, await readRun(calm));
+    expect(page).toMatch(folded);
+    expect(page).toContain('No alarms.');
     expect(html).not.toMatch(folded);
+    writeStep(calm, 1, { kl: 0.9 });
+    writeStep(calm, 2);
+    const later = await runPageHtml(RUN, await readRun(calm));
+    expect(later).not.toMatch(folded);
+    expect(later).toContain('No alarm now; 1 before.');
   });
 
   it('carries rollouts of earlier steps', async () => {
