@@ -174,19 +174,37 @@ const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => 
   return messages && model?.template ? brokenRendering(messages, model.template) : undefined;
 };
 
+/**
+ * The turn in which a mask parts from the ids: where it contradicts the log-probs, which
+ * are 0 for the environment's tokens; else where the shorter one ends.
+ */
+function partingTurn({ ids, mask, logProbs = [] }: Piece): number {
+  const end = Math.min(mask.length, ids.length);
+  const sampled =
+    logProbs.length === ids.length ? logProbs.map((value) => Number(value !== 0)) : mask;
+  const at = sampled.slice(0, end).findIndex((value, i) => (value !== 0) !== (mask[i] !== 0));
+  return turnAt(sampled, at < 0 ? end - 1 : at);
+}
+
 const checkMaskLength: Check = (row) =>
-  firstFault(row, ({ ids, mask }, turn) =>
-    mask.length === ids.length
-      ? null
-      : { turn, message: `the mask has ${mask.length} values for ${ids.length} token ids` },
-  );
+  firstFault(row, (piece, turn) => {
+    const { kind, ids, mask } = piece;
+    if (mask.length === ids.length) return null;
+    return {
+      turn: kind === 'response' ? partingTurn(piece) : turn,
+      message: `the mask has ${mask.length} values for ${ids.length} token ids`,
+    };
+  });
 
 const checkTokenIds: Check = (row, model) =>
-  firstFault(row, ({ ids, text }, turn) => {
+  firstFault(row, ({ kind, ids, mask, text }, turn) => {
     const size = model?.tokenizer.vocabSize ?? Infinity;
-    const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < size));
-    if (wrong !== undefined)
-      return { turn, message: `${wrong} is no token id of a vocabulary of ${size}` };
+    const at = ids.findIndex((id) => !(Number.isInteger(id) && id >= 0 && id < size));
+    if (at >= 0)
+      return {
+        turn: kind === 'response' ? turnAt(mask, at) : turn,
+        message: `${ids[at]} is no token id of a vocabulary of ${size}`,
+      };
     if (!model || text === undefined || ids.length === 0) return null;
     const decoded = model.tokenizer.decode(ids);
     // Engines cut a text at a stop string, but never the ids; a character may be cut.
@@ -379,7 +397,7 @@ const checkLogProbs: Check = (row) => {
       const isOne = name !== 'logprobs' && values.length === 1;
       if (!isPerToken && !isOne && values.length !== numTrained)
         return {
-          turn,
+          turn: kind === 'response' ? turnAt(mask, values.length - 1) : turn,
           message: `there are ${values.length} ${name} for ${ids.length} tokens, ${numTrained} of them trained`,
         };
       const isWrong = (value: number | null): boolean =>

@@ -175,13 +175,16 @@ const verlSchema = z
       row.responses ?? row.response_ids!,
     ];
     const { attention_mask: attention, response_mask: mask } = row;
-    // Tensors are padded on both sides; lengths that do not fit are left as they are.
+    // Tensors are padded on both sides.
     const isPadded = attention?.length === prompt.length + response.length;
     const attends = <T>(values: T[], start: number): T[] =>
-      isPadded
-        ? values.filter((_, i) => i + start >= attention.length || attention[i + start] !== 0)
-        : values;
-    const inResponse = <T>(values: T[]): T[] => attends(values, prompt.length);
+      isPadded ? values.filter((_, i) => attention[i + start] !== 0) : values;
+    const numPadded = response.length - attends(response, prompt.length).length;
+    // A list of another length is wrong and stays so, unless it is one for the rollout.
+    const inResponse = <T>(values: T[]): T[] => {
+      if (values.length === response.length) return attends(values, prompt.length);
+      return values.slice(0, Math.max(1, values.length - numPadded));
+    };
     const logProbs = row.rollout_log_probs ?? row.response_logprobs;
     return sequence(attends(prompt, 0), {
       ids: inResponse(response),

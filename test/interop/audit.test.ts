@@ -131,6 +131,16 @@ const traceRow = ({ prompt, parts }: Tokens) => {
 
 const LAYOUTS = { trl: trlRow, verl: verlRow, 'legacy verifiers': stepsRow, verifiers: traceRow };
 
+/** As this library records it. */
+const ownRow = ({ prompt, parts }: Tokens) => ({
+  segments: [prompt, ...parts].map((tokenIds, i) => ({
+    kind: i === 0 ? 'prompt' : i % 2 === 1 ? 'policy' : 'information',
+    text: model.tokenizer.decode(tokenIds),
+    tokenIds,
+    ...(i % 2 === 1 && { logProbs: fill(tokenIds.length, -0.5) }),
+  })),
+});
+
 const audit = (row: unknown, auditModel: AuditModel | undefined = model) =>
   readTokenRows(JSON.parse(JSON.stringify(row))).map((one) => auditRow(one, auditModel))[0];
 
@@ -169,6 +179,133 @@ describe('a clean row', () => {
   });
 });
 
+describe('a fault in turn 2 of 3 is named', () => {
+  type Row = Record<string, number[]>;
+  /** Rows of a prompt and a response, by the names of their fields. */
+  const flat = {
+    trl: [trlRow, 'completion_ids', 'env_mask', 'logprobs', 'importance_sampling_ratio', 0],
+    verl: [verlRow, 'responses', 'response_mask', 'rollout_log_probs', 'rollout_is_weights', 3],
+  } as const;
+  /** The range of a part in a response: its second generation is part 2, its result 3. */
+  const rangeOf = ({ parts }: Tokens, part: number): [number, number] => {
+    const start = parts.slice(0, part).flat().length;
+    return [start, start + parts[part].length];
+  };
+
+  it.each(Object.entries(flat))(
+    'in a row of %s',
+    async (_, [layout, ids, mask, logProbs, weights, padding]) => {
+      const all = await tokens();
+      const row = (): Row => structuredClone(layout(all));
+      const [start, end] = rangeOf(all, 2);
+      const at = (change: (broken: Row) => unknown): object => {
+        const broken = row();
+        change(broken);
+        return broken;
+      };
+      const expectFault = (check: string, broken: object): void =>
+        expect(audit(broken)[check as 'prefix']).toMatchObject({ check, turn: 2 });
+      expectFault(
+        'mask_length',
+        at((broken) => broken[mask].splice(start + 1, 0, 1)),
+      );
+      expectFault(
+        'mask_length',
+        at((broken) => broken[mask].splice(end - 1, 1)),
+      );
+      expectFault(
+        'token_ids',
+        at((broken) => (broken[ids][start] = 1e6)),
+      );
+      expectFault(
+        'log_probs',
+        at((broken) => (broken[logProbs][start] = null as never)),
+      );
+      const length = row()[ids].length - padding;
+      const ratios = [...fill(length, 1), ...fill(padding, 0)];
+      ratios[start] = 'Infinity' as never;
+      expectFault('log_probs', { ...row(), [weights]: ratios });
+      const [from, to] = rangeOf(all, 3);
+      expectFault(
+        'information',
+        at((broken) => {
+          broken[mask].fill(1, from, to);
+          broken[logProbs].fill(-1, from, to);
+        }),
+      );
+    },
+  );
+
+  it('in the steps of verifiers', async () => {
+    const broken = async (
+      change: (steps: ReturnType<typeof stepsRow>['trajectory']) => unknown,
+    ) => {
+      const row = stepsRow(await tokens());
+      change(row.trajectory);
+      return audit(row);
+    };
+    expect((await broken((s) => s[1].tokens.completion_mask.push(1))).mask_length).toMatchObject({
+      turn: 2,
+    });
+    expect((await broken((s) => (s[1].tokens.completion_ids[0] = 1e6))).token_ids).toMatchObject({
+      turn: 2,
+    });
+    expect(
+      (await broken((s) => (s[1].tokens.completion_logprobs[0] = NaN))).log_probs,
+    ).toMatchObject({ turn: 2 });
+    expect((await broken((s) => s[2].tokens.prompt_mask.fill(1, -5))).information).toMatchObject({
+      turn: 2,
+    });
+  });
+
+  it('in a trace of verifiers', async () => {
+    const broken = async (
+      change: (nodes: ReturnType<typeof traceRow>['traces'][0]['nodes']) => unknown,
+    ) => {
+      const row = traceRow(await tokens());
+      change(row.traces[0].nodes);
+      return audit(row);
+    };
+    expect((await broken((nodes) => nodes[3].mask.push(true))).mask_length).toMatchObject({
+      turn: 2,
+    });
+    expect((await broken((nodes) => (nodes[3].token_ids[1] = 1e6))).token_ids).toMatchObject({
+      turn: 2,
+    });
+    expect((await broken((nodes) => (nodes[3].logprobs[0] = NaN))).log_probs).toMatchObject({
+      turn: 2,
+    });
+    expect((await broken((nodes) => nodes[4].mask.fill(true))).information).toMatchObject({
+      turn: 2,
+    });
+  });
+
+  it('in a trajectory of this library', async () => {
+    const broken = async (change: (segments: ReturnType<typeof ownRow>['segments']) => unknown) => {
+      const row = ownRow(await tokens());
+      change(row.segments);
+      return faultOf(row);
+    };
+    expect(audit(ownRow(await tokens())).log_probs).toBeNull();
+    const expected = { turn: 2 };
+    expect(await broken((s) => (s[3].tokenIds[0] = 1e6))).toMatchObject({
+      check: 'token_ids',
+      ...expected,
+    });
+    expect(await broken((s) => s[3].logProbs!.pop())).toMatchObject({
+      check: 'log_probs',
+      ...expected,
+    });
+    expect(await broken((s) => (s[3].logProbs![0] = Infinity))).toMatchObject({
+      check: 'log_probs',
+      ...expected,
+    });
+    expect(
+      await broken((s) => Object.assign(s[4], { logProbs: fill(s[4].tokenIds.length, -1) })),
+    ).toMatchObject({ check: 'information', ...expected });
+  });
+});
+
 describe('mask_length', () => {
   it.each([
     ['trl', trlRow, 'env_mask'],
@@ -177,7 +314,7 @@ describe('mask_length', () => {
     const row: Record<string, number[]> = layout(await tokens());
     expect(faultOf({ ...row, [name]: [...row[name], 1] })).toMatchObject({
       check: 'mask_length',
-      turn: 1,
+      turn: 3,
     });
   });
 
@@ -355,7 +492,8 @@ describe('log_probs', () => {
     expect(
       faultOf({ ...row, rollout_is_weights: row.responses.map(() => 'Infinity') }),
     ).toMatchObject({ check: 'log_probs', turn: 1 });
-    expect(audit({ ...row, rollout_is_weights: row.responses.map(() => 1) }).log_probs).toBeNull();
+    for (const rollout_is_weights of [row.responses.map(() => 1), [1], 1])
+      expect(audit({ ...row, rollout_is_weights }).log_probs).toBeNull();
     const trl = trlRow(await tokens());
     expect(faultOf({ ...trl, logprobs: trl.logprobs.slice(1) })).toMatchObject({
       check: 'log_probs',
@@ -374,7 +512,7 @@ describe('token_ids', () => {
   it('finds ids outside of the vocabulary, and ids that are not those of the text', async () => {
     const row = trlRow(await tokens());
     const outside = [...row.completion_ids.slice(1), 1e6];
-    expect(audit({ ...row, completion_ids: outside }).token_ids).toMatchObject({ turn: 1 });
+    expect(audit({ ...row, completion_ids: outside }).token_ids).toMatchObject({ turn: 3 });
     const segment = {
       kind: 'policy',
       text: 'Who was',
