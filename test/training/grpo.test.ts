@@ -142,10 +142,15 @@ describe('GRPO', () => {
   });
 
   it.each(['grpo', 'dr_grpo', 'dapo'] as const)(
-    'begins with the loss of TRL, %s, per token and per sequence',
+    'begins with the loss of TRL, %s, per token and per sequence, also in four mini-batches with fixed weights',
     async (lossType) => {
-      for (const importanceSamplingLevel of ['token', 'sequence']) {
-        const settings = { miniBatches: 1, lossType, importanceSamplingLevel };
+      for (const [importanceSamplingLevel, miniBatches] of [
+        ['token', 1],
+        ['sequence', 1],
+        ['token', 4],
+      ]) {
+        const fixed = miniBatches === 1 ? {} : { learningRate: 1e-12 };
+        const settings = { miniBatches, lossType, importanceSamplingLevel, ...fixed };
         const { metrics, trajectories } = await firstStep(settings);
         const rows = splitIntoGroups(trajectories, GROUP_SIZE)
           .filter((group) => !isZeroVariance(group))
