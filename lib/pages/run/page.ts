@@ -142,7 +142,7 @@ function bandsFor({ reference }: Expectation, config: TrainConfig): Reference['b
   const { steps } = trainerSettings(config);
   const bands = Object.entries(reference?.bands ?? {});
   return Object.fromEntries(
-    bands.map(([metric, band]) => [metric, band.filter(([step]) => step < steps)]),
+    bands.map(([metric, band]) => [metric, band.filter(([step]) => step <= steps)]),
   );
 }
 

@@ -74,8 +74,8 @@ describe('the report of a run', () => {
     const { layer } = JSON.parse(json) as {
       layer: { data: { values: { step: number; low: number; high: number }[] } }[];
     };
-    // Up to the last step of the run, 30.
-    expect(layer[0].data.values.map(({ step }) => step)).toEqual([0, 5, 10, 15, 20, 25]);
+    // Up to the end of the run, 30 steps.
+    expect(layer[0].data.values.map(({ step }) => step)).toEqual([0, 5, 10, 15, 20, 25, 30]);
     // Steps 14 to 24, where the reward is 0.5 + step / 10.
     expect(page).toMatch(/Reward \(mean per rollout\)<\/th><td[^>]*>[^<]+; here 2.40<\/td>/);
     expect(html).not.toContain('recorded runs of ParallelSearch');
