@@ -191,8 +191,6 @@ async function withNotebooks<T>(
   work: (add: (notebook: ReportNotebook) => void) => Promise<T>,
 ): Promise<T> {
   const [started, idle]: [Kernel[], Kernel[]] = [[], []];
-  const stop = async (): Promise<void> =>
-    void (await Promise.all(started.map((kernel) => kernel.shutdown())));
   const failed: unknown[] = [];
   const fail = (error: unknown): void => void failed.push(error);
   const execute = ({ name, notebook }: ReportNotebook): Promise<void> =>
@@ -211,10 +209,9 @@ async function withNotebooks<T>(
     const isStopped = (): boolean => signal.aborted || failed.length > 0;
     executions.push(limit(async () => (isStopped() ? undefined : execute(notebook).catch(fail))));
   };
-  signal.addEventListener('abort', () => void stop(), { once: true });
   const done = await work(add).catch(fail);
   await Promise.all(executions);
-  await stop();
+  await Promise.all(started.map((kernel) => kernel.shutdown()));
   signal.throwIfAborted();
   if (failed.length > 0) throw failed[0];
   return done as T;

@@ -63,6 +63,9 @@ export interface Channel {
   close(): void;
 }
 
+/** From asking a process to end to killing it. */
+const GRACE_MS = 1000;
+
 type Packet = { value: unknown } | { error: string };
 
 /**
@@ -86,7 +89,11 @@ export function startPeer(url: string, name: string, env: Record<string, string>
       if ('error' in packet) throw new Error(`${name} failed: ${packet.error}`);
       return packet.value;
     },
-    close: () => void child.kill(),
+    close() {
+      child.kill();
+      // One that computes hears nothing until it has finished.
+      setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref();
+    },
   };
 }
 
