@@ -246,14 +246,23 @@ const traceSchema = z
     const [first, second] = paths;
     const fork = second?.findIndex((node, i) => node !== first[i]) ?? -1;
     const turnsBefore = first.slice(0, Math.max(0, fork)).filter((i) => nodes[i].sampled).length;
+    // Recorded without a trainer.
+    const hasIds = nodes.some(({ token_ids }) => token_ids.length > 0);
+    const sequences = hasIds ? paths : [];
     return {
-      sequences: paths.map((path) => {
+      sequences: sequences.map((path) => {
         const pieces = path.flatMap((i) => nodePieces(nodes[i]));
         const turn = pieces.findIndex(({ kind }) => kind === 'policy');
         return pieces.map((piece, i) => (i < turn ? { ...piece, kind: 'prompt' as const } : piece));
       }),
-      forkTurn: paths.length > 1 && !isIntended ? turnsBefore + 1 : undefined,
-      messages: first.map((i) => nodes[i].message as unknown as TemplateMessage),
+      forkTurn: sequences.length > 1 && !isIntended ? turnsBefore + 1 : undefined,
+      messages: first.map((i) => {
+        const { message } = nodes[i];
+        return {
+          ...message,
+          content: typeof message.content === 'string' ? message.content : null,
+        };
+      }),
     };
   });
 

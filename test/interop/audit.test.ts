@@ -372,9 +372,17 @@ describe('prefix', () => {
     expect(
       faultOf({ prompt: messages.slice(0, 1), completion: messages.slice(1) }, stripping),
     ).toMatchObject({ turn: 2 });
-    const outcomes = audit({ messages });
-    expect(outcomes.prefix).toBeNull();
-    expect(outcomes.mask_length).toBeUndefined();
+    const nodes = messages.map((message, i) => ({
+      parent: i > 0 ? i - 1 : null,
+      message,
+      sampled: message.role === 'assistant',
+    }));
+    expect(faultOf({ traces: [{ nodes }] }, stripping)).toMatchObject({ turn: 2 });
+    for (const row of [{ messages }, { traces: [{ nodes }] }]) {
+      const outcomes = audit(row);
+      expect(outcomes.prefix).toBeNull();
+      expect(outcomes.mask_length).toBeUndefined();
+    }
   });
 
   it('finds a template that never renders thinking, and accepts one that ends a conversation', () => {
