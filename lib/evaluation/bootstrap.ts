@@ -42,7 +42,7 @@ export interface ScoreTable {
   questions: QuestionKey[];
   /** Columns per run: each measure, and its denominator unless constant. */
   columns: string[];
-  /** (questions, runs, columns), row-major. */
+  /** (runs, columns, questions), row-major. */
   values: Float64Array;
 }
 
@@ -94,13 +94,12 @@ export function scoreTable(
   const counted = columns.map(({ includes = () => true }) =>
     Array.from(questions.values(), includes),
   );
-  const findOffset = (question: { at: number }, run: { at: number }): number =>
-    (question.at * runs.size + run.at) * columns.length;
-  const values = new Float64Array(questions.size * runs.size * columns.length).fill(NaN);
+  const place = (question: { at: number }, run: { at: number }, c: number): number =>
+    (run.at * columns.length + c) * questions.size + question.at;
+  const values = new Float64Array(runs.size * columns.length * questions.size).fill(NaN);
   for (const [i, result] of results.entries()) {
     const { question, run } = places[i];
-    const offset = findOffset(question, run);
-    if (!Number.isNaN(values[offset]))
+    if (!Number.isNaN(values[place(question, run, 0)]))
       throw new Error(
         `Expected one result per question and run, but ${run.name} answered ${result.questionId} twice.`,
       );
@@ -110,12 +109,12 @@ export function scoreTable(
         throw new Error(
           `Expected ${run.name} to have a number for ${name} of ${result.questionId}, but got ${value}. Evaluate it again.`,
         );
-      values[offset + c] = value;
+      values[place(question, run, c)] = value;
     });
   }
   for (const [name, run] of runs) {
     const missing = [...questions.values()].filter((question) =>
-      Number.isNaN(values[findOffset(question, run)]),
+      Number.isNaN(values[place(question, run, 0)]),
     );
     if (missing.length > 0)
       throw new Error(
@@ -212,13 +211,10 @@ export function createBootstrap(
     resamples,
     estimator(runGroup, name) {
       const runs = findRuns(table, runGroup);
-      const numColumns = table.runs.length * table.columns.length;
-      const column = columnIndex(table, name);
+      const [column, length] = [columnIndex(table, name), table.questions.length];
       const values = runs.map((run) => {
-        const ofRun = new Float64Array(table.questions.length);
-        for (let q = 0; q < ofRun.length; q++)
-          ofRun[q] = table.values[q * numColumns + run * table.columns.length + column];
-        return ofRun;
+        const start = (run * table.columns.length + column) * length;
+        return table.values.subarray(start, start + length);
       });
       const initSeeds = runs.map((run) => table.runs[run].initSeed);
       const drawn = { members, counts, shares: drawShares(runGroup, initSeeds) };
