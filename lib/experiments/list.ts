@@ -14,6 +14,7 @@ import { realModel, realModelTiming } from './real-model/experiment.js';
 import { realModelFresh } from './real-model/fresh.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
+import { PASSAGES } from './passages.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
 import { training } from './training.js';
@@ -42,5 +43,6 @@ export const EXPERIMENTS: Experiment[] = [
   HYBRIDS.experiment,
   PAIRED.experiment,
   REWARDS.experiment,
+  PASSAGES.experiment,
   training,
 ];

@@ -28,7 +28,7 @@ import {
   type PolicyRun,
 } from '../training/stored-policies.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { figureText, gapWords } from '../report/text.js';
+import { gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';
 import { queriesWithEvidence, retrievalRecall } from '../retrieval/recall.js';
@@ -45,18 +45,11 @@ import {
   listSeeds,
   stratifiedSample,
 } from './answers.js';
-import {
-  computation,
-  type Experiment,
-  type Job,
-  type PaperClaim,
-  type WorkContext,
-} from './experiment.js';
+import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
 import { listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
-import { partsAhead } from './verdicts.js';
 
 interface TopKSetting {
   retriever: string;
@@ -189,33 +182,6 @@ async function listJobs(): Promise<Job<TopKInput>[]> {
   return [recall, ...(await Promise.all(runs.map(runJobs))).flat()];
 }
 
-/**
- * Smallest gain in recall, from one passage to ten, at which more passages can show their
- * value.
- */
-const LEAST_ROOM = 0.05;
-const tenOverOne: PaperClaim = {
-  id: 'top-k',
-  claim: 'More passages per query help: k = 10 answers more questions than k = 1',
-  paper: 'about +6 (2Wiki) and +7 (HotpotQA), Figure 6',
-  tables: () => 'no point values are printed',
-  evidence: {
-    cell: 'claims',
-    rule: 'Difference in exact match on all questions with BM25 above 0',
-    parts: partsAhead([
-      'BM25',
-      { subset: 'all', retriever: 'bm25', k: 10, against_k: 1, trained_k: 3 },
-    ]),
-    findReason: ({ frames }) => {
-      const recall = (frames.recall ?? []) as (TopKRecall & { value: number })[];
-      const [one, ten] = [1, 10].map((k) => matching(recall, { retriever: 'bm25', k })[0]?.value);
-      return one === undefined || ten - one >= LEAST_ROOM
-        ? null
-        : `the best query finds its fact at rank 1 in ${figureText(one)} of cases, so more passages can only distract`;
-    },
-  },
-};
-
 const retrieved =
   (value: (answer: TopKAnswer) => number): Measure['numerator'] =>
   (answer) =>
@@ -316,7 +282,6 @@ export const topK: Experiment = {
         ? { recall: await measureRecall(context) }
         : { answers: await answerUnder(input, context) },
   }),
-  claims: [tenOverOne],
   /**
    * Contrasts are of two values of k, two retrievers, two trainings or two methods, all
    * else equal; the same weights are resampled alike under every setting.

@@ -33,7 +33,7 @@ import {
   type TrainingTest,
   type TrainingTestResults,
 } from './training-test.js';
-import { PASSAGES } from './passages.js';
+import { morePassages, PASSAGES } from './passages.js';
 import { REWARDS } from './which-reward.js';
 
 /** In the order of their draws: a prediction is judged by the first that can. */
@@ -43,6 +43,7 @@ export const training: Experiment = {
   name: 'training',
   title: 'what parallel search learns from: initial models, questions and rewards',
   reads: TESTS.map(({ name }) => name),
+  claims: [morePassages],
   result: compareTrainings,
 };
 

@@ -72,7 +72,7 @@ describe('runs', () => {
     }
   });
 
-  it.each([HABIT, HYBRIDS, PAIRED, REWARDS])(
+  it.each([HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES])(
     'answer $name once at each stage',
     async ({ experiment, groups }) => {
       const jobs = await experiment.computation!.jobs();
