@@ -1,8 +1,10 @@
-import { deviation as sampleDeviation, range } from 'd3-array';
+import { deviation as sampleDeviation, quantileSorted, range, sort } from 'd3-array';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   contrastEstimate,
   createBootstrap,
+  denominatorColumn,
   meanEstimate,
   percentileInterval,
   type BootstrapOptions,
@@ -10,7 +12,7 @@ import {
   groupStrata,
   scoreTable,
 } from '../../lib/evaluation/bootstrap.js';
-import { MAIN_MEASURES, METRICS } from '../../lib/evaluation/metrics.js';
+import { MAIN_MEASURES, METRICS, type Measure } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { selectionWeights } from '../../lib/evaluation/selections.js';
 import { createRandom } from '../../lib/random.js';
@@ -111,6 +113,33 @@ describe('question resampling', () => {
   });
 });
 
+it('resamples values as the drawn counts weigh them', () => {
+  // Right answers show how often each question is drawn; other values share the draw.
+  const [numQuestions, values] = [9, [3, 3, 3, 0, -1, 0.5, 3, 0.5, 7]];
+  const runs = range(numQuestions).map((right) =>
+    range(numQuestions).map((q) =>
+      result({ method: `only ${right}`, questionId: `q${q}`, em: q === right ? 1 : 0 }),
+    ),
+  );
+  const own = values.map((f1, q) => result({ method: 'own', questionId: `q${q}`, f1 }));
+  const table = scoreTable([...runs.flat(), ...own], MAIN_MEASURES);
+  const strata = groupStrata(['x', 'x', 'x', 'x', 'y', 'y', 'y', 'y', 'y']);
+  const bootstrap = createBootstrap(table, strata, { random: createRandom(5), resamples: 30 });
+  const weights = new Float64Array(numQuestions).fill(1);
+  const samplesOf = (method: string, column: string) =>
+    bootstrap.estimator({ method, model: 'base' }, column)(weights).samples;
+  const counts = range(numQuestions).map((q) => samplesOf(`only ${q}`, 'em'));
+  for (const [b, sample] of samplesOf('own', 'f1').entries()) {
+    const drawn = counts.map((count) => count[b]);
+    expect(drawn.slice(0, 4).reduce((a, c) => a + c)).toBe(4);
+    expect(drawn.slice(4).reduce((a, c) => a + c)).toBe(5);
+    expect(sample).toBeCloseTo(
+      drawn.reduce((total, count, q) => total + count * values[q], 0),
+      5,
+    );
+  }
+});
+
 describe('seed resampling', () => {
   it('adds the variance between seeds divided by their number', () => {
     const estimate = bootstrapOf(
@@ -204,6 +233,27 @@ describe('contrasts and intervals', () => {
     expect([narrow.low, narrow.high]).toEqual([10, 30]);
   });
 
+  it('has the percentiles of the sorted samples, which it leaves as they are', () => {
+    const values = fc.oneof(
+      fc.integer({ min: 0, max: 5 }),
+      fc.double({ noNaN: true, min: -1, max: 1 }),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(values, { minLength: 1, maxLength: 700, size: 'max' }),
+        fc.constantFrom(0.5, 0.9, 0.95),
+        (samples, level) => {
+          const given = estimate(0, samples);
+          const { low, high } = percentileInterval(given, level);
+          expect([...given.samples]).toEqual(samples);
+          const sorted = sort(samples);
+          expect(low).toBeCloseTo(quantileSorted(sorted, (1 - level) / 2)!, 12);
+          expect(high).toBeCloseTo(quantileSorted(sorted, (1 + level) / 2)!, 12);
+        },
+      ),
+    );
+  });
+
   it('rejects unknown methods and columns, and weights that split a stratum', () => {
     const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
     const bootstrap = createBootstrap(table, groupStrata(['x', 'x']), { random: createRandom(1) });
@@ -251,6 +301,11 @@ it.each<[string, QuestionResult[], string | RegExp]>([
     ],
     /seed 2 .*all 2 questions.*1 are missing.* b\./,
   ],
+  [
+    'another warm-up, by its number',
+    [result(), result({ questionId: 'b' }), result({ initSeed: 2 })],
+    'base/warm-up 2/seed 1 ',
+  ],
   ['a question that a run answered twice', [result(), result()], 'answered q0 twice'],
   [
     'a figure that is no number',
@@ -261,8 +316,26 @@ it.each<[string, QuestionResult[], string | RegExp]>([
   expect(() => scoreTable(results, MAIN_MEASURES)).toThrow(message);
 });
 
-it('arranges questions as rows and runs as columns', () => {
+it('has a value for each run, column and question', () => {
   const table = scoreTable(syntheticResults({ perTemplate: 2, warmUps: 2 }), MAIN_MEASURES);
   expect([table.questions.length, table.runs.length]).toEqual([22, 46]);
   expect(table.values.length).toBe(22 * 46 * METRICS.length);
+});
+
+it('has a second column for measures with a denominator or of some questions', () => {
+  const measures: Measure[] = [
+    { metric: 'mean', numerator: ({ em }) => em },
+    { metric: 'ratio', numerator: ({ em }) => em, denominator: ({ turns }) => turns },
+    { metric: 'of b', numerator: ({ em }) => em, includes: ({ questionId }) => questionId === 'b' },
+  ];
+  const results = ['a', 'b'].map((questionId) => result({ questionId, em: 1, turns: 3 }));
+  const { columns, values } = scoreTable(results, measures);
+  expect(columns.map((name, c) => [name, ...values.slice(2 * c, 2 * c + 2)])).toEqual([
+    ['mean', 1, 1],
+    ['ratio', 1, 1],
+    [denominatorColumn('ratio'), 3, 3],
+    ['of b', 0, 1],
+    [denominatorColumn('of b'), 0, 1],
+  ]);
+  expect(new Set(columns).size).toBe(5);
 });
