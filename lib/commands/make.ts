@@ -109,7 +109,7 @@ export async function runMake(
   ];
   const report = rows.map(([name, value]) => `  ${name.padEnd(18)}  ${value}\n`).join('');
   process.stdout.write(
-    `${shortPath(corpus)}:\n${report}\nNext: parallelsearch ask "..." --data ${shortPath(out)}\n`,
+    `${shortPath(corpus)}:\n${report}\nNext: npx parallelsearch ask "..." --data ${shortPath(out)}\n`,
   );
 }
 

@@ -257,7 +257,7 @@ export async function createMilvusRetriever(
   await client.connectPromise;
   if (!checked(await client.hasCollection(name)).value)
     throw new Error(
-      `Expected a collection ${collection} at ${address}, but there is none. Build it: parallelsearch index build --to ${source}`,
+      `Expected a collection ${collection} at ${address}, but there is none. Build it: npx parallelsearch index build --to ${source}`,
     );
   await readManifest(client, collection, encoder);
   checked(await client.loadCollectionSync(name));

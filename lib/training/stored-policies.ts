@@ -191,7 +191,7 @@ export function modelPath(name: string, root = CHECKPOINTS): string {
   if (existsSync(join(name, 'config.json'))) return name;
   if (TRAINED_MODELS.has(name))
     throw new Error(
-      `Expected a model without an adapter, but ${name} has one. Merge it first: parallelsearch export hf models/${name} --model ${name}, then --model models/${name}.`,
+      `Expected a model without an adapter, but ${name} has one. Merge it first: npx parallelsearch export hf models/${name} --model ${name}, then --model models/${name}.`,
     );
   throw new Error(
     `Expected one of ${modelNames(root).join(', ')}, or a folder in Hugging Face format, but got ${name}.${MODEL_NAME.test(name) ? ` ${moreWeights()}` : ''}`,

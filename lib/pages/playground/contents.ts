@@ -184,7 +184,7 @@ function requireSmall(files: readonly string[]): void {
   const described = files.map((file, i) => `${file} has ${(sizes[i] / 1e6).toFixed(0)} MB`);
   throw new Error(
     `Expected at most ${MAX_BYTES / 1e6} MB for a page, but ${formatList(described)}. ` +
-      'Use fewer passages or a smaller model, or ask in the terminal: parallelsearch ask "QUESTION".',
+      'Use fewer passages or a smaller model, or ask in the terminal: npx parallelsearch ask "QUESTION".',
   );
 }
 

@@ -51,7 +51,7 @@ export function findRuns(root: string): Map<string, string> {
     .map((file) => join(root, file));
   if (files.length === 0)
     throw new Error(
-      `Expected folders of \`train\` in ${root}, but none has a metrics.jsonl. Train one: parallelsearch train --out ${join(root, 'first')}`,
+      `Expected folders of \`train\` in ${root}, but none has a metrics.jsonl. Train one: npx parallelsearch train --out ${join(root, 'first')}`,
     );
   const newest = sort(files.sort(), (file) => -Math.floor(statSync(file).mtimeMs / 1000));
   const name = (folder: string): string =>
