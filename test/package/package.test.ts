@@ -1,6 +1,9 @@
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, cpSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../folder.js';
 
 interface Manifest {
   type: string;
@@ -55,13 +58,15 @@ describe('package.json', () => {
     const files = [...entries, ...Object.values(manifest.bin)];
     expect(files.filter((file) => !existsSync(root(file)))).toEqual([]);
   });
-  it.skipIf(!existsSync(root('dist/cli.js')))(
-    'has an executable command line (needs dist/)',
-    () => {
-      expect(read(manifest.bin.parallelsearch).startsWith('#!/usr/bin/env node\n')).toBe(true);
-      accessSync(root(manifest.bin.parallelsearch), constants.X_OK);
-    },
-  );
+  it('has an executable command, which says before the build what to do', () => {
+    const { parallelsearch } = manifest.bin;
+    expect(read(parallelsearch).startsWith('#!/usr/bin/env node\n')).toBe(true);
+    accessSync(root(parallelsearch), constants.X_OK);
+    const unbuilt = temporaryFolder();
+    cpSync(root(parallelsearch), join(unbuilt, parallelsearch));
+    const { status, stderr } = spawnSync(process.execPath, [join(unbuilt, parallelsearch)]);
+    expect([status, stderr.toString()]).toEqual([1, expect.stringContaining('npm run build')]);
+  });
   it('requires no package with native parts', () => {
     // Dependencies would come with the package; the workspace is for clones only.
     const native = JSON.parse(read('notebooks/package.json')) as Manifest;
