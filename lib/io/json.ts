@@ -4,14 +4,26 @@ import { z } from 'zod';
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
 
-/** `JSON.parse`, but integers beyond 2^53, such as 64-bit ids, become texts. */
-export function parseJson(text: string): unknown {
+/**
+ * `JSON.parse`, but integers beyond 2^53, such as 64-bit ids, become texts, which begin
+ * with `mark`.
+ */
+export function parseJson(text: string, mark = ''): unknown {
   if (!HAS_LONG_NUMBER.test(text)) return JSON.parse(text);
   const exact = text.replace(TOKENS, (token) =>
-    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
   );
   return JSON.parse(exact);
 }
+
+const MARK = '\uE000integer:';
+const MARKED = /"\uE000integer:(-?\d+)"/g;
+
+/** `JSON.parse` with integers of any size for {@link printExactJson}. */
+export const parseExactJson = (text: string): unknown => parseJson(text, MARK);
+
+export const printExactJson = (value: unknown, indent: number): string =>
+  JSON.stringify(value, null, indent).replace(MARKED, '$1');
 
 /** Maximum number of faults in a message: third-party JSON may have a million. */
 const MAX_FAULTS = 3;

@@ -1,7 +1,7 @@
 /** Reads, checks and writes notebook files in nbformat 4.5. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, parseExactJson, printExactJson } from '../io/json.js';
 import { decodeText, writeFileSafely } from '../io/files.js';
 
 /** A string or a list of lines; {@link joinLines} joins them. */
@@ -24,7 +24,7 @@ const mimeBundleSchema = z
 
 const streamSchema = z.strictObject({
   output_type: z.literal('stream'),
-  name: z.enum(['stdout', 'stderr']),
+  name: z.string(),
   text: multilineSchema,
 });
 const displaySchema = z.strictObject({
@@ -129,7 +129,7 @@ export function readNotebook(file: string): Notebook {
 
 const jsonSchema = z.string().transform((text, context): unknown => {
   try {
-    return JSON.parse(text);
+    return parseExactJson(text);
   } catch (error) {
     context.addIssue((error as Error).message);
     return z.NEVER;
@@ -145,7 +145,7 @@ function parse<T>(schema: z.ZodType<T>, value: unknown, complaint: string): T {
 /** Writes a notebook. @throws Error for fields that nbformat 4.5 does not allow */
 export async function writeNotebook(file: string, notebook: Notebook): Promise<void> {
   const valid = parse(writtenSchema, notebook, `Expected ${file} to follow nbformat 4.5`);
-  await writeFileSafely(file, `${JSON.stringify(valid, null, 1)}\n`);
+  await writeFileSafely(file, `${printExactJson(valid, 1)}\n`);
 }
 
 /** The code cells of a notebook, not copies of them. */

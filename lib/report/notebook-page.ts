@@ -1,6 +1,8 @@
 /** Renders an executed notebook as one self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
 import MarkdownIt from 'markdown-it';
+import { z } from 'zod';
+import { describeFaults, printExactJson } from '../io/json.js';
 import { escapeHtml } from '../html/markup.js';
 import {
   layoutHtml,
@@ -57,7 +59,7 @@ const MAX_OPEN_ROWS = 6;
 export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
   const opening = findOpening(notebook);
-  const about = opening?.data[MIME.about] as About | undefined;
+  const about = opening && (opening.data[MIME.about] as About);
   // Cells that only load the results.
   const setup = opening
     ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode)
@@ -86,7 +88,7 @@ const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 
 /** Whether a code cell shows anything besides results. */
 const showsMore = (cell: Cell): boolean =>
-  isCode(cell) && cell.outputs.some((output) => !('data' in output && MIME.about in output.data));
+  isCode(cell) && cell.outputs.some((output) => !isOpening(output));
 
 /** The cells by section, folded behind its heading if its first cell says so. */
 function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
@@ -119,8 +121,7 @@ function cellHtml(cell: Cell, rendering: Rendering): string {
 /** A raw cell is in the format that its metadata names, by default plain text. */
 function rawCellHtml(source: string, metadata: Cell['metadata'], rendering: Rendering): string {
   const format = metadata.raw_mimetype ?? metadata.format;
-  const renderer = typeof format === 'string' ? MIME_TYPES[format] : undefined;
-  return renderer?.(source, rendering) ?? preHtml(source);
+  return MIME_TYPES.get(String(format))?.(source, rendering) ?? preHtml(source);
 }
 
 function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
@@ -159,10 +160,11 @@ const preHtml = (text: string, style = ''): string =>
   `<pre${style && ` class="${style}"`}>${escapeHtml(stripVTControlCharacters(text))}</pre>`;
 
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
-  if (output.output_type === 'stream') return preHtml(joinLines(output.text), output.name);
+  if (output.output_type === 'stream')
+    return preHtml(joinLines(output.text), output.name === 'stderr' ? 'stderr' : 'stdout');
   if (output.output_type === 'error')
     return preHtml(output.traceback.join('\n') || `${output.ename}: ${output.evalue}`, 'stderr');
-  return MIME.about in output.data ? '' : bundleHtml(output.data, name, rendering);
+  return isOpening(output) ? '' : bundleHtml(output.data, name, rendering);
 }
 
 /** The richest representation that a page supports, or a message if it is invalid. */
@@ -171,7 +173,8 @@ function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): strin
     return richestHtml(data, name, rendering);
   } catch (error) {
     const types = Object.keys(data).join(', ');
-    return preHtml(`This output (${types}) is not valid: ${(error as Error).message}`);
+    const reason = error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;
+    return preHtml(`This output (${types}) is not valid: ${reason}`);
   }
 }
 
@@ -180,58 +183,80 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
   const vegaLite = Object.keys(data).find((mime) => VEGA_LITE.test(mime));
   if (vegaLite) {
-    const spec = data[vegaLite] as VegaLiteSpec;
+    const spec = specSchema.parse(JSON.parse(printExactJson(data[vegaLite], 0)));
     const svg = text(MIME.svg) ?? '';
     // A foreign picture may contain anything, such as a page's refresh.
-    const drawing = svg === '' || isPlainSvg(svg) ? svg : picture(MIME.svg)(svg, rendering);
+    const drawing = svg === '' || isPlainSvg(svg) ? svg : pictureHtml(MIME.svg, svg);
     const html = chartHtml({ id: `chart-${rendering.numCharts + 1}`, name, spec, svg: drawing });
     rendering.hasChart = true;
     rendering.numCharts++;
     return html;
   }
   if (MIME.table in data) {
-    const cells = data[MIME.table] as TableCells;
+    const cells = cellsSchema.parse(data[MIME.table]);
     return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
   }
-  const mime = Object.keys(MIME_TYPES).find((known) => known in data);
-  if (mime) return MIME_TYPES[mime]!(text(mime)!, rendering, text(MIME.text));
+  for (const [mime, render] of MIME_TYPES)
+    if (mime in data) return render(text(mime)!, rendering, text(MIME.text));
   const json = Object.keys(data).find(isJsonMime);
-  if (json) return preHtml(JSON.stringify(data[json], null, 2));
-  if (MIME.text in data) return preHtml(text(MIME.text)!);
+  if (json) return preHtml(printExactJson(data[json], 2));
+  const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
+  const known = plain.find((mime) => mime in data);
+  if (known !== undefined) return preHtml(text(known)!);
   return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
 }
 
 /** Vega-Lite of any version. */
 const VEGA_LITE = /^application\/vnd\.vegalite\.v\d+(\.\d+)*\+json$/;
 
+const specSchema = z.record(z.string(), z.unknown());
+const cellsSchema: z.ZodType<TableCells> = z.object({
+  caption: z.string(),
+  columns: z.array(z.string()),
+  rows: z.array(z.array(z.string())),
+});
+
 /** How an output is shown; `alt` is its text. */
 type Renderer = (text: string, rendering: Rendering, alt?: string) => string;
 
-const picture =
-  (mime: string): Renderer =>
-  (text, _, alt = '') => {
-    const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
-    return `<img alt="${escapeHtml(alt)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
-  };
+const PICTURES = [
+  MIME.svg,
+  ...['png', 'jpeg', 'gif', 'webp', 'avif', 'bmp'].map((kind) => `image/${kind}`),
+];
+
+function pictureHtml(mime: string, text: string, alt = ''): string {
+  const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
+  return `<img alt="${escapeHtml(alt)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
+}
 
 /** The types that a page shows, richest first; any other is its text or its name. */
-const MIME_TYPES: Readonly<Record<string, Renderer | undefined>> = {
-  [MIME.html]: (html) => cellOutputHtml(html),
-  [MIME.svg]: picture(MIME.svg),
-  'image/png': picture('image/png'),
-  'image/jpeg': picture('image/jpeg'),
-  'image/gif': picture('image/gif'),
-  'image/webp': picture('image/webp'),
-  'text/markdown': (text, { markdown }) => markdown.render(text),
-  'text/latex': (text) => preHtml(text),
-};
+const MIME_TYPES = new Map<string, Renderer>([
+  [MIME.html, (html) => cellOutputHtml(html)],
+  ...PICTURES.map((mime): [string, Renderer] => [
+    mime,
+    (text, _, alt) => pictureHtml(mime, text, alt),
+  ]),
+  ['text/markdown', (text, { markdown }) => markdown.render(text)],
+  ['text/latex', (text) => preHtml(text)],
+]);
+
+const aboutSchema = z.looseObject({
+  summary: z.string(),
+  provenance: z.looseObject({ questions: z.string().optional() }),
+});
+
+/** Whether an output shows results, which stand at the top of the page. */
+const isOpening = (output: CellOutput): boolean =>
+  'data' in output &&
+  MIME.html in output.data &&
+  aboutSchema.safeParse(output.data[MIME.about]).success;
 
 /** The output of the last results shown. */
 const findOpening = (notebook: Notebook): { data: MimeBundle } | undefined =>
   codeCells(notebook)
-    .flatMap(({ outputs }) => outputs)
+    .flatMap(({ outputs }) => outputs.filter(isOpening))
     .filter((output) => 'data' in output)
-    .findLast(({ data }) => MIME.about in data);
+    .at(-1);
 
 function firstSentence(notebook: Notebook): string {
   const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');
@@ -263,16 +288,19 @@ export function createMarkdown(): MarkdownRenderer {
     state.pos += math.length;
     return true;
   });
-  // A page loads nothing: other pictures than the cell's become their alternative text.
+  // A page loads nothing: pictures from elsewhere become their alternative text.
   markdown.renderer.rules.image = (tokens, i, _, env) => {
     const { content } = tokens[i];
     const { attachments = {} } = env as { attachments?: Attachments };
-    const name = /^attachment:(.*)$/.exec(String(tokens[i].attrGet('src')))?.[1];
-    const bundle = attachments[decodeURIComponent(name ?? '')] ?? {};
-    const mime = Object.keys(bundle).find((known) => /^image\/(png|jpeg|gif|webp)$/.test(known));
-    if (!mime) return escapeHtml(content);
-    const base64 = joinLines(bundle[mime] as string | string[]).trim();
-    return `<img alt="${escapeHtml(content)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
+    const source = String(tokens[i].attrGet('src'));
+    if (source.startsWith('data:'))
+      return `<img alt="${escapeHtml(content)}" src="${escapeHtml(source)}">`;
+    const name = /^attachment:(.*)$/.exec(source)?.[1] ?? '';
+    const file = markdown.utils.lib.mdurl.decode(name);
+    const bundle = Object.hasOwn(attachments, file) ? attachments[file] : {};
+    const mime = PICTURES.find((known) => known in bundle);
+    if (!mime) return escapeHtml(content || source);
+    return pictureHtml(mime, joinLines(bundle[mime] as string | string[]), content);
   };
   markdown.core.ruler.push('heading-ids', ({ tokens }) => {
     tokens.forEach((token, i) => {
@@ -312,7 +340,7 @@ const definePlain = (tags: string, attribute: string, empty = ''): PlainMarkup =
   tags: new Set(tags.split(' ')),
   token: new RegExp(
     `[^<]+|<(?<opened>[a-zA-Z][a-zA-Z0-9]*)(?:${attribute})*(?<closes>${empty})>|</(?<closed>[a-zA-Z][a-zA-Z0-9]*)>`,
-    'y',
+    'iy',
   ),
 });
 
@@ -321,10 +349,13 @@ const PLAIN_HTML = definePlain(
   ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")',
 );
 
-/** Vega's drawings; no links, styles or events, and references only within. */
+/**
+ * Vega's drawings; no links, styles or events, and references only within, not spelt by
+ * escapes.
+ */
 const PLAIN_SVG = definePlain(
   'svg g path rect text tspan line circle defs clipPath linearGradient radialGradient stop title desc',
-  ' (?!on|href|src|style)(?:(?:aria-)?[a-zA-Z0-9-]+|xmlns:xlink)="(?![^"]*url[(](?!#))[^"<>]*"',
+  ' (?:(?:aria-[a-z]+|xmlns:xlink)="[^"<>]*"|(?!on|href|src|style|data-)[a-z0-9-]+="(?![^"]*(?:url[(](?!#)|&#|\\\\))[^"<>]*")',
   '/?',
 );
 

@@ -89,8 +89,10 @@ export function wrapSpec(spec: VegaLiteSpec): Chart {
 
 /** The data of a chart as a table, in full precision. */
 export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
-  const rows = (valuesUnder('data', spec) as ({ values?: unknown[] } | null)[])
-    .flatMap((data) => data?.values ?? [])
+  // Altair lists data by name at the top.
+  const { datasets } = spec as { datasets?: Record<string, unknown[] | undefined> };
+  const rows = (valuesUnder('data', spec) as ({ values?: unknown[]; name?: string } | null)[])
+    .flatMap((data) => data?.values ?? datasets?.[data?.name ?? ''] ?? [])
     // Vega-Lite calls the field of a bare value `data`.
     .map((value) => (typeof value === 'object' && value !== null ? value : { data: value }) as Row);
   const columns = listColumns(rows);

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -59,6 +59,15 @@ describe('readNotebook', () => {
 });
 
 describe('writeNotebook', () => {
+  it('keeps integers beyond 2^53', async () => {
+    const data = { 'application/json': { id: 1234 } };
+    const output = { output_type: 'display_data', data, metadata: {} };
+    const json = JSON.stringify(shown(output));
+    writeFileSync(file, json.replace('1234', '-9007199254740993'));
+    await writeNotebook(file, readNotebook(file));
+    expect(readFileSync(file, 'utf8')).toContain('"id": -9007199254740993\n');
+  });
+
   it('round-trips through readNotebook', async () => {
     const notebook = shown(
       { output_type: 'stream', name: 'stdout', text: ['a\n', 'b'] },
@@ -80,7 +89,7 @@ describe('writeNotebook', () => {
       'a text that is a number',
       shown({ output_type: 'display_data', data: { 'text/html': 1 }, metadata: {} }),
     ],
-    ['an unknown stream', shown({ output_type: 'stream', name: 'log', text: '' })],
+    ['a stream without a name', shown({ output_type: 'stream', text: '' })],
     [
       'an unknown field of an output',
       shown({ output_type: 'stream', name: 'stdout', text: '', extra: 1 }),

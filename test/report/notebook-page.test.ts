@@ -160,6 +160,8 @@ describe('outputs and cells of any kind', () => {
     ['image/jpeg', 'SlBFRw==', 'src="data:image/jpeg;base64,SlBFRw=="'],
     ['image/gif', 'R0lG', 'src="data:image/gif;base64,R0lG"'],
     ['application/json', { key: [1] }, '&quot;key&quot;'],
+    ['image/avif', 'AAAA', 'src="data:image/avif;base64,AAAA"'],
+    ['text/csv', 'a,b', '<pre>a,b</pre>'],
     ['application/x-strange', 'anything', 'application/x-strange is not shown'],
   ])('shows %s', async (mime, value, shown) => {
     expect(await page(displayed({ [mime]: value }))).toContain(shown);
@@ -199,6 +201,37 @@ describe('outputs and cells of any kind', () => {
     expect(html).not.toContain('example.org');
   });
 
+  it('shows drawings among attachments and pictures that the text has itself', async () => {
+    const drawing = '![own](attachment:a.svg) ![data](data:image/png;base64,UE5H)';
+    const cell = {
+      ...markdown(`${drawing} ![](https://x.org/far.png) ![odd](attachment:%FF.png)`),
+      attachments: { 'a.svg': { 'image/svg+xml': '<svg/>' } },
+    } as Cell;
+    const html = await page(cell);
+    expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa('<svg/>')}">`);
+    expect(html).toContain('<img alt="data" src="data:image/png;base64,UE5H">');
+    expect(html).toContain('https://x.org/far.png odd</p>');
+  });
+
+  it('shows raw cells of unknown formats as text', async () => {
+    for (const format of ['constructor', 'toString', 'text/x-rst'])
+      expect(await page({ cell_type: 'raw', metadata: { format }, source: '<meta>' })).toContain(
+        '<pre>&lt;meta&gt;</pre>',
+      );
+  });
+
+  it('shows results that say nothing of themselves by another type', async () => {
+    for (const about of [null, {}, { provenance: 1 }, { provenance: { questions: 3 } }])
+      expect(await page(displayed({ [MIME.about]: about, [MIME.html]: '<p>kept</p>' }))).toContain(
+        '<p>kept</p>',
+      );
+  });
+
+  it('has the data that a chart lists by name', async () => {
+    const spec = { mark: 'bar', data: { name: 'd' }, datasets: { d: [{ a: 'first' }] } };
+    expect(await page(displayed({ [MIME.vegaLite]: spec }))).toContain('<th scope="row">first');
+  });
+
   it('leaves formulas letter by letter', async () => {
     const formulas = [
       '$\\{1, 2\\}$',
@@ -217,6 +250,12 @@ describe('outputs and cells of any kind', () => {
     '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://x.org"><text>x</text></a></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="url(https://x.org)"/></svg>',
     '<svg onload="x"></svg>',
+    '<svg ONLOAD="x"></svg>',
+    '<svg STYLE="position:fixed"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="URL(https://x.org)"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="&#117;rl(https://x.org)"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="\\75rl(https://x.org)"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><g data-chart="chart-1"/></svg>',
     '<svg xmlns="http://www.w3.org/2000/svg"><style>*{}</style></svg>',
     '</div><meta http-equiv="refresh" content="0">',
   ])('shows a foreign drawing of a chart as an image: %s', async (svg) => {
@@ -237,6 +276,7 @@ describe('outputs and cells of any kind', () => {
       const { html } = await reportHtml(notebookOf(markdown('# T'), cell, markdown('The end.')));
       expect(html).toContain('The end.');
       expect(html).toMatch(/is not valid|data-chart/);
+      expect(html).not.toMatch(/<pre>[^<]*(Cannot read|is not a f|is not iterable)/);
     },
   );
 });
