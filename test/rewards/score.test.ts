@@ -22,6 +22,7 @@ describe('scoreTranscript', () => {
       formatOk: true,
       formatReason: null,
       turns: 1,
+      modelCalls: 2,
       decomposed: true,
     });
     expect(score.f1).toBeCloseTo(2 / 3, 12);

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { evidenceRecall, subQuestionRecall } from '../../lib/rewards/sub-questions.js';
+import {
+  evidenceRecall,
+  gaveUp,
+  hasEvidence,
+  subQuestionRecall,
+} from '../../lib/rewards/sub-questions.js';
 import { COMPARISON, HYBRID, SEQUENTIAL, SINGLE } from '../training/tiny.js';
 
 describe('subQuestionRecall', () => {
@@ -39,4 +44,25 @@ describe('evidenceRecall', () => {
       });
     expect([recall({}), recall({ isCut: true })]).toEqual([1, 0]);
   });
+});
+
+it('there is evidence if the graph names a passage for every sub-question', () => {
+  const [first, ...others] = COMPARISON.metadata.graph!;
+  const without = { metadata: { graph: [{ ...first, evidence: [] }, ...others] } };
+  expect(
+    [COMPARISON, without, { metadata: { graph: [] } }, { metadata: {} }].map(hasEvidence),
+  ).toEqual([true, false, false, false]);
+});
+
+it('a policy gave up if it answered with turns left and evidence missing', () => {
+  // The answer is a call too: with four calls, it searched three times.
+  const given = { answer: 'x', modelCalls: 4, maxSearchTurns: 4, evidenceSeen: 0.5 };
+  expect(
+    [
+      given,
+      { ...given, answer: null },
+      { ...given, modelCalls: 5 },
+      { ...given, evidenceSeen: 1 },
+    ].map(gaveUp),
+  ).toEqual([true, false, false, false]);
 });
