@@ -17,7 +17,10 @@ import {
 import { readTokenRows, type TokenRow } from '../interop/token-rows.js';
 import { readJsonLines } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
-import { readTokenizer, readTokenizerConfig } from '../policy/folder-settings.js';
+import { shortPath } from '../io/paths.js';
+import { withTimeLimit } from '../io/time-limit.js';
+import { readTokenizer } from '../policy/folder-settings.js';
+import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { conversationTemplate } from '../text/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
 import { adapterBase, modelPath } from '../training/stored-policies.js';
@@ -136,10 +139,15 @@ async function modelFolder({ model, adapter, score }: AuditSettings): Promise<st
   return undefined;
 }
 
-const auditModel = async (folder: string): Promise<AuditModel> => ({
-  tokenizer: await readTokenizer(folder),
-  template: conversationTemplate(await readTokenizerConfig(folder)),
-});
+async function auditModel(folder: string): Promise<AuditModel> {
+  const render = conversationTemplate(await readTokenizerConfig(folder));
+  const file = shortPath(path.join(folder, 'tokenizer_config.json'));
+  return {
+    tokenizer: await readTokenizer(folder),
+    template:
+      render && ((messages, options) => withTimeLimit(file, 0, () => render(messages, options))),
+  };
+}
 
 /** Why a check had nothing to do. */
 const NOT_CHECKED: Record<AuditCheck, string> = {

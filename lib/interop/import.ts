@@ -222,7 +222,7 @@ export async function importRollouts(
 
 /** Files that `evaluate --model` reads. */
 const NEEDED =
-  /^(config|generation_config|tokenizer|tokenizer_config|model\.safetensors\.index)\.json$|^chat_template\.jinja$|\.safetensors$/;
+  /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|model\.safetensors\.index)\.json$|^chat_template\.jinja$|\.safetensors$/;
 
 const listFiles = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 const hasWeights = (folder: string): boolean =>

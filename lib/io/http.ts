@@ -144,9 +144,13 @@ async function requestBytes(
       throw new AnswerError(`Expected an answer from ${url} that unpacks, but ${reason.message}.`);
     const flaw = permanentFlaw(reason);
     if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
+    const fault =
+      reason?.code === 'ENOTFOUND'
+        ? 'there is no host of this name. Check the address.'
+        : "it can't be reached. Is it running?";
     const message = timeout?.aborted
       ? `Expected an answer from ${url} within ${timeoutMs} ms.`
-      : `Expected ${server} at ${url}, but it can't be reached. Is it running?`;
+      : `Expected ${server} at ${url}, but ${fault}`;
     throw new HttpError(message, { cause });
   };
   const response = await fetch(url, {

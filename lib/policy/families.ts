@@ -188,6 +188,12 @@ const TRAITS: FamilyTraits[] = [
 ];
 
 function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields): RopeConfig {
+  // transformers 4 reads the first, 5 the second if the first is missing.
+  const parameters: Record<string, unknown> = rope_parameters ?? rope_scaling ?? {};
+  if (Object.entries(rope_scaling ?? {}).some(([name, value]) => parameters[name] !== value))
+    throw new Error(
+      `Expected rope_scaling and rope_parameters in config.json to agree, but got ${JSON.stringify(rope_scaling)} and ${JSON.stringify(rope_parameters)}. Remove one of them.`,
+    );
   const { rope_theta: theta = rope_theta ?? 10000, ...scaling } = rope_parameters ?? {
     ...(rope_scaling ?? { rope_type: 'default' }),
     rope_theta: undefined,

@@ -3,11 +3,11 @@
  * TensorFlow.js, so that a policy on a server loads none.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeText, readJson, readJsonIfThere } from '../io/files.js';
+import { readJson } from '../io/files.js';
 import { isClone, shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
+import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { createTokenizer, type FileTokenizer } from '../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
@@ -46,29 +46,6 @@ export const readModelConfig = async (folder: string): Promise<ModelConfig> =>
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
   parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
-/** `tokenizer_config.json`, with `chat_template.jinja` if there is one; else empty. */
-export async function readTokenizerConfig(folder: string): Promise<object> {
-  const template = join(folder, 'chat_template.jinja');
-  const read = (name: string): Promise<object> => readJsonIfThere(join(folder, name));
-  const config = await read('tokenizer_config.json');
-  return {
-    ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),
-    ...config,
-    ...(existsSync(template)
-      ? { chat_template: decodeText(await readFile(template), template) }
-      : {}),
-  };
-}
-
-/** Special tokens in the files of transformers before 4.34. */
-async function readOldTokens(read: (name: string) => Promise<object>): Promise<object> {
-  const ids = Object.entries((await read('added_tokens.json')) as Record<string, number>);
-  return {
-    ...(await read('special_tokens_map.json')),
-    added_tokens_decoder: Object.fromEntries(ids.map(([content, id]) => [id, { content }])),
-  };
-}
-
 /**
  * A tokenizer whose regular expressions and chat template end, or are an error.
  * @param file for the error
@@ -77,7 +54,7 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(file), length, compute);
   const tokenizer = limit(0, () => createTokenizer(json, config));
-  const { encodeChat } = tokenizer;
+  const { encodeChat, decode, decodeForOthers } = tokenizer;
   // The limit costs too much for each token of a tokenizer without regular expressions.
   const { normalizer, pre_tokenizer, decoder } = json as Record<string, unknown>;
   const hasPattern = (...steps: unknown[]): boolean => JSON.stringify(steps).includes('"Regex"');
@@ -89,7 +66,10 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
     ...(encodeChat && {
       encodeChat: (message) => limit(message.length, () => encodeChat(message)),
     }),
-    ...(hasPattern(decoder) && { decode: (ids) => limit(ids.length, () => tokenizer.decode(ids)) }),
+    ...(hasPattern(decoder) && {
+      decode: (ids) => limit(ids.length, () => decode(ids)),
+      decodeForOthers: (ids) => limit(ids.length, () => decodeForOthers(ids)),
+    }),
   };
 }
 
@@ -101,7 +81,7 @@ export async function readTokenizer(folder: string): Promise<FileTokenizer> {
 }
 
 const SETTINGS =
-  /^(config|generation_config|tokenizer|tokenizer_config|adapter_config)\.json$|^chat_template\.jinja$/;
+  /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|adapter_config)\.json$|^chat_template\.jinja$/;
 
 /** Files of a model or an adapter, besides its weights, that its answers depend on. */
 export const settingFiles = (folder: string): string[] =>

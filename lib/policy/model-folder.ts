@@ -15,10 +15,10 @@ import { BASE_FILE, requireBase } from './adapter-base.js';
 import {
   createLimitedTokenizer,
   readPeftConfig,
-  readTokenizerConfig,
   requireFolders,
   TRAIN_CONFIG_FILE,
 } from './folder-settings.js';
+import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { createModel, type Model } from './model.js';
 import { arraysFromWeights, disposeWeights } from './weights.js';
 import { shortPath } from '../io/paths.js';

@@ -71,6 +71,18 @@ export const matchLayout = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D
 const isRedundant = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
   name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
 
+/** @throws Error for a head of its own in a model that says it has none */
+function requireTiedHead(arrays: Tensors, { tieWordEmbeddings }: ModelConfig): void {
+  const [head, embedding] = ['lm_head.weight', 'model.embed_tokens.weight'].map((name) =>
+    arrays.get(name),
+  );
+  if (!tieWordEmbeddings || !head || !embedding) return;
+  if (head.values.some((value, i) => value !== embedding.values[i]))
+    throw new Error(
+      'Expected lm_head.weight to be the embedding, as tie_word_embeddings in config.json says, but it differs. Set it to false if the head was trained.',
+    );
+}
+
 /** The shape of a slot as a matrix: a vector is one row. */
 const matrixShape = ({ shape }: Slot): number[] => (shape.length === 1 ? [1, shape[0]] : shape);
 
@@ -93,6 +105,7 @@ export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights
     throw new Error(
       `Expected only tensors of a ${config.modelType} model with this config.json, but there is ${unexpected}.`,
     );
+  requireTiedHead(arrays, config);
   const weights: Weights = {};
   for (const slot of slots) {
     const { key, kind, shape, parts } = slot;

@@ -11,6 +11,7 @@ import { range } from 'd3-array';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { readJson, readJsonIfThere } from '../io/files.js';
+import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
 import { configHash, contentHash } from '../io/provenance.js';
@@ -212,11 +213,24 @@ const textsSchema = z.object({
   max_seq_length: z.int().min(1).nullish(),
   do_lower_case: z.boolean().nullish(),
 });
-const lengthSchema = z.object({ model_max_length: z.number().min(1).nullish() });
+const limitsSchema = z.object({
+  model_max_length: z.number().min(1).nullish(),
+  truncation_side: z.enum(['left', 'right']).nullish(),
+});
 const poolingSchema = z.record(z.string(), z.unknown());
 const modulesSchema = z.array(z.object({ path: z.string(), type: z.string() }));
 
 const CONFIG_FILE = 'config_sentence_transformers.json';
+
+/** @throws Error naming the file and the field that is invalid */
+async function readSettings<T>(file: string, schema: z.ZodType<T>): Promise<T> {
+  const { data, error } = schema.safeParse(await readJsonIfThere(file));
+  if (error)
+    throw new Error(
+      `Expected settings of an encoder in ${shortPath(file)}, but ${describeFaults(error)}`,
+    );
+  return data;
+}
 
 /** E5's prompts (Wang et al. 2022, arXiv 2212.03533). */
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
@@ -226,13 +240,19 @@ const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
  * inferred from the name, as in FlashRAG.
  */
 async function readPrompts(folder: string, config: unknown): Promise<Record<TextKind, string>> {
-  const { prompts, default_prompt_name: name } = promptsSchema.parse(
-    await readJsonIfThere(join(folder, CONFIG_FILE)),
-  );
-  if (prompts?.query !== undefined)
-    return { query: prompts.query, passage: prompts.passage ?? prompts.document ?? '' };
-  const usual = prompts?.[name ?? ''];
-  if (usual !== undefined) return { query: usual, passage: usual };
+  const file = join(folder, CONFIG_FILE);
+  const settings = await readSettings(file, promptsSchema);
+  const { default_prompt_name: name } = settings;
+  const prompts: Record<string, string | undefined> = settings.prompts ?? {};
+  const usual = name ? prompts[name] : '';
+  if (usual === undefined)
+    throw new Error(
+      `Expected the prompt ${name}, which default_prompt_name names, among the prompts in ${shortPath(file)}.`,
+    );
+  // As sentence-transformers' encode_query and encode_document; it writes empty ones for all.
+  const query = prompts.query ?? usual;
+  const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? usual;
+  if (query || passage) return { query, passage };
   const names = [
     basename(resolve(folder)),
     String((config as { _name_or_path?: unknown })._name_or_path),
@@ -249,12 +269,12 @@ async function requireMeanPooling(folder: string): Promise<void> {
     );
   };
   const listed = join(folder, 'modules.json');
-  const modules = existsSync(listed) ? modulesSchema.parse(await readJson(listed)) : [];
+  const modules = existsSync(listed) ? await readSettings(listed, modulesSchema) : [];
   const named = modules.map(({ type, path }) => ({ name: type.split('.').at(-1)!, path }));
   const extra = named.find(({ name }) => !['Transformer', 'Pooling', 'Normalize'].includes(name));
   if (extra) refuse('modules.json', extra.name);
   const poolingFile = `${named.find(({ name }) => name === 'Pooling')?.path ?? '1_Pooling'}/config.json`;
-  const pooling = poolingSchema.parse(await readJsonIfThere(join(folder, poolingFile)));
+  const pooling = await readSettings(join(folder, poolingFile), poolingSchema);
   for (const [name, value] of Object.entries(pooling)) {
     const isOther = /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && value;
     if (isOther || (name === 'pooling_mode' && String(value) !== 'mean'))
@@ -262,8 +282,9 @@ async function requireMeanPooling(folder: string): Promise<void> {
     // The prompt's tokens are not pooled then.
     if (name === 'include_prompt' && value === false) refuse(poolingFile, 'include_prompt: false');
   }
-  const { similarity_fn_name: similarity } = promptsSchema.parse(
-    await readJsonIfThere(join(folder, CONFIG_FILE)),
+  const { similarity_fn_name: similarity } = await readSettings(
+    join(folder, CONFIG_FILE),
+    promptsSchema,
   );
   const isNormalized = named.length === 0 || named.some(({ name }) => name === 'Normalize');
   if (!isNormalized && similarity && similarity !== 'cosine')
@@ -289,30 +310,44 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const tokenizerJson = (await readJson(tokenizerFile)) as object;
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(tokenizerFile), length, compute);
-  const tokenizerConfig = await readJsonIfThere(join(folder, 'tokenizer_config.json'));
+  const tokenizerConfig = await readTokenizerConfig(folder);
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
   // Named after the model's kind, such as sentence_roberta_config.json.
   const textsFile = readdirSync(folder).find((name) => /^sentence_.*_config\.json$/.test(name));
-  const { max_seq_length, do_lower_case: isLowerCase } = textsSchema.parse(
-    textsFile ? await readJson(join(folder, textsFile)) : {},
+  const { max_seq_length, do_lower_case: isLowerCase } = textsFile
+    ? await readSettings(join(folder, textsFile), textsSchema)
+    : {};
+  const { model_max_length, truncation_side: side } = await readSettings(
+    join(folder, 'tokenizer_config.json'),
+    limitsSchema,
   );
-  const { model_max_length } = lengthSchema.parse(tokenizerConfig);
   const maxTokens = Math.min(config.maxTokens, max_seq_length ?? model_max_length ?? Infinity);
   const weights = await withWeights(folder, (arrays) => bertWeights(arrays, config));
   const files = await contentHash([...(await weightFiles(folder)), tokenizerFile, configFile]);
 
   const { before, after } = tokenizer.around;
+  const room = maxTokens - before.length - after.length;
+  if (room < 1)
+    throw new Error(
+      `Expected room for a token besides the special ones in ${shortPath(folder)}, but a text has at most ${maxTokens}. Raise max_seq_length.`,
+    );
   const encodeText = (text: string, kind: TextKind): number[] => {
     const full = prompts[kind] + text;
     const ids = limit(full.length, () => tokenizer.encode(isLowerCase ? full.toLowerCase() : full));
-    return [...before, ...ids.slice(0, maxTokens - before.length - after.length), ...after];
+    return [...before, ...(side === 'left' ? ids.slice(-room) : ids.slice(0, room)), ...after];
   };
   return {
     name: basename(resolve(folder)),
     dimensions: hiddenSize,
-    hash: configHash({ files, prompts, maxTokens, ...(isLowerCase && { isLowerCase }) }),
+    hash: configHash({
+      files,
+      prompts,
+      maxTokens,
+      ...(isLowerCase && { isLowerCase }),
+      ...(side === 'left' && { side }),
+    }),
     encode: async (texts, { kind }) => {
       const ids = texts.map((text) => encodeText(text, kind));
       const lengths = ids.map(({ length }) => length);

@@ -24,6 +24,8 @@ const configSchema = z.looseObject({
   extra_special_tokens: z
     .union([z.array(tokenSchema), z.record(z.string(), tokenSchema)])
     .nullish(),
+  /** What transformers 5 makes of the named ones. */
+  model_specific_special_tokens: z.record(z.string(), tokenSchema).nullish(),
 });
 
 const TOKEN_NAMES = [
@@ -47,7 +49,11 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
 /** The special tokens, but for the unknown one and characters, which texts must keep. */
 export function specialTokens(tokenizerConfig: unknown): string[] {
   const config = parseConfig(tokenizerConfig);
-  const more = [config.additional_special_tokens, config.extra_special_tokens];
+  const more = [
+    config.additional_special_tokens,
+    config.extra_special_tokens,
+    config.model_specific_special_tokens,
+  ];
   return TOKEN_NAMES.filter((name) => name !== 'unk_token')
     .map((name) => config[name])
     .concat(more.flatMap((tokens) => Object.values(tokens ?? {})))
@@ -80,10 +86,14 @@ export type ConversationTemplate = (
 export function conversationTemplate(tokenizerConfig: unknown): ConversationTemplate | null {
   const { chat_template: templates, ...config } = parseConfig(tokenizerConfig);
   const { extra_special_tokens: extra, additional_special_tokens: additional, ...rest } = config;
+  if (!templates?.length) return null;
   const source = Array.isArray(templates)
     ? templates.find(({ name }) => name === 'default')?.template
     : templates;
-  if (typeof source !== 'string') return null;
+  if (source === undefined)
+    throw new Error(
+      `Expected a chat template named default in tokenizer_config.json, but there are only ${(templates as { name: string }[]).map(({ name }) => name).join(', ')}.`,
+    );
   const rethrow = <T>(make: () => T): T => {
     try {
       return make();
@@ -92,13 +102,15 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
     }
   };
   const template = rethrow(() => new Template(source));
+  useStripOfPython(template.parsed);
   // Tokens that are not set stay undefined.
   const tokens = Object.entries({
     ...Object.fromEntries(TOKEN_NAMES.map((name) => [name, rest[name]])),
     ...(Array.isArray(extra) ? {} : extra),
+    ...rest.model_specific_special_tokens,
     additional_special_tokens: additional ?? (Array.isArray(extra) ? extra : null),
   }).filter(([, token]) => token !== null && token !== undefined);
-  const variables = { ...Object.fromEntries(tokens), tools: null, documents: null };
+  const variables = { ...Object.fromEntries(tokens), ...STRIP, tools: null, documents: null };
   return (messages, { addGenerationPrompt }) =>
     rethrow(() =>
       template.render({
@@ -108,6 +120,51 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
       }),
     );
 }
+
+/** Removes characters from the ends of a text, as Python does. */
+const stripper =
+  (...ends: ('left' | 'right')[]) =>
+  (text: string, characters: string): string => {
+    const removed = new Set(characters);
+    const letters = [...text];
+    let [from, to] = [0, letters.length];
+    while (ends.includes('left') && from < to && removed.has(letters[from])) from++;
+    while (ends.includes('right') && from < to && removed.has(letters[to - 1])) to--;
+    return letters.slice(from, to).join('');
+  };
+const STRIP = {
+  __strip: stripper('left', 'right'),
+  __lstrip: stripper('left'),
+  __rstrip: stripper('right'),
+};
+
+/**
+ * Replaces calls such as `text.strip('x')` in a parsed template, whose argument the
+ * package ignores.
+ */
+function useStripOfPython(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return;
+  const call = callSchema.safeParse(node).data;
+  if (call) {
+    const { object, property } = call.callee;
+    Object.assign(node, {
+      callee: { type: 'Identifier', value: `__${property.value}` },
+      args: [object, ...call.args],
+    });
+  }
+  const children = node instanceof Map ? [...node].flat() : Object.values(node);
+  for (const child of children) useStripOfPython(child);
+}
+const callSchema = z.object({
+  type: z.literal('CallExpression'),
+  args: z.array(z.unknown()).min(1),
+  callee: z.object({
+    type: z.literal('MemberExpression'),
+    computed: z.literal(false),
+    object: z.unknown(),
+    property: z.object({ value: z.enum(['strip', 'lstrip', 'rstrip']) }),
+  }),
+});
 
 /** Renders a user message up to the model's answer. */
 export type ChatTemplate = (message: string) => string;

@@ -97,6 +97,7 @@ const overridesSchema = z.looseObject({
   added_tokens_decoder: z
     .record(z.string(), z.looseObject({ content: z.string(), special: z.boolean().default(false) }))
     .nullish(),
+  split_special_tokens: z.literal(false).nullish(),
 });
 /** Settings of a step of tokenizer.json by their names in tokenizer_config.json. */
 const OVERRIDES: Readonly<Record<string, Readonly<Record<string, string>>>> = {

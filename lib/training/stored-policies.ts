@@ -12,10 +12,10 @@ import {
   moreWeights,
   readPeftConfig,
   readTokenizer,
-  readTokenizerConfig,
   requireFolders,
   TRAIN_CONFIG_FILE,
 } from '../policy/folder-settings.js';
+import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import type { Policy } from '../policy/policy.js';
 import { howToMake, TRAINED_MODELS } from '../policy/trained-models.js';
 import { readBaseModel } from '../policy/adapter-base.js';

@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { HttpError, requestJson, type JsonRequest } from '../../lib/io/http.js';
 import { findProgram } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
@@ -104,6 +104,14 @@ describe('requestJson', () => {
     await expect(ask(tries)).rejects.toThrow('redirects without end');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+  });
+
+  it('says that there is no such host', async () => {
+    const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
+    const unknown = vi.spyOn(globalThis, 'fetch').mockRejectedValue(new TypeError('', { cause }));
+    const asked = requestJson('http://nowhere/', { ...REQUEST, retries: 0 });
+    await expect(asked).rejects.toThrow('no host of this name');
+    unknown.mockRestore();
   });
 
   it.skipIf(!findProgram('openssl'))('names a certificate that is not trusted', async () => {

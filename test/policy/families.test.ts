@@ -154,6 +154,18 @@ describe('llama', () => {
     expect(parse).toThrow(field);
   });
 
+  it('rejects two forms of rotary settings that differ', () => {
+    const rope = { rope_type: 'linear', factor: 2 };
+    const parse = (factor: number): unknown =>
+      parseModelConfig({
+        ...MINIMAL,
+        rope_scaling: rope,
+        rope_parameters: { ...rope, factor, rope_theta: 1e4 },
+      });
+    expect(() => parse(4)).toThrow(/rope_scaling and rope_parameters/);
+    expect(parse(2)).toMatchObject({ rope: { scaling: { type: 'linear', factor: 2 } } });
+  });
+
   it('rejects heads that do not share keys evenly', () => {
     expect(() => parseModelConfig({ ...MINIMAL, num_key_value_heads: 3 })).toThrow(
       /num_key_value_heads.*8 and 3/,

@@ -1,10 +1,11 @@
 import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
-import { readTokenizerConfig } from '../../lib/policy/folder-settings.js';
+import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
+import { settingFiles } from '../../lib/policy/folder-settings.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
-import { floatToHalf, halfToFloat } from '../../lib/tensor/safetensors.js';
+import { encodeSafetensors, floatToHalf, halfToFloat } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
@@ -76,6 +77,33 @@ it.each<[name: string, fault: string, damage: (file: string) => void, message: s
   await saveModel(folder, tinyModel(), { storage: 'F16' });
   damage(join(folder, name));
   await expect(loadModel(folder)).rejects.toThrow(message);
+});
+
+it('rejects a trained head where config.json says that there is none', async () => {
+  const model = tinyModel();
+  await saveModel(inFolder(), model, { storage: 'F32' });
+  const arrays = await readSafetensors(inFolder('model.safetensors'));
+  const embedding = arrays.get('model.embed_tokens.weight')!;
+  const save = (values: Float32Array): void =>
+    writeFileSync(
+      inFolder('model.safetensors'),
+      encodeSafetensors(new Map([...arrays, ['lm_head.weight', { ...embedding, values }]]), {
+        storage: 'F32',
+      }),
+    );
+  save(embedding.values);
+  await expect(loadModel(inFolder())).resolves.toBeDefined();
+  save(embedding.values.map((value) => 2 * value));
+  await expect(loadModel(inFolder())).rejects.toThrow(/lm_head.*tie_word_embeddings/);
+});
+
+it('counts every file that a tokenizer is read from as a setting', async () => {
+  await saveModel(inFolder(), tinyModel(), { storage: 'F16' });
+  const old = ['added_tokens.json', 'special_tokens_map.json'];
+  for (const name of old) writeFileSync(inFolder(name), '{}');
+  expect(settingFiles(inFolder()).map((file) => basename(file))).toEqual(
+    expect.arrayContaining([...old, 'tokenizer.json', 'tokenizer_config.json']),
+  );
 });
 
 it('rejects token ids beyond the vocabulary, added ones too', async () => {

@@ -119,6 +119,44 @@ describe('loadBertEncoder', () => {
     expect(await encode(files, 'OSLO')).toEqual(expected);
   });
 
+  it('has the prompts of queries and passages under each of their names', async () => {
+    const text = 'oslo';
+    const encode = async (settings: object, kind: 'query' | 'passage', name = 'minilm') => {
+      const folder = copy(name);
+      const file = join(folder, 'config_sentence_transformers.json');
+      writeFileSync(file, JSON.stringify(settings));
+      return (await loadBertEncoder(folder)).encode([text], { kind });
+    };
+    const find = { prompts: { search: 'find: ' }, default_prompt_name: 'search' };
+    const expected = await encode(find, 'query');
+    for (const prompts of [{ document: 'find: ' }, { corpus: 'find: ', query: '' }])
+      expect(await encode({ prompts }, 'passage')).toEqual(expected);
+    const both = { prompts: { ...find.prompts, query: 'ask: ' }, default_prompt_name: 'search' };
+    expect(await encode(both, 'passage')).toEqual(expected);
+    // What sentence-transformers writes for every model.
+    const [empty, none] = [{ prompts: { query: '', document: '' } }, {}];
+    expect(await encode(empty, 'query', 'multilingual-e5')).toEqual(
+      await encode(none, 'query', 'multilingual-e5'),
+    );
+    await expect(encode({ default_prompt_name: 'search' }, 'query')).rejects.toThrow(/search/);
+    await expect(encode({ prompts: { query: null } }, 'query')).rejects.toThrow(
+      /config_sentence_transformers\.json[^]*prompts\.query/,
+    );
+  });
+
+  it('cuts texts at the side that the tokenizer names, and not to nothing', async () => {
+    const folder = copy('minilm');
+    const write = (name: string, settings: object): void =>
+      writeFileSync(join(folder, name), JSON.stringify(settings));
+    write('tokenizer_config.json', { truncation_side: 'left' });
+    const encoder = await loadBertEncoder(folder);
+    const texts = ['', 'bergen '].map((start) => start + 'oslo '.repeat(40));
+    const [cut, longer] = await encoder.encode(texts, { kind: 'query' });
+    expect(longer).toEqual(cut);
+    write('sentence_bert_config.json', { max_seq_length: 2 });
+    await expect(loadBertEncoder(folder)).rejects.toThrow(/at most 2/);
+  });
+
   it.each([
     ['sentence_roberta_config.json', { max_seq_length: 8 }],
     ['tokenizer_config.json', { model_max_length: 8 }],

@@ -84,13 +84,30 @@ describe('a message in a chat template', () => {
 });
 
 describe('chatTemplate', () => {
+  it('strips the characters that a template names, as Python does', () => {
+    const chat_template =
+      "{{ 'xxaxx'.lstrip('x') }}|{{ 'x a '.strip('x').rstrip() }}|{% if true %}{{ messages[0].content.rstrip('\n') }}{% endif %}|";
+    expect(chatTemplate({ chat_template })!(' a \n\n')).toBe('axx| a| a |');
+  });
+
+  it('rejects several templates of which none is the default', () => {
+    const chat_template = [{ name: 'rag', template: 'x' }];
+    expect(() => chatTemplate({ chat_template })).toThrow(/named default.*only rag/);
+    expect(chatTemplate({ chat_template: [] })).toBeNull();
+  });
+
+  it('has the special tokens that transformers 5 names', () => {
+    const config = { chat_template: '{{ image_token }}' };
+    const model_specific_special_tokens = { image_token: '<image>' };
+    expect(chatTemplate({ ...config, model_specific_special_tokens })!('a')).toBe('<image>');
+  });
+
   it('picks the default template; null if there is none', () => {
     const several = [
       { name: 'tool_use', template: 'tools' },
       { name: 'default', template: '{{ messages[0].content }}!' },
     ];
     expect(chatTemplate({ chat_template: several })!('Hi')).toBe('Hi!');
-    expect(chatTemplate({ chat_template: several.slice(0, 1) })).toBeNull();
     expect(chatTemplate({ bos_token: { content: '<s>' } })).toBeNull();
   });
 

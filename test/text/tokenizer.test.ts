@@ -263,6 +263,12 @@ describe('createTokenizer', () => {
     expect(createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] }).vocabSize).toBe(size + 11);
   });
 
+  it('rejects a tokenizer that splits special tokens', () => {
+    expect(() => createTokenizer(TOKENIZER_JSON, { split_special_tokens: true })).toThrow(
+      'split_special_tokens',
+    );
+  });
+
   it('rejects invalid JSON', () => {
     const broken = { ...TOKENIZER_JSON, pre_tokenizer: { type: 'Nonsense' } };
     expect(() => createTokenizer(broken)).toThrow('Expected the JSON of a tokenizer.json, but');
