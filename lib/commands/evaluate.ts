@@ -248,12 +248,18 @@ async function answerAll(
 }
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */
-function describeUsage(answers: readonly Answer[], price?: TokenUsage): string {
+export function describeUsage(
+  answers: readonly { usage: TokenUsage; result: { modelCalls: number } }[],
+  price?: TokenUsage,
+): string {
   const [read, written] = (['read', 'written'] as const).map((kind) =>
     sum(answers, ({ usage }) => usage[kind]),
   );
   const calls = sum(answers, ({ result }) => result.modelCalls);
-  const paid = price ? `, $${cost({ read, written }, price).toFixed(4)}` : '';
+  if (read === 0) return `not counted by the server, in ${calls} calls`;
+  const dollars = price ? cost({ read, written }, price) : 0;
+  const shown = dollars < 1e-3 ? Number(dollars.toPrecision(3)) : dollars.toFixed(4);
+  const paid = price ? `, $${shown}` : '';
   return `${read} read, ${written} written in ${calls} calls${paid}`;
 }
 

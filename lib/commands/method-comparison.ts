@@ -39,11 +39,14 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
 
 function costColumns(price?: TokenUsage): Column<Answer>[] {
   const columns: Column<Answer>[] = [
-    { title: 'tokens read', value: ({ usage }) => usage.read },
+    { title: 'tokens read', value: ({ usage }) => usage.read || NaN },
     { title: 'seconds', value: ({ seconds }) => seconds },
   ];
   if (!price) return columns;
-  const paid = { title: '$ per 1,000', value: ({ usage }: Answer) => 1000 * cost(usage, price) };
+  const paid = {
+    title: '$ per 1,000',
+    value: ({ usage }: Answer) => 1000 * cost(usage, price) || NaN,
+  };
   return [...columns, paid];
 }
 

@@ -65,13 +65,15 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
  * @param onData called with the data of each event, except the end mark `[DONE]`; awaited
  * in order
  * @returns whether the end mark came
- * @throws as {@link requestJson}, and whatever `onData` throws
+ * @throws as {@link requestJson}, whatever `onData` throws, and AnswerError if no event
+ * came
  */
 export async function requestEvents(
   url: string,
   request: JsonRequest & { onData: (data: string) => unknown },
 ): Promise<boolean> {
   let [hasBegun, isDone] = [false, false];
+  let start = '';
   let work = Promise.resolve<unknown>(undefined);
   const attempt = async (): Promise<void> => {
     const decoder = new TextDecoder();
@@ -83,9 +85,15 @@ export async function requestEvents(
       },
     });
     await requestBytes(url, request, (bytes) => {
-      parser.feed(decoder.decode(bytes, { stream: true }));
+      const text = decoder.decode(bytes, { stream: true });
+      if (start.length < MAX_EXCERPT) start += text;
+      parser.feed(text);
     });
     await work;
+    if (!hasBegun)
+      throw new AnswerError(
+        `Expected a stream of events from ${splitCredentials(url).url}, but got: ${excerpt(start)}`,
+      );
   };
   await retry(request, attempt, () => !hasBegun);
   return isDone;
@@ -210,4 +218,6 @@ function parseBody(url: string, bytes: Uint8Array): unknown {
   }
 }
 
-const excerpt = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
+const MAX_EXCERPT = 200;
+const excerpt = (text: string): string =>
+  text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT)}...` : text;

@@ -54,7 +54,7 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(file), length, compute);
   const tokenizer = limit(0, () => createTokenizer(json, config));
-  const { encodeChat, decode, decodeForOthers } = tokenizer;
+  const { encodeChat } = tokenizer;
   // The limit costs too much for each token of a tokenizer without regular expressions.
   const { normalizer, pre_tokenizer, decoder } = json as Record<string, unknown>;
   const hasPattern = (...steps: unknown[]): boolean => JSON.stringify(steps).includes('"Regex"');
@@ -67,8 +67,8 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
       encodeChat: (message) => limit(message.length, () => encodeChat(message)),
     }),
     ...(hasPattern(decoder) && {
-      decode: (ids) => limit(ids.length, () => decode(ids)),
-      decodeForOthers: (ids) => limit(ids.length, () => decodeForOthers(ids)),
+      decode: (ids) => limit(ids.length, () => tokenizer.decode(ids)),
+      decodeForOthers: (ids) => limit(ids.length, () => tokenizer.decodeForOthers(ids)),
     }),
   };
 }

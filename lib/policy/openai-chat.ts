@@ -60,7 +60,7 @@ const deltaSchema = messageSchema.extend({
 });
 
 const usageSchema = z
-  .object({ prompt_tokens: z.number(), completion_tokens: z.number() })
+  .object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0) })
   .transform(({ prompt_tokens: read, completion_tokens: written }) => ({ read, written }))
   .nullish()
   .catch(undefined);

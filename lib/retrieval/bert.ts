@@ -249,7 +249,7 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
     throw new Error(
       `Expected the prompt ${name}, which default_prompt_name names, among the prompts in ${shortPath(file)}.`,
     );
-  // As sentence-transformers' encode_query and encode_document; it writes empty ones for all.
+  // As sentence-transformers, which writes empty prompts for all models.
   const query = prompts.query ?? usual;
   const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? usual;
   if (query || passage) return { query, passage };

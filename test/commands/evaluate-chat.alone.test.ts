@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { rollup } from 'd3-array';
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runAsk } from '../../lib/commands/ask.js';
-import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
+import { describeUsage, evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { withFileLock } from '../../lib/io/folder-lock.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
@@ -124,6 +124,14 @@ describe('evaluate --policy chat:', () => {
     const [{ segments }] = linesOf<Trajectory>(trajectories);
     expect(segments.map(({ kind }) => kind)).toEqual(['prompt', 'policy', 'information', 'policy']);
     expect(segments[1]).toMatchObject({ usage: { read: 10, written: 2 }, messages: [{}] });
+  });
+
+  it('shows no tokens that the server did not count, and the smallest cost', () => {
+    const result = { modelCalls: 3 };
+    const describe = (read: number): string =>
+      describeUsage([{ usage: { read, written: 0 }, result }], { read: 0.5, written: 1 });
+    expect(describe(0)).toBe('not counted by the server, in 3 calls');
+    expect(describe(20)).toBe('20 read, 0 written in 3 calls, $0.00001');
   });
 
   it('resumes after a failure: no question is lost or asked twice', async () => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { HttpError, requestJson, type JsonRequest } from '../../lib/io/http.js';
+import { HttpError, requestEvents, requestJson, type JsonRequest } from '../../lib/io/http.js';
 import { findProgram } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
@@ -104,6 +104,12 @@ describe('requestJson', () => {
     await expect(ask(tries)).rejects.toThrow('redirects without end');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+  });
+
+  it('shows what came instead of events', async () => {
+    await serveAnswers(() => Response.json({ error: { message: 'quota exceeded' } }));
+    const asked = requestEvents(server.url, { ...REQUEST, onData: () => undefined });
+    await expect(asked).rejects.toThrow(/stream of events.*quota exceeded/);
   });
 
   it('says that there is no such host', async () => {

@@ -170,12 +170,20 @@ describe('openChatPolicy', () => {
     expect((await (await open()).reply(QUESTION, OPTIONS)).message.content).toBe('No.');
   });
 
+  it.each([
+    { prompt_tokens: -5, completion_tokens: 2 },
+    { prompt_tokens: 5, completion_tokens: 1e300 },
+  ])('leaves out a usage that cannot be: %j', async (usage) => {
+    await start(() => Response.json({ choices: [{ message: say('Rome') }], usage }));
+    expect(await (await open()).reply(QUESTION, OPTIONS)).not.toHaveProperty('usage');
+  });
+
   const text = choose({ delta: { content: 'Ro' } });
   const whole = { choices: [{ message: say('Rome'), finish_reason: 'stop' }] };
   it.each([
     ['a stream without an end', stream(text), /no end/],
     ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
-    ['a whole message in place of a stream', Response.json(whole), /no end/],
+    ['a whole message in place of a stream', Response.json(whole), /got: .*Rome/],
     ['no text within the limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
   ])('refuses %s', async (_, response, reason) => {
