@@ -46,8 +46,10 @@ export const readModelConfig = async (folder: string): Promise<ModelConfig> =>
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
   parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
+const LONG_TEXT = 1000;
+
 /**
- * A tokenizer whose regular expressions and chat template end, or are an error.
+ * A tokenizer whose regular expressions, words and chat template end, or are an error.
  * @param file for the error
  */
 export function createLimitedTokenizer(json: object, config: object, file: string): FileTokenizer {
@@ -55,14 +57,17 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
     withTimeLimit(shortPath(file), length, compute);
   const tokenizer = limit(0, () => createTokenizer(json, config));
   const { encodeChat } = tokenizer;
-  // The limit costs too much for each token of a tokenizer without regular expressions.
+  // The limit costs too much for each token of a tokenizer without regular expressions,
+  // but a long word may also take minutes.
   const { normalizer, pre_tokenizer, decoder } = json as Record<string, unknown>;
   const hasPattern = (...steps: unknown[]): boolean => JSON.stringify(steps).includes('"Regex"');
+  const isLimited = hasPattern(normalizer, pre_tokenizer);
   return {
     ...tokenizer,
-    ...(hasPattern(normalizer, pre_tokenizer) && {
-      encode: (text) => limit(text.length, () => tokenizer.encode(text)),
-    }),
+    encode: (text) =>
+      isLimited || text.length > LONG_TEXT
+        ? limit(text.length, () => tokenizer.encode(text))
+        : tokenizer.encode(text),
     ...(encodeChat && {
       encodeChat: (message) => limit(message.length, () => encodeChat(message)),
     }),

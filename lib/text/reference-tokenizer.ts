@@ -168,9 +168,12 @@ const correctAll = (step: StepJson, list: string, correct: (step: StepJson) => o
 
 /** A word list is WordPiece without pieces. */
 function correctModel(model: object): object {
-  const isWordList = (model as { type?: unknown }).type === 'WordLevel';
-  const noPieces = { continuing_subword_prefix: '\0\0', max_input_chars_per_word: Infinity };
-  return isWordList ? { ...model, ...noPieces, type: 'WordPiece' } : model;
+  const { type, vocab } = model as { type?: unknown; vocab: Record<string, number> };
+  if (type !== 'WordLevel') return model;
+  // Longer words are unknown without a search for pieces.
+  const longest = Object.keys(vocab).reduce((most, { length }) => Math.max(most, length), 0);
+  const noPieces = { continuing_subword_prefix: '\0\0', max_input_chars_per_word: longest };
+  return { ...model, ...noPieces, type: 'WordPiece' };
 }
 
 /** Splits a text at a pattern's matches, as the reference's `SplitDelimiterBehavior`. */

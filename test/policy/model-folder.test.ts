@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
 import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
-import { settingFiles } from '../../lib/policy/folder-settings.js';
+import { createLimitedTokenizer, settingFiles } from '../../lib/policy/folder-settings.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
 import { encodeSafetensors, floatToHalf, halfToFloat } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
@@ -136,8 +136,13 @@ it.skipIf(!isFull)(
     expect(tokenizer.decode(tokenizer.encode('Ada'))).toContain('Ada');
     expect(() => tokenizer.encode('x'.repeat(60))).toThrow(/tokenizer\.json.* did not end/);
     expect(() => tokenizer.encodeChat!('Ada')).toThrow(/did not end/);
+    const vocab = { a: 0, '##a': 1, '[UNK]': 2 };
+    const pieces = { continuing_subword_prefix: '##', max_input_chars_per_word: 1e9 };
+    const model = { type: 'WordPiece', vocab, unk_token: '[UNK]', ...pieces };
+    const wordy = createLimitedTokenizer({ model }, {}, 'tokenizer.json');
+    expect(() => wordy.encode('a'.repeat(100_000))).toThrow(/did not end/);
   },
-  60_000,
+  90_000,
 );
 
 it('refuses a chat template that is not UTF-8', async () => {

@@ -263,6 +263,11 @@ describe('createTokenizer', () => {
     expect(createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] }).vocabSize).toBe(size + 11);
   });
 
+  it('knows at once that a word is longer than all of a list', () => {
+    const model = { type: 'WordLevel', vocab: { a: 0, '<unk>': 1 }, unk_token: '<unk>' };
+    expect(createTokenizer({ ...COMMON, model }).encode('a'.repeat(100_000))).toEqual([1]);
+  });
+
   it('rejects a tokenizer that splits special tokens', () => {
     expect(() => createTokenizer(TOKENIZER_JSON, { split_special_tokens: true })).toThrow(
       'split_special_tokens',
