@@ -139,7 +139,8 @@ it.skipIf(!isFull)(
     const vocab = { a: 0, '##a': 1, '[UNK]': 2 };
     const pieces = { continuing_subword_prefix: '##', max_input_chars_per_word: 1e9 };
     const model = { type: 'WordPiece', vocab, unk_token: '[UNK]', ...pieces };
-    const wordy = createLimitedTokenizer({ model }, {}, 'tokenizer.json');
+    const steps = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+    const wordy = createLimitedTokenizer({ ...steps, model }, {}, 'tokenizer.json');
     expect(() => wordy.encode('a'.repeat(100_000))).toThrow(/did not end/);
   },
   90_000,
