@@ -59,12 +59,19 @@ const showFailure =
       drawing.textContent = `This chart cannot be drawn: ${error instanceof Error ? error.message : String(error)}`;
   };
 
+/** Lets the page answer its reader. */
+const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve));
+
 /**
- * Replaces pictures by interactive charts with buttons to save them. If a chart fails,
- * its picture stays, or a sentence says so. Pages with new charts call this again.
+ * Replaces pictures by interactive charts with buttons to save them, one after another.
+ * If a chart fails, its picture stays, or a sentence says so. Pages with new charts call
+ * this again.
  * @param change applied to each specification before it is drawn
  */
 export async function drawCharts(change = (spec: Spec): Spec => spec): Promise<void> {
   const charts = [...document.querySelectorAll<HTMLElement>('script[data-chart]')];
-  await Promise.all(charts.map((chart) => drawChart(chart, change).catch(showFailure(chart))));
+  for (const chart of charts) {
+    await pause();
+    await drawChart(chart, change).catch(showFailure(chart));
+  }
 }
