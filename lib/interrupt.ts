@@ -20,13 +20,15 @@ export function interruptSignal(signal?: AbortSignal): AbortSignal | undefined {
 
 export type Breather = () => Promise<void> | void;
 
+/** Of all breathers: many short works in a row would otherwise never yield. */
+let last = performance.now();
+
 /**
  * For use within long synchronous work: yields to timers, Ctrl-C and Interrupt every
  * `everyMs`.
  * @param signal whose reason it throws once aborted
  */
 export function createBreather(signal?: AbortSignal, everyMs = 250): Breather {
-  let last = performance.now();
   return () => {
     signal?.throwIfAborted();
     if (performance.now() - last < everyMs) return;

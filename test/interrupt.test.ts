@@ -11,6 +11,14 @@ describe('createBreather', () => {
     expect(hasFired).toBe(true);
   });
 
+  it('lets timers run between works that are each too short to yield', async () => {
+    let hasFired = false;
+    setTimeout(() => (hasFired = true), 0);
+    const end = performance.now() + 5000;
+    while (!hasFired && performance.now() < end) await createBreather()();
+    expect(hasFired).toBe(true);
+  });
+
   it('throws the reason of a signal that is aborted meanwhile', async () => {
     const controller = new AbortController();
     const breathe = createBreather(controller.signal);
