@@ -19,6 +19,7 @@ import { drawCases } from './export-cases/draw-cases.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
 import { exportReader } from './reader/export.js';
+import { compareVariants } from './reference/advantage-variants.js';
 import { makeReferences } from './reference/reference-curves.js';
 import {
   FRESH_TEST_NAMES,
@@ -159,6 +160,15 @@ program
     const references = await makeReferences(CHECKPOINTS);
     await writeFileSafely(file, `${JSON.stringify(references)}\n`);
     log(`Wrote ${references.length} references into ${file}.`);
+  });
+
+program
+  .command('advantage-variants')
+  .description('compare variants of GRPO on the rollouts of a training, for the page of GRPO')
+  .argument('<file>', 'trajectories.jsonl of a run')
+  .option('--group-size <n>', 'rollouts per question', parseCount, 8)
+  .action(async (file: string, { groupSize }: { groupSize: number }) => {
+    for (const row of await compareVariants(file, groupSize)) process.stdout.write(jsonLine(row));
   });
 
 program

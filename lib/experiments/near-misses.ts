@@ -2,10 +2,11 @@
  * The small world's passages with near misses: passages with a fact's title and the words
  * of its best query, but without its value. In the small world, that query finds its fact
  * at rank 1 in nearly all cases, so further passages can only confuse; here its recall
- * grows with the passages, about as E5's does on Wikipedia.
+ * grows with the passages, by construction.
  */
 import { range } from 'd3-array';
 import type { Passage, Question } from '../data/question.js';
+import { memoised } from '../memoise.js';
 import { createRandom, type Random } from '../random.js';
 import { createBm25Retriever } from '../retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../retrieval/retrievers.js';
@@ -77,11 +78,11 @@ export function addNearMisses({
 }
 
 /** The world with near misses among its passages. */
-export function withNearMisses(world: World): World {
+export const withNearMisses = memoised((world: World): World => {
   const passages = addNearMisses(world);
   return {
     ...world,
     passages,
     retriever: createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT }),
   };
-}
+});

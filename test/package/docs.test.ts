@@ -101,3 +101,76 @@ describe('the commands', () => {
     expect(commands.filter((name) => !named.has(name))).toEqual([]);
   });
 });
+
+describe('GRPO’s page: phantom advantages', () => {
+  const page = read('docs', 'methods', 'grpo.md');
+  const lines = <T>(...parts: string[]): T[] =>
+    read(...parts)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as T);
+  const row = (cells: string[]): string => `| ${cells.join(' | ')} |`;
+  const INIT_SEEDS = [1, 2, 3];
+
+  it('shares are those of the recorded trainings', () => {
+    const mean = (numbers: number[]): number => numbers.reduce((a, b) => a + b) / numbers.length;
+    const share = (run: (initSeed: number) => string, part: (steps: number[]) => number[]) =>
+      mean(
+        INIT_SEEDS.map((i) => {
+          const steps = lines<{ phantom_advantages?: number }>(
+            'data',
+            'checkpoints',
+            run(i),
+            'metrics.jsonl',
+          );
+          return mean(part(steps.map(({ phantom_advantages }) => phantom_advantages!)));
+        }),
+      ).toFixed(2);
+    const shares = (method: string, model: string, rest: string, steps: number): string =>
+      row([
+        method,
+        `\`${model}\``,
+        share(
+          (i) => `${model}-${i}-${rest}`,
+          (all) => all.slice(0, 20),
+        ),
+        share(
+          (i) => `${model}-${i}-${rest}`,
+          (all) => all.slice(-20),
+        ),
+        String(steps),
+      ]);
+    const rows = [
+      shares('ParallelSearch', 'hasty', 'parallelsearch-100steps-seed1', 100),
+      shares('ParallelSearch without r_s', 'hasty', 'parallelsearch-d0.15-s0-100steps-seed1', 100),
+      shares('Search-R1 with r_s', 'hasty', 'search-r1-d0-s0.35-100steps-seed1', 100),
+      shares('ParallelSearch', 'paired', 'parallelsearch-50steps-seed1', 50),
+      shares(
+        'ParallelSearch, hybrid questions',
+        'instruct',
+        'parallelsearch-100steps-hybrid0.2-seed1',
+        100,
+      ),
+      shares('Search-R1 with r_s', 'instruct', 'search-r1-d0-s0.35-50steps-seed1', 50),
+      shares('Search-R1 with a format reward', 'instruct', 'search-r1-format-seed1', 200),
+    ];
+    for (const line of rows) expect(page).toContain(line);
+  });
+
+  it('the gate’s answers are those of the recorded dev answers', () => {
+    interface Point {
+      step: number;
+      outcome: number;
+    }
+    const gated = lines<Point & { model: string }>('data', 'conditions', 'outcome-gate.jsonl');
+    const text = (points: Point[]): string =>
+      [25, 50].map((at) => points.find(({ step }) => step === at)!.outcome.toFixed(3)).join(', ');
+    for (const model of ['instruct', 'hasty'])
+      for (const i of INIT_SEEDS) {
+        const run = `${model}-${i}-parallelsearch${model === 'hasty' ? '-100steps' : ''}-seed1`;
+        const without = lines<Point>('data', 'checkpoints', run, 'dev.jsonl');
+        const withGate = gated.filter((point) => point.model === `${model}-${i}`);
+        expect(page).toContain(row([`\`${model}-${i}\``, text(without), text(withGate)]));
+      }
+  });
+});
