@@ -7,8 +7,8 @@ import { importanceSampling, importanceSamplingSettings } from './importance-sam
 
 /** Settings of a variant; their defaults are in {@link grpoVariant}. */
 export const variantSettings = {
-  /** TRL's `loss_type`: how the losses of tokens add up; default `bnpo`. */
-  lossType: z.enum(['grpo', 'bnpo', 'dr_grpo', 'dapo']).optional(),
+  /** TRL's `loss_type`: how the losses of tokens add up; default `dapo`, as there. */
+  lossType: z.enum(['dapo', 'bnpo', 'grpo', 'dr_grpo']).optional(),
   /** TRL's `epsilon_high`: the ratio's upper limit is 1 + this; default `clip`. */
   epsilonHigh: z.number().positive().optional(),
   /**
@@ -48,7 +48,7 @@ type VariantSettings = z.infer<z.ZodObject<typeof variantSettings>>;
 
 /** The settings of a variant of GRPO; by default, as in the authors' code. */
 export const grpoVariant = ({
-  lossType = 'bnpo',
+  lossType = 'dapo',
   importanceSamplingLevel = 'token',
   scaleRewards = 'group',
   multiObjectiveAggregation = 'sum_then_normalize',
