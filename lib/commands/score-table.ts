@@ -3,6 +3,7 @@ import { group, max, mean } from 'd3-array';
 import { BEHAVIOUR_LABELS, behaviourShares } from '../evaluation/behaviour.js';
 import type { Measurement } from '../evaluation/result.js';
 import { formatList } from '../text/format-list.js';
+import { decimalText } from '../text/figures.js';
 
 export interface Column<T> {
   title: string;
@@ -24,11 +25,9 @@ export const ANSWER_COLUMNS: readonly Column<ScoredAnswer>[] = [
   { title: 'decomposed', value: ({ decomposed }) => Number(decomposed) },
 ];
 
-/** A number with three decimals, or digits if it is smaller; a dash if it is missing. */
-export function fixed(value: number | undefined): string {
-  if (value === undefined || Number.isNaN(value)) return '–';
-  return value !== 0 && Math.abs(value) < 5e-4 ? value.toPrecision(2) : value.toFixed(3);
-}
+/** A number with three decimals; a dash if it is missing. */
+export const fixed = (value: number | undefined): string =>
+  value === undefined || Number.isNaN(value) ? '–' : decimalText(value);
 
 /**
  * Rows of means: one for each value of each key, if it has several, then one of all items

@@ -35,6 +35,7 @@ import { loadRewards } from '../training/reward-files.js';
 import { trainingMemory, describeStepsLeft, stepsLeft } from './training-estimates.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
+import { decimalText } from '../text/figures.js';
 import {
   choice,
   exitWith,
@@ -277,7 +278,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
         const notes = Object.entries(shown)
           // A step whose searches all timed out measures nothing.
           .filter(([, metric]) => metric in metrics)
-          .map(([name, metric]) => `${name} ${metrics[metric].toFixed(2)}`);
+          .map(([name, metric]) => `${name} ${decimalText(metrics[metric], 2)}`);
         progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));
       },
     }).finally(async () => {

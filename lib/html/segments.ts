@@ -2,6 +2,7 @@
 import { shownTexts, UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
 import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
 import { inferSeparator, type TextSegment } from '../text/response.js';
+import { decimalText } from '../text/figures.js';
 import { markup, type Markup } from './markup.js';
 
 /** A titled part of the transcript; the title repeats the meaning of the colour. */
@@ -25,7 +26,7 @@ function pieceMarkup(piece: Piece, separator?: string): Markup | null {
 }
 
 function passageMarkup({ title, text, id, score }: ShownPassage): Markup {
-  const figures = [id, score === null ? null : `score ${score.toFixed(3)}`].filter(
+  const figures = [id, score === null ? null : `score ${decimalText(score)}`].filter(
     (x) => x !== null,
   );
   const shown = figures.length > 0 && markup('span.figures', ` ${figures.join(' · ')}`);

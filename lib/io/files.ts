@@ -29,6 +29,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gunzipSync } from 'node:zlib';
+import { FORMAT_BYTES, nameFormat } from './formats.js';
 import { parseJson } from './json.js';
 import { shortPath } from './paths.js';
 
@@ -176,26 +177,11 @@ export async function removePartial(folder: string): Promise<void> {
 const GZIP = [0x1f, 0x8b];
 const isGzip = (bytes: Uint8Array): boolean => GZIP.every((byte, i) => bytes[i] === byte);
 
-/** How files begin that are neither UTF-8 nor gzip, and how to make them so. */
-const OTHER_FORMATS: readonly (readonly [start: string, name: string, remedy: string])[] = [
-  ['\xff\xfe', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
-  ['\xfe\xff', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
-  ['\x28\xb5\x2f\xfd', 'Zstandard', 'Unpack it.'],
-  ['\xfd7zXZ', 'xz', 'Unpack it.'],
-  ['PK\x03\x04', 'zip', 'Unpack it.'],
-  ['BZh91AY&SY', 'bzip2', 'Unpack it.'],
-  ['PAR1', 'Parquet', 'Only files that end in .parquet are read as such.'],
-];
-const MAX_START = 10;
-
 /** @throws Error naming another format that bytes begin like */
 function requireText(bytes: Uint8Array, path: string): void {
-  const start = Buffer.from(bytes.subarray(0, MAX_START)).toString('latin1');
-  const other = OTHER_FORMATS.find(([mark]) => start.startsWith(mark));
+  const other = isGzip(bytes) ? undefined : nameFormat(bytes);
   if (other)
-    throw new Error(
-      `Expected ${shortPath(path)} to be UTF-8, plain or gzip, but it is ${other[1]}. ${other[2]}`,
-    );
+    throw new Error(`Expected ${shortPath(path)} to be UTF-8, plain or gzip, but ${other}`);
 }
 
 const damaged = (path: string, cause: Error): Error =>
@@ -235,9 +221,10 @@ export function decodeText(bytes: Uint8Array, path: string): string {
 export const notUtf8 = (where: string): string =>
   `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, such as by iconv -f LATIN1 -t UTF-8.`;
 
-async function readStart(path: string): Promise<Buffer> {
+/** The bytes that name a file's format. */
+export async function readStart(path: string): Promise<Buffer> {
   const handle = await open(path);
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_START), 0, MAX_START, 0);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(FORMAT_BYTES), 0, FORMAT_BYTES, 0);
   await handle.close();
   return buffer.subarray(0, bytesRead);
 }

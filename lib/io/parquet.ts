@@ -9,7 +9,8 @@ import {
   type SchemaTree,
 } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { writeFileSafely } from './files.js';
+import { readStart, writeFileSafely } from './files.js';
+import { nameFormat } from './formats.js';
 import { shortPath } from './paths.js';
 
 /** Text, a 32-bit integer, a list, or named fields. Any value may be null. */
@@ -71,6 +72,9 @@ function matchesSchema(metadata: FileMetaData): boolean {
 /** The rows; 64-bit integers are bigints. @throws Error naming an invalid file */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
   try {
+    const start = await readStart(file);
+    if (!start.toString('latin1').startsWith('PAR1'))
+      throw new Error(nameFormat(start) ?? 'it does not begin as one.');
     const source = await asyncBufferFromFile(file);
     const metadata = await parquetMetadataAsync(source);
     if (!matchesSchema(metadata)) throw new Error('its columns do not match its schema.');

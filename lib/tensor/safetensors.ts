@@ -5,6 +5,7 @@
  */
 import { sort } from 'd3-array';
 import { z } from 'zod';
+import { FORMAT_BYTES, nameFormat } from '../io/formats.js';
 import { describeFaults } from '../io/json.js';
 
 export interface NamedArray {
@@ -97,6 +98,17 @@ function headerJson(bytes: Uint8Array): unknown {
   );
 }
 
+/** Why a file cannot begin with a header. */
+function describeStart(bytes: ByteSource, headerLength: number): string {
+  const start = bytes.subarray(0, Math.min(FORMAT_BYTES, bytes.byteLength));
+  const text = String.fromCharCode(...start);
+  const format = nameFormat(start);
+  if (format) return format;
+  if (start.length < 8) return `it has only ${start.length} bytes. Copy it again.`;
+  if (/^[\s\x20-\x7e]+$/.test(text)) return `it begins with ${JSON.stringify(text)}.`;
+  return `its header would be ${headerLength} of ${bytes.byteLength} bytes long. Copy it again.`;
+}
+
 /**
  * Tensors of any type, in the order of their bytes, which are read on access. As in the
  * reference implementation, tensors must follow each other without a gap, have the bytes
@@ -109,9 +121,7 @@ export function parseStored(bytes: ByteSource): StoredTensors {
     ? Number(new DataView(prefix.buffer, prefix.byteOffset, 8).getBigUint64(0, true))
     : -1;
   if (headerLength < 2 || headerLength > Math.min(MAX_HEADER_BYTES, bytes.byteLength - 8))
-    throw new Error(
-      `Expected a safetensors file, but its header would be ${headerLength} bytes long.`,
-    );
+    throw new Error(`Expected a safetensors file, but ${describeStart(bytes, headerLength)}`);
   const start = 8 + headerLength;
   const { data: header, error } = headerSchema.safeParse(headerJson(bytes.subarray(8, start)));
   if (!header)

@@ -2,6 +2,7 @@
 import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
+import { PYTHON_FUNCTIONS, usePython } from './python-jinja.js';
 
 /** A special token as text or as an object. */
 const tokenSchema = z
@@ -102,7 +103,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
     }
   };
   const template = rethrow(() => new Template(source));
-  useStripOfPython(template.parsed);
+  usePython(template);
   // Tokens that are not set stay undefined.
   const tokens = Object.entries({
     ...Object.fromEntries(TOKEN_NAMES.map((name) => [name, rest[name]])),
@@ -110,7 +111,12 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
     ...rest.model_specific_special_tokens,
     additional_special_tokens: additional ?? (Array.isArray(extra) ? extra : null),
   }).filter(([, token]) => token !== null && token !== undefined);
-  const variables = { ...Object.fromEntries(tokens), ...STRIP, tools: null, documents: null };
+  const variables = {
+    ...Object.fromEntries(tokens),
+    ...PYTHON_FUNCTIONS,
+    tools: null,
+    documents: null,
+  };
   return (messages, { addGenerationPrompt }) =>
     rethrow(() =>
       template.render({
@@ -120,51 +126,6 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
       }),
     );
 }
-
-/** Removes characters from the ends of a text, as Python does. */
-const stripper =
-  (...ends: ('left' | 'right')[]) =>
-  (text: string, characters: string): string => {
-    const removed = new Set(characters);
-    const letters = [...text];
-    let [from, to] = [0, letters.length];
-    while (ends.includes('left') && from < to && removed.has(letters[from])) from++;
-    while (ends.includes('right') && from < to && removed.has(letters[to - 1])) to--;
-    return letters.slice(from, to).join('');
-  };
-const STRIP = {
-  __strip: stripper('left', 'right'),
-  __lstrip: stripper('left'),
-  __rstrip: stripper('right'),
-};
-
-/**
- * Replaces calls such as `text.strip('x')` in a parsed template, whose argument the
- * package ignores.
- */
-function useStripOfPython(node: unknown): void {
-  if (typeof node !== 'object' || node === null) return;
-  const call = callSchema.safeParse(node).data;
-  if (call) {
-    const { object, property } = call.callee;
-    Object.assign(node, {
-      callee: { type: 'Identifier', value: `__${property.value}` },
-      args: [object, ...call.args],
-    });
-  }
-  const children = node instanceof Map ? [...node].flat() : Object.values(node);
-  for (const child of children) useStripOfPython(child);
-}
-const callSchema = z.object({
-  type: z.literal('CallExpression'),
-  args: z.array(z.unknown()).min(1),
-  callee: z.object({
-    type: z.literal('MemberExpression'),
-    computed: z.literal(false),
-    object: z.unknown(),
-    property: z.object({ value: z.enum(['strip', 'lstrip', 'rstrip']) }),
-  }),
-});
 
 /** Renders a user message up to the model's answer. */
 export type ChatTemplate = (message: string) => string;

@@ -1,5 +1,6 @@
 /** Guards: checks of every step's metrics for a failing run, each with an action. */
 import { z } from 'zod';
+import { decimalText } from '../text/figures.js';
 import type { TrainerName } from './methods.js';
 import type { Metrics } from './metrics.js';
 
@@ -151,7 +152,7 @@ export function checkGuards(metrics: Metrics, run: GuardedRun): Alarm[] {
     .filter((guard) => guard.metric in metrics && isAlarming(guard, metrics[guard.metric]))
     .map(({ metric, advice, action }) => ({
       action,
-      text: `${metric} ${metrics[metric].toFixed(3)}: ${advice}`,
+      text: `${metric} ${decimalText(metrics[metric])}: ${advice}`,
     }));
   const wrong = Object.entries(metrics).find(([, value]) => !Number.isFinite(value));
   if (!wrong) return alarms;

@@ -90,6 +90,8 @@ describe('foreign bytes', () => {
     ['UTF-16', Buffer.from('\uFEFF{}', 'utf16le')],
     ['Zstandard', Buffer.from('28b52ffd2400', 'hex')],
     ['bzip2', Buffer.from('BZh91AY&SY')],
+    ['git lfs pull', Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:0\n')],
+    ['git annex get', Buffer.from('/annex/objects/SHA256E-s1--0.json\n')],
     ['zip', Buffer.from('PK\x03\x04')],
     ['complete gzip', gzipSync('{"a": 1}').subarray(0, -9)],
   ])('are refused with the format they have: %s', async (name, bytes) => {

@@ -30,6 +30,8 @@ it('rejects invalid and truncated files', async () => {
   const file = inFolder('rows.parquet');
   writeFileSync(file, 'id,question\n');
   await expect(readParquet(file)).rejects.toThrow(/rows\.parquet/);
+  writeFileSync(file, 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n');
+  await expect(readParquet(file)).rejects.toThrow(/rows\.parquet.*git lfs pull/);
   await writeParquet(file, [{ a: 'x' }], { a: 'text' });
   writeFileSync(file, readFileSync(file).subarray(0, 20));
   await expect(readParquet(file)).rejects.toThrow(/rows\.parquet/);

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import JINJA from '../fixtures/jinja.json' with { type: 'json' };
 import { readJson } from '../../lib/io/files.js';
-import { chatTemplate } from '../../lib/text/chat-template.js';
+import { chatTemplate, conversationTemplate } from '../../lib/text/chat-template.js';
 import { createTokenizer, type FileTokenizer, type Tokenizer } from '../../lib/text/tokenizer.js';
 import { TOKENIZER_JSON } from '../training/tiny.js';
 
@@ -81,6 +82,16 @@ describe('a message in a chat template', () => {
     expect(() => encodeChat!('w'.repeat(60))).toThrow('wwwww');
     expect(() => templated('{{ messages[0].content }}').encodeChat!(' ')).toThrow(/but ""/);
   });
+});
+
+it('templates print and compare as Python does', () => {
+  const { message, texts } = JINJA;
+  for (const [expression, expected] of Object.entries(texts)) {
+    const render = conversationTemplate({
+      chat_template: `{% set m = messages[0] %}{% if true %}{{ ${expression} }}{% endif %}`,
+    });
+    expect(render!([message], { addGenerationPrompt: true }), expression).toBe(expected);
+  }
 });
 
 describe('chatTemplate', () => {

@@ -19,6 +19,7 @@ import {
   type GuardSettings,
 } from '../../lib/training/guards.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
+import { decimalText } from '../../lib/text/figures.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull, slow } from '../full.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from './tiny.js';
@@ -91,7 +92,7 @@ describe('checkGuards', () => {
       const alarms = checkGuards({ ...HEALTHY, [metric]: value }, GRPO);
       expect(alarms).toHaveLength(1);
       expect(alarms[0].action).toBe(action);
-      expect(alarms[0].text.startsWith(`${metric} ${value.toFixed(3)}: `)).toBe(true);
+      expect(alarms[0].text.startsWith(`${metric} ${decimalText(value)}: `)).toBe(true);
       expect(alarms[0].text).toContain(advice);
     },
   );

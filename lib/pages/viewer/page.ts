@@ -5,6 +5,7 @@ import { bundleScript, packedElement, pageHtml } from '../../html/page.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../html/styles.js';
 import { tableHtml } from '../../html/table.js';
 import { writeFileSafely } from '../../io/files.js';
+import { decimalText } from '../../text/figures.js';
 import type { ViewerData } from './data.js';
 
 export interface ViewerPage {
@@ -58,7 +59,7 @@ function staticHtml({ trajectories }: ViewerData): string {
   const rows = trajectories.slice(0, STATIC_ROWS).map((trajectory) => {
     const { question, goldenAnswers, method, numTurns, answer, exactMatch, rewards } = trajectory;
     const figures = [String(numTurns), answer ?? '–', exactMatch ? 'yes' : 'no'];
-    return [question, goldenAnswers.join(' / '), method, ...figures, rewards.total.toFixed(3)];
+    return [question, goldenAnswers.join(' / '), method, ...figures, decimalText(rewards.total)];
   });
   const count = trajectories.length.toLocaleString('en');
   const columns = ['Question', 'Gold answer', 'Method', 'Turns', 'Answer', 'Right', 'Reward'];

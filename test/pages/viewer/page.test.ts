@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aboveMean } from '../../../lib/pages/viewer/browser/detail.js';
+import { aboveMean, signed } from '../../../lib/pages/viewer/browser/detail.js';
 import {
   describeDiagram,
   graphColumns,
@@ -136,4 +136,8 @@ describe('diagrams', () => {
     expect(columns[2][0].title).toBe('no answer');
     expect(columns.flat().map(({ from }) => from)).toEqual([[], [], ['0-0', '0-1'], ['1-0']]);
   });
+});
+
+it('shows no number but zero as zero', () => {
+  expect([0, 0.4, -0.003, 5e-7].map(signed)).toEqual(['0.00', '+0.40', '−0.0030', '+5.0e-7']);
 });

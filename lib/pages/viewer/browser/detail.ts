@@ -2,6 +2,7 @@
 import { mean } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
+import { decimalText } from '../../../text/figures.js';
 import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';
@@ -15,10 +16,10 @@ export interface DetailOptions {
 export const verdict = ({ exactMatch }: ViewerTrajectory): string =>
   exactMatch ? '✓ right' : '✗ wrong';
 
-/** Two decimals with a sign; zero has none. */
+/** With a sign; zero has none. */
 export function signed(value: number): string {
-  const figure = Math.abs(value).toFixed(2);
-  return Number(figure) === 0 ? figure : `${value < 0 ? '−' : '+'}${figure}`;
+  const figure = decimalText(Math.abs(value), 2);
+  return value === 0 ? figure : `${value < 0 ? '−' : '+'}${figure}`;
 }
 
 /** Rewards minus their mean: stands in for advantages that were not recorded. */
@@ -36,7 +37,7 @@ function factsNode(trajectory: ViewerTrajectory): HTMLElement {
       .filter(Boolean)
       .join(' · '),
     'Gold answer': trajectory.goldenAnswers.join(' / '),
-    Answer: `${answer ?? 'none'} (${verdict(trajectory)}, F1 ${f1.toFixed(2)})`,
+    Answer: `${answer ?? 'none'} (${verdict(trajectory)}, F1 ${decimalText(f1, 2)})`,
     'Search turns': String(trajectory.numTurns),
     'Critical steps': `${trajectory.criticalSteps} of ${trajectory.totalSteps}`,
     'Ended by': trajectory.finish,

@@ -1,0 +1,25 @@
+/** Names what a file is instead, by its first bytes. */
+
+/** How files begin, what they are, and how to get the text or the file itself. */
+const FORMATS: readonly (readonly [start: string, name: string, remedy: string])[] = [
+  ['version https://git-lfs', 'a Git LFS pointer', 'Get the file itself: git lfs pull.'],
+  ['/annex/objects/', 'a git-annex pointer', 'Get the file itself: git annex get.'],
+  ['\xff\xfe', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
+  ['\xfe\xff', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
+  ['\x28\xb5\x2f\xfd', 'Zstandard', 'Unpack it.'],
+  ['\x1f\x8b', 'gzip', 'Unpack it.'],
+  ['\xfd7zXZ', 'xz', 'Unpack it.'],
+  ['PK\x03\x04', 'zip', 'Unpack it.'],
+  ['BZh91AY&SY', 'bzip2', 'Unpack it.'],
+  ['PAR1', 'Parquet', 'Only files that end in .parquet are read as such.'],
+];
+
+/** As many bytes as {@link nameFormat} reads. */
+export const FORMAT_BYTES = 24;
+
+/** `it is a Git LFS pointer. Get ...`; undefined for a format that is not known. */
+export function nameFormat(bytes: Uint8Array): string | undefined {
+  const start = String.fromCharCode(...bytes.subarray(0, FORMAT_BYTES));
+  const format = FORMATS.find(([mark]) => start.startsWith(mark));
+  return format && `it is ${format[1]}. ${format[2]}`;
+}
