@@ -432,10 +432,11 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
       if (text.toString('utf8', wordEnds[word - 1] ?? 0, wordEnds[word]) === wanted) return word;
     }
   };
+  const name = shortPath(file);
   const readPassage = (i: number): Passage => {
     const line = Buffer.alloc(lengths[i]);
     readAt(passages, line, starts[i]);
-    return parsePassage(line.toString().trim(), `${shortPath(file)}, passage ${i + 1}`)!;
+    return parsePassage(line.toString().trim(), `${name}, passage ${i + 1}`)!;
   };
   const bm25 = createBm25Search(
     {

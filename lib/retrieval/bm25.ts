@@ -1,4 +1,4 @@
-import { min, sum } from 'd3-array';
+import { sum } from 'd3-array';
 import { type Passage, splitContents } from '../data/question.js';
 import { splitWords } from '../text/words.js';
 import { perQuery, requireInteger, TopK, type Neighbour, type Retriever } from './retriever.js';
@@ -323,22 +323,25 @@ export function createBm25Search(
     const words = analyze(query).flatMap((word) => index.findWord(word) ?? []);
     const terms = new Map<number, Term>();
     for (const word of words) {
-      const term = terms.get(word) ?? {
-        ...index.postings(word),
-        idf: idf(word),
-        repeats: 0,
-        bound: 0,
-      };
+      const { passages, codes } = index.postings(word);
+      const term = terms.get(word) ?? { passages, codes, idf: idf(word), repeats: 0, bound: 0 };
       term.repeats++;
       term.bound += term.idf * index.largestGain(word);
       terms.set(word, term);
     }
     const top = new TopK(topK);
-    for (const passage of sums.findCandidates([...terms.values()], topK))
-      top.offer(
-        passage,
-        sum(words, (word) => sums.gain(terms.get(word)!, passage)),
-      );
+    const offered = new Set<number>();
+    /** Scores a passage by all words, once. Returns the `topK`-th best score so far. */
+    const offer = (passage: number): number => {
+      if (!offered.has(passage))
+        top.offer(
+          passage,
+          sum(words, (word) => sums.gain(terms.get(word)!, passage)),
+        );
+      offered.add(passage);
+      return top.worst;
+    };
+    sums.offerCandidates([...terms.values()], topK, offer);
     return top.best;
   };
   return { search, fullScore: (query) => sum(analyze(query), (word) => idf(index.findWord(word))) };
@@ -357,16 +360,20 @@ class PartialScores {
     this.touched = new Uint32Array(weights.norms.length);
   }
 
-  /** All passages that can be among the best, and few others. */
-  findCandidates(terms: readonly Term[], topK: number): number[] {
+  /** Offers all passages that can be among the best, and few others. */
+  offerCandidates(terms: readonly Term[], topK: number, offer: (passage: number) => number): void {
     const { scores, touched } = this;
     const sorted = terms.toSorted((a, b) => b.bound - a.bound);
     // The most that the terms from the i-th on add.
     const bounds = [...sorted, 0].map((_, i) => sum(sorted.slice(i), ({ bound }) => bound));
     let [i, least] = [0, 0];
+    const offerBest = (passages: ArrayLike<number>): void => {
+      for (const passage of this.findBest(passages, topK))
+        least = Math.max(least, offer(passage) * (1 - ROUNDING));
+    };
     while (i < sorted.length && bounds[i] >= least) {
       this.add(sorted[i++]);
-      least = Math.max(least, this.leastScore(sorted.slice(i), topK) * (1 - ROUNDING));
+      offerBest(touched.subarray(0, this.numTouched));
     }
     let candidates = this.keep(touched.subarray(0, this.numTouched), least - bounds[i]);
     for (; i < sorted.length; i++) {
@@ -374,11 +381,12 @@ class PartialScores {
       else
         for (const passage of candidates)
           scores[passage] += sorted[i].repeats * this.gain(sorted[i], passage);
+      offerBest(candidates);
       candidates = this.keep(candidates, least - bounds[i + 1]);
     }
+    candidates.forEach(offer);
     for (let j = 0; j < this.numTouched; j++) scores[touched[j]] = 0;
     this.numTouched = 0;
-    return candidates;
   }
 
   private add({ passages, codes, idf, repeats }: Term): void {
@@ -407,17 +415,12 @@ class PartialScores {
     }
   }
 
-  /** A lower bound of the `topK`-th best score: that of `topK` passages with the rest. */
-  private leastScore(rest: readonly Term[], topK: number): number {
-    const { scores, touched, numTouched } = this;
+  private findBest(passages: ArrayLike<number>, topK: number): number[] {
+    const { scores } = this;
     const top = new TopK(topK);
-    for (let j = 0; j < numTouched; j++)
-      if (scores[touched[j]] > top.worst) top.offer(touched[j], scores[touched[j]]);
-    if (top.best.length < topK) return 0;
-    return min(
-      top.best,
-      ({ index, score }) => score + sum(rest, (term) => term.repeats * this.gain(term, index)),
-    )!;
+    for (let j = 0; j < passages.length; j++)
+      if (scores[passages[j]] > top.worst) top.offer(passages[j], scores[passages[j]]);
+    return top.best.map(({ index }) => index);
   }
 
   private keep(passages: ArrayLike<number>, least: number): number[] {

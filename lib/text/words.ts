@@ -9,11 +9,13 @@ const OPTIONAL_MARKS =
 /** What {@link OPTIONAL_MARKS} has to see: its lookbehind is slow over a whole text. */
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
+const HAS_OTHERS = /['\x80-\uffff]/;
 /** Soft hyphens, joiners, bidi marks, Arabic's stretching: they divide no word. */
 const INVISIBLE = /(?!\u200b)\p{Cf}|\u0640/gu;
 // A pattern that starts with a lookbehind would be tried at every character.
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /['’](?<=\p{L}['’])(?=\p{L})/gu;
+const ASCII_WORDS = /[a-z0-9]+/g;
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
 
 /** Scripts without spaces: a word per character, per run, or by a dictionary. */
@@ -49,8 +51,11 @@ export function foldText(text: string): string {
  * Thai, Lao, Khmer and Burmese are split by a dictionary, as in Lucene's ICU analyzer.
  */
 export function splitWords(text: string): string[] {
+  const folded = foldText(text);
+  // The same, but faster.
+  if (!HAS_OTHERS.test(folded)) return folded.match(ASCII_WORDS) ?? [];
   const words =
-    foldText(text)
+    folded
       .replace(INVISIBLE, '')
       .replace(POSSESSIVE, '')
       .replace(INNER_APOSTROPHE, '')
