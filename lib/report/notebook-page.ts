@@ -23,12 +23,13 @@ import {
   type CodeCell,
   type Notebook,
 } from '../notebook/nbformat.js';
-import type { VegaLiteSpec } from './vega-lite.js';
+import { wrapSpec, type VegaLiteSpec } from './vega-lite.js';
 import { CITATION, citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
 import { setupText, type About } from './opening.js';
 import type { Artefact } from './publication.js';
+import { ChartError, loadVega } from './render.js';
 
 export interface Report {
   html: string;
@@ -43,6 +44,8 @@ interface Rendering {
   numCharts: number;
   /** Whether the section has a chart so far; its tables are then folded. */
   hasChart: boolean;
+  /** @throws ChartError for a chart that would block the page, or show nothing in it */
+  checkChart: (spec: VegaLiteSpec) => void;
 }
 
 /** Tag of a section's first cell: the page folds the section. */
@@ -57,7 +60,12 @@ const MAX_OPEN_ROWS = 6;
  * and HTML that `display` did not write is sandboxed in a frame.
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
-  const rendering: Rendering = { markdown: createMarkdown(), numCharts: 0, hasChart: false };
+  const rendering: Rendering = {
+    markdown: createMarkdown(),
+    numCharts: 0,
+    hasChart: false,
+    checkChart: hasCharts(notebook) ? await chartChecker() : () => undefined,
+  };
   const opening = findOpening(notebook);
   const about = opening && (opening.data[MIME.about] as About);
   // Cells that only load the results.
@@ -82,6 +90,23 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
   const description = firstSentence(notebook);
   return { title, description, html: pageHtml({ title, description, body, styles, scripts }) };
+}
+
+const hasCharts = (notebook: Notebook): boolean =>
+  codeCells(notebook).some(({ outputs }) =>
+    outputs.some((output) => 'data' in output && findVegaLite(output.data) !== undefined),
+  );
+
+/** Lays charts out once, as the page will. */
+async function chartChecker(): Promise<Rendering['checkChart']> {
+  const layOut = await loadVega();
+  return (spec) => {
+    try {
+      layOut(wrapSpec(spec)).view.finalize();
+    } catch (error) {
+      if (error instanceof ChartError) throw error; // The page itself names other faults.
+    }
+  };
 }
 
 const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
@@ -167,23 +192,29 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
   return isOpening(output) ? '' : bundleHtml(output.data, name, rendering);
 }
 
-/** The richest representation that a page supports, or a message if it is invalid. */
+/**
+ * The richest representation that a page supports, or why it is not shown, with its
+ * picture.
+ */
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   try {
     return richestHtml(data, name, rendering);
   } catch (error) {
     const types = Object.keys(data).join(', ');
     const reason = error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;
-    return preHtml(`This output (${types}) is not valid: ${reason}`);
+    const picture = PICTURES.find((mime) => mime in data);
+    const shown = picture && pictureHtml(picture, joinLines(data[picture] as string | string[]));
+    return preHtml(`This output (${types}) is not shown: ${reason}`) + (shown ?? '');
   }
 }
 
 function richestHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   const text = (mime: string): string | undefined =>
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
-  const vegaLite = Object.keys(data).find((mime) => VEGA_LITE.test(mime));
+  const vegaLite = findVegaLite(data);
   if (vegaLite) {
     const spec = specSchema.parse(JSON.parse(printExactJson(data[vegaLite], 0)));
+    rendering.checkChart(spec);
     const svg = text(MIME.svg) ?? '';
     // A foreign picture may contain anything, such as a page's refresh.
     const drawing = svg === '' || isPlainSvg(svg) ? svg : pictureHtml(MIME.svg, svg);
@@ -208,6 +239,8 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
 
 /** Vega-Lite of any version. */
 const VEGA_LITE = /^application\/vnd\.vegalite\.v\d+(\.\d+)*\+json$/;
+const findVegaLite = (data: MimeBundle): string | undefined =>
+  Object.keys(data).find((mime) => VEGA_LITE.test(mime));
 
 const specSchema = z.record(z.string(), z.unknown());
 const cellsSchema: z.ZodType<TableCells> = z.object({

@@ -1,5 +1,6 @@
 /** Charts as static pictures: SVG without a browser, PDF and PNG by Chromium. */
 import { sum } from 'd3-array';
+import type { View } from 'vega';
 import type { TopLevelSpec } from 'vega-lite';
 import type { Chart } from './vega-lite.js';
 import { execFile } from 'node:child_process';
@@ -9,6 +10,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { findProgram } from '../io/paths.js';
+import { limitTime } from '../io/time-limit.js';
 
 /** Width of characters in em, by class. */
 const LETTER_WIDTHS: readonly [letters: RegExp, width: number][] = [
@@ -44,38 +46,83 @@ export function textWidth(item: TextItem, text: string): number {
 const letterWidth = (letter: string): number =>
   LETTER_WIDTHS.findLast(([letters]) => letters.test(letter))?.[1] ?? LETTER_WIDTH;
 
+/** A chart that would not be drawn in reasonable time, or not from its own data. */
+export class ChartError extends Error {}
+
+/** How long a chart may take, and how much more for each character of its specification. */
+const LIMIT_MS = { base: 3000, perCharacter: 0.002 };
+
+/** A chart ready to be drawn, and what Vega said. The caller finalizes the view. */
+interface Layout {
+  view: View;
+  warnings: string[];
+}
+
 /**
- * Draws a chart as SVG. Vega is imported on demand because its top-level await would
- * keep notebooks from importing this library (tslab uses `require`).
- * @throws Error if Vega-Lite warns, since the chart then shows less than intended
+ * Loads Vega, to lay out charts. It is imported on demand because its top-level await
+ * would keep notebooks from importing this library (tslab uses `require`). Its
+ * expressions are interpreted, never compiled.
+ * @throws (the function returned) ChartError
  */
-export async function renderSvg({ title, spec }: Pick<Chart, 'title' | 'spec'>): Promise<string> {
-  const [vega, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
+export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>) => Layout> {
+  const [vega, { compile }, { expressionInterpreter }] = await Promise.all([
+    import('vega'),
+    import('vega-lite'),
+    import('vega-interpreter'),
+  ]);
   // Not in Vega's types.
   const { textMetrics } = vega as unknown as { textMetrics: { width: unknown } };
   textMetrics.width = (item: TextItem, line?: string | number | null) =>
     textWidth(item, String(line ?? ''));
-  const warnings: string[] = [];
-  const logger = vega.logger(vega.Warn, undefined, (_method, _level, args) =>
-    warnings.push(args.join(' ')),
-  );
-  // A copy, because Vega marks rows.
-  const { spec: vegaSpec } = compile(structuredClone(spec) as unknown as TopLevelSpec, { logger });
-  const loader = { ...vega.loader(), load: refuse, sanitize: refuse, http: refuse, file: refuse };
-  const view = new vega.View(vega.parse(vegaSpec), { renderer: 'none', loader, logger });
+  return ({ title, spec }) => {
+    const warnings: string[] = [];
+    const logger = vega.logger(vega.Warn, undefined, (_method, _level, args) =>
+      warnings.push(args.join(' ')),
+    );
+    let refused: ChartError | undefined;
+    const refuse = (uri: string): never => {
+      refused = new ChartError(
+        `Expected the chart "${title}" to contain its data, but it refers to ${uri}.`,
+      );
+      throw refused;
+    };
+    const loader = { ...vega.loader(), load: refuse, sanitize: refuse, http: refuse, file: refuse };
+    const options = { renderer: 'none', loader, logger, expr: expressionInterpreter } as const;
+    const timeout = LIMIT_MS.base + LIMIT_MS.perCharacter * JSON.stringify(spec).length;
+    const fail = (): Error =>
+      new ChartError(
+        `Expected the chart "${title}" to be drawn within ${Math.round(timeout / 1000)} s, but it was not. Compute what it shows before.`,
+      );
+    const view = limitTime(Math.ceil(timeout), fail, () => {
+      // A copy, because Vega marks rows.
+      const copy = structuredClone(spec) as unknown as TopLevelSpec;
+      const { spec: vegaSpec } = compile(copy, { logger });
+      return new vega.View(vega.parse(vegaSpec, undefined, { ast: true }), options).run();
+    });
+    // Vega only warns.
+    if (!refused) return { view, warnings };
+    view.finalize();
+    throw refused;
+  };
+}
+
+/**
+ * Draws a chart as SVG.
+ * @throws ChartError; Error if Vega-Lite warns, since the chart then shows less than
+ * intended
+ */
+export async function renderSvg(chart: Pick<Chart, 'title' | 'spec'>): Promise<string> {
+  const { view, warnings } = (await loadVega())(chart);
   try {
     const svg = await view.toSVG();
     if (warnings.length > 0)
-      throw new Error(`The chart "${title}" cannot be drawn as specified: ${warnings.join('; ')}`);
+      throw new Error(
+        `The chart "${chart.title}" cannot be drawn as specified: ${warnings.join('; ')}`,
+      );
     return svg;
   } finally {
     view.finalize();
   }
-}
-
-/** Replaces all ways to load something: a chart contains its data. */
-function refuse(uri: string): never {
-  throw new Error(`Expected the chart to contain its data, but it refers to ${uri}.`);
 }
 
 const CHROMIUM_NAMES = [
