@@ -14,7 +14,7 @@ import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
 import { settingFiles } from '../policy/folder-settings.js';
-import { formatTrajectory, tokenUsage } from '../rollout/trajectory.js';
+import { formatTrajectory, tokenUsage, type TotalUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { formatList } from '../text/format-list.js';
 import { METHODS, methodTitle } from '../training/methods.js';
@@ -249,7 +249,7 @@ async function answerAll(
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */
 export function describeUsage(
-  answers: readonly { usage: TokenUsage; result: { modelCalls: number } }[],
+  answers: readonly { usage: TotalUsage; result: { modelCalls: number } }[],
   price?: TokenUsage,
 ): string {
   const [read, written] = (['read', 'written'] as const).map((kind) =>
@@ -260,7 +260,9 @@ export function describeUsage(
   const dollars = price ? cost({ read, written }, price) : 0;
   const shown = dollars < 1e-3 ? Number(dollars.toPrecision(3)) : dollars.toFixed(4);
   const paid = price ? `, $${shown}` : '';
-  return `${read} read, ${written} written in ${calls} calls${paid}`;
+  const uncounted = sum(answers, ({ usage }) => usage.uncounted ?? 0);
+  const rest = uncounted > 0 ? `; ${uncounted} calls more were not counted by the server` : '';
+  return `${read} read, ${written} written in ${calls - uncounted} calls${paid}${rest}`;
 }
 
 function parsePrice(text: string): TokenUsage {

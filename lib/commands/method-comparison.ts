@@ -6,13 +6,13 @@ import type { TokenUsage } from '../policy/chat-policy.js';
 import { intervalText } from '../report/text.js';
 import { criticalSteps } from '../rewards/sub-questions.js';
 import { metricInfo } from '../report/titles.js';
-import type { Trajectory } from '../rollout/trajectory.js';
+import type { TotalUsage, Trajectory } from '../rollout/trajectory.js';
 import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './score-table.js';
 
 /** What the journal keeps of an answer until all are there. */
 export interface Answer {
   result: Measurement & { method: string; model: string; seed: number };
-  usage: TokenUsage;
+  usage: TotalUsage;
   seconds: number;
   /** With `--trajectories`, and to compare methods. */
   trajectory?: Trajectory;
@@ -34,18 +34,18 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   ...ANSWER_COLUMNS,
   { title: 'queries', value: ({ searches }) => searches.flat().length },
   { title: 'critical steps', value: criticalSteps },
-  { title: 'tokens written', value: ({ responseTokens }) => responseTokens },
+  { title: 'tokens written', value: ({ responseTokens }) => responseTokens || NaN },
 ];
 
 function costColumns(price?: TokenUsage): Column<Answer>[] {
   const columns: Column<Answer>[] = [
-    { title: 'tokens read', value: ({ usage }) => usage.read || NaN },
+    { title: 'tokens read', value: ({ usage }) => (usage.uncounted ? NaN : usage.read || NaN) },
     { title: 'seconds', value: ({ seconds }) => seconds },
   ];
   if (!price) return columns;
   const paid = {
     title: '$ per 1,000',
-    value: ({ usage }: Answer) => 1000 * cost(usage, price) || NaN,
+    value: ({ usage }: Answer) => (usage.uncounted ? NaN : 1000 * cost(usage, price) || NaN),
   };
   return [...columns, paid];
 }

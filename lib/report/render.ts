@@ -49,7 +49,7 @@ const letterWidth = (letter: string): number =>
 /** A chart that would not be drawn in reasonable time, or not from its own data. */
 export class ChartError extends Error {}
 
-/** How long a chart may take, and how much more for each character of its specification. */
+/** How long a chart may take, and how much more per character of its specification. */
 const LIMIT_MS = { base: 3000, perCharacter: 0.002 };
 
 /** A chart ready to be drawn, and what Vega said. The caller finalizes the view. */

@@ -114,12 +114,19 @@ export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
 }
 
+/** Usage over all calls, and how many of them the server did not count, if any. */
+export interface TotalUsage extends TokenUsage {
+  uncounted?: number;
+}
+
 /** Usage over all calls; counts token ids where the server reported none. */
-export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TokenUsage {
-  const total = { read: 0, written: 0 };
+export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TotalUsage {
+  const total: TotalUsage = { read: 0, written: 0 };
   let context = 0;
   for (const { kind, tokenIds, usage } of segments) {
-    if (kind === 'policy') {
+    if (kind === 'policy' && !usage && tokenIds.length === 0)
+      total.uncounted = (total.uncounted ?? 0) + 1;
+    else if (kind === 'policy') {
       total.read += usage?.read ?? context;
       total.written += usage?.written ?? tokenIds.length;
     }

@@ -132,6 +132,11 @@ describe('evaluate --policy chat:', () => {
       describeUsage([{ usage: { read, written: 0 }, result }], { read: 0.5, written: 1 });
     expect(describe(0)).toBe('not counted by the server, in 3 calls');
     expect(describe(20)).toBe('20 read, 0 written in 3 calls, $0.00001');
+    const counted = { usage: { read: 20, written: 4 }, result };
+    const partly = { usage: { read: 7, written: 1, uncounted: 2 }, result };
+    expect(describeUsage([counted, partly])).toBe(
+      '27 read, 5 written in 4 calls; 2 calls more were not counted by the server',
+    );
   });
 
   it('resumes after a failure: no question is lost or asked twice', async () => {

@@ -38,3 +38,13 @@ it('counts the whole context for every call', () => {
   ];
   expect(tokenUsage({ segments })).toEqual({ read: 3 + (3 + 2 + 4), written: 2 + 1 });
 });
+
+it('says how many calls nobody counted', () => {
+  const call: Segment = { kind: 'policy', text: 'a', tokenIds: [] };
+  const counted = { ...call, usage: { read: 5, written: 1 } };
+  expect(tokenUsage({ segments: [call, counted, call] })).toEqual({
+    read: 5,
+    written: 1,
+    uncounted: 2,
+  });
+});
