@@ -17,6 +17,8 @@ export interface Page {
   styles?: string;
   /** Scripts to run after the body, in order. */
   scripts?: readonly string[];
+  /** A large script that runs once the page has answered its reader. */
+  laterScript?: string;
   policy?: Readonly<Record<string, string>>;
 }
 
@@ -50,11 +52,13 @@ export function pageHtml(page: Page): string {
     contentId = 'content',
     styles = '',
     scripts = [],
+    laterScript = '',
     policy,
   } = page;
   const style = `${readStyles('page.css', import.meta.url)}${styles}`;
-  const code = scripts.map(inlineScript);
-  const hashed = { 'script-src': code, 'style-src': [style] };
+  const later = inlineScript(laterScript);
+  const code = [...scripts, later && RUN_LATER].filter(Boolean).map(inlineScript);
+  const hashed = { 'script-src': [...code, later].filter(Boolean), 'style-src': [style] };
   const rules: Record<string, string> = { ...POLICY, ...policy };
   for (const [rule, contents] of Object.entries(hashed))
     rules[rule] = [cspHashes(contents), policy?.[rule]].filter(Boolean).join(' ') || "'none'";
@@ -75,11 +79,18 @@ export function pageHtml(page: Page): string {
     `<body>\n<a class="skip" href="#${contentId}">Skip to the content</a>`,
     SITE_MARKS.join(''),
     keepPercents(body),
+    later && `<script type="text/plain" id="later">${later}</script>`,
     ...code.map((script) => `<script>${script}</script>`),
     '</body>',
     '</html>\n',
   ].join('\n');
 }
+
+/** Runs the inert script; its hash allows the element. */
+const RUN_LATER = `addEventListener('load', () => setTimeout(() => {
+const { textContent } = document.getElementById('later');
+document.body.append(Object.assign(document.createElement('script'), { textContent }));
+}))`;
 
 /** The place of the navigation bar, empty in a standalone page. */
 export const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
@@ -104,12 +115,6 @@ export function inlineJson(value: unknown): string {
 export function packedElement(id: string, content: string | Uint8Array): string {
   const packed = gzipSync(content, { level: 9 }).toString('base64');
   return `<script type="application/gzip" id="${escapeHtml(id)}">${packed}</script>`;
-}
-
-/** The script of a report, with the large charting library only if needed. */
-export function reportScript({ hasCharts }: { hasCharts: boolean }): Promise<string> {
-  const entry = hasCharts ? './browser/report-with-charts.js' : './browser/report.js';
-  return bundleScript(new URL(entry, import.meta.url));
 }
 
 const bundles = new Map<string, Promise<string>>();

@@ -48,7 +48,7 @@ export async function sectionsPage({
     title,
     body: layoutHtml(contents, parts.join('\n')),
     styles: KIND_STYLE + SEGMENT_STYLE + readStyles('parts.css', import.meta.url),
-    scripts: [await bundleScript(new URL('./browser/main.js', import.meta.url))],
+    laterScript: await bundleScript(new URL('./browser/main.js', import.meta.url)),
     ...(isLive && { policy: { 'connect-src': "'self'" } }), // its own server only
   });
 }

@@ -25,7 +25,7 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
     `<div class="drawing" role="img" tabindex="0" aria-label="${escapeHtml(alt)}">${withUniqueIds(svg, id)}</div>`,
     `<details class="data"><summary>Data and files</summary><p>${escapeHtml(alt)}</p>`,
     downloadsHtml({ ...data, caption: title }, name, ['csv']),
-    `${scrolling(data.caption, tableHtml(data))}</details>`,
+    `${scrolling(data.caption, foldedHtml(tableHtml(data)))}</details>`,
     `<script type="application/json" data-chart="${id}" data-name="${escapeHtml(name)}">${inlineJson(spec)}</script>`,
     '</figure>',
   ].join('\n');
@@ -38,13 +38,17 @@ export function tableFigureHtml(cells: TableCells, name: string, isFolded = fals
   const about = caption.replace(/^Small world(, fresh test)?\. /, '');
   const label = about.startsWith('Table') ? about : `Table: ${about}`;
   const summary = `<summary>${escapeHtml(label)}</summary>`;
+  const table = tableHtml(cells);
   const html = [
-    scrolling(caption, tableHtml(cells)),
+    scrolling(caption, isFolded ? foldedHtml(table) : table),
     downloadsHtml(cells, name, ['csv', 'tex', 'md']),
     `<script type="application/json" data-table="${escapeHtml(name)}">${inlineJson(cells)}</script>`,
   ].join('\n');
   return isFolded ? `<details class="data">${summary}${html}</details>` : html;
 }
+
+/** Read only when unfolded (`html/browser/report.ts`), or without scripts. */
+const foldedHtml = (html: string): string => `<noscript>${html}</noscript>`;
 
 /** Wide content scrolls, also by keyboard. */
 function scrolling(label: string, html: string): string {

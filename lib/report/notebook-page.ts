@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { describeFaults, printExactJson } from '../io/json.js';
 import { escapeHtml } from '../html/markup.js';
 import {
+  bundleScript,
   layoutHtml,
   pageHtml,
   PROVENANCE,
   provenanceHtml,
-  reportScript,
   type Heading,
 } from '../html/page.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
@@ -86,10 +86,12 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     citationHtml(title, typeof commit === 'string' ? commit : undefined),
   ].join('\n');
   const body = layoutHtml([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
-  const scripts = [await reportScript({ hasCharts: rendering.numCharts > 0 })];
+  const scripts = [await browserScript('report')];
+  const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
   const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
   const description = firstSentence(notebook);
-  return { title, description, html: pageHtml({ title, description, body, styles, scripts }) };
+  const html = pageHtml({ title, description, body, styles, scripts, laterScript });
+  return { title, description, html };
 }
 
 const hasCharts = (notebook: Notebook): boolean =>
@@ -108,6 +110,10 @@ async function chartChecker(): Promise<Rendering['checkChart']> {
     }
   };
 }
+
+/** A module of `html/browser/`. */
+const browserScript = (name: string): Promise<string> =>
+  bundleScript(new URL(`../html/browser/${name}.js`, import.meta.url));
 
 const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 

@@ -58,7 +58,10 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     ];
     expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
     const title = 'A chart of em';
+    const tables = page.locator('figure.chart table');
+    expect(await tables.count()).toBe(0);
     await page.locator('figure.chart summary').first().click();
+    await expect.poll(() => tables.count()).toBe(1);
     for (const kind of ['CSV', 'SVG', 'PNG', 'Vega-Lite'])
       expect(await page.getByLabel(`${kind}: ${title}`, { exact: true }).isVisible()).toBe(true);
     await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);

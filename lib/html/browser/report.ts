@@ -1,4 +1,7 @@
-/** The script of every report: copy buttons, and folded contents in narrow windows. */
+/**
+ * The script of every report: copy buttons, tables behind their fold, and folded contents
+ * in narrow windows.
+ */
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy!)!;
   const showStatus = (words: string) =>
@@ -11,6 +14,17 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-c
       () => showStatus('Copying was blocked: select the text and copy it.'),
     );
 }
+
+// Tables are read when the reader unfolds them: many thousand cells would open late.
+document.addEventListener(
+  'toggle',
+  ({ target }) => {
+    const folded = target as Element;
+    if (!folded.matches('details.data')) return;
+    for (const unread of folded.querySelectorAll('noscript')) unread.outerHTML = unread.textContent;
+  },
+  { capture: true }, // it does not bubble
+);
 
 // In narrow windows the contents come before the text.
 const contents = document.querySelector<HTMLDetailsElement>('nav.toc details');
