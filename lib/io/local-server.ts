@@ -30,7 +30,12 @@ export interface LocalServer {
 export interface ServedRequest extends AsyncIterable<Uint8Array> {
   readonly method?: string;
   readonly url?: string;
-  readonly headers: { host?: string; authorization?: string; 'content-type'?: string };
+  readonly headers: {
+    host?: string;
+    authorization?: string;
+    'content-type'?: string;
+    'content-encoding'?: string;
+  };
   readonly socket: { localPort?: number };
   iterator(options: { destroyOnReturn: boolean }): object;
 }

@@ -21,7 +21,13 @@ import {
   type Reply,
   type ReplyOptions,
 } from './chat-policy.js';
-import { closeTag, onlyModel, requestLimits, type OpenAiOptions } from './openai-completions.js';
+import {
+  closeTag,
+  onlyModel,
+  requestLimits,
+  trimEndpoint,
+  type OpenAiOptions,
+} from './openai-completions.js';
 import { maxAnswerBytes } from './policy.js';
 
 const text = z
@@ -146,7 +152,7 @@ export async function openChatPolicy(
   url: string,
   options: OpenAiChatOptions = {},
 ): Promise<ChatPolicy> {
-  const base = url.replace(/\/+$/, '');
+  const base = trimEndpoint(url);
   const safeUrl = splitCredentials(base).url;
   const { maxConcurrency = 256 } = options;
   const server = "a server with OpenAI's chat completions API";

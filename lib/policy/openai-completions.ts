@@ -87,6 +87,12 @@ async function configuredLength(folder: string): Promise<number | undefined> {
   return lengthSchema.safeParse(await readJson(file)).data?.max_position_embeddings;
 }
 
+const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
+
+/** The API's address, of which `/chat/completions` and the like are part. */
+export const trimEndpoint = (url: string): string =>
+  url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
+
 /**
  * A policy on a server with OpenAI's completions API.
  * @param url such as `http://127.0.0.1:8000/v1`
@@ -96,8 +102,12 @@ async function configuredLength(folder: string): Promise<number | undefined> {
  * context is unknown
  */
 export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {}): Promise<Policy> {
-  const address = url.replace(/\/+$/, '');
+  const address = trimEndpoint(url);
   const base = splitCredentials(address).url;
+  if (CHAT_ENDPOINT.test(url))
+    throw new Error(
+      `Expected chat:${base} for chat completions, but got ${splitCredentials(url).url}.`,
+    );
   const { maxConcurrency = 256 } = options;
   const limits = requestLimits(options);
   const server = "a server with OpenAI's API";

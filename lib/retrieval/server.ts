@@ -161,6 +161,9 @@ function checkRoute(request: ServedRequest): void {
       415,
       `Expected the content type application/json, but got ${type ?? 'none'}.`,
     );
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity')
+    throw new RequestError(415, `Expected a body without content encoding, but got ${encoding}.`);
 }
 
 async function readBody(request: ServedRequest, maxBodyBytes: number): Promise<Buffer> {

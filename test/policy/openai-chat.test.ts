@@ -216,6 +216,17 @@ describe('openChatPolicy', () => {
     expect(server.tokens[0]).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
   });
 
+  it('takes the address of an endpoint, and names the other API', async () => {
+    await start(() => say('Rome'));
+    for (const path of ['/chat/completions', '/completions/', '/models'])
+      expect(await openChatPolicy(server.api + path, { retries: 0 })).toMatchObject({
+        name: 'scripted',
+      });
+    await expect(openRemotePolicy(`${server.api}/chat/completions`)).rejects.toThrow(
+      `Expected chat:${server.api} for`,
+    );
+  });
+
   it('is what addresses that begin with chat: open', async () => {
     await start(() => say('yes'));
     const policy = await openRemotePolicy(`chat:${server.api}`, { promptForm: 'full' });

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { request, type IncomingMessage } from 'node:http';
@@ -139,6 +140,14 @@ describe('startRetrievalServer', () => {
       response.resume();
     },
   );
+  it('refuses a packed body by name', async () => {
+    const { url } = await serve(echoRetriever());
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    const body = gzipSync(JSON.stringify({ queries: ['a'] }));
+    const refused = await fetch(url, { method: 'POST', headers, body });
+    expect([refused.status, await refused.text()]).toEqual([415, expect.stringContaining('gzip')]);
+  });
+
   it.each([undefined, 'text/plain', 'application/x-www-form-urlencoded'])(
     'refuses the content type %s',
     async (type) => {
