@@ -15,42 +15,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { mean, quantile } from 'd3-array';
 import { MilvusClient } from '@zilliz/milvus2-sdk-node';
 import { provenanceHere } from '../lib/io/provenance.js';
-import { createRandom } from '../lib/random.js';
 import { createDenseRetriever } from '../lib/retrieval/dense.js';
 import type { Encoder } from '../lib/retrieval/encoder.js';
-import { buildExactIndex, normalise } from '../lib/retrieval/exact.js';
+import { buildExactIndex } from '../lib/retrieval/exact.js';
 import { buildHnswIndex, type HnswIndex } from '../lib/retrieval/hnsw.js';
 import { buildMilvusCollection, createMilvusRetriever } from '../lib/retrieval/milvus.js';
 import type { Retriever } from '../lib/retrieval/retriever.js';
+import { createVectors } from './support/vectors.js';
 
 const [server = '-', sizeList = '10000,100000', dimensionText = '128'] = process.argv.slice(2);
 const sizes = sizeList.split(',').map(Number);
 const dimensions = Number(dimensionText);
 const NUM_QUERIES = 200;
 const TOP_K = 10;
-/**
- * Vectors of text lie near a space of few dimensions: so do these, with a little of all
- * others.
- */
-const INNER_DIMENSIONS = 32;
-const NOISE = 0.1;
 const PAPER = { size: 21_015_324, dimensions: 768 };
 
-const random = createRandom('vector-index');
-const projection = Array.from({ length: INNER_DIMENSIONS * dimensions }, () => random.normal());
-
-function makeVector(): Float32Array {
-  const vector = Float32Array.from(
-    { length: dimensions },
-    () => random.uniform() * NOISE * INNER_DIMENSIONS,
-  );
-  for (let i = 0; i < INNER_DIMENSIONS; i++) {
-    const x = random.normal();
-    for (let d = 0; d < dimensions; d++) vector[d] += x * projection[i * dimensions + d];
-  }
-  return normalise(vector);
-}
-
+const makeVector = createVectors(dimensions);
 const vectors = new Map<string, Float32Array>();
 /** A text is the name of its vector. */
 const encoder: Encoder = {

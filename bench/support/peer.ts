@@ -1,33 +1,60 @@
-/** A Python program that answers JSON requests line by line until its input ends. */
+/** What benchmarks share: the other side's program, turns, the rows that they print. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { packagePath } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
 import { createRandom } from '../../lib/random.js';
 
-/** @param script in `bench/` */
-export function startPeer(python: string, script: string, ...options: readonly string[]) {
-  const peer = spawn(python, [packagePath('bench', script), ...options], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+/** Starts a program that answers JSON requests line by line until its input ends. */
+export function startProgram(program: string, args: readonly string[]) {
+  const peer = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   const replies = createInterface(peer.stdout)[Symbol.asyncIterator]();
   return {
     async ask<Reply>(request: object): Promise<Reply> {
       peer.stdin.write(`${JSON.stringify(request)}\n`);
       const reply = await replies.next();
-      if (reply.done) throw new Error(`${python} stopped; see its error above.`);
+      if (reply.done) throw new Error(`${program} stopped; see its error above.`);
       return JSON.parse(reply.value) as Reply;
     },
     stop: () => peer.stdin.end(),
   };
 }
 
+/** @param script in `bench/` */
+export const startPeer = (python: string, script: string, ...options: readonly string[]) =>
+  startProgram(python, [packagePath('bench', script), ...options]);
+
+/** A row that a benchmark prints; the other side may be absent. */
+export interface Comparison {
+  work: string;
+  peer?: string;
+  backend?: string;
+  /** Number of rows, rollouts, passages or the like. */
+  batch: number;
+  perSecond: Spread;
+  peerPerSecond?: Spread;
+  /** Ours to theirs. */
+  ratioOfSeconds?: Spread;
+  p95Ms?: number;
+  peerP95Ms?: number;
+  peakGigabytes?: number;
+  peerPeakGigabytes?: number;
+}
+
+/** Of all threads. */
+export function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e3;
+}
+
 /** Least, median and most. */
-export function spread(values: readonly number[]): number[] {
+export type Spread = [least: number, median: number, most: number];
+
+export function spread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   return [0, Math.floor(sorted.length / 2), sorted.length - 1].map((i) =>
     Number(sorted[i].toPrecision(3)),
-  );
+  ) as Spread;
 }
 
 interface Timed {
