@@ -119,8 +119,12 @@ function parseRow<T>(
   let value: unknown;
   try {
     value = parseJson(line);
-  } catch {
-    complain(`${where}: expected JSON, but got ${JSON.stringify(line.slice(0, 60))}; ${remedy}.`);
+  } catch (error) {
+    const reason =
+      error instanceof SyntaxError
+        ? `got ${JSON.stringify(line.slice(0, 60))}`
+        : (error as Error).message.replace(/\.$/, '');
+    complain(`${where}: expected JSON, but ${reason}; ${remedy}.`);
     return undefined;
   }
   const { success, data, error } = schema.safeParse(value);

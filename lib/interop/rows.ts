@@ -3,7 +3,7 @@
  * `reward_model`, `extra_info`. Also reads Search-R1's files.
  */
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, parsePlainJson } from '../io/json.js';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
 import { buildPrompt, type PromptForm } from '../text/prompts.js';
@@ -117,7 +117,7 @@ export async function readRows(file: string): Promise<Question[]> {
       goldenAnswers: target,
       ...(split ? { split } : {}),
       metadata: metadata
-        ? questionMetadataSchema.parse(JSON.parse(metadata))
+        ? questionMetadataSchema.parse(parsePlainJson(metadata))
         : { ...(source ? { benchmark: source } : {}), ...(type ? { type } : {}) },
     };
   });

@@ -4,7 +4,7 @@
  * cut to fit.
  */
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, parsePlainJson } from '../io/json.js';
 import type { TemplateMessage } from '../text/chat-template.js';
 
 /** Consecutive tokens of one origin. */
@@ -53,13 +53,7 @@ const numbers = z.array(
 );
 /** A list, or its JSON, as in columns of a Parquet file. */
 const orJson = <T extends z.ZodType>(schema: T) =>
-  z.union([
-    schema,
-    z
-      .string()
-      .transform((text): unknown => JSON.parse(text))
-      .pipe(schema),
-  ]);
+  z.union([schema, z.string().transform(parsePlainJson).pipe(schema)]);
 const optionalList = <T extends z.ZodType>(schema: T) =>
   orJson(schema)
     .nullish()

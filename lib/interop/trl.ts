@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, parsePlainJson } from '../io/json.js';
 import { writeJson } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
@@ -50,7 +50,7 @@ export async function writeTrl(
   return numbers;
 }
 
-const json = z.string().transform((text): unknown => JSON.parse(text));
+const json = z.string().transform(parsePlainJson);
 const segmentSchema = z
   .tuple([z.enum(['policy', 'information', 'notice']), z.string()])
   .transform(([kind, text]) => ({ kind, text }));

@@ -30,7 +30,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { FORMAT_BYTES, nameFormat } from './formats.js';
-import { parseJson } from './json.js';
+import { parseJson, parsePlainJson } from './json.js';
 import { shortPath } from './paths.js';
 
 let numWritten = 0;
@@ -278,7 +278,7 @@ export async function readJson(path: string): Promise<unknown> {
   });
   const text = decodeText(bytes, path);
   try {
-    return JSON.parse(text);
+    return parsePlainJson(text);
   } catch (error) {
     throw new Error(`Expected ${shortPath(path)} to be JSON, but ${(error as Error).message}`, {
       cause: error,

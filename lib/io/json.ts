@@ -1,19 +1,40 @@
 /** JSON with integers of any size, and what is wrong with the value of one. */
 import { z } from 'zod';
 
+/** Whatever walks deeper values would overflow the stack. */
+const MAX_DEPTH = 1000;
+
+/** A value of JSON. @throws Error if it is nested too deeply */
+export function requireShallow<T>(value: T): T {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep.`);
+    level = level.flatMap((inner) =>
+      typeof inner === 'object' && inner !== null ? (Object.values(inner) as unknown[]) : [],
+    );
+  }
+  return value;
+}
+
+/** `JSON.parse` of {@link requireShallow} values. */
+export function parsePlainJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return text.length > MAX_DEPTH ? requireShallow(value) : value;
+}
+
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
 
 /**
- * `JSON.parse`, but integers beyond 2^53, such as 64-bit ids, become texts, which begin
- * with `mark`.
+ * {@link parsePlainJson}, but integers beyond 2^53, such as 64-bit ids, become texts,
+ * which begin with `mark`.
  */
 export function parseJson(text: string, mark = ''): unknown {
-  if (!HAS_LONG_NUMBER.test(text)) return JSON.parse(text);
+  if (!HAS_LONG_NUMBER.test(text)) return parsePlainJson(text);
   const exact = text.replace(TOKENS, (token) =>
     /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
   );
-  return JSON.parse(exact);
+  return parsePlainJson(exact);
 }
 
 const MARK = '\uE000integer:';

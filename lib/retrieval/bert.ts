@@ -343,6 +343,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
     dimensions: hiddenSize,
     hash: configHash({
       files,
+      tokenizerConfig,
       prompts,
       maxTokens,
       ...(isLowerCase && { isLowerCase }),

@@ -6,7 +6,7 @@
 import { sort } from 'd3-array';
 import { z } from 'zod';
 import { FORMAT_BYTES, nameFormat } from '../io/formats.js';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, parsePlainJson } from '../io/json.js';
 
 export interface NamedArray {
   shape: number[];
@@ -86,7 +86,7 @@ function headerJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (text.startsWith('{')) return JSON.parse(text);
+    if (text.startsWith('{')) return parsePlainJson(text);
   } catch (cause) {
     const { message } = cause as Error;
     throw new Error(`Expected a safetensors file, but its header is not JSON: ${message}`, {

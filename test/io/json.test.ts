@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJson } from '../../lib/io/json.js';
+import { parseJson, parsePlainJson } from '../../lib/io/json.js';
 
 it('keeps every digit of integers beyond 2^53, and texts and other numbers as they are', () => {
   expect(
@@ -14,6 +14,16 @@ it('keeps every digit of integers beyond 2^53, and texts and other numbers as th
     text: 'say "12345678901234567891, 1"',
   });
   expect(() => parseJson('{"id": 12345678901234567891')).toThrow();
+});
+
+it('refuses what is nested too deeply to be walked', () => {
+  const nest = (depth: number): string => '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2);
+  for (const parse of [parseJson, parsePlainJson]) {
+    expect(parse(nest(1000))).toEqual(JSON.parse(nest(1000)));
+    expect(() => parse(nest(1002))).toThrow(/nested more than 1000/);
+    expect(() => parse(nest(200_000))).toThrow(/nested more than 1000/);
+  }
+  expect(() => parseJson(`{"id": 12345678901234567891, "a": ${nest(2000)}}`)).toThrow(/nested/);
 });
 
 it('otherwise parses as JSON.parse', () => {

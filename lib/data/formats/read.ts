@@ -5,7 +5,7 @@
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
-import { describeFaults } from '../../io/json.js';
+import { describeFaults, requireShallow } from '../../io/json.js';
 import { openFile, readJsonLines } from '../../io/files.js';
 import { normalizeAnswer } from '../../text/normalize.js';
 import { sentenceAbout } from '../../text/sentences.js';
@@ -29,9 +29,10 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
   const rows: unknown[] = [];
   const parser = new JSONParser({ paths: ['$.*'], keepStack: false });
   parser.onValue = ({ value }) => void rows.push(value);
-  parser.onError = (cause) => {
+  const fail = (cause: Error): never => {
     throw new Error(`Expected JSON in ${file}, but ${cause.message}`, { cause });
   };
+  parser.onError = fail;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 1;
   for await (const chunk of (await openFile(file)) as AsyncIterable<Buffer>) {
@@ -45,7 +46,14 @@ async function* readArray(file: string): AsyncGenerator<unknown> {
       );
     }
     line += chunk.filter((byte) => byte === 10).length;
-    yield* rows.splice(0);
+    for (const row of rows.splice(0)) {
+      try {
+        requireShallow(row);
+      } catch (error) {
+        fail(error as Error);
+      }
+      yield row;
+    }
   }
   if (!parser.isEnded)
     throw new Error(`Expected a JSON array in ${file}, but the file is truncated.`);

@@ -57,6 +57,12 @@ describe('readBenchmark', () => {
     );
   });
 
+  it('names a file with rows nested too deeply', async () => {
+    const deep = '{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000);
+    for (const content of [`[${deep}]`, `${deep}\n`])
+      await expect(readFile('deep.json', content)).rejects.toThrow(/deep\.json.*nested more than/);
+  });
+
   it('reads arrays larger than a chunk', async () => {
     const rows = Array.from({ length: 400 }, (_, i) => ({ ...HOTPOT_COMPARISON, _id: `é${i}` }));
     const questions = await readFile('train.json', JSON.stringify(rows));
