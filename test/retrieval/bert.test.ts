@@ -2,7 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readJson } from '../../lib/io/files.js';
+import { readJson, readJsonIfThere } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { loadBertEncoder } from '../../lib/retrieval/bert.js';
 import { tryBackend } from '../../lib/tensor/backend.js';
@@ -167,6 +167,15 @@ describe('loadBertEncoder', () => {
     const texts = ['oslo '.repeat(7), 'oslo '.repeat(40)];
     const [cut, whole] = await encoder.encode(texts, { kind: 'query' });
     expect(whole).toEqual(cut);
+  });
+
+  it('has another hash with another added token', async () => {
+    const folder = copy('minilm');
+    const { hash } = await loadBertEncoder(folder);
+    const file = join(folder, 'tokenizer_config.json');
+    const config = await readJsonIfThere(file);
+    writeFileSync(file, JSON.stringify({ ...config, additional_special_tokens: ['the'] }));
+    expect((await loadBertEncoder(folder)).hash).not.toBe(hash);
   });
 
   it('rejects another pooling and unexpected tensors', async () => {
