@@ -3,7 +3,7 @@
  * `model.safetensors` or the files that its index lists.
  */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { copySafely, readJson, readJsonIfThere, writeFileSafely, writeJson } from '../io/files.js';
 import { encodeSafetensors, type StorageType } from '../tensor/safetensors.js';
 import { readSafetensors, withWeights } from '../tensor/weight-files.js';
@@ -29,25 +29,31 @@ export type { Model } from './model.js';
 
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
+/** The folder with the tokenizer: an adapter may have its own, with other tokens. */
+const tokenizerHome = (model: string, adapter: string | undefined): string =>
+  adapter !== undefined && existsSync(join(adapter, 'tokenizer.json')) ? adapter : model;
+
 /**
  * Loads a model. The caller disposes of its weights.
+ * @param tokenizerFolder default: the same folder
  * @throws Error naming the file that is missing or does not fit
  */
-export async function loadModel(folder: string): Promise<Model> {
+export async function loadModel(folder: string, tokenizerFolder = folder): Promise<Model> {
+  const tokenizerFile = join(tokenizerFolder, 'tokenizer.json');
   const contents = {
     config: await readJson(join(folder, 'config.json')),
-    tokenizer: (await readJson(join(folder, 'tokenizer.json'))) as object,
-    tokenizerConfig: await readTokenizerConfig(folder),
+    tokenizer: (await readJson(tokenizerFile)) as object,
+    tokenizerConfig: await readTokenizerConfig(tokenizerFolder),
     generation: await readJsonIfThere(join(folder, 'generation_config.json')),
   };
   const makeTokenizer = (json: object, config: object = {}): FileTokenizer =>
-    createLimitedTokenizer(json, config, join(folder, 'tokenizer.json'));
+    createLimitedTokenizer(json, config, tokenizerFile);
   return withWeights(folder, (arrays) => createModel({ ...contents, arrays }, makeTokenizer));
 }
 
 /**
- * Loads a model and merges an adapter into it, if one is given. The caller disposes of
- * the weights.
+ * Loads a model and merges an adapter into it, if one is given, whose own tokenizer
+ * replaces the model's. The caller disposes of the weights.
  * @param options.force accepts an adapter that was trained from another model
  * @throws Error naming the folder or the file that is missing or does not fit
  */
@@ -58,7 +64,7 @@ export async function loadMerged(
 ): Promise<Model> {
   requireFolders(adapter === undefined ? [model] : [model, adapter]);
   if (adapter !== undefined && !force) await requireBase(adapter, model);
-  const base = await loadModel(model);
+  const base = await loadModel(model, tokenizerHome(model, adapter));
   if (adapter === undefined) return base;
   const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
   const weights = mergePeftArrays(base.weights, arrays, base.config, await readPeftConfig(adapter));
@@ -119,8 +125,8 @@ export async function copyAdapter(from: string, to: string, base: string): Promi
   await writeJson(join(to, name), peft);
 }
 
-/** Files of a folder in Hugging Face format that an export copies. */
-const COPIED_FILES = [
+/** Files of a tokenizer in Hugging Face format. */
+const TOKENIZER_FILES = [
   'tokenizer.json',
   'tokenizer_config.json',
   'special_tokens_map.json',
@@ -129,7 +135,6 @@ const COPIED_FILES = [
   'merges.txt',
   'tokenizer.model',
   'chat_template.jinja',
-  'generation_config.json',
 ];
 
 /**
@@ -151,8 +156,13 @@ export async function exportModel(
   const { dtype: _, ...json } = (await readJson(join(model, 'config.json'))) as { dtype?: string };
   const torchType = { F32: 'float32', F16: 'float16' }[storage];
   await writeJson(join(folder, 'config.json'), { ...json, torch_dtype: torchType });
-  for (const name of COPIED_FILES.filter((file) => existsSync(join(model, file))))
-    await copySafely(join(model, name), join(folder, name));
+  const home = tokenizerHome(model, adapter);
+  const copied = [
+    ...TOKENIZER_FILES.map((name) => join(home, name)),
+    join(model, 'generation_config.json'),
+  ];
+  for (const file of copied.filter(existsSync))
+    await copySafely(file, join(folder, basename(file)));
   // How it was asked in training is how it answers.
   const trained = join(adapter ?? model, TRAIN_CONFIG_FILE);
   if (existsSync(trained)) await copySafely(trained, join(folder, TRAIN_CONFIG_FILE));

@@ -77,6 +77,25 @@ describe('the base of an adapter', () => {
   });
 });
 
+it("an adapter's own tokenizer replaces the model's, also in an export", async () => {
+  const own = join(root, 'own');
+  cpSync(foreign, own, { recursive: true });
+  cpSync(join(model, 'tokenizer.json'), join(own, 'tokenizer.json'));
+  const chat_template = '[{{ messages[0].content }}]';
+  writeFileSync(join(own, 'tokenizer_config.json'), JSON.stringify({ chat_template }));
+  const policy = await loadLocalPolicy(model, { adapter: own });
+  expect(policy.tokenizer.encodeChat!('a').text).toBe('[a]');
+  policy.dispose();
+  const out = join(root, 'export-own');
+  await exportModel(out, [model, own], { storage: 'F16' });
+  expect(readFileSync(join(out, 'tokenizer_config.json'), 'utf8')).toContain('messages[0]');
+  // Token ids beyond the model's embeddings.
+  const json = JSON.parse(readFileSync(join(model, 'tokenizer.json'), 'utf8')) as object;
+  const added_tokens = [{ id: 4000, content: '<tool>' }];
+  writeFileSync(join(own, 'tokenizer.json'), JSON.stringify({ ...json, added_tokens }));
+  await expect(loadLocalPolicy(model, { adapter: own })).rejects.toThrow(/id 4000/);
+});
+
 describe('committed adapters', () => {
   const committed = [CHECKPOINTS, REAL_MODEL, READER].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
