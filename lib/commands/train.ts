@@ -229,6 +229,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   announceMemory(modelConfig, config, processes);
   const { retriever } = await openRetriever(settings, { name: config.retriever, options: config });
   const model = await loadModel(modelFolder);
+  if (model.note !== undefined) log(model.note);
   const { passages, questions: files } = dataSetFiles(settings.data);
   const inputs = [
     ...(await weightFiles(modelFolder)),

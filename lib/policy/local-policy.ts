@@ -58,6 +58,8 @@ const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 20
  */
 export class LocalPolicy implements Policy {
   readonly maxLength: number;
+  /** Settings of the model that are not applied. */
+  note?: string;
   private readonly rope: RotaryTable;
   private cache: PrefixCache | null = null;
   private head: tf.Tensor2D | null = null;

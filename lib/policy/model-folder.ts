@@ -89,8 +89,10 @@ export async function loadLocalPolicy(
     force,
   }: { adapter?: string; name?: string; force?: boolean } = {},
 ): Promise<LocalPolicy> {
-  const { weights, config, tokenizer } = await loadMerged(model, adapter, { force });
-  return new LocalPolicy(name, weights, config, tokenizer);
+  const { weights, config, tokenizer, note } = await loadMerged(model, adapter, { force });
+  const policy = new LocalPolicy(name, weights, config, tokenizer);
+  policy.note = note;
+  return policy;
 }
 
 /** Used for the small models of this project. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Tensors } from '../tensor/safetensors.js';
+import { describeFaults } from '../io/json.js';
 import { createTokenizer, type Tokenizer } from '../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
 import { weightsFromArrays, type Weights } from './weights.js';
@@ -12,6 +13,8 @@ export interface Model {
   tokenizerConfig?: object;
   /** The caller disposes of these. */
   weights: Weights;
+  /** Settings of the model that are not applied. */
+  note?: string;
 }
 
 /** The contents of a folder in Hugging Face format. */
@@ -28,7 +31,46 @@ export interface ModelContents {
   arrays: Tensors;
 }
 
-const generationSchema = z.object({ eos_token_id: z.union([z.int(), z.array(z.int())]).nullish() });
+const unset = z.union([z.literal(0), z.literal(false), z.array(z.never()).max(0)]).nullish();
+const one = z.literal(1).nullish();
+/** Rejects settings that would also change the most likely tokens. */
+const generationSchema = z.looseObject({
+  eos_token_id: z.union([z.int(), z.array(z.int())]).nullish(),
+  bad_words_ids: unset,
+  begin_suppress_tokens: unset,
+  constraints: unset,
+  encoder_repetition_penalty: one,
+  exponential_decay_length_penalty: unset,
+  force_words_ids: unset,
+  forced_bos_token_id: z.null().optional(),
+  forced_eos_token_id: z.null().optional(),
+  guidance_scale: one,
+  min_length: unset,
+  min_new_tokens: unset,
+  no_repeat_ngram_size: unset,
+  sequence_bias: unset,
+  suppress_tokens: unset,
+});
+/** Settings that the method decides: answers are greedy, trainings sample freely. */
+const SAMPLING = ['temperature', 'top_k', 'top_p', 'min_p', 'typical_p', 'repetition_penalty'];
+
+/** What generation_config.json says. @throws Error naming what is not supported */
+function parseGeneration(json: unknown): { endTokens?: number | number[] | null; note?: string } {
+  const { data, error } = generationSchema.safeParse(json ?? {});
+  if (!data)
+    throw new Error(
+      `Expected a generation_config.json that only sets sampling and end tokens, but ${describeFaults(error)}`,
+    );
+  const given = SAMPLING.filter((name) => ![undefined, null, 1].includes(data[name] as null)).map(
+    (name) => `${name} ${String(data[name])}`,
+  );
+  return {
+    endTokens: data.eos_token_id,
+    ...(given.length > 0 && {
+      note: `not applied, from generation_config.json: ${given.join(', ')}`,
+    }),
+  };
+}
 
 /**
  * A model from the contents of its folder. The caller disposes of its weights.
@@ -47,13 +89,13 @@ export function createModel(
     arrays,
   } = contents;
   const config = parseModelConfig(configJson);
-  const endTokens = generationSchema.parse(generation ?? {}).eos_token_id ?? config.eosTokenIds;
-  config.eosTokenIds = [endTokens].flat();
+  const { endTokens, note } = parseGeneration(generation);
+  config.eosTokenIds = [endTokens ?? config.eosTokenIds].flat();
   const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
   if (tokenizer.vocabSize > config.vocabSize)
     throw new Error(
       `Expected token ids below the model's vocab_size ${config.vocabSize}, but the tokenizer has the id ${tokenizer.vocabSize - 1}. Take both files from one model.`,
     );
   const weights = weightsFromArrays(arrays, config);
-  return { config, tokenizerJson, tokenizerConfig, tokenizer, weights };
+  return { config, tokenizerJson, tokenizerConfig, tokenizer, weights, note };
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readJson } from '../../lib/io/files.js';
 import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
 import { createLimitedTokenizer, settingFiles } from '../../lib/policy/folder-settings.js';
-import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
+import { loadLocalPolicy, loadModel, saveModel } from '../../lib/policy/model-folder.js';
 import { encodeSafetensors, floatToHalf, halfToFloat } from '../../lib/tensor/safetensors.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -104,6 +104,46 @@ it('counts every file that a tokenizer is read from as a setting', async () => {
   expect(settingFiles(inFolder()).map((file) => basename(file))).toEqual(
     expect.arrayContaining([...old, 'tokenizer.json', 'tokenizer_config.json']),
   );
+});
+
+describe('generation_config.json', () => {
+  const load = async (settings: unknown) => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
+    writeFileSync(inFolder('generation_config.json'), JSON.stringify(settings));
+    return loadLocalPolicy(inFolder());
+  };
+
+  it('has the end tokens, and says what of it is not applied', async () => {
+    // As Qwen2.5-Instruct has it.
+    const policy = await load({
+      eos_token_id: [7, 8],
+      do_sample: true,
+      repetition_penalty: 1.05,
+      temperature: 0.7,
+      top_k: 20,
+      top_p: 1,
+      max_new_tokens: 2048,
+      min_length: 0,
+    });
+    expect(policy.config.eosTokenIds).toEqual([7, 8]);
+    expect(policy.note).toMatch(
+      /not applied.*: temperature 0.7, top_k 20, repetition_penalty 1.05$/,
+    );
+    expect((await load({ eos_token_id: 9 })).note).toBeUndefined();
+  });
+
+  it.each([
+    { suppress_tokens: [3] },
+    { bad_words_ids: [[3]] },
+    { min_new_tokens: 1 },
+    { no_repeat_ngram_size: 1 },
+    { forced_eos_token_id: 0 },
+    { sequence_bias: [[[3], 1]] },
+    { guidance_scale: 1.5 },
+    { eos_token_id: '</s>' },
+  ])('is refused with %j', async (settings) => {
+    await expect(load(settings)).rejects.toThrow(Object.keys(settings)[0]);
+  });
 });
 
 it('rejects token ids beyond the vocabulary, added ones too', async () => {
