@@ -1,109 +1,54 @@
 /**
- * Every comparison with another implementation: `npm run bench -- all PYTHON [--quick]`,
- * where PYTHON has what the others import; what is missing is named and left out.
- * Comparisons run one after another, each with its two sides in turns. Writes
- * docs/performance.md, with its chart and, as JSON, its figures. `--quick` takes ten
- * minutes: it leaves out wasm, the language model and a million passages.
+ * Every comparison with another implementation, and how speed changes with size: `npm run
+ * bench -- all PYTHON [--quick] [--resume]`, where PYTHON has what the others import;
+ * what is missing is named and left out, as is a part that fails. Parts run one after
+ * another. Writes docs/performance.md, with its charts and, as JSON, its figures.
+ * `--quick` takes ten minutes: it leaves out wasm, the language model and the largest
+ * sizes. `--resume` keeps what an earlier run of the same commit has measured.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
-import { writeFileSafely } from '../lib/io/files.js';
+import { group } from 'd3-array';
+import { writeFileSafely, writeJson } from '../lib/io/files.js';
 import { packagePath } from '../lib/io/paths.js';
 import { writeChart } from '../lib/report/publication.js';
 import { createChart } from '../lib/report/vega-lite.js';
 import { readCommit } from '../lib/io/provenance.js';
+import type { Comparison } from './support/peer.js';
 
-/** Least, median and most. */
-type Spread = [number, number, number];
-
-interface Row {
-  work: string;
-  /** Rows, rollouts or passages. */
-  size: string;
+interface Row extends Comparison {
   backend: string;
-  peer: string;
+  /** What `batch` counts, as in `8 rows`. */
+  counted: string;
   unit: string;
-  ours: Spread;
-  theirs: Spread;
-  /** Seconds, ours to theirs. */
-  ratio: Spread;
-  /** Peak memory, ours and theirs. */
-  gigabytes?: [number, number];
-}
-
-interface Printed {
-  rows: {
-    work: string;
-    peer?: string;
-    batch: number;
-    perSecond: Spread;
-    peerPerSecond: Spread;
-    ratioOfSeconds: Spread;
-    peakGigabytes?: number;
-    peerPeakGigabytes?: number;
-  }[];
-}
-
-interface PrintedBm25 {
-  numPassages: number;
-  own: Record<'indexSeconds' | 'queryMs' | 'indexMegabytes', number>;
-  bm25s: Record<'indexSeconds' | 'queryMs' | 'indexMegabytes', number> | string;
 }
 
 interface Part {
   /** Of `bench/`, with its arguments after the Python. */
-  command: [name: string, ...args: string[]];
-  /** Python modules of the other side. */
-  needs: string[];
-  backend: string;
-  peer: string;
-  /** What a row counts, as in `8 rows`, and amounts per second. */
+  command: readonly [name: string, ...args: string[]];
+  /** Python packages of the other side. */
+  needs: readonly string[];
+  /** Of rows that do not name them. */
+  backend?: string;
+  peer?: string;
   counted: string;
   unit: string;
   isSlow?: true;
 }
 
-const PARTS: readonly Part[] = [
-  ...['native', 'wasm'].flatMap((backend): Part[] => {
-    const isSlow = backend === 'wasm' ? { isSlow: true as const } : {};
-    return [
-      {
-        command: ['policy', backend],
-        needs: ['torch', 'transformers'],
-        backend,
-        peer: 'transformers',
-        counted: 'rows',
-        unit: 'tokens/s',
-        ...isSlow,
-      },
-      {
-        command: ['grpo', backend],
-        needs: ['torch', 'trl', 'peft', 'datasets'],
-        backend,
-        peer: 'TRL',
-        counted: 'rollouts',
-        unit: 'rollouts/s',
-        ...isSlow,
-      },
-    ];
-  }),
-  {
-    command: ['real-model', packagePath('models', 'smollm2-135m-instruct'), 'native'],
-    needs: ['torch', 'transformers', 'peft'],
-    backend: 'native',
-    peer: 'PyTorch',
-    counted: 'rows',
-    unit: 'tokens/s',
-    isSlow: true,
-  },
-];
-const BM25_SIZES = { quick: '10000,100000', all: '10000,100000,1000000' };
+/** A part's rows, or why there are none. */
+interface Result {
+  command: string;
+  seconds: number;
+  rows?: Row[];
+  failure?: string;
+}
 
 const [python, ...options] = process.argv.slice(2);
 const isQuick = options.includes('--quick');
 if (!python || python.startsWith('-'))
-  throw new Error('Expected a Python. Try: npm run bench -- all PYTHON [--quick]');
+  throw new Error('Expected a Python. Try: npm run bench -- all PYTHON [--quick] [--resume]');
 
 /** Versions of installed Python packages; those that are missing are left out. */
 function pythonVersions(names: readonly string[]): Record<string, string> {
@@ -116,121 +61,164 @@ for name in sys.argv[1:]:
     except PackageNotFoundError:
         pass
 print(json.dumps(found))`;
-  const { stdout } = spawnSync(python, ['-c', script, ...names], { encoding: 'utf8' });
+  const { stdout, error } = spawnSync(python, ['-c', script, ...names], { encoding: 'utf8' });
+  if (error) throw new Error(`Expected ${python} to be a Python, but: ${error.message}`);
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-/** What a benchmark prints, or why it failed. */
-function runBenchmark(name: string, ...args: readonly string[]): string | Error {
-  console.error(`${name} ${args.join(' ')}`);
+const BM25_PEERS = ['bm25s', 'tantivy'];
+const OTHERS = ['torch', 'transformers', 'peft', 'trl', 'datasets', ...BM25_PEERS, 'faiss-cpu'];
+const versions = pythonVersions(OTHERS);
+const lacks = (names: readonly string[]): string[] => names.filter((name) => !(name in versions));
+const bm25Peers = BM25_PEERS.filter((name) => name in versions).join(',') || '-';
+
+const PARTS: readonly Part[] = [
+  ...['native', 'wasm'].flatMap((backend): Part[] => {
+    const shared = { backend, ...(backend === 'wasm' && { isSlow: true as const }) };
+    return [
+      {
+        command: ['policy', backend, ...(isQuick ? [] : ['all'])],
+        needs: ['torch', 'transformers'],
+        peer: 'transformers',
+        counted: 'rows',
+        unit: 'tokens/s',
+        ...shared,
+      },
+      {
+        command: ['grpo', backend],
+        needs: ['torch', 'trl', 'peft', 'datasets'],
+        peer: 'TRL',
+        counted: 'rollouts',
+        unit: 'rollouts/s',
+        ...shared,
+      },
+    ];
+  }),
+  {
+    command: ['real-model', 'models/smollm2-135m-instruct', 'native'],
+    needs: ['torch', 'transformers', 'peft'],
+    backend: 'native',
+    peer: 'PyTorch',
+    counted: 'rows',
+    unit: 'tokens/s',
+    isSlow: true,
+  },
+  ...[10_000, 100_000, 1_000_000].map(
+    (size): Part => ({
+      command: ['bm25', String(size), bm25Peers],
+      needs: [],
+      counted: 'passages',
+      unit: 'passages/s',
+      ...(size > 100_000 && { isSlow: true }),
+    }),
+  ),
+  ...[10_000, 100_000].map(
+    (size): Part => ({
+      command: ['hnsw', String(size)],
+      needs: ['faiss-cpu'],
+      peer: 'FAISS',
+      counted: 'vectors',
+      unit: 'vectors/s',
+      ...(size > 10_000 && { isSlow: true }),
+    }),
+  ),
+  {
+    command: ['trajectories', isQuick ? '1000,10000' : '1000,10000,100000'],
+    needs: [],
+    counted: 'trajectories',
+    unit: 'trajectories/s',
+  },
+];
+
+function runPart({ command, needs, backend = '', peer, counted, unit }: Part): Result {
+  const [name, ...args] = command;
+  const result = { command: command.join(' '), seconds: 0 };
+  if (lacks(needs).length > 0)
+    return { ...result, failure: `${lacks(needs).join(', ')} not installed` };
+  const startMs = performance.now();
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [packagePath('scripts', 'bench.mjs'), name, python, ...args],
-    { encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] },
+    { cwd: packagePath(), encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const lines = stderr.trim().split('\n');
-  const reason = lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1);
-  return status === 0 ? stdout : new Error(`${name} ${args.join(' ')}: ${reason}`);
-}
-
-const missing: string[] = [];
-const versions = pythonVersions([...new Set([...PARTS.flatMap(({ needs }) => needs), 'bm25s'])]);
-
-/** Rows of a comparison; none, with a note, where something is missing. */
-function comparePart({ command, needs, backend, peer, counted, unit }: Part): Row[] {
-  const [name, ...args] = command;
-  const lacks = needs.filter((module) => !(module in versions));
-  const printed =
-    lacks.length > 0
-      ? new Error(`${name} ${args.join(' ')}: ${lacks.join(', ')} not installed`)
-      : runBenchmark(name, ...args);
-  if (printed instanceof Error) {
-    missing.push(printed.message);
-    return [];
+  result.seconds = Math.round((performance.now() - startMs) / 1000);
+  if (status !== 0) {
+    const lines = stderr.trim().split('\n');
+    return { ...result, failure: lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) };
   }
-  const { rows } = JSON.parse(printed) as Printed;
-  return rows.map((row) => ({
-    work: row.work === 'generate' ? 'generation' : row.work,
-    size: `${row.batch} ${row.batch === 1 ? counted.replace(/s$/, '') : counted}`,
-    backend,
-    peer: row.peer ? `${peer}, ${row.peer}` : peer,
-    unit,
-    ours: row.perSecond,
-    theirs: row.peerPerSecond,
-    ratio: row.ratioOfSeconds,
-    ...(row.peakGigabytes !== undefined &&
-      row.peerPeakGigabytes !== undefined && {
-        gigabytes: [row.peakGigabytes, row.peerPeakGigabytes] as [number, number],
-      }),
-  }));
+  const { rows } = JSON.parse(stdout) as { rows: Comparison[] };
+  return {
+    ...result,
+    rows: rows.map((row) => {
+      // Such as the data type of one side of the same comparison.
+      const other = [peer, row.peer].filter(Boolean).join(', ');
+      return { backend, counted, unit, ...row, ...(other && { peer: other }) };
+    }),
+  };
 }
 
-const once = (value: number): Spread => {
-  const rounded = Number(value.toPrecision(3));
-  return [rounded, rounded, rounded];
-};
+const machine = `${cpus().length} cores of ${cpus()[0].model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`;
+const about = { machine, versions, commit: readCommit(), quick: isQuick };
 
-function compareBm25(): Row[] {
-  const printed =
-    'bm25s' in versions
-      ? runBenchmark('bm25', isQuick ? BM25_SIZES.quick : BM25_SIZES.all)
-      : new Error('bm25: bm25s not installed');
-  if (printed instanceof Error) {
-    missing.push(printed.message);
-    return [];
+/** What has been measured so far. */
+const RESULTS = packagePath('runs', 'bench.json');
+
+async function runParts(parts: readonly Part[]): Promise<Result[]> {
+  let results: Result[] = [];
+  if (options.includes('--resume') && existsSync(RESULTS)) {
+    const earlier = JSON.parse(readFileSync(RESULTS, 'utf8')) as { results: Result[] };
+    if (JSON.stringify({ ...earlier, results: [] }) === JSON.stringify({ ...about, results: [] }))
+      results = earlier.results.filter(({ rows }) => rows);
   }
-  return printed
-    .trim()
-    .split('\n')
-    .flatMap((line) => {
-      const { numPassages, own, bm25s } = JSON.parse(line) as PrintedBm25;
-      if (typeof bm25s === 'string') return [];
-      const shared = {
-        size: `${numPassages.toLocaleString('en')} passages`,
-        backend: '–',
-        peer: 'bm25s',
-        gigabytes: [own, bm25s].map(({ indexMegabytes }) =>
-          Number((indexMegabytes / 1000).toPrecision(2)),
-        ) as [number, number],
-      };
-      return [
-        {
-          work: 'BM25 index',
-          ...shared,
-          unit: 'passages/s',
-          ours: once(numPassages / own.indexSeconds),
-          theirs: once(numPassages / bm25s.indexSeconds),
-          ratio: once(own.indexSeconds / bm25s.indexSeconds),
-        },
-        {
-          work: 'BM25 query',
-          ...shared,
-          unit: 'queries/s',
-          ours: once(1000 / own.queryMs),
-          theirs: once(1000 / bm25s.queryMs),
-          ratio: once(own.queryMs / bm25s.queryMs),
-        },
-      ];
-    });
+  for (const [i, part] of parts.entries()) {
+    const command = part.command.join(' ');
+    if (results.some((result) => result.command === command)) continue;
+    console.error(`${i + 1}/${parts.length} ${command}`);
+    results.push(runPart(part));
+    const { seconds, failure } = results.at(-1)!;
+    console.error(failure ?? `${seconds} s`);
+    await writeJson(RESULTS, { ...about, results });
+  }
+  return parts.map(
+    ({ command }) => results.find((result) => result.command === command.join(' '))!,
+  );
 }
 
-const spreadText = ([least, median, most]: Spread): string =>
+const sizeText = ({ batch, counted }: Row): string =>
+  `${batch.toLocaleString('en')} ${batch === 1 ? counted.replace(/s$/, '') : counted}`;
+
+const spreadText = ([least, median, most]: readonly number[]): string =>
   least === most ? `${median}` : `${median} [${least}, ${most}]`;
 
 function tableText(rows: readonly Row[]): string {
+  const speedText = (unit: string, median?: number, p95Ms?: number): string => {
+    if (median === undefined) return '';
+    return `${median.toLocaleString('en')} ${unit}${p95Ms === undefined ? '' : ` (p95 ${p95Ms} ms)`}`;
+  };
   const header =
     '| work | size | backend | beside | ours | theirs | our seconds / theirs | peak, GB: ours / theirs |';
-  const lines = rows.map(
-    ({ work, size, backend, peer, unit, ours, theirs, ratio, gigabytes }) =>
-      `| ${work} | ${size} | ${backend} | ${peer} | ${ours[1]} ${unit} | ${theirs[1]} ${unit} | **${spreadText(ratio)}** | ${gigabytes?.join(' / ') ?? ''} |`,
+  const lines = rows.map((row) =>
+    [
+      row.work,
+      sizeText(row),
+      row.backend,
+      row.peer ?? '',
+      speedText(row.unit, row.perSecond[1], row.p95Ms),
+      speedText(row.unit, row.peerPerSecond?.[1], row.peerP95Ms),
+      row.ratioOfSeconds ? `**${spreadText(row.ratioOfSeconds)}**` : '',
+      [row.peakGigabytes, row.peerPeakGigabytes].filter((value) => value !== undefined).join(' / '),
+    ].join(' | '),
   );
-  return [header, `|${'---|'.repeat(8)}`, ...lines].join('\n');
+  return [header, `|${'---|'.repeat(8)}`, ...lines.map((line) => `| ${line} |`)].join('\n');
 }
 
+/** Our time as a multiple of theirs. */
 function ratioChart(rows: readonly Row[]) {
-  const values = rows.map(({ work, size, backend, peer, ratio: [low, value, high] }) => {
-    const on = backend === '–' ? '' : `, ${backend}`;
-    return { work: `${work}, ${size}${on} (${peer})`, low, value, high };
+  const values = rows.flatMap((row) => {
+    if (!row.ratioOfSeconds) return [];
+    const [low, value, high] = row.ratioOfSeconds;
+    const on = row.backend === '' ? '' : `, ${row.backend}`;
+    return [{ work: `${row.work}, ${sizeText(row)}${on} (${row.peer})`, low, value, high }];
   });
   const x = {
     type: 'quantitative',
@@ -246,7 +234,7 @@ function ratioChart(rows: readonly Row[]) {
   };
   const color = { value: '#d95f02' };
   return createChart({
-    title: 'Time beside other implementations, with least and most',
+    title: 'Time compared with other implementations, with least and most',
     alt: `${values.map(({ work, value }) => `${work}: ${value}`).join('; ')}.`,
     spec: {
       data: { values },
@@ -267,23 +255,84 @@ function ratioChart(rows: readonly Row[]) {
   });
 }
 
-const rows = [
-  ...PARTS.filter(({ isSlow }) => !isQuick || !isSlow).flatMap(comparePart),
-  ...compareBm25(),
+const OURS = 'this project';
+
+/** Speed by size, of work measured at several. */
+function growthChart(rows: readonly Row[]) {
+  const kinds = group(rows, ({ work, backend, counted }) =>
+    [[work, backend].filter(Boolean).join(', '), `by ${counted}`].join(' '),
+  );
+  const values = [...kinds].flatMap(([work, all]) =>
+    new Set(all.map(({ batch }) => batch)).size < 2
+      ? []
+      : all.flatMap(({ batch, unit, perSecond, peerPerSecond, peer = '' }) => [
+          { work: `${work} (${unit})`, size: batch, side: OURS, speed: perSecond[1] },
+          ...(peerPerSecond
+            ? [{ work: `${work} (${unit})`, size: batch, side: peer, speed: peerPerSecond[1] }]
+            : []),
+        ]),
+  );
+  const sides = [...new Set(values.map(({ side }) => side))];
+  const axis = { type: 'quantitative', scale: { type: 'log' } };
+  const line = { mark: { type: 'line', point: true } };
+  return createChart({
+    title: 'Speed by size; level where time grows in proportion',
+    alt: `${values.map(({ work, size, side, speed }) => `${work}, ${size}, ${side}: ${speed}`).join('; ')}.`,
+    spec: {
+      data: { values },
+      facet: {
+        field: 'work',
+        type: 'nominal',
+        sort: [...new Set(values.map(({ work }) => work))],
+        title: null,
+      },
+      columns: 3,
+      spec: {
+        ...line,
+        width: 190,
+        height: 120,
+        encoding: {
+          x: {
+            ...axis,
+            field: 'size',
+            title: 'Size (number)',
+            axis: { tickCount: 3, format: '~s', grid: false },
+          },
+          y: {
+            ...axis,
+            field: 'speed',
+            title: 'Speed (per second)',
+            axis: { tickCount: 4, format: '~s', grid: false },
+          },
+          color: { field: 'side', type: 'nominal', title: null, scale: { domain: sides } },
+        },
+      },
+      resolve: { scale: { x: 'independent', y: 'independent' } },
+    },
+  });
+}
+
+const parts = PARTS.filter(({ isSlow }) => !isQuick || !isSlow);
+const results = await runParts(parts);
+const rows = results.flatMap((result) => result.rows ?? []);
+const missing = [
+  ...results.flatMap(({ command, failure }) => (failure ? [`${command}: ${failure}`] : [])),
+  ...lacks(BM25_PEERS).map((name) => `bm25: ${name} not installed`),
 ];
-const commit = readCommit();
 const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
-const machine = `${cpus().length} cores of ${cpus()[0].model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`;
 const page = `# Performance
 
 Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: speed beside other implementations, on the same weights,
 inputs and cores, in turns. A ratio is our seconds over theirs, so below 1 this project is faster. Brackets hold the least and the most of
 the repeats; figures without them were measured once. TRL does not search: its completions are as long as what the policy writes here,
-its prompts as long as what it reads.
+its prompts as long as what it reads. BM25 and HNSW have seconds of the processor; a query's speed is that of the median of 500 after a
+warm-up, and returns ten passages.
 
-${machine}; ${packages.join(', ')}; commit ${commit}.
+${machine}; ${packages.join(', ')}; commit ${about.commit}.
 
 ![Our time as a multiple of theirs](performance.svg)
+
+![Speed by size](performance-growth.svg)
 
 ${tableText(rows)}
 ${missing.length > 0 ? `\nNot measured: ${missing.join('; ')}.\n` : ''}`;
@@ -292,11 +341,12 @@ const KEPT = '<!-- measured apart -->';
 const file = packagePath('docs', 'performance.md');
 const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
 const kept = before.includes(KEPT) ? `\n${before.slice(before.indexOf(KEPT))}` : '';
-const about = { machine, versions, commit, quick: isQuick, missing };
+const seconds = Object.fromEntries(results.map((result) => [result.command, result.seconds]));
 await writeFileSafely(
   packagePath('docs', 'performance.json'),
-  `${JSON.stringify({ ...about, rows }, null, 1)}\n`,
+  `${JSON.stringify({ ...about, missing, seconds, rows }, null, 1)}\n`,
 );
 await writeChart(ratioChart(rows), packagePath('docs', 'performance.svg'));
+await writeChart(growthChart(rows), packagePath('docs', 'performance-growth.svg'));
 await writeFileSafely(file, `${page}${kept}`);
 console.log(page);

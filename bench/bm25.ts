@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { max, mean, median, quantile, range } from 'd3-array';
+import { max, mean, median, quantile, zip } from 'd3-array';
 import { packagePath } from '../lib/io/paths.js';
 import { readPassages } from '../lib/data/flashrag.js';
 import { openBm25Files } from '../lib/retrieval/bm25-files.js';
@@ -80,101 +80,104 @@ const startOurs = (kind: string) =>
 
 // The comparison.
 
-const gigabytes = ({ bytes }: { bytes: number }): number => Number((bytes / 1e9).toPrecision(2));
+type Program = ReturnType<typeof startProgram>;
+interface Side extends Program {
+  name: string;
+  indexed: Indexed;
+  /** By turn. */
+  searched: Searched[];
+}
+
+const round = (value: number): number => Number(value.toPrecision(3));
+
+/** Rows of one of our sides, compared with a peer if there is one. */
+const compareSides = (size: number, own: Side, peer?: Side): Comparison[] =>
+  [
+    {
+      work: 'BM25 index',
+      unit: 'passages/s',
+      amount: size,
+      seconds: ({ indexed }: Side) => [indexed.seconds],
+      bytes: ({ indexed }: Side) => indexed.bytes,
+    },
+    {
+      work: 'BM25 query',
+      unit: 'queries/s',
+      amount: 1,
+      seconds: ({ searched }: Side) =>
+        searched.map(({ milliseconds }) => median(milliseconds)! / 1e3),
+      bytes: ({ searched }: Side) => searched.at(-1)!.bytes,
+      p95Ms: ({ searched }: Side) =>
+        round(median(searched, ({ milliseconds }) => quantile(milliseconds, 0.95))!),
+    },
+  ].map(({ work, unit, amount, seconds, bytes, p95Ms }) => ({
+    work,
+    batch: size,
+    unit,
+    backend: own.name,
+    perSecond: spread(seconds(own).map((s) => amount / s)),
+    peakGigabytes: round(bytes(own) / 1e9),
+    ...(p95Ms && { p95Ms: p95Ms(own) }),
+    ...(peer && {
+      peer: peer.name,
+      ...speeds(zip(seconds(own), seconds(peer)) as [number, number][], amount),
+      peerPeakGigabytes: round(bytes(peer) / 1e9),
+      ...(p95Ms && { peerP95Ms: p95Ms(peer) }),
+    }),
+  }));
+
+/** How far another side's passages and scores are from the first one's. */
+function compareResults({ searched: [own] }: Side, { name, searched: [other] }: Side) {
+  const differences = own.scores.flatMap((scores, q) =>
+    scores.map((score, k) => Math.abs(score - other.scores[q][k])),
+  );
+  const found = own.ids.flatMap((ids, q) => ids.map((id) => Number(other.ids[q].includes(id))));
+  const result = { name, largestDifference: max(differences)!, samePassages: mean(found)! };
+  if (name !== 'tantivy' && !(result.largestDifference < 1e-3))
+    throw new Error(`Expected equal scores, but got ${JSON.stringify(result)}`);
+  return result;
+}
 
 async function compare(python: string, size: number, peers: readonly string[]): Promise<object> {
   const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
-  const sides: (ReturnType<typeof startProgram> & { name: string; indexed: Indexed })[] = [];
+  const programs: Program[] = [];
   try {
     const corpus = join(folder, 'corpus.jsonl');
     const asked = await writeEncyclopedia(corpus, size, WARM_UP + TURNS * QUESTIONS);
-    const addSide = async (name: string, program: ReturnType<typeof startProgram>) => {
+    const startSide = async (name: string, program: Program): Promise<Side> => {
+      programs.push(program);
       const request = { do: 'index', corpus, folder: join(folder, `index-${name}`) };
       const indexed = await program.ask<Indexed>(request);
       console.error(JSON.stringify({ name, ...indexed }));
-      sides.push({ ...program, name, indexed });
+      return { ...program, name, indexed, searched: [] };
     };
     // An index on disk is made by one process and opened by another.
-    await addSide('disk', startOurs('disk'));
-    const [{ indexed, stop }] = sides.splice(0);
+    const { indexed, stop } = await startSide('disk', startOurs('disk'));
     stop();
-    await addSide('disk', startOurs('disk'));
-    const openSeconds = sides[0].indexed.seconds;
-    sides[0].indexed = indexed;
-    if (statSync(corpus).size < LARGE) await addSide('memory', startOurs('memory'));
-    const numOurs = sides.length;
-    for (const peer of peers) await addSide(peer, startPeer(python, 'bm25_peer.py', peer));
+    const opened = await startSide('disk', startOurs('disk'));
+    const ours: Side[] = [{ ...opened, indexed }];
+    if (statSync(corpus).size < LARGE) ours.push(await startSide('memory', startOurs('memory')));
+    const others: Side[] = [];
+    for (const peer of peers)
+      others.push(await startSide(peer, startPeer(python, 'bm25_peer.py', peer)));
 
-    const searched: Searched[][] = [];
-    for (const turn of range(-1, TURNS)) {
-      const first = turn < 0 ? 0 : WARM_UP + turn * QUESTIONS;
-      const questions = asked.slice(first, first + (turn < 0 ? WARM_UP : QUESTIONS));
-      const replies: Searched[] = [];
+    const sides = [...ours, ...others];
+    const search = (side: Side, first: number, count: number): Promise<Searched> =>
+      side.ask({ do: 'search', questions: asked.slice(first, first + count), topK: TOP_K });
+    for (const side of sides) await search(side, 0, WARM_UP);
+    for (let turn = 0; turn < TURNS; turn++)
       for (const side of sides)
-        replies.push(await side.ask({ do: 'search', questions, topK: TOP_K }));
-      if (turn >= 0) searched.push(replies);
-    }
-    const querySeconds = (i: number): number[] =>
-      searched.map((replies) => median(replies[i].milliseconds)! / 1e3);
-    const p95Ms = (i: number): number =>
-      Number(
-        median(searched, (replies) => quantile(replies[i].milliseconds, 0.95))!.toPrecision(3),
-      );
-    const rows = sides.slice(0, numOurs).flatMap((own, i): Comparison[] => {
-      const shared = { batch: size, backend: own.name };
-      const alone: Comparison[] = [
-        { work: 'BM25 index', ...shared, perSecond: spread([size / own.indexed.seconds]) },
-        { work: 'BM25 query', ...shared, perSecond: spread(querySeconds(i).map((s) => 1 / s)) },
-      ];
-      const compared = sides.slice(numOurs).flatMap((peer, j): Comparison[] => [
-        {
-          ...alone[0],
-          peer: peer.name,
-          ...speeds([[own.indexed.seconds, peer.indexed.seconds]], size),
-          peakGigabytes: gigabytes(own.indexed),
-          peerPeakGigabytes: gigabytes(peer.indexed),
-        },
-        {
-          ...alone[1],
-          peer: peer.name,
-          ...speeds(
-            querySeconds(i).map((s, turn) => [s, querySeconds(numOurs + j)[turn]] as const),
-            1,
-          ),
-          p95Ms: p95Ms(i),
-          peerP95Ms: p95Ms(numOurs + j),
-          peakGigabytes: gigabytes(searched.at(-1)![i]),
-          peerPeakGigabytes: gigabytes(searched.at(-1)![numOurs + j]),
-        },
-      ]);
-      return compared.length > 0 ? compared : alone;
-    });
-    const [own] = searched[0];
-    const agreement = sides.slice(1).map(({ name }, i) => {
-      const other = searched[0][i + 1];
-      return {
-        name,
-        largestDifference: max(own.scores, (scores, q) =>
-          max(scores, (score, k) => Math.abs(score - other.scores[q][k])),
-        )!,
-        samePassages: mean(
-          own.ids.flatMap((ids, q) => ids.map((id) => Number(other.ids[q].includes(id)))),
-        )!,
-      };
-    });
-    const wrong = agreement.find(
-      ({ name, largestDifference }) => name !== 'tantivy' && !(largestDifference < 1e-3),
-    );
-    if (wrong)
-      throw new Error(`Expected ${wrong.name} to find equal scores, but: ${JSON.stringify(wrong)}`);
+        side.searched.push(await search(side, WARM_UP + turn * QUESTIONS, QUESTIONS));
     return {
       corpusMegabytes: Math.round(statSync(corpus).size / 1e6),
-      openSeconds,
-      agreement,
-      rows,
+      openSeconds: opened.indexed.seconds,
+      results: sides.slice(1).map((side) => compareResults(sides[0], side)),
+      rows: ours.flatMap((own) =>
+        (others.length > 0 ? others : [undefined]).flatMap((peer) => compareSides(size, own, peer)),
+      ),
     };
   } finally {
-    for (const { stop } of sides) stop();
+    for (const { stop } of programs) stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }

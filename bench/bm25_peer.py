@@ -56,7 +56,7 @@ class Tantivy:
         self.searcher = self.index.searcher()
 
     def search(self, question, k):
-        hits = self.searcher.search(self.index.parse_query(question, ["contents"]), k).hits
+        hits = self.searcher.search(self.index.parse_query(question, ["contents"]), k, count=False).hits
         documents = [self.searcher.doc(address) for _, address in hits]
         passages = [{"id": found["id"][0], "contents": found["contents"][0]} for found in documents]
         return passages, [score for score, _ in hits]

@@ -70,7 +70,7 @@ try {
     peer.stop();
     rows.push(
       { work: 'HNSW build', batch: size, ...speeds([[buildSeconds, seconds]], size) },
-      { work: `HNSW query`, batch: size, ...speeds(querySeconds, 1) },
+      { work: 'HNSW query', batch: size, unit: 'queries/s', ...speeds(querySeconds, 1) },
     );
     console.error(JSON.stringify([recalls.at(-1), ...rows.slice(-2)]));
   }

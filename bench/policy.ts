@@ -1,10 +1,12 @@
 /**
  * Generation and gradients of the small policy compared with PyTorch and transformers, on
  * the same weights, prompts and cores, in turns: `npm run bench -- policy PYTHON
- * [BACKEND]`, where PYTHON has scripts/fixtures/requirements.txt. Both must give the same
- * tokens and loss. Prints one JSON object: least, median and most of each figure, and
- * ratios of ours to theirs (above 1: this project is slower).
+ * [BACKEND] [all]`, where PYTHON has scripts/fixtures/requirements.txt, and `all`
+ * measures more sizes. Both must give the same tokens and loss. Prints one JSON object:
+ * least, median and most of each figure, and ratios of ours to theirs (above 1: this
+ * project is slower).
  */
+import { range, sum } from 'd3-array';
 import { modelPath } from '../lib/training/stored-policies.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import { loadLocalPolicy, loadModel } from '../lib/policy/model-folder.js';
@@ -20,14 +22,28 @@ import { limitThreads } from '../lib/tensor/backend-names.js';
 import { buildPrompt } from '../lib/text/prompts.js';
 import { supervisedGradients } from '../lib/training/gradients.js';
 import { totalWeight } from '../lib/training/sequences.js';
-import { generate, inTurns, sameRows, speeds, startPeer, timed } from './support/peer.js';
+import {
+  generate,
+  inTurns,
+  sameRows,
+  speeds,
+  startPeer,
+  timed,
+  type Comparison,
+} from './support/peer.js';
+
+type Work = Pick<Comparison, 'work' | 'batch' | 'counted'>;
 
 const REPEATS = 7;
 const NEW_TOKENS = 32;
 const ROW_LENGTH = 192;
-const BATCHES = [1, 8, 32];
 
-const [python, backend = 'auto'] = process.argv.slice(2);
+const [python, backend = 'auto', extent] = process.argv.slice(2);
+const isAll = extent === 'all';
+const BATCHES = isAll ? [1, 2, 4, 8, 16, 32, 64] : [1, 8, 32];
+/** Lengths of eight rows. */
+const LENGTHS = isAll ? [256, 512, 1024] : [];
+const LONG_ROWS = 8;
 if (!python || ![...BACKEND_NAMES, 'auto'].includes(backend))
   throw new Error(
     'Expected a Python with PyTorch and transformers. Try: npm run bench -- policy PYTHON [BACKEND]',
@@ -38,7 +54,7 @@ console.error(describeBackend(await useBackend(backend as BackendName | 'auto'))
 const folder = modelPath('instruct-1');
 const policy = await loadLocalPolicy(folder);
 const { weights, config, tokenizer } = await loadModel(folder);
-const table = rotaryTable(config, ROW_LENGTH);
+const table = rotaryTable(config, Math.max(ROW_LENGTH, ...LENGTHS));
 const world = await loadWorld();
 const prompts = world.questions
   .filter(({ split }) => split === 'dev')
@@ -56,9 +72,13 @@ const gradients = (rows: readonly number[][]) =>
     return { loss };
   });
 
-const rows: object[] = [];
-for (const batch of BATCHES) {
-  const contexts = prompts.slice(0, batch);
+/** Rows of the passages' text. */
+const textRows = (count: number, length: number): number[][] =>
+  range(count).map((i) => text.slice(i * length, (i + 1) * length));
+
+const rows: Comparison[] = [];
+
+async function compareGeneration(contexts: readonly number[][], row: Work): Promise<void> {
   const request = { do: 'generate', contexts, tokens: NEW_TOKENS };
   const theirs = () => peer.ask<{ seconds: number; tokenIds: number[][] }>(request);
   const { own, other, seconds } = await inTurns(
@@ -67,19 +87,39 @@ for (const batch of BATCHES) {
     theirs,
   );
   const same = sameRows(own.tokenIds, other.tokenIds);
-  rows.push({ work: 'generate', batch, ...speeds(seconds, batch * NEW_TOKENS), sameRows: same });
+  rows.push({ ...row, ...speeds(seconds, contexts.length * NEW_TOKENS), sameRows: same });
 }
-for (const batch of BATCHES) {
-  const some = Array.from({ length: batch }, (_, i) =>
-    text.slice(i * ROW_LENGTH, (i + 1) * ROW_LENGTH),
-  );
-  const theirs = () => peer.ask<{ seconds: number; loss: number }>({ do: 'gradients', rows: some });
-  const { own, other, seconds } = await inTurns(REPEATS, () => gradients(some), theirs);
+
+async function compareGradients(inputs: readonly number[][], row: Work): Promise<void> {
+  const theirs = () =>
+    peer.ask<{ seconds: number; loss: number }>({ do: 'gradients', rows: inputs });
+  const { own, other, seconds } = await inTurns(REPEATS, () => gradients(inputs), theirs);
   const lossDifference = Math.abs(own.loss - other.loss);
-  rows.push({ work: 'gradients', batch, ...speeds(seconds, batch * ROW_LENGTH), lossDifference });
+  rows.push({
+    ...row,
+    ...speeds(
+      seconds,
+      sum(inputs, ({ length }) => length),
+    ),
+    lossDifference,
+  });
+}
+
+for (const batch of BATCHES)
+  await compareGeneration(prompts.slice(0, batch), { work: 'generation', batch });
+for (const batch of BATCHES)
+  await compareGradients(textRows(batch, ROW_LENGTH), { work: 'gradients', batch });
+for (const length of LENGTHS) {
+  const row = { batch: length, counted: 'tokens' };
+  // The last of them are generated.
+  const contexts = textRows(LONG_ROWS, length - NEW_TOKENS);
+  await compareGeneration(contexts, { work: `generation, ${LONG_ROWS} rows`, ...row });
+  await compareGradients(textRows(LONG_ROWS, length), {
+    work: `gradients, ${LONG_ROWS} rows`,
+    ...row,
+  });
 }
 peer.stop();
-const print = (row: object): string => `  ${JSON.stringify(row)}`;
 console.log(
-  `{"repeats": ${REPEATS}, "newTokens": ${NEW_TOKENS}, "rowLength": ${ROW_LENGTH}, "rows": [\n${rows.map(print).join(',\n')}\n]}`,
+  JSON.stringify({ repeats: REPEATS, newTokens: NEW_TOKENS, rowLength: ROW_LENGTH, rows }),
 );

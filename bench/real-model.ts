@@ -124,7 +124,7 @@ for (const batch of GENERATED_ROWS) {
     theirs,
   );
   rows.push({
-    work: 'generate',
+    work: 'generation',
     batch,
     ...speeds(seconds, batch * NEW_TOKENS),
     sameRows: sameRows(own.tokenIds, other.tokenIds),

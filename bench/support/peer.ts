@@ -29,8 +29,10 @@ export interface Comparison {
   work: string;
   peer?: string;
   backend?: string;
-  /** Number of rows, rollouts, passages or the like. */
+  /** Number of rows, rollouts, passages or the like, and what they are. */
   batch: number;
+  counted?: string;
+  unit?: string;
   perSecond: Spread;
   peerPerSecond?: Spread;
   /** Ours to theirs. */
@@ -39,6 +41,9 @@ export interface Comparison {
   peerP95Ms?: number;
   peakGigabytes?: number;
   peerPeakGigabytes?: number;
+  /** How well both agree. */
+  sameRows?: number;
+  lossDifference?: number;
 }
 
 /** Of all threads. */
