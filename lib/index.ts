@@ -48,7 +48,7 @@ export { describeBackend, useBackend } from './tensor/backend.js';
 export type { RolloutOptions } from './rollout/options.js';
 export { rollOut } from './rollout/rollout.js';
 export { parseTrajectory, trajectorySchema } from './rollout/recorded.js';
-export { createSearchAgent, type AgentEvent, type SearchAgent } from './rollout/agent.js';
+export { createSearchAgent, type AgentEvent, type SearchAgent } from './rollout/search-agent.js';
 export {
   lossMask,
   responseText,

@@ -16,7 +16,7 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOut, searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
-import { createDialogue, type Dialogue, type Row } from './dialogue.js';
+import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
 import { showResults } from './information.js';
 import { transcriptSeparator, type RolloutOptions, type SimulatedQuery } from './options.js';
 import type { Segment, Trajectory } from './trajectory.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { textPolicy, toolPolicy } from '../../lib/policy/chat-policy.js';
-import { createSearchAgent, type AgentEvent } from '../../lib/rollout/agent.js';
+import { createSearchAgent, type AgentEvent } from '../../lib/rollout/search-agent.js';
 import { call, say } from '../policy/chat-stand-in.js';
 import { library } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';
