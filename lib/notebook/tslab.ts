@@ -118,6 +118,8 @@ export async function startKernel(cwd: string): Promise<Kernel> {
   child.on('message', (message: KernelOutput | Reply) =>
     message.type === 'reply' ? onReply(message) : onOutput(message),
   );
+  // A kernel that has ended rejects each reply.
+  const send = (request: { code?: string }): unknown => child.connected && child.send(request);
   const nextReply = (): Promise<Reply> =>
     Promise.race([death, new Promise<Reply>((resolve) => (onReply = resolve))]);
   if (!(await within(START_TIMEOUT_MS, nextReply()))) {
@@ -128,13 +130,13 @@ export async function startKernel(cwd: string): Promise<Kernel> {
     async execute(code, options) {
       onOutput = options.onOutput;
       const reply = nextReply();
-      child.send({ code });
+      send({ code });
       const { status, execution_count } = await withTimeout(reply, options, child);
       return { ok: status === 'ok', count: execution_count ?? null };
     },
     async reset() {
       const reply = nextReply();
-      child.send({});
+      send({});
       await reply;
     },
     async shutdown() {
@@ -165,6 +167,8 @@ function spawnKernel(cwd: string): ChildProcess {
   return child;
 }
 
+const OUTPUT_TIMEOUT_MS = 500;
+
 /** Rejects when the process ends, with the end of what it wrote outside of cells. */
 function rejectOnExit(child: ChildProcess): Promise<never> {
   let tail = '';
@@ -172,10 +176,14 @@ function rejectOnExit(child: ChildProcess): Promise<never> {
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
   const death = new Promise<never>((_, reject) => {
-    child.once('error', (error) =>
+    child.on('error', (error) =>
       reject(new KernelError('start', `The kernel cannot start: ${error.message}`)),
     );
-    child.once('close', (code, signal) => {
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    child.once('exit', async (code, signal) => {
+      // Its output may still come, but does not close after a disconnect, or while a
+      // process that a cell started keeps it.
+      await within(OUTPUT_TIMEOUT_MS, closed);
       const how = signal ? `by ${signal}` : `with exit code ${code}`;
       reject(new KernelError('died', `The kernel ended ${how}.${tail ? `\n${tail.trim()}` : ''}`));
     });
@@ -209,6 +217,11 @@ const KERNEL_FRAME = /^ +at .*(?:[\\/]tslab[\\/]dist[\\/]|\(node:vm:).*(?:\n|$)/
 /** An error as tslab prints it, without the kernel's part of the stack trace. */
 export const cellError = (stderr: string): string => stderr.replace(KERNEL_FRAME, '').trimEnd();
 
-/** Whether tslab has logged a rejection or exception that nothing handled. */
+/**
+ * Whether tslab has logged a rejection or exception that nothing handled. Its own, when
+ * folders near the notebook come and go, is harmless.
+ */
 export const hasUnhandled = (stderr: string): boolean =>
-  /^(UnhandledPromiseRejection|UncaughtException):/m.test(stderr);
+  /^(UnhandledPromiseRejection|UncaughtException):(?! Error: Unexpected pending rebuildTimer)/m.test(
+    stderr,
+  );

@@ -45,6 +45,7 @@ describe('errorOutput', () => {
 it.each([
   ['a\nUnhandledPromiseRejection: b', true],
   ['no UnhandledPromiseRejection: b', false],
+  ['UncaughtException: Error: Unexpected pending rebuildTimer\n    at Object.setTimeout', false],
 ])('an unhandled rejection starts a line of standard error: %j', (stderr, expected) => {
   expect(hasUnhandled(stderr)).toBe(expected);
 });
