@@ -2,7 +2,8 @@
  * Every comparison with another implementation, and how speed changes with size: `npm run
  * bench -- all PYTHON [--quick] [--resume]`, where PYTHON has what the others import;
  * what is missing is named and left out, as is a part that fails. Parts run one after
- * another. Writes docs/performance.md, with its charts and, as JSON, its figures.
+ * another. Writes docs/performance.md, with its charts and, as JSON, its figures, and the
+ * README's text on speed.
  * `--quick` takes ten minutes: it leaves out wasm, the language model and the largest
  * sizes. `--resume` keeps what an earlier run of the same commit has measured.
  */
@@ -16,13 +17,7 @@ import { writeChart } from '../lib/report/publication.js';
 import { createChart } from '../lib/report/vega-lite.js';
 import { readCommit } from '../lib/io/provenance.js';
 import type { Comparison } from './support/peer.js';
-
-interface Row extends Comparison {
-  backend: string;
-  /** What `batch` counts, as in `8 rows`. */
-  counted: string;
-  unit: string;
-}
+import { updateReadme, type Row } from './support/summary.js';
 
 interface Part {
   /** Of `bench/`, with its arguments after the Python. */
@@ -349,4 +344,6 @@ await writeFileSafely(
 await writeChart(ratioChart(rows), packagePath('docs', 'performance.svg'));
 await writeChart(growthChart(rows), packagePath('docs', 'performance-growth.svg'));
 await writeFileSafely(file, `${page}${kept}`);
+const readme = packagePath('README.md');
+await writeFileSafely(readme, updateReadme(readFileSync(readme, 'utf8'), rows));
 console.log(page);

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { updateReadme, type Row } from '../../bench/support/summary.js';
 import { METRICS } from '../../lib/evaluation/metrics.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { runCommand } from '../commands/command-line.js';
@@ -69,6 +70,14 @@ describe('the glossaries', () => {
   it('explain every evaluation metric', () => {
     const explained = glossaryTerms(read('docs', 'methods', 'parallelsearch.md'));
     expect(METRICS.filter((name) => !explained.has(name))).toEqual([]);
+  });
+});
+
+describe('the README', () => {
+  it('has the measured speed', () => {
+    const { rows } = JSON.parse(read('docs', 'performance.json')) as { rows: Row[] };
+    expect(rows.length).toBeGreaterThan(0);
+    expect(updateReadme(read('README.md'), rows)).toBe(read('README.md'));
   });
 });
 
