@@ -130,7 +130,7 @@ interface Cell {
 }
 type Column = readonly [title: string, cell: (run: ListedRun) => Cell];
 
-/** Settings with a column of their own, by title. */
+/** Settings with a column if runs differ, by title; else a sentence names what they share. */
 const COLUMNS = { method: 'Method', model: 'Model', data: 'Data', seed: 'Seed' };
 
 function runsTableHtml(
@@ -161,12 +161,17 @@ function runsTableHtml(
       },
     ],
   );
+  const common = Object.keys(COLUMNS).flatMap((name) => {
+    const [value, ...others] = values(name);
+    return value === undefined || others.length > 0 ? [] : [`${name} ${basename(value)}`];
+  });
+  const shared = common.length > 0 ? `; all runs: ${common.join(', ')}` : '';
   const columns: Column[] = [
-    ...Object.entries(COLUMNS)
-      .filter(([name]) => [...values(name)].some((value) => value !== undefined))
-      .map(setting),
-    ['Steps', ({ steps }) => ({ text: String(steps.length), value: steps.length })],
     ...metrics.filter(([, cell]) => runs.some((run) => cell(run).value !== undefined)),
+    ['Steps', ({ steps }) => ({ text: String(steps.length), value: steps.length })],
+    ...Object.entries(COLUMNS)
+      .filter(([name]) => values(name).size > 1)
+      .map(setting),
     ...(differing.length <= MAX_SETTINGS ? differing.map(setting) : []),
   ];
   const row = (run: ListedRun): Markup => {
@@ -204,7 +209,7 @@ function runsTableHtml(
   const table = markup(
     'table.sortable',
     { id: 'runs-table' },
-    markup('caption', 'Final figures and settings'),
+    markup('caption', `Final figures and settings${shared}`),
     markup('thead', markup('tr', head)),
     markup('tbody', runs.map(row)),
   );

@@ -31,17 +31,19 @@ describe('findRuns', () => {
 });
 
 describe('the page', () => {
-  it('has a row for each run with its settings and final figures', async () => {
+  it('has a row for each run with its final figures and the settings that differ', async () => {
     const html = await runsPageHtml(root);
     const [, table] = /<table class="sortable"(.*?)<\/table>/s.exec(html)!;
     const rows = [...table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/g)].map(([, row]) =>
       [...row.matchAll(/<td[^>]*>([^<]*)</g)].map(([, cell]) => cell),
     );
-    expect(rows.map((row) => row.slice(0, 6))).toEqual([
-      ['parallelsearch', 'instruct-1', 'my-data', '3', '6', '0.500'],
-      ['parallelsearch', 'instruct-1', 'my-data', '2', '6', '9.000'],
-      ['parallelsearch', 'instruct-1', 'my-data', '1', '6', '10.000'],
+    const [REWARD, STEPS, SEED] = [0, -2, -1];
+    expect(rows.map((row) => [REWARD, STEPS, SEED].map((column) => row.at(column)))).toEqual([
+      ['0.500', '6', '3'],
+      ['9.000', '6', '2'],
+      ['10.000', '6', '1'],
     ]);
+    expect(table).toContain('all runs: method parallelsearch, model instruct-1, data my-data');
     expect(table).toContain('title="9.000 [9.000, 9.000]"');
     expect(html).not.toContain('connect-src');
   });
