@@ -20,7 +20,7 @@ import { DEFAULT_METHOD, loadPolicy } from '../lib/training/stored-policies.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { resolveRollout } from '../lib/training/methods.js';
-import { delayRetriever } from '../lib/rollout/answer-question.js';
+import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
 import type { Policy } from '../lib/policy/policy.js';
 import { openOpenAiPolicy } from '../lib/policy/openai-completions.js';
 import { createRandom } from '../lib/random.js';

@@ -1,12 +1,9 @@
 /** `parallelsearch ask "QUESTION"`: answers one question and prints it as it happens. */
 import { styleText } from 'node:util';
 import { Command } from 'commander';
-import {
-  answerQuestion,
-  unknownNamesWarning,
-  type AnswerEvent,
-} from '../rollout/answer-question.js';
-import { UNRELATED_PASSAGES, type SearchTurn } from '../rollout/trajectory.js';
+import { answerQuestion, type AnswerEvent } from '../rollout/answer-question.js';
+import { UNRELATED_PASSAGES, type SearchTurn, type Trajectory } from '../rollout/trajectory.js';
+import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { exitWith, interruptible, log } from './cli-utils.js';
 import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
@@ -43,38 +40,36 @@ function unwritten(text: string, written: string): string {
   return search < 0 || written.includes('<search>') ? '' : `\n${text.slice(search)}`;
 }
 
+/** Writes the policy's text as it comes, and what it is shown. */
 function createWriter(): (event: AnswerEvent) => void {
-  /** The policy's segment so far; remote policies may send no tokens. */
+  /** The policy's segment so far; remote policies may send no text before its end. */
   let written = '';
   return (event) => {
-    if (event.kind === 'token') {
+    if (event.type === 'text') {
       const before = openTag(written);
       const tag = openTag((written += event.text)) ?? before;
       write(event.text, tag && STYLES[tag]);
-    } else if (event.kind === 'text') {
-      written += event.text;
-      write(event.text);
-    } else if (event.kind === 'segment') {
-      if (event.segment === 'policy') write(unwritten(event.text, written));
-      else write(event.text.trim(), event.segment === 'notice' ? 'yellow' : STYLES.information);
-      written = '';
-      write('\n');
-      if (event.turn) warnOfUnrelated(event.turn);
-    } else {
-      const { answer, searchTurns, modelCalls, refusal } = event.trajectory;
-      if (refusal !== undefined) throw new Error(refusal);
-      write('\n');
-      write(answer === null ? 'No answer.' : `Answer: ${answer}`, STYLES.answer);
-      write('\n');
-      const numQueries = searchTurns.flatMap(({ queries }) => queries).length;
-      const counts = [
-        counted(searchTurns.length, 'search turn'),
-        counted(numQueries, 'sub-query', 'sub-queries'),
-        counted(modelCalls, 'model call'),
-      ];
-      log(`${counts.join(', ')}, ${(event.elapsedMs / 1000).toFixed(1)} s`);
+      return;
     }
+    if (event.segment === 'policy') write(unwritten(event.text, written));
+    else write(event.text.trim(), event.segment === 'notice' ? 'yellow' : STYLES.information);
+    written = '';
+    write('\n');
+    if (event.turn) warnOfUnrelated(event.turn);
   };
+}
+
+function writeAnswer({ answer, searchTurns, modelCalls }: Trajectory, elapsedMs: number): void {
+  write('\n');
+  write(answer === null ? 'No answer.' : `Answer: ${answer}`, STYLES.answer);
+  write('\n');
+  const numQueries = searchTurns.flatMap(({ queries }) => queries).length;
+  const counts = [
+    counted(searchTurns.length, 'search turn'),
+    counted(numQueries, 'sub-query', 'sub-queries'),
+    counted(modelCalls, 'model call'),
+  ];
+  log(`${counts.join(', ')}, ${(elapsedMs / 1000).toFixed(1)} s`);
 }
 
 /** Answers a question; the exit code is 130 after Ctrl-C. */
@@ -86,8 +81,11 @@ export async function runAsk(question: string, settings: PolicySpec): Promise<nu
       const contents = passages.map((passage) => passage.contents);
       const outside = contents.length > 0 && unknownNamesWarning(question, contents);
       if (outside) write(`${outside}\n`, 'yellow');
-      const options = { rollout, signal };
-      await answerQuestion(question, { policy, retriever }, options, createWriter());
+      const start = performance.now();
+      const options = { rollout, signal, onEvent: createWriter() };
+      const trajectory = await answerQuestion(question, { policy, retriever }, options);
+      if (trajectory.refusal !== undefined) throw new Error(trajectory.refusal);
+      writeAnswer(trajectory, performance.now() - start);
     },
     'Stopped.',
   );

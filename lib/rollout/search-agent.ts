@@ -73,12 +73,14 @@ export function createSearchAgent({
       };
       const events = new ReadableStream<AgentEvent>({
         async start(controller) {
-          await limit(() =>
-            answerQuestion(question, { policy, retriever }, options, (event) => {
-              if (!consumerGone.signal.aborted)
-                for (const shown of agentEvents(event)) controller.enqueue(shown);
-            }),
+          const show = (event: AgentEvent): void => {
+            if (!consumerGone.signal.aborted) controller.enqueue(event);
+          };
+          const onEvent = (event: AnswerEvent): void => agentEvents(event).forEach(show);
+          const trajectory = await limit(() =>
+            answerQuestion(question, { policy, retriever }, { ...options, onEvent }),
           );
+          show({ type: 'answer', answer: trajectory.answer, trajectory });
           controller.close();
         },
       }).getReader();
@@ -97,11 +99,7 @@ function promptForm(policy: AnyPolicy): RolloutConfig['promptForm'] {
 }
 
 function agentEvents(event: AnswerEvent): AgentEvent[] {
-  if (event.kind === 'token' || event.kind === 'text') return [{ type: 'text', text: event.text }];
-  if (event.kind === 'end') {
-    const { trajectory } = event;
-    return [{ type: 'answer', answer: trajectory.answer, trajectory }];
-  }
+  if (event.type === 'text') return [{ type: 'text', text: event.text }];
   const { segment, text, queries, turn } = event;
   if (segment === 'policy') {
     const thoughts = parseBlocks(text).filter(({ tag, body }) => tag === 'think' && body.trim());

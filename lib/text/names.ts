@@ -1,4 +1,6 @@
 /** Proper names in English text, found by capital letters and quotes. */
+import { formatList } from './format-list.js';
+import { foldText } from './words.js';
 
 const CAPITALISED = /^(?:[dl]['’])?\p{Lu}/u;
 /** Part of a name directly after a capitalised word, as in `Apollo 11`. */
@@ -96,4 +98,19 @@ function runEnd(words: readonly Word[], start: number): number {
     end = next;
   }
   return end;
+}
+
+/**
+ * Runs of capitalised words, except at the start of a sentence. Unlike `findNames`, never
+ * joins two names (`Paris in France`): no passage might contain both together.
+ */
+const SEPARATE_NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
+
+/** Warns about names in a question that occur in no passage; empty if all do. */
+export function unknownNamesWarning(question: string, passages: readonly string[]): string {
+  const occurs = (name: string): boolean =>
+    passages.some((passage) => foldText(passage).includes(foldText(name)));
+  const names = [...new Set(question.match(SEPARATE_NAMES))].filter((name) => !occurs(name));
+  if (names.length === 0) return '';
+  return `No passage mentions ${formatList(names.map((name) => `“${name}”`))}: the answer will be a guess.`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import fc from 'fast-check';
-import { findNames } from '../../lib/text/names.js';
+import { findNames, unknownNamesWarning } from '../../lib/text/names.js';
 
 describe('findNames', () => {
   it.each([
@@ -34,5 +34,19 @@ describe('findNames', () => {
         for (const name of names) expect(name.trim()).not.toBe('');
       }),
     );
+  });
+});
+
+describe('unknownNamesWarning', () => {
+  const passages = ['Red River\nThe film was made by Ann Lee.', 'René Roy\nRené Roy sang.'];
+
+  it.each([
+    ['Did Ann Lee make Red River?', []],
+    ['Did Rene Roy make RED River?', []],
+    ['Who made Titanic?', ['“Titanic”']],
+    ['Did Ann Roy?', ['“Ann Roy”']],
+    ['Is Ann from Paris or Rome, Paris?', ['“Paris”', '“Rome”']],
+  ])('names what no passage mentions: %j', (question, names) => {
+    expect(unknownNamesWarning(question, passages).match(/“[^”]+”/g) ?? []).toEqual(names);
   });
 });

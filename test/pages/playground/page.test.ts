@@ -10,23 +10,29 @@ import {
   type FinishedLane,
   type Span,
 } from '../../../lib/pages/playground/browser/time-line.js';
-import type { AnswerEvent } from '../../../lib/rollout/answer-question.js';
+import type { PlaygroundEvent } from '../../../lib/pages/playground/browser/worker.js';
 import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 
 describe('the lane of a method', () => {
-  const token = (elapsedMs: number): AnswerEvent => ({
-    kind: 'token',
-    tokenId: 1,
+  const token = (elapsedMs: number): PlaygroundEvent => ({
+    type: 'text',
     text: 'a',
-    probability: 1,
+    token: { id: 1, probability: 1 },
     elapsedMs,
   });
   const segment = (
     kind: SegmentKind,
     elapsedMs: number,
     queries: string[] | null = null,
-  ): AnswerEvent => ({ kind: 'segment', segment: kind, text: '', queries, turn: null, elapsedMs });
+  ): PlaygroundEvent => ({
+    type: 'segment',
+    segment: kind,
+    text: '',
+    queries,
+    turn: null,
+    elapsedMs,
+  });
   const events = [
     segment('prompt', 1),
     token(100),

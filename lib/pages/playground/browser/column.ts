@@ -2,8 +2,10 @@
 import { h } from '../../../html/browser/dom.js';
 import type { Markup } from '../../../html/markup.js';
 import { resultMarkup, shownResults } from '../../../html/segments.js';
-import type { AnswerEvent } from '../../../rollout/answer-question.js';
 import type { PlaygroundMethod } from '../setup.js';
+import type { PlaygroundEvent } from './worker.js';
+
+type Token = NonNullable<Extract<PlaygroundEvent, { type: 'text' }>['token']>;
 
 /** Tokens below this probability are marked. */
 const UNSURE = 0.9;
@@ -59,11 +61,11 @@ function createTokenText(label: string, tip: HTMLElement) {
   });
   return {
     node,
-    add({ tokenId, text, probability }: Extract<AnswerEvent, { kind: 'token' }>): void {
+    add(text: string, { id, probability }: Token): void {
       const [, closing, tag] = TAG.exec(text) ?? [];
       if (tag) block = tag;
       const classes = ['token', block, tag && 'tag', probability < UNSURE && 'unsure'];
-      const data = { 'data-id': tokenId, 'data-probability': percentText(probability) };
+      const data = { 'data-id': id, 'data-probability': percentText(probability) };
       node.append(h('span', { class: classes.filter(Boolean).join(' '), ...data }, text));
       if (closing) block = '';
     },
@@ -109,20 +111,18 @@ export function createColumn({ name, title }: PlaygroundMethod, tip: HTMLElement
       text = null;
       for (const part of [prompt, turns, answer]) part.replaceChildren();
     },
-    receive(event: AnswerEvent): void {
-      if (event.kind === 'token') {
+    receive(event: PlaygroundEvent): void {
+      if (event.type === 'text') {
         text ??= beginTurn();
-        text.add(event);
-      } else if (event.kind === 'end') {
+        text.add(event.text, event.token!); // chat models do not run in the browser
+      } else if (event.type === 'end') {
         giveUpWaiting('not searched: out of turns');
         const { answer: given, finish } = event.trajectory;
         answer.replaceChildren(
           given === null ? FINISHES[finish as keyof typeof FINISHES] : 'Answer: ',
           h('strong', given),
         );
-      } else if (event.kind === 'text')
-        return; // chat models do not run in the browser
-      else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
+      } else if (event.segment === 'prompt') prompt.textContent = event.text.trim();
       else if (event.segment === 'policy') endTurn(event.queries);
       else if (event.segment === 'information') {
         const cards = shownResults(event.turn!, event.text).map(resultMarkup);

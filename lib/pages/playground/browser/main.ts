@@ -5,7 +5,7 @@
  */
 import { h, unpackElement } from '../../../html/browser/dom.js';
 import '../../../html/browser/report.js';
-import { unknownNamesWarning, type AnswerEvent } from '../../../rollout/answer-question.js';
+import { unknownNamesWarning } from '../../../text/names.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,
@@ -19,7 +19,13 @@ import {
 import { createColumn } from './column.js';
 import { createForm, type AskRequest } from './form.js';
 import { createTimeLine, extendLane, outcomesNode, speedSentence, type Lane } from './time-line.js';
-import type { FolderFiles, WorkerMessage, WorkerParts, WorkerRequest } from './worker.js';
+import type {
+  FolderFiles,
+  PlaygroundEvent,
+  WorkerMessage,
+  WorkerParts,
+  WorkerRequest,
+} from './worker.js';
 
 /** Milliseconds between two drawings of the time line. */
 const DRAW_MS = 100;
@@ -48,10 +54,10 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   let lane: Lane = { title, spans: [], isRunning: false, trajectory: null };
   const send = (request: WorkerRequest): void => worker?.postMessage(request);
 
-  const receive = (event: AnswerEvent): void => {
+  const receive = (event: PlaygroundEvent): void => {
     lane = { ...lane, spans: extendLane(lane.spans, event) };
     column.receive(event);
-    if (event.kind !== 'end') return;
+    if (event.type !== 'end') return;
     lane = { ...lane, isRunning: false, trajectory: event.trajectory };
     options.onAnswer();
   };

@@ -1,9 +1,9 @@
 /** What the methods did when, and the result in figures. */
 import { range, sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
-import type { AnswerEvent } from '../../../rollout/answer-question.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/normalize.js';
+import type { PlaygroundEvent } from './worker.js';
 
 /** Uninterrupted work of the model or the retriever; milliseconds from the question. */
 export interface Span {
@@ -26,14 +26,14 @@ export type FinishedLane = Pick<Lane, 'title' | 'spans'> & { trajectory: Traject
 const endTime = ({ spans }: Pick<Lane, 'spans'>): number => spans.at(-1)?.toMs ?? 0;
 
 /** The spans of a lane after an event; the last span is open. */
-export function extendLane(spans: readonly Span[], event: AnswerEvent): Span[] {
+export function extendLane(spans: readonly Span[], event: PlaygroundEvent): Span[] {
   const { elapsedMs: toMs } = event;
   const begin = (kind: Span['kind'], count: number): Span => ({ kind, fromMs: toMs, toMs, count });
   const last = spans.at(-1);
   if (!last) return [{ ...begin('model', 0), fromMs: 0 }]; // the prompt
-  const numNew = event.kind === 'token' ? 1 : 0;
+  const numNew = event.type === 'text' ? 1 : 0;
   const extended = [...spans.slice(0, -1), { ...last, toMs, count: last.count + numNew }];
-  if (event.kind !== 'segment') return extended;
+  if (event.type !== 'segment') return extended;
   if (event.segment === 'information') return [...extended, begin('model', 0)];
   return event.queries ? [...extended, begin('search', event.queries.length)] : extended;
 }

@@ -9,14 +9,13 @@ import { createModel } from '../../../policy/model.js';
 import { parsePeftConfig } from '../../../policy/peft.js';
 import { createBm25Retriever, type Bm25Retriever } from '../../../retrieval/bm25.js';
 import { ANALYZERS } from '../../../retrieval/analyzers.js';
-import {
-  answerQuestion,
-  type AnswerEvent,
-  type AskOptions,
-} from '../../../rollout/answer-question.js';
+import { answerQuestion, type AnswerEvent } from '../../../rollout/answer-question.js';
+import type { RolloutConfig } from '../../../rollout/options.js';
+import type { Trajectory } from '../../../rollout/trajectory.js';
 import { parseSafetensors } from '../../../tensor/safetensors.js';
 import { installWasmKernels } from '../../../tensor/wasm.js';
 import type { PlaygroundSetup } from '../setup.js';
+import { delayRetriever, pacePolicy } from './pacing.js';
 
 /** Contents of a folder's files by name. */
 export type FolderFiles = Record<string, Uint8Array<ArrayBuffer>>;
@@ -30,16 +29,30 @@ export interface WorkerParts extends Pick<PlaygroundSetup, 'titleWeight' | 'anal
   adapter: FolderFiles | null;
 }
 
+interface AskSettings {
+  rollout: RolloutConfig;
+  /** Extra milliseconds per search turn. */
+  delayMs: number;
+  /** 0 is unlimited. */
+  tokensPerSecond: number;
+}
+
+/** What happens after a question, milliseconds from it. */
+export type PlaygroundEvent = { elapsedMs: number } & (
+  | AnswerEvent
+  | { type: 'end'; trajectory: Trajectory }
+);
+
 /** `load` comes first; `stop` aborts the last question. */
 export type WorkerRequest =
   | { kind: 'load'; parts: WorkerParts }
-  | { kind: 'ask'; run: number; question: string; options: Omit<AskOptions, 'signal'> }
+  | { kind: 'ask'; run: number; question: string; options: AskSettings }
   | { kind: 'stop' };
 
 /** `run` is the number that came with the question. */
 export type WorkerMessage =
   | { kind: 'ready'; backend: string }
-  | { kind: 'event'; run: number; event: AnswerEvent }
+  | { kind: 'event'; run: number; event: PlaygroundEvent }
   | { kind: 'failed'; reason: string };
 
 let retriever: Bm25Retriever;
@@ -94,10 +107,17 @@ async function ask(
   signal: AbortSignal,
 ): Promise<void> {
   if (signal.aborted) return;
+  const { rollout, delayMs, tokensPerSecond } = options;
+  const start = performance.now();
+  const report = (event: AnswerEvent | { type: 'end'; trajectory: Trajectory }): void =>
+    post({ kind: 'event', run, event: { ...event, elapsedMs: performance.now() - start } });
+  const by = {
+    policy: pacePolicy(policy, tokensPerSecond),
+    retriever: delayRetriever(retriever, delayMs),
+  };
   try {
-    await answerQuestion(question, { policy, retriever }, { ...options, signal }, (event) =>
-      post({ kind: 'event', run, event }),
-    );
+    const trajectory = await answerQuestion(question, by, { rollout, signal, onEvent: report });
+    report({ type: 'end', trajectory });
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
