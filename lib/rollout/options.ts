@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Question } from '../data/question.js';
 import { nameSchema } from '../registry.js';
-import { PROMPT_FORMS, PROMPTS } from '../text/prompts.js';
+import { PROMPT_FORMS, PROMPTS, type PromptForm } from '../text/prompts.js';
 import { INFORMATION_FORMS, QUERY_SEPARATOR } from '../text/tags.js';
-import type { SamplingOptions } from '../policy/policy.js';
+import type { ChatPolicy } from '../policy/chat-policy.js';
+import type { Policy, SamplingOptions } from '../policy/policy.js';
 import type { SearchCache, SearchOutcome } from '../retrieval/search.js';
 import type { SearchTurn, Segment } from './trajectory.js';
 
@@ -83,6 +84,23 @@ export const transcriptSeparator = ({
  * schema's defaults are for the small world.
  */
 export const LANGUAGE_MODEL_LIMITS = { maxNewTokens: 1000, maxInformationTokens: 4000 };
+
+/**
+ * The prompt form and limits of a language model: the full prompt, in the chat template
+ * if there is one, and lower limits where the default ones do not fit into the context.
+ */
+export function modelLimits(policy: Pick<Policy, 'maxLength' | 'tokenizer'> | ChatPolicy) {
+  if ('reply' in policy) return { ...LANGUAGE_MODEL_LIMITS, promptForm: policy.promptForm };
+  // Room for a prompt, six searches and seven generations, with headroom.
+  const share = Math.max(1, Math.floor(policy.maxLength / 16));
+  const { maxNewTokens, maxInformationTokens } = LANGUAGE_MODEL_LIMITS;
+  const promptForm: PromptForm = policy.tokenizer.encodeChat ? 'chat' : 'full';
+  return {
+    promptForm,
+    maxNewTokens: Math.min(maxNewTokens, share),
+    maxInformationTokens: Math.min(maxInformationTokens, share),
+  };
+}
 
 export type RolloutConfig = z.infer<typeof rolloutSchema>;
 /** Before defaults are applied. */

@@ -3,11 +3,11 @@
  * command line calls `answerQuestion` directly.
  */
 import pLimit from 'p-limit';
-import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
+import type { AnyPolicy } from '../policy/chat-policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { parseBlocks } from '../text/tags.js';
 import { answerQuestion, type AnswerEvent } from './answer-question.js';
-import { LANGUAGE_MODEL_LIMITS, rolloutSchema, type RolloutConfig } from './options.js';
+import { modelLimits, rolloutSchema, type RolloutConfig } from './options.js';
 import { shownTexts, type Trajectory } from './trajectory.js';
 
 /** A passage as the policy saw it. */
@@ -34,7 +34,10 @@ export interface SearchAgentOptions {
   retriever: Retriever;
   /** Whether a turn may have several sub-queries; default true. */
   isParallel?: boolean;
-  /** Overrides of rollout settings, such as `topK` and `maxSearchTurns`. */
+  /**
+   * Overrides of rollout settings, such as `topK` and `maxSearchTurns`; a model of the
+   * small world needs its short prompt, as in `resolveRollout(METHOD, 'small-world')`.
+   */
   rollout?: Partial<RolloutConfig>;
   /** Maximum questions in flight; the rest wait. Default 8, or 1 for a local model. */
   maxConcurrency?: number;
@@ -57,10 +60,9 @@ export function createSearchAgent({
   maxConcurrency = policy.isConcurrent ? 8 : 1,
 }: SearchAgentOptions): SearchAgent {
   const rollout = rolloutSchema.parse({
-    ...LANGUAGE_MODEL_LIMITS,
+    ...modelLimits(policy),
     prompt: isParallel ? 'parallel' : 'search-r1',
     splitQueries: isParallel,
-    promptForm: promptForm(policy),
     ...changes,
   });
   const limit = pLimit(maxConcurrency);
@@ -91,11 +93,6 @@ export function createSearchAgent({
       }
     },
   };
-}
-
-function promptForm(policy: AnyPolicy): RolloutConfig['promptForm'] {
-  if (isChatPolicy(policy)) return policy.promptForm;
-  return policy.tokenizer.encodeChat ? 'chat' : 'full';
 }
 
 function agentEvents(event: AnswerEvent): AgentEvent[] {

@@ -2,12 +2,10 @@
  * The methods, in table order: from no search to parallel search. A method defines how it
  * answers and where its weights come from; add a method by adding an entry.
  */
-import type { ChatPolicy } from '../policy/chat-policy.js';
-import type { Policy } from '../policy/policy.js';
 import { createRegistry, nameSchema } from '../registry.js';
 import type { RewardPresetName } from '../rewards/presets.js';
 import {
-  LANGUAGE_MODEL_LIMITS,
+  modelLimits,
   rolloutSchema,
   type RolloutConfig,
   type RolloutInput,
@@ -322,32 +320,19 @@ export const methodTitle = (name: string): string =>
 
 /**
  * How a method answers with a model. Models of the small world have a short prompt and
- * short turns (the defaults). Any other model has the paper's prompt, in its chat
- * template if it has one, and limits for language models, or less where they do not fit
- * into its context.
+ * short turns (the defaults).
  * @throws RangeError for an unknown method
  */
 export function resolveRollout(
   method: string,
-  model: 'small-world' | Pick<Policy, 'maxLength' | 'tokenizer'> | ChatPolicy,
+  model: 'small-world' | Parameters<typeof modelLimits>[0],
 ): RolloutConfig {
   const { rollout, smallWorldRollout } = METHODS.get(method);
-  if (model === 'small-world') return rolloutSchema.parse({ ...rollout, ...smallWorldRollout });
-  const { maxNewTokens, maxInformationTokens } = LANGUAGE_MODEL_LIMITS;
-  if ('reply' in model)
-    return rolloutSchema.parse({
-      ...LANGUAGE_MODEL_LIMITS,
-      promptForm: model.promptForm,
-      ...rollout,
-    });
-  // Room for a prompt, six searches and seven generations, with headroom.
-  const share = Math.max(1, Math.floor(model.maxLength / 16));
-  return rolloutSchema.parse({
-    promptForm: model.tokenizer.encodeChat ? 'chat' : 'full',
-    maxNewTokens: Math.min(maxNewTokens, share),
-    maxInformationTokens: Math.min(maxInformationTokens, share),
-    ...rollout,
-  });
+  return rolloutSchema.parse(
+    model === 'small-world'
+      ? { ...rollout, ...smallWorldRollout }
+      : { ...modelLimits(model), ...rollout },
+  );
 }
 
 /** Names of the trained methods, each with weights of its own. */

@@ -36,8 +36,8 @@ describe('createSearchAgent', () => {
     expect(events[0]).toEqual({ type: 'text', text: '...' });
   });
 
-  it('takes a policy with token ids', async () => {
-    const policy = scriptedPolicy({ 'who?': ['<think> a </think><answer> b </answer>'] }, 5000);
+  it('takes a policy with token ids, also one with a short context', async () => {
+    const policy = scriptedPolicy({ 'who?': ['<think> a </think><answer> b </answer>'] }, 1600);
     const agent = createSearchAgent({ policy, retriever: library() });
     expect((await collect(agent.ask('who?'))).at(-1)).toMatchObject({ answer: 'b' });
   });
