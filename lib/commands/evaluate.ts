@@ -13,7 +13,7 @@ import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
-import { settingFiles } from '../policy/folder-settings.js';
+import { listFolders, settingFiles } from '../policy/folder-settings.js';
 import { formatTrajectory, tokenUsage, type TotalUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { formatList } from '../text/format-list.js';
@@ -96,7 +96,10 @@ async function evaluationHash(
 ): Promise<string> {
   const { passages, questions } = dataSetFiles(data);
   const inputs = await contentHash([
-    ...folders.flatMap((folder) => [...weightFiles(folder), ...settingFiles(folder)]),
+    ...(folders ? listFolders(folders) : []).flatMap((folder) => [
+      ...weightFiles(folder),
+      ...settingFiles(folder),
+    ]),
     ...questions,
     ...(passages ? [passages] : []),
   ]);

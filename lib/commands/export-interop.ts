@@ -31,9 +31,10 @@ import {
   parseTrainConfig,
   trainingPreset,
 } from '../training/config.js';
-import { choice, log, parseCount } from './cli-utils.js';
+import { choice, exitWith, interruptible, log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';
-import { checkpointsOption, policyFolders } from './setup.js';
+import { checkpointsOption, policyFolders, type WeightsSpec } from './setup.js';
+import { listFolders } from '../policy/folder-settings.js';
 
 const NUM_DRAWN = 10_000;
 
@@ -168,18 +169,25 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
       runExportTraining(folder, settings, write),
     );
 
-type ExportHfSettings = Parameters<typeof policyFolders>[0] & { dtype: 'float32' | 'float16' };
+type ExportHfSettings = WeightsSpec & { dtype: 'float32' | 'float16' };
 
-/** Writes the merged model, and its adapter separately. */
-export async function runExportHf(folder: string, settings: ExportHfSettings): Promise<void> {
-  const weights = await policyFolders(settings);
-  requireOtherFiles([folder], weights);
+async function exportHf(
+  folder: string,
+  settings: ExportHfSettings,
+  signal: AbortSignal,
+): Promise<void> {
+  const folders = await policyFolders(settings, signal);
+  requireOtherFiles([folder], listFolders(folders));
   await useBackend('auto');
   const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
-  await exportModel(folder, weights, { storage, force: settings.force });
-  const adapter = weights.length > 1 ? '; the adapter is in its folder adapter' : '';
-  log(`${folder}: ${weights.join(' with ')}${adapter}`);
+  await exportModel(folder, folders, { storage, force: settings.force });
+  const adapter = folders.adapter === undefined ? '' : '; the adapter is in its folder adapter';
+  log(`${folder}: ${listFolders(folders).join(' with ')}${adapter}`);
 }
+
+/** Writes the merged model, and its adapter separately. The exit code is 130 after Ctrl-C. */
+export const runExportHf = (folder: string, settings: ExportHfSettings): Promise<number> =>
+  interruptible('Stopping.', (signal) => exportHf(folder, settings, signal), 'Stopped.');
 
 /** Writes trajectories as episodes of verifiers, ids and log-probs included. */
 async function runExportVerifiers(
@@ -216,7 +224,7 @@ export const exportInteropCommands = (): Command[] => [
         'float32',
       ),
     )
-    .action(runExportHf),
+    .action(exitWith(runExportHf)),
   exportTrainingCommand(
     'verl',
     'write a training for verl: questions, rewards, agent loop, the paper’s configuration',

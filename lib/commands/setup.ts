@@ -31,7 +31,12 @@ import {
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { isLarge } from '../policy/families.js';
-import { readModelConfig, requireFolders } from '../policy/folder-settings.js';
+import {
+  listFolders,
+  readModelConfig,
+  requireFolders,
+  type PolicyFolders,
+} from '../policy/folder-settings.js';
 import { openRemotePolicy } from '../policy/remote.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
 import type { Retriever } from '../retrieval/retriever.js';
@@ -49,7 +54,7 @@ import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, limitThreads, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { formatList } from '../text/format-list.js';
-import { choice, collect, interruptible, log, parseCount } from './cli-utils.js';
+import { choice, collect, log, parseCount } from './cli-utils.js';
 
 export interface RetrieverSettings {
   retriever?: string;
@@ -89,8 +94,8 @@ export interface Setup {
   /** Identifies its results. */
   run: { method: string; model: string; seed: number };
   rollout: RolloutConfig;
-  /** Folders of its weights; none for a remote policy. */
-  folders: string[];
+  /** Its weights; none for a remote policy. */
+  folders?: PolicyFolders;
   search: Search;
   retriever: Retriever;
   /** Empty if the retriever is a server, or reads them from disk. */
@@ -115,8 +120,11 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
   const changes = parseRolloutSettings(spec.set);
   const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
   const folders =
-    address === undefined ? await policyFolders({ ...spec, method: method ?? given?.method }) : [];
-  const trained = given ?? (await readTrainConfig(folders.at(-1)));
+    address === undefined
+      ? await policyFolders({ ...spec, method: method ?? given?.method }, signal)
+      : undefined;
+  const trained =
+    given ?? (folders ? await readTrainConfig(folders.adapter ?? folders.model) : null);
   const search = {
     name: spec.retriever ?? trained?.retriever ?? DEFAULT_RETRIEVER,
     options: {
@@ -125,15 +133,15 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
       encoder: spec.encoder ?? trained?.encoder,
     },
   };
-  requireFolders(folders);
-  if (folders.length > 0 && !isLarge(await readModelConfig(folders[0]))) limitThreads(1);
-  if (address === undefined || search.options.encoder !== undefined)
-    await announceBackend(spec.backend);
+  if (folders) requireFolders(listFolders(folders));
+  if (folders && !isLarge(await readModelConfig(folders.model))) limitThreads(1);
+  if (folders || search.options.encoder !== undefined) await announceBackend(spec.backend);
   let policy: AnyPolicy;
-  if (address === undefined) {
+  if (folders) {
     const { loadLocalPolicy } = await import('../policy/model-folder.js');
-    policy = await loadLocalPolicy(folders[0], { adapter: folders[1], force: spec.force });
-  } else policy = await openRemotePolicy(address, spec);
+    const { model, adapter: used } = folders;
+    policy = await loadLocalPolicy(model, { adapter: used, force: spec.force });
+  } else policy = await openRemotePolicy(address!, spec);
   if (policy.note !== undefined) log(policy.note);
   const promptForm = isChatPolicy(policy) ? policy.promptForm : spec.promptForm;
   const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;
@@ -141,7 +149,7 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
     policy,
     run: {
       method: usedMethod,
-      model: address === undefined ? basename(folders[0]) : policy.name,
+      model: folders ? basename(folders.model) : policy.name,
       seed: adapter === undefined ? seed : (trained?.seed ?? seed),
     },
     rollout: {
@@ -229,58 +237,50 @@ async function defaultModel({ data, method }: Pick<PolicySpec, 'data' | 'method'
   return named.find((name) => name === `smollm2-${method}`) ?? named[0];
 }
 
-/** Makes the base of a trained model, if it is missing. */
-async function prepareNamed(name: string, backend: BackendName | 'auto'): Promise<string[]> {
-  const { prepareTrainedModel } = await import('../policy/model-folder.js');
-  const { useBackend } = await import('../tensor/backend.js');
-  await useBackend(backend);
-  let folders: string[] = [];
-  const code = await interruptible('Stopping.', async (signal) => {
-    folders = await prepareTrainedModel(name, { log, signal });
-  });
-  if (code !== 0) process.exit(code);
-  return folders;
-}
-
-type WeightsSpec = Pick<
+/** Options that name a local policy. */
+export type WeightsSpec = Pick<
   PolicySpec,
   'method' | 'model' | 'seed' | 'checkpoints' | 'adapter' | 'data' | 'force'
->;
+> & { backend?: PolicySpec['backend'] };
 
 /**
- * Folders of a local policy's weights: the model's, and the adapter's if there is one.
+ * The folders of a local policy; the base of a trained model is made if it is missing.
  * @throws Error for an unknown model, a missing adapter, or a model that does not know
  * the data
  */
-export async function policyFolders({
-  backend = 'auto',
-  ...spec
-}: WeightsSpec & Partial<Pick<PolicySpec, 'backend'>>): Promise<string[]> {
+export async function policyFolders(
+  spec: WeightsSpec,
+  signal = new AbortController().signal,
+): Promise<PolicyFolders> {
   const { adapter, data, checkpoints } = spec;
   const isNamed = spec.model !== undefined || adapter !== undefined || checkpoints !== CHECKPOINTS;
   const model = isNamed ? spec.model : await defaultModel(spec);
   if (model === undefined || !TRAINED_MODELS.has(model)) {
     const folders = await localFolders({ ...spec, model });
-    await requireKnownData(folders[0], { data, force: spec.force });
+    await requireKnownData(folders.model, { data, force: spec.force });
     return folders;
   }
   if (adapter !== undefined)
     throw new Error(
       `Expected ${model} to have its own adapter, but got ${adapter}. Leave out --model: the adapter names its base.`,
     );
-  const [base, trained] = await prepareNamed(model, backend);
-  return spec.method !== undefined && trainedBy(spec.method) === null ? [base] : [base, trained];
+  const { prepareTrainedModel } = await import('../policy/model-folder.js');
+  const { useBackend } = await import('../tensor/backend.js');
+  await useBackend(spec.backend ?? 'auto');
+  const folders = await prepareTrainedModel(model, { log, signal });
+  const isUntrained = spec.method !== undefined && trainedBy(spec.method) === null;
+  return isUntrained ? { model: folders.model } : folders;
 }
 
 /** The folders of a policy that is not a trained model by name. */
-async function localFolders(spec: WeightsSpec): Promise<string[]> {
+async function localFolders(spec: WeightsSpec): Promise<PolicyFolders> {
   const { method = DEFAULT_METHOD, model, seed, checkpoints, adapter } = spec;
   const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
   if (initial) return weightFolders({ ...initial, method, seed }, checkpoints);
-  if (adapter === undefined) return [modelPath(model!, checkpoints)];
+  if (adapter === undefined) return { model: modelPath(model!, checkpoints) };
   const base =
     model === undefined ? adapterBase(adapter, checkpoints) : modelPath(model, checkpoints);
-  return [await base, adapter];
+  return { model: await base, adapter };
 }
 
 /**

@@ -20,7 +20,7 @@ import {
 } from './experiment.js';
 import { readCurve } from './train-runs.js';
 import { mergeProvenance, requireResults } from './records.js';
-import { requireFolders } from '../policy/folder-settings.js';
+import { committedWeights, listFolders, requireFolders } from '../policy/folder-settings.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -63,20 +63,17 @@ export const dataHash = (): Promise<string> => contentHash(DATA);
 /** Changes with everything answers depend on: rollout, questions, passages, weights. */
 export async function evaluationHash(run: PolicyRun): Promise<string> {
   const folders = weightFolders(run);
-  requireFolders(folders);
-  const files = folders.map((folder, i) =>
-    join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
-  );
+  requireFolders(listFolders(folders));
   return configHash({
     rollout: rolloutForRun(run),
-    inputs: await contentHash([...files, ...DATA]),
+    inputs: await contentHash([...committedWeights(folders), ...DATA]),
   });
 }
 
 /** Loads the policy of a run; the lookup table is the one without weights. */
 async function openPolicy(run: PolicyRun, { questions, passages }: World): Promise<Policy> {
   if (run.method !== 'lookup') return loadPolicy(run);
-  const { tokenizer, weights } = await loadModel(weightFolders(run)[0]);
+  const { tokenizer, weights } = await loadModel(weightFolders(run).model);
   disposeWeights(weights);
   return createLookupPolicy(
     questions.filter(({ split }) => split === 'train'),

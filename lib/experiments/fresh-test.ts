@@ -10,6 +10,7 @@ import { evaluatePolicy } from '../evaluation/evaluate.js';
 import { mainMeasure, type Measure } from '../evaluation/metrics.js';
 import type { Measurement } from '../evaluation/result.js';
 import { configHash, contentHash, type Provenance } from '../io/provenance.js';
+import { committedWeights, type PolicyFolders } from '../policy/folder-settings.js';
 import { loadLocalPolicy } from '../policy/model-folder.js';
 import { readDraw, type World } from '../retrieval/small-world.js';
 import type { RolloutConfig } from '../rollout/options.js';
@@ -91,11 +92,11 @@ export interface StageRecord {
 }
 
 /** Folders of the model, and of the adapter after so many steps; the last is the best. */
-function stageFolders({ run, step }: Stage): string[] {
-  const [model, adapter] = weightFolders(run);
-  if (step === 0) return [model];
+function stageFolders({ run, step }: Stage): PolicyFolders {
+  const { model, adapter } = weightFolders(run);
+  if (step === 0 || adapter === undefined) return { model };
   const { steps } = trainerSettings(trainConfigForRun(run));
-  return [model, step < steps ? join(adapter, stepFolder(step)) : adapter];
+  return { model, adapter: step < steps ? join(adapter, stepFolder(step)) : adapter };
 }
 
 /** Answers a fresh test as a run does after so many steps. */
@@ -104,7 +105,7 @@ export async function answerFreshTest(
   stage: Stage,
   { world, backend, onFraction }: WorkContext,
 ): Promise<StageRecord> {
-  const [model, adapter] = stageFolders(stage);
+  const { model, adapter } = stageFolders(stage);
   const policy = await loadLocalPolicy(model, { adapter });
   const questions = await readFreshTest(test, world);
   const { retriever } = test.nearMisses ? withNearMisses(world) : world;
@@ -128,9 +129,7 @@ export async function listStageJobs(
     stages
       .filter(({ run }) => isTrained(run))
       .map(async (input) => {
-        const weights = stageFolders(input).map((folder, i) =>
-          join(folder, i === 0 ? 'model.safetensors' : 'adapter_model.safetensors'),
-        );
+        const weights = committedWeights(stageFolders(input));
         const hash = configHash({
           rollout: stageRollout(input),
           weights: await contentHash(weights),

@@ -18,6 +18,21 @@ export const moreWeights = (): string =>
     ? 'Check the path, or train them: npm start -- --retrain (prints an estimate first).'
     : 'The npm package has the first model of each kind and its first runs; a clone of the repository has all, and PARALLELSEARCH_CHECKPOINTS can name its data/checkpoints.';
 
+/** Where the weights of a local policy are. */
+export interface PolicyFolders {
+  model: string;
+  adapter?: string;
+}
+
+export const listFolders = ({ model, adapter }: PolicyFolders): string[] =>
+  adapter === undefined ? [model] : [model, adapter];
+
+/** The files that this project's own weights consist of. */
+export const committedWeights = ({ model, adapter }: PolicyFolders): string[] => [
+  join(model, 'model.safetensors'),
+  ...(adapter === undefined ? [] : [join(adapter, 'adapter_model.safetensors')]),
+];
+
 /** @throws Error naming the first folder that does not exist, with the remedy */
 export function requireFolders(folders: readonly string[]): void {
   const missing = folders.find((folder) => !existsSync(folder));

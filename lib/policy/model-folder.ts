@@ -17,6 +17,7 @@ import {
   readPeftConfig,
   requireFolders,
   TRAIN_CONFIG_FILE,
+  type PolicyFolders,
 } from './folder-settings.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { createModel, type Model } from './model.js';
@@ -143,13 +144,13 @@ const TOKENIZER_FILES = [
  * Writes a model with its adapter merged into it. Other files are copied unchanged, so
  * that whatever loads the model loads the export. The adapter itself goes into the
  * subfolder `adapter`, in PEFT's format.
- * @param weights folders of the model and, if there is one, of the adapter
+ * @param folders of the model and, if there is one, of the adapter
  * @param options.force accepts an adapter that was trained from another model
  * @throws Error naming the folder or the file that is missing or does not fit
  */
 export async function exportModel(
   folder: string,
-  [model, adapter]: readonly string[],
+  { model, adapter }: PolicyFolders,
   { storage, force }: { storage: StorageType; force?: boolean },
 ): Promise<void> {
   const { weights, config } = await loadMerged(model, adapter, { force });
@@ -180,7 +181,7 @@ export async function makeWarmedUp(
   folder = warmedUpFolder(model),
 ): Promise<string> {
   if (existsSync(join(folder, 'model.safetensors'))) return folder;
-  await exportModel(folder, [model, warmUp], { storage: 'F16' });
+  await exportModel(folder, { model, adapter: warmUp }, { storage: 'F16' });
   return folder;
 }
 
@@ -192,7 +193,7 @@ export async function makeWarmedUp(
 export async function prepareTrainedModel(
   name: string,
   { log, signal }: { log: (line: string) => void; signal: AbortSignal },
-): Promise<[string, string]> {
+): Promise<Required<PolicyFolders>> {
   const { adapter, warmUp, description, package: packageName, ...to } = TRAINED_MODELS.get(name);
   const model = join(modelsFolder(), packageName);
   const base = join(modelsFolder(), to.base);
@@ -211,5 +212,5 @@ export async function prepareTrainedModel(
     });
     await makeWarmedUp(model, warmUp, base);
   }
-  return [base, adapter];
+  return { model: base, adapter };
 }

@@ -9,11 +9,13 @@ import { readJson } from '../io/files.js';
 import { CHECKPOINTS, packagePath, shortPath } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import {
+  listFolders,
   moreWeights,
   readPeftConfig,
   readTokenizer,
   requireFolders,
   TRAIN_CONFIG_FILE,
+  type PolicyFolders,
 } from '../policy/folder-settings.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import type { Policy } from '../policy/policy.js';
@@ -146,20 +148,20 @@ export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
 
 /** Whether a run's weights exist: its own, another method's or the initial model's. */
 export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
-  weightFolders(run, root).every((folder) => existsSync(folder));
+  listFolders(weightFolders(run, root)).every((folder) => existsSync(folder));
 
 /** The folders of a run's weights: the model's, and the adapter's if any. */
-export function weightFolders(run: PolicyRun, root = CHECKPOINTS): string[] {
+export function weightFolders(run: PolicyRun, root = CHECKPOINTS): PolicyFolders {
   const method = trainedBy(run.method);
-  const base = join(root, modelNameForRun(run));
-  return method === null ? [base] : [base, adapterFolder({ ...run, method }, root)];
+  const model = join(root, modelNameForRun(run));
+  return method === null ? { model } : { model, adapter: adapterFolder({ ...run, method }, root) };
 }
 
 /** Loads the policy of a run. @throws Error naming the missing folder, with the remedy */
 export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   // Names are also needed where TensorFlow.js is not loaded.
   const { loadLocalPolicy } = await import('../policy/model-folder.js');
-  const [model, adapter] = weightFolders(run, root);
+  const { model, adapter } = weightFolders(run, root);
   return loadLocalPolicy(model, {
     adapter,
     name: `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`,

@@ -8,6 +8,7 @@ import { runTrain } from '../../lib/commands/train.js';
 import { playgroundCommand } from '../../lib/commands/playground.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { askCommand } from '../../lib/commands/ask.js';
+import { listFolders } from '../../lib/policy/folder-settings.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, words } from './command-line.js';
@@ -16,10 +17,9 @@ import { captured, writeOwnData } from './tiny-world.js';
 // The base of a trained model is not made here.
 vi.mock(import('../../lib/policy/model-folder.js'), async (original) => ({
   ...(await original()),
-  prepareTrainedModel: async (name: string): Promise<[string, string]> => [
-    `${name}/base`,
-    `${name}/adapter`,
-  ],
+  prepareTrainedModel: async (name: string) => {
+    return { model: `${name}/base`, adapter: `${name}/adapter` };
+  },
 }));
 
 const root = temporaryFolder();
@@ -66,7 +66,7 @@ describe('a policy of the small world on other data', () => {
   });
 
   it('is used if that is forced, or if the data are the small world’s', async () => {
-    const folders = [join(CHECKPOINTS, MODEL), ADAPTER];
+    const folders = { model: join(CHECKPOINTS, MODEL), adapter: ADAPTER };
     expect(await policyFolders({ ...spec, model: MODEL, force: true })).toEqual(folders);
     expect(await policyFolders({ ...spec, data: undefined })).toEqual(folders);
   });
@@ -86,7 +86,8 @@ describe('a policy of the small world on other data', () => {
 });
 
 describe('without a model, other data are asked of a trained language model', () => {
-  const names = async (more: object): Promise<string[]> => policyFolders({ ...spec, ...more });
+  const names = async (more: object): Promise<string[]> =>
+    listFolders(await policyFolders({ ...spec, ...more }));
 
   it('by the method that is named', async () => {
     expect(await names({})).toEqual([

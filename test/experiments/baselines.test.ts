@@ -22,6 +22,7 @@ import { runName, weightFolders } from '../../lib/training/stored-policies.js';
 import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
+import { listFolders } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { emptyResult } from './made-up-results.js';
 import { syntheticResults } from './synthetic.js';
@@ -31,7 +32,7 @@ const root = temporaryFolder();
 /** Puts folders where the weights of the runs are looked for. */
 const train = (runs: ReturnType<typeof baselineRuns>): void =>
   runs
-    .flatMap((run) => weightFolders(run, root))
+    .flatMap((run) => listFolders(weightFolders(run, root)))
     .forEach((folder) => mkdirSync(folder, { recursive: true }));
 
 it('trains every baseline once from either initial model, simulated search engines first', () => {

@@ -15,6 +15,7 @@ import {
   type PolicyRun,
 } from '../../lib/training/stored-policies.js';
 import { dropIncompleteSeeds } from '../../lib/experiments/runs.js';
+import { listFolders } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };
@@ -80,12 +81,12 @@ describe('weights', () => {
     const [model, adapter] = ['instruct-2', 'instruct-2-search-r1-seed1'].map((name) =>
       join(root, name),
     );
-    expect(weightFolders(RUN, root)).toEqual([model, adapter]);
-    expect(weightFolders({ ...RUN, method: 'search-r1-parallel-prompt' }, root)).toEqual([
+    expect(weightFolders(RUN, root)).toEqual({ model, adapter });
+    expect(weightFolders({ ...RUN, method: 'search-r1-parallel-prompt' }, root)).toEqual({
       model,
       adapter,
-    ]);
-    expect(weightFolders({ ...RUN, method: 'untrained:drill' }, root)).toEqual([model]);
+    });
+    expect(weightFolders({ ...RUN, method: 'untrained:drill' }, root)).toEqual({ model });
     mkdirSync(model);
     expect(isTrained({ ...RUN, method: 'r1' }, root)).toBe(true);
     expect(isTrained(RUN, root)).toBe(false);
@@ -114,7 +115,7 @@ describe('wholeRuns', () => {
   const root = temporaryFolder();
   const train = (runs: readonly PolicyRun[]): void =>
     runs
-      .flatMap((run) => weightFolders(run, root))
+      .flatMap((run) => listFolders(weightFolders(run, root)))
       .forEach((folder) => mkdirSync(folder, { recursive: true }));
   const seedPairs = (runs: readonly PolicyRun[]): string[] =>
     [...new Set(runs.map(({ initSeed, seed }) => `${initSeed} ${seed}`))].sort();

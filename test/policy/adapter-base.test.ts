@@ -46,7 +46,7 @@ describe('the base of an adapter', () => {
       /adapter was trained from, model \(weights .*other has different weights.*--model/s;
     await expect(loadLocalPolicy(other, { adapter })).rejects.toThrow(refused);
     await expect(
-      exportModel(join(root, 'out'), [other, adapter], { storage: 'F16' }),
+      exportModel(join(root, 'out'), { model: other, adapter }, { storage: 'F16' }),
     ).rejects.toThrow(refused);
   });
 
@@ -65,7 +65,7 @@ describe('the base of an adapter', () => {
 
   it('is kept by an export', async () => {
     const out = join(root, 'export');
-    await exportModel(out, [model, adapter], { storage: 'F16' });
+    await exportModel(out, { model, adapter }, { storage: 'F16' });
     expect(await readBaseModel(join(out, 'adapter'))).toEqual(await readBaseModel(adapter));
   });
 
@@ -87,7 +87,7 @@ it("an adapter's own tokenizer replaces the model's, also in an export", async (
   expect(policy.tokenizer.encodeChat!('a').text).toBe('[a]');
   policy.dispose();
   const out = join(root, 'export-own');
-  await exportModel(out, [model, own], { storage: 'F16' });
+  await exportModel(out, { model, adapter: own }, { storage: 'F16' });
   expect(readFileSync(join(out, 'tokenizer_config.json'), 'utf8')).toContain('messages[0]');
   // Token ids beyond the model's embeddings.
   const json = JSON.parse(readFileSync(join(model, 'tokenizer.json'), 'utf8')) as object;

@@ -49,7 +49,7 @@ TRAINED_MODELS.add({
 let lines: string[];
 beforeEach(() => (lines = []));
 
-const prepare = (path: string): Promise<[string, string]> => {
+const prepare = (path: string) => {
   vi.stubEnv(
     'PATH',
     [join(root, path), ...(path === 'bin' ? [process.env.PATH!] : [])].join(delimiter),
@@ -64,7 +64,7 @@ it('says what it needs without Python, and what works without it', async () => {
 });
 
 it('makes the base once: the model with the warm-up merged into it', async () => {
-  const [base, trained] = await prepare('bin');
+  const { model: base, adapter: trained } = await prepare('bin');
   expect([basename(base), trained]).toEqual(['tiny-warm-up', adapter]);
   expect(lines.join('\n')).toMatch(/tiny-searcher: a test\.\n.*made once in .*about \d+ s/);
   expect(readFileSync(join(root, 'models', 'tiny', 'SOURCE.md'), 'utf8')).toContain('Apache-2.0');
@@ -86,11 +86,11 @@ it('makes the base once: the model with the warm-up merged into it', async () =>
   expect(a.tokenIds).toEqual(b.tokenIds);
 
   // Without Python: everything is there.
-  expect(await prepare('empty')).toEqual([base, adapter]);
+  expect(await prepare('empty')).toEqual({ model: base, adapter });
 });
 
 it('makes a base on which the adapter is accepted, and no other', async () => {
-  const [base] = await prepare('bin');
+  const { model: base } = await prepare('bin');
   await writeTinyAdapter(adapter, base, { seed: 2 });
   (await loadLocalPolicy(base, { adapter })).dispose();
   await expect(loadLocalPolicy(model, { adapter })).rejects.toThrow('--model tiny-searcher');

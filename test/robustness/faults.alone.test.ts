@@ -231,7 +231,7 @@ describe.each(KINDS)('a disk that fails (%s) at any write', (kind) => {
         disposeWeights(model.weights);
       }
       const exported = (name: string) => (own: string) =>
-        exportModel(own, [join(folder, name)], { storage: 'F16' });
+        exportModel(own, { model: join(folder, name) }, { storage: 'F16' });
       const filesOf = (own: string): Record<string, string> =>
         Object.fromEntries(
           readdirSync(own)

@@ -24,7 +24,12 @@ import {
 } from '../../training/stored-policies.js';
 import { methodTitle, resolveRollout } from '../../training/methods.js';
 import { requireBase } from '../../policy/adapter-base.js';
-import { readModelConfig, readTokenizer, requireFolders } from '../../policy/folder-settings.js';
+import {
+  listFolders,
+  readModelConfig,
+  readTokenizer,
+  requireFolders,
+} from '../../policy/folder-settings.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
@@ -125,7 +130,7 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
     }
   }
   if (checkpoints.length === 0)
-    requireFolders(runsFrom(MODELS[0]).flatMap((run) => weightFolders(run, root)));
+    requireFolders(runsFrom(MODELS[0]).flatMap((run) => listFolders(weightFolders(run, root))));
   const trained = checkpoints.findLast(({ model }) => model === checkpoints[0].model)!;
   const config = (await readTrainConfig(join(root, trained.adapters.parallelsearch)))!;
   return {
