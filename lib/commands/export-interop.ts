@@ -185,7 +185,7 @@ async function exportHf(
   log(`${folder}: ${listFolders(folders).join(' with ')}${adapter}`);
 }
 
-/** Writes the merged model, and its adapter separately. The exit code is 130 after Ctrl-C. */
+/** Writes the merged model and its adapter; the exit code is 130 after Ctrl-C. */
 export const runExportHf = (folder: string, settings: ExportHfSettings): Promise<number> =>
   interruptible('Stopping.', (signal) => exportHf(folder, settings, signal), 'Stopped.');
 

@@ -10,7 +10,7 @@ import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 
 /** An event on the way to an answer. */
 export type AnswerEvent =
-  /** Text as the policy writes it; a chat model streams it without tokens or tool calls. */
+  /** Text as the policy writes it; a chat model streams no tokens and no tool calls. */
   | { type: 'text'; text: string; token?: { id: number; probability: number } }
   /**
    * A finished segment: `queries` are the sub-queries of a policy segment that searches,

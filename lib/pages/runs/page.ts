@@ -130,7 +130,7 @@ interface Cell {
 }
 type Column = readonly [title: string, cell: (run: ListedRun) => Cell];
 
-/** Settings with a column if runs differ, by title; else a sentence names what they share. */
+/** Settings with a column where runs differ, by title; the caption has the others. */
 const COLUMNS = { method: 'Method', model: 'Model', data: 'Data', seed: 'Seed' };
 
 function runsTableHtml(
