@@ -4,7 +4,7 @@
  * group.
  */
 import type { Reward, ScoringInput } from '../lib/index.js';
-import { exactMatch } from '../lib/text/normalize.js';
+import { exactMatch } from '../lib/text/answer-match.js';
 
 const isCorrect = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   exactMatch(answer, goldenAnswers) === 1;

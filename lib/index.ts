@@ -5,7 +5,7 @@
 
 // text and data
 export { createTokenizer, type Tokenizer } from './text/tokenizer.js';
-export { exactMatch, tokenF1 } from './text/normalize.js';
+export { exactMatch, tokenF1 } from './text/answer-match.js';
 export { PROMPTS, type Prompt } from './text/prompts.js';
 export { findQuestion, createPassages, graphQuestionType } from './data/question.js';
 export type { Passage, Question, QuestionType } from './data/question.js';

@@ -30,7 +30,7 @@ import {
   isLargeFile,
 } from '../retrieval/retrievers.js';
 import { formatList } from '../text/format-list.js';
-import { normalizeAnswer } from '../text/normalize.js';
+import { normalizeAnswer } from '../text/answer-match.js';
 import { convertCommand } from './convert.js';
 import { makeCommand } from './make.js';
 import { meanRows, formatTable, type Column } from './score-table.js';

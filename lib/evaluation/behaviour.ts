@@ -12,7 +12,7 @@ import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js
 import type { Trajectory } from '../rollout/trajectory.js';
 import { parseLabelled } from '../text/labelled-information.js';
 import { findNames } from '../text/names.js';
-import { exactMatch, normalizeAnswer, paddedWords } from '../text/normalize.js';
+import { exactMatch, normalizeAnswer, paddedWords } from '../text/answer-match.js';
 import type { TextSegment } from '../text/response.js';
 import { openTag } from '../text/tags.js';
 import type { Interval } from './bootstrap.js';

@@ -5,7 +5,7 @@ import { scoringInput } from '../rewards/reward.js';
 import { isTimedOut } from '../retrieval/search.js';
 import { evidenceRecall, subQuestionRecall } from '../rewards/sub-questions.js';
 import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
-import { exactMatch, normalizeAnswer, tokenF1 } from '../text/normalize.js';
+import { exactMatch, normalizeAnswer, tokenF1 } from '../text/answer-match.js';
 import type { Measurement } from './result.js';
 
 /** All metrics of a trajectory; those that need a missing dependency graph are NaN. */

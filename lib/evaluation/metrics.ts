@@ -3,7 +3,7 @@ import { mean } from 'd3-array';
 import { criticalSteps } from '../rewards/sub-questions.js';
 import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
-import { paddedWords } from '../text/normalize.js';
+import { paddedWords } from '../text/answer-match.js';
 
 /** The share of sub-queries that repeat an earlier one. */
 export function repeatedQueries({ searches }: Pick<Measurement, 'searches'>): number {

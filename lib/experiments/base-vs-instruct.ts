@@ -11,7 +11,7 @@ import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
-import { findFigure, resultParts, summarise } from './report.js';
+import { findFigure, resultParts, summarise } from './summary.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { partsAhead } from './verdicts.js';
 

@@ -30,7 +30,7 @@ import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answ
 import type { Experiment, Numbers, PaperClaim, ResultParts } from './experiment.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './paper.js';
-import { findFigure, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, resultParts, summarise, type Predicted } from './summary.js';
 import { INIT_SEEDS, listRuns } from './runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
 import { tradeOffChart } from './trade-off-chart.js';

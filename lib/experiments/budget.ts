@@ -14,7 +14,7 @@ import { configHash } from '../io/provenance.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { createRandom } from '../random.js';
 import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
-import { exactMatch } from '../text/normalize.js';
+import { exactMatch } from '../text/answer-match.js';
 import { nextAction } from '../text/tags.js';
 import { loadPolicy, rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
 import { evaluationBatchSize, listRunJobs } from './answers.js';

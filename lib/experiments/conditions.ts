@@ -34,7 +34,7 @@ import {
   type ConditionRow,
 } from './predictions.js';
 import { mergeProvenance, requireResults } from './records.js';
-import { resultParts, summarise } from './report.js';
+import { resultParts, summarise } from './summary.js';
 import { loadTiming, timing } from './timing.js';
 
 export const conditions: Experiment = {

@@ -24,11 +24,11 @@ import { figureText } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { meanValue, percent, resultParts, summarise, type Predicted } from './report.js';
+import { meanValue, percent, resultParts, summarise, type Predicted } from './summary.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { OURS, findParts } from './verdicts.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
-import { paddedWords } from '../text/normalize.js';
+import { paddedWords } from '../text/answer-match.js';
 
 const F1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
 

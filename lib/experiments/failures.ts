@@ -27,7 +27,7 @@ import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './paper.js';
-import { meanValue, percent, resultParts, summarise } from './report.js';
+import { meanValue, percent, resultParts, summarise } from './summary.js';
 import { readRecords } from './records.js';
 import {
   loadTrajectories,

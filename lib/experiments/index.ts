@@ -10,6 +10,6 @@ export {
   type ResultParts,
 } from './experiment.js';
 export { requireResults } from './records.js';
-export { loadAnswerFiles, loadResult } from './result.js';
+export { loadAnswerFiles, loadResult } from './result-file.js';
 export { loadFailureCases, FAILURES, type FailureCase } from './failures.js';
 export { firstSearches, type FirstSearch } from './first-search.js';

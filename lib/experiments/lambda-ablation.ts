@@ -16,7 +16,7 @@ import { formatList } from '../text/format-list.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { dropIncompleteSeeds, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';

@@ -14,7 +14,7 @@ import { realModel, realModelTiming } from './real-model/experiment.js';
 import { realModelFresh } from './real-model/fresh.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
-import { PASSAGES } from './passages.js';
+import { PASSAGES } from './passages-per-query.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
 import { training } from './training.js';

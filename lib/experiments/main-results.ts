@@ -31,7 +31,7 @@ import {
   resultParts,
   summarise,
   type Predicted,
-} from './report.js';
+} from './summary.js';
 import { SEEDS, INIT_SEEDS, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, OURS, partsAhead } from './verdicts.js';

@@ -25,7 +25,7 @@ import {
   resultParts,
   summarise,
   type Predicted,
-} from './report.js';
+} from './summary.js';
 import { addTiming, loadTiming, timing } from './timing.js';
 import { aheadFromEachModel, fromEachModel, OURS, findParts } from './verdicts.js';
 

@@ -13,7 +13,7 @@ import type { Prediction } from '../report/opening.js';
 import { pointsIntervalText, pointsText } from '../report/text.js';
 import { formatList } from '../text/format-list.js';
 import { BUDGET_METHODS } from './budget.js';
-import { findFigure } from './report.js';
+import { findFigure } from './summary.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
 
 const PREDICTIONS = join(CONDITIONS, 'predictions.json');

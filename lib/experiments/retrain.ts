@@ -12,7 +12,7 @@ import { HABIT } from './habit.js';
 import { HYBRIDS, PAIRED } from './hybrids.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
-import { PASSAGES } from './passages.js';
+import { PASSAGES } from './passages-per-query.js';
 import { runName, type PolicyRun } from '../training/stored-policies.js';
 import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';

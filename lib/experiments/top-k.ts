@@ -46,7 +46,7 @@ import {
   stratifiedSample,
 } from './answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './report.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
 import { listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';

@@ -6,7 +6,7 @@ import { mainMeasure } from '../evaluation/metrics.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { BENCHMARK_TITLES } from '../evaluation/selections.js';
 import { type MethodPair, type SummaryOptions, type TidyRow } from '../evaluation/table.js';
-import { summarise } from './report.js';
+import { summarise } from './summary.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
 
 /**

@@ -19,7 +19,7 @@ import {
   type StageRecord,
 } from './fresh-test.js';
 import { readRecords, type Done } from './records.js';
-import { summarise } from './report.js';
+import { summarise } from './summary.js';
 import { planTraining } from './train-runs.js';
 
 /** How policies were trained: fields of rows. */

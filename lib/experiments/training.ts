@@ -25,7 +25,7 @@ import {
   type ConditionRow,
 } from './predictions.js';
 import { mergeProvenance } from './records.js';
-import { percent, resultParts } from './report.js';
+import { percent, resultParts } from './summary.js';
 import { drawTrainings } from './training-charts.js';
 import {
   listTestRuns,
@@ -33,7 +33,7 @@ import {
   type TrainingTest,
   type TrainingTestResults,
 } from './training-test.js';
-import { morePassages, PASSAGES } from './passages.js';
+import { morePassages, PASSAGES } from './passages-per-query.js';
 import { REWARDS } from './which-reward.js';
 
 /** In the order of their draws: a prediction is judged by the first that can. */

@@ -2,7 +2,7 @@
 import { mean, range } from 'd3-array';
 import { type Retriever, requireInteger } from './retriever.js';
 import type { Passage, Question } from '../data/question.js';
-import { normalizeAnswer, paddedWords } from '../text/normalize.js';
+import { normalizeAnswer, paddedWords } from '../text/answer-match.js';
 
 /** A query and the ids of the passages that answer it, at least one. */
 export interface QueryWithEvidence {

@@ -1,6 +1,6 @@
 /** ParallelSearch's rewards: Eq. 3 to 6. Their sum is Eq. 7. */
 import type { QuestionType } from '../data/question.js';
-import { exactMatch } from '../text/normalize.js';
+import { exactMatch } from '../text/answer-match.js';
 import type { Reward, ScoringInput } from './reward.js';
 
 /** The constants of Eq. 4 to 6, and switches to what the authors' code does. */

@@ -1,6 +1,6 @@
 /** Rewards by name, each with its source. */
 import { z } from 'zod';
-import { tokenF1 } from '../text/normalize.js';
+import { tokenF1 } from '../text/answer-match.js';
 import { otc } from './otc.js';
 import {
   decomposition,

@@ -2,7 +2,7 @@
 import type { QuestionType } from '../data/question.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { formatFault } from '../text/response.js';
-import { exactMatch, tokenF1 } from '../text/normalize.js';
+import { exactMatch, tokenF1 } from '../text/answer-match.js';
 import { isDecomposed, type RewardOptions } from './parallelsearch.js';
 import { createRewards } from './presets.js';
 import { scoreRollout, scoringInputFromSegments } from './reward.js';

@@ -16,7 +16,7 @@
  *    place, which acts as 1.6.
  */
 import { mean, sum } from 'd3-array';
-import { tokenF1 } from '../text/normalize.js';
+import { tokenF1 } from '../text/answer-match.js';
 import { outcome } from './parallelsearch.js';
 import type { Reward, ScoringInput } from './reward.js';
 

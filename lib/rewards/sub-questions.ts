@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import { independentSubQuestions, type Question, type QuestionGraph } from '../data/question.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { paddedWords } from '../text/normalize.js';
+import { paddedWords } from '../text/answer-match.js';
 
 /** The sub-queries of each search turn. */
 export type Searches = readonly (readonly string[])[];

@@ -17,7 +17,7 @@ import { isTimedOut, searchAll, type SearchOutcome } from '../retrieval/search.j
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
 import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
-import { showResults } from './information.js';
+import { showResults } from './fit-results.js';
 import { transcriptSeparator, type RolloutOptions, type SimulatedQuery } from './options.js';
 import type { Segment, Trajectory } from './trajectory.js';
 

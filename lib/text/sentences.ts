@@ -1,5 +1,5 @@
 import { greatest } from 'd3-array';
-import { normalizeAnswer, normalizedWords } from './normalize.js';
+import { normalizeAnswer, normalizedWords } from './answer-match.js';
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 

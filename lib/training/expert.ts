@@ -14,7 +14,7 @@ import {
 import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
 import { formatList } from '../text/format-list.js';
-import { normalizeAnswer } from '../text/normalize.js';
+import { normalizeAnswer } from '../text/answer-match.js';
 import { sentenceAbout } from '../text/sentences.js';
 import {
   oneLine,

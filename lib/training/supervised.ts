@@ -17,7 +17,7 @@ import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { normalizedWords } from '../text/normalize.js';
+import { normalizedWords } from '../text/answer-match.js';
 import { buildPrompt } from '../text/prompts.js';
 import { formatBlock } from '../text/tags.js';
 import { createExpert, type ExpertOptions } from './expert.js';

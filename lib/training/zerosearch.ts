@@ -25,7 +25,7 @@ import { readPeftConfig, requireFolders } from '../policy/folder-settings.js';
 import type { Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';
 import type { SearchOutcome } from '../retrieval/search.js';
-import { paddedWords } from '../text/normalize.js';
+import { paddedWords } from '../text/answer-match.js';
 import type { SimulatedQuery } from '../rollout/options.js';
 import type { With } from '../rollout/trajectory.js';
 import { readSafetensors } from '../tensor/weight-files.js';

@@ -20,7 +20,7 @@ import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import type { Segment, Trajectory } from '../../lib/rollout/trajectory.js';
-import { normalizeAnswer } from '../../lib/text/normalize.js';
+import { normalizeAnswer } from '../../lib/text/answer-match.js';
 import { findNames } from '../../lib/text/names.js';
 import { formatInformation, wrapResults } from '../../lib/text/tags.js';
 import { subQuestion } from '../data/questions.js';

@@ -14,7 +14,7 @@ import {
   type FreshRun,
 } from '../../lib/experiments/real-model/fresh.js';
 import { requireResults } from '../../lib/experiments/records.js';
-import { percent } from '../../lib/experiments/report.js';
+import { percent } from '../../lib/experiments/summary.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { figureText } from '../../lib/report/text.js';
 import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';

@@ -3,7 +3,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
 import { HABIT, HASTY_STEPS } from '../../lib/experiments/habit.js';
 import { HYBRIDS, PAIRED } from '../../lib/experiments/hybrids.js';
-import { PASSAGES } from '../../lib/experiments/passages.js';
+import { PASSAGES } from '../../lib/experiments/passages-per-query.js';
 import { REWARDS } from '../../lib/experiments/which-reward.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';

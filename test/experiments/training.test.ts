@@ -3,7 +3,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import { HABIT, HABIT_STEPS, habitRuns } from '../../lib/experiments/habit.js';
 import { HYBRIDS, hybridRuns, PAIRED } from '../../lib/experiments/hybrids.js';
 import { NEAR_MISSES } from '../../lib/experiments/near-misses.js';
-import { PASSAGES } from '../../lib/experiments/passages.js';
+import { PASSAGES } from '../../lib/experiments/passages-per-query.js';
 import { readPredictions, type ConditionPrediction } from '../../lib/experiments/predictions.js';
 import { keptSteps } from '../../lib/experiments/runs.js';
 import { describeFinding, training, type TestedCondition } from '../../lib/experiments/training.js';

@@ -7,7 +7,7 @@ import {
   hasStatableAnswer,
 } from '../../lib/retrieval/recall.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
-import { normalizeAnswer } from '../../lib/text/normalize.js';
+import { normalizeAnswer } from '../../lib/text/answer-match.js';
 
 const passages = createPassages({
   'Red River': 'Red River is a film by Howard Hawks (1948).',

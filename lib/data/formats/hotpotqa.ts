@@ -5,7 +5,7 @@
  * decides, the question gets no graph.
  */
 import { z } from 'zod';
-import { normalizeAnswer } from '../../text/normalize.js';
+import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
 import { annotatedPassages, joinSentences, type DataFormat } from './format.js';
 

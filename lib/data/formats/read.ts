@@ -7,7 +7,7 @@ import { JSONParser } from '@streamparser/json';
 import { z } from 'zod';
 import { describeFaults, requireShallow } from '../../io/json.js';
 import { openFile, readJsonLines } from '../../io/files.js';
-import { normalizeAnswer } from '../../text/normalize.js';
+import { normalizeAnswer } from '../../text/answer-match.js';
 import { sentenceAbout } from '../../text/sentences.js';
 import { dataSetFiles, loadQuestions, readPassages } from '../flashrag.js';
 import { questionType, type Question, type QuestionGraph } from '../question.js';

@@ -6,7 +6,7 @@
  */
 import { groups } from 'd3-array';
 import { z } from 'zod';
-import { normalizeAnswer } from '../../text/normalize.js';
+import { normalizeAnswer } from '../../text/answer-match.js';
 import type { QuestionGraph, SubQuestion } from '../question.js';
 import { annotatedPassages, joinSentences, type DataFormat } from './format.js';
 import { hotpotSchema } from './hotpotqa.js';

@@ -13,7 +13,7 @@ import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { count, dataHash, readQuestionProvenance } from '../answers.js';
 import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { findValue, percent, resultParts, type Predicted } from '../report.js';
+import { findValue, percent, resultParts, type Predicted } from '../summary.js';
 import { mergeProvenance, requireResults } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {

@@ -35,7 +35,7 @@ import {
   type RealWorld,
 } from './settings.js';
 import { makeInitialModel } from './train.js';
-import { normalizeAnswer } from '../../text/normalize.js';
+import { normalizeAnswer } from '../../text/answer-match.js';
 import { configHash, contentHash } from '../../io/provenance.js';
 
 /** Answers to the test questions, without the benchmarks' texts. */

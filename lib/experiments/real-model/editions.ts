@@ -25,7 +25,7 @@ import {
   percent,
   summarise,
   type Predicted,
-} from '../report.js';
+} from '../summary.js';
 import type { Edition, FreshRun } from './fresh.js';
 
 export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;

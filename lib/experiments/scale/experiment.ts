@@ -11,7 +11,7 @@ import { shareWords } from '../../report/text.js';
 import { loadAnswers } from '../answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
-import { findValue, percent, resultParts, type Predicted } from '../report.js';
+import { findValue, percent, resultParts, type Predicted } from '../summary.js';
 import {
   AGENT,
   checkSimulation,

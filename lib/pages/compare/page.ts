@@ -13,7 +13,7 @@ import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { formatList } from '../../text/format-list.js';
-import { exactMatch } from '../../text/normalize.js';
+import { exactMatch } from '../../text/answer-match.js';
 import {
   curvesHtml,
   rolloutFacts,

@@ -15,7 +15,7 @@ import {
   type DemonstrationOptions,
 } from '../../../tools/warm-up/demonstrations.js';
 import { makeWorld } from '../../../tools/small-world/world.js';
-import { exactMatch } from '../../../lib/text/normalize.js';
+import { exactMatch } from '../../../lib/text/answer-match.js';
 import {
   executedSearches,
   finalAnswer,

@@ -2,7 +2,7 @@
 import { range, sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
-import { exactMatch } from '../../../text/normalize.js';
+import { exactMatch } from '../../../text/answer-match.js';
 import type { PlaygroundEvent } from './worker.js';
 
 /** Uninterrupted work of the model or the retriever; milliseconds from the question. */

@@ -4,7 +4,7 @@
  */
 import type { SubQuestion } from '../../../data/question.js';
 import { svg } from '../../../html/browser/dom.js';
-import { paddedWords } from '../../../text/normalize.js';
+import { paddedWords } from '../../../text/answer-match.js';
 import type { ViewerTrajectory } from '../data.js';
 
 interface Box {

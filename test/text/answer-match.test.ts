@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exactMatch, normalizeAnswer, paddedWords, tokenF1 } from '../../lib/text/normalize.js';
+import { exactMatch, normalizeAnswer, paddedWords, tokenF1 } from '../../lib/text/answer-match.js';
 import { finalAnswer, splitTranscript } from '../../lib/text/response.js';
 
 describe('normalizeAnswer', () => {

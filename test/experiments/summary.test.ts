@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPredictions } from '../../lib/experiments/report.js';
+import { checkPredictions } from '../../lib/experiments/summary.js';
 
 const sides = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
 const ratio = { ...sides, kind: 'ratio', metric: 'model_calls', value: 0.4, low: 0.3, high: 0.5 };

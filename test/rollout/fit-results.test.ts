@@ -6,7 +6,7 @@ import { readTokenizer } from '../../lib/policy/folder-settings.js';
 import { createRandom } from '../../lib/random.js';
 import type { SearchOutcome } from '../../lib/retrieval/search.js';
 import { createDialogue } from '../../lib/rollout/policy-exchange.js';
-import { showResults } from '../../lib/rollout/information.js';
+import { showResults } from '../../lib/rollout/fit-results.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { lossMask, shownTexts, tokenIds, type SearchResult } from '../../lib/rollout/trajectory.js';
 import { formatInformation, parseInformation, type PrintedResult } from '../../lib/text/tags.js';

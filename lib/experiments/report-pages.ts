@@ -9,7 +9,7 @@ import { notebookFigures, reportHtml } from '../report/notebook-page.js';
 import type { Artefact } from '../report/publication.js';
 import type { ExperimentResult } from './experiment.js';
 import { EXPERIMENTS } from './list.js';
-import { readResult } from './result.js';
+import { readResult } from './result-file.js';
 
 /** A page in the index. */
 export interface PageInfo {
