@@ -27,7 +27,7 @@ import { valueTitle } from '../report/titles.js';
 import { formatList } from '../text/format-list.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
-import type { Experiment, Numbers, PaperClaim, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim, ResultParts, ResultTables } from './experiment.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './paper.js';
 import { findFigure, resultParts, summarise, type Predicted } from './summary.js';
@@ -48,12 +48,12 @@ import {
   isInTable,
 } from './training-spread.js';
 
-const OURS = 'parallelsearch';
+const PARALLELSEARCH = 'parallelsearch';
 
-const [OURS_COLOR] = seriesChannels('method', [OURS]).color.scale.range;
+const [PARALLELSEARCH_COLOR] = seriesChannels('method', [PARALLELSEARCH]).color.scale.range;
 
 /** Methods of the main comparison that are compared. */
-const COMPARED = ['search-r1', 'search-r1-parallel-prompt', OURS];
+const COMPARED = ['search-r1', 'search-r1-parallel-prompt', PARALLELSEARCH];
 
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 
@@ -71,7 +71,8 @@ const countInitialModels = (method: string, trainings: readonly Trainings[]): nu
 const isRepeated = (method: string, trainings: readonly Trainings[]): boolean =>
   countInitialModels(method, trainings) >= LEAST_INITIAL_MODELS;
 
-const readTrainings = ({ frames }: Numbers): Trainings[] => (frames.trainings ?? []) as Trainings[];
+const readTrainings = ({ frames }: ResultTables): Trainings[] =>
+  (frames.trainings ?? []) as Trainings[];
 
 /** Baselines of Table 2, in each of its cells. */
 const CELLS = INITIAL_MODELS.flatMap((model) =>
@@ -93,9 +94,9 @@ const aheadOnAverage = (id: string, against: string, remark = ''): PaperClaim =>
   evidence: {
     cell: 'average-table',
     rule: `Difference to ${methodTitle(against)} on the average of seven benchmarks above 0 from both models`,
-    parts: aheadFromEachModel({ against, benchmark: 'average', subset: 'all' }),
-    findReason: (numbers) => {
-      const trained = countInitialModels(against, readTrainings(numbers));
+    parts: (tables) => aheadFromEachModel(tables, { against, benchmark: 'average', subset: 'all' }),
+    findReason: (tables) => {
+      const trained = countInitialModels(against, readTrainings(tables));
       return trained === 0 || trained >= LEAST_INITIAL_MODELS
         ? null
         : `trained from ${trained} initial model of each kind, where a verdict needs ${LEAST_INITIAL_MODELS}`;
@@ -113,15 +114,15 @@ const baselineClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'cells-table',
       rule: `Difference above 0 in every cell of Table 2, to every baseline that is trained here from at least ${LEAST_INITIAL_MODELS} initial models`,
-      parts: (numbers) => {
-        const trainings = readTrainings(numbers);
+      parts: (tables) => {
+        const trainings = readTrainings(tables);
         const cells = CELLS.filter(({ against }) => isRepeated(against, trainings));
         const gaps = cells.map((cell) => {
           const { against, benchmark, model } = cell;
-          const of = `${methodTitle(against)}, ${valueTitle('benchmark', benchmark)} (${model})`;
-          return [of, { ...cell, subset: 'all' }] as const;
+          const label = `${methodTitle(against)}, ${valueTitle('benchmark', benchmark)} (${model})`;
+          return [label, { ...cell, subset: 'all' }] as const;
         });
-        return partsAhead(...gaps)(numbers);
+        return partsAhead(tables, gaps);
       },
     },
   },
@@ -199,7 +200,7 @@ const PREDICTED_LATER: readonly Predicted[] = [
       'ParallelSearch, whose reward asks for them too, needs fewer than RAG-R1 (instruct)',
     figure: {
       ...COMPARISONS,
-      method: OURS,
+      method: PARALLELSEARCH,
       against: 'rag-r1:grpo',
       metric: 'model_calls',
       kind: 'difference',
@@ -209,7 +210,7 @@ const PREDICTED_LATER: readonly Predicted[] = [
   {
     prediction:
       'RAG-R1, rewarded for right answers only, has more of them than ParallelSearch (ParallelSearch minus RAG-R1, instruct)',
-    figure: { ...EM_GAP, ...INSTRUCT, method: OURS, against: 'rag-r1:grpo' },
+    figure: { ...EM_GAP, ...INSTRUCT, method: PARALLELSEARCH, against: 'rag-r1:grpo' },
     holds: ({ value }) => value < 0,
   },
   {
@@ -252,7 +253,7 @@ const PREDICTED: readonly Predicted[] = [
   },
   {
     prediction: 'ParallelSearch ends alike with GRPO and with PPO (GRPO minus PPO)',
-    figure: { ...EM_GAP, method: OURS, against: 'parallelsearch:ppo' },
+    figure: { ...EM_GAP, method: PARALLELSEARCH, against: 'parallelsearch:ppo' },
     holds: ({ low, high }) => low <= 0 && high >= 0,
   },
   ...PREDICTED_LATER,
@@ -272,7 +273,7 @@ function findingText(
     (side) => matching(ofSearchR1, { side }).length || 'none',
   );
   const decided = `ParallelSearch is ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2 and behind in ${behind}.`;
-  const ours = { method: OURS, against: 'rag-r1:grpo' };
+  const ours = { method: PARALLELSEARCH, against: 'rag-r1:grpo' };
   const gap = findFigure(tidy, { ...EM_GAP, ...INSTRUCT, ...ours });
   const calls = findFigure(tidy, { ...COMPARISONS, ...ours, metric: 'model_calls', kind: 'ratio' });
   const ragR1 =
@@ -282,7 +283,7 @@ function findingText(
   const noise = trainingNoise(spread);
   const others = METHODS.names().filter((against) =>
     INITIAL_MODELS.every((model) =>
-      matching(tidy.contrasts, { ...EM_GAP, method: OURS, against, model }).some(
+      matching(tidy.contrasts, { ...EM_GAP, method: PARALLELSEARCH, against, model }).some(
         ({ value }) => value > noise,
       ),
     ),
@@ -301,8 +302,13 @@ const ZOOM = 0.1;
 /** ParallelSearch's leads over all methods, with the noise of training. */
 function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[]): Chart {
   const leads = [
-    ...matching(contrasts, { ...EM_GAP, method: OURS }),
-    ...matching(contrasts, { ...EM_GAP, method: OURS, model: 'instruct', against: LATER }),
+    ...matching(contrasts, { ...EM_GAP, method: PARALLELSEARCH }),
+    ...matching(contrasts, {
+      ...EM_GAP,
+      method: PARALLELSEARCH,
+      model: 'instruct',
+      against: LATER,
+    }),
   ];
   const values = sort(leads, ({ value }) => value).map(({ against, model, value, low, high }) => {
     const [lead, from, to] = [value, low, high].map((share) => 100 * share);
@@ -334,11 +340,11 @@ function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[
             ]
           : []),
         {
-          mark: { type: 'rule', strokeWidth: 2, color: OURS_COLOR },
+          mark: { type: 'rule', strokeWidth: 2, color: PARALLELSEARCH_COLOR },
           encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' } },
         },
         {
-          mark: { type: 'point', filled: true, size: 55, opacity: 1, color: OURS_COLOR },
+          mark: { type: 'point', filled: true, size: 55, opacity: 1, color: PARALLELSEARCH_COLOR },
           encoding: {
             y: { ...y, axis: { labelLimit: 260 } },
             x: { ...x, field: 'lead' },
@@ -366,8 +372,8 @@ const DYNAMICS = [
 
 const PAIRS: readonly MethodPair[] = [
   ...METHODS.names()
-    .filter((name) => name !== OURS)
-    .map((against): MethodPair => [OURS, against]),
+    .filter((name) => name !== PARALLELSEARCH)
+    .map((against): MethodPair => [PARALLELSEARCH, against]),
   ...[...NAMES, ...LATER].map((method): MethodPair => [method, 'search-r1']),
   ['stepsearch:grpo', 'stepsearch'],
 ];
@@ -387,10 +393,10 @@ export function baselineReport(
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
   // The main comparison trains these several times.
-  const repeated = matching(read.answers, { method: ['search-r1', OURS] });
+  const repeated = matching(read.answers, { method: ['search-r1', PARALLELSEARCH] });
   const [spread, seeds] = [trainingSpread(repeated), compareSeeds(repeated, options)];
   const trainings = countTrainings(read.answers);
-  const sides = { method: OURS, metric: 'em', kind: 'difference', subset: 'all' };
+  const sides = { method: PARALLELSEARCH, metric: 'em', kind: 'difference', subset: 'all' };
   const differences = matching(tidy.contrasts, sides).filter(inTable);
   const [ofMethods, ofAdapters] = [true, false].map((wanted) =>
     differences.filter(({ against }) => isRepeated(against, trainings) === wanted),

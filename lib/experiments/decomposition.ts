@@ -26,11 +26,11 @@ import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { meanValue, percent, resultParts, summarise, type Predicted } from './summary.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
-import { OURS, findParts } from './verdicts.js';
+import { PARALLELSEARCH_FIELDS, findParts } from './verdicts.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';
 
-const F1 = { ...OURS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
+const F1 = { ...PARALLELSEARCH_FIELDS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
 
 /** F1 of decomposing every question; NaN if the rows lack the numbers of questions. */
 export function alwaysF1(rows: readonly object[]): number {
@@ -49,13 +49,13 @@ export const decompositionClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'parallelizing-table',
       rule: 'F1 against the dependency graphs from both models above that of decomposing every question; a decomposed hybrid question counts as wrong',
-      parts: (numbers) => {
-        const threshold = alwaysF1(numbers.rows);
+      parts: (tables) => {
+        const threshold = alwaysF1(tables.rows);
         if (Number.isNaN(threshold)) return [];
         return INITIAL_MODELS.flatMap((model) => {
-          const of = `${model}, F1 with hybrid questions (${figureText(threshold)} for decomposing every question)`;
-          const part = { of, unit: 'number', side: 'above', threshold } as const;
-          return findParts({ ...F1, model }, part)(numbers);
+          const label = `${model}, F1 with hybrid questions (${figureText(threshold)} for decomposing every question)`;
+          const part = { label, unit: 'number', side: 'above', threshold } as const;
+          return findParts(tables, { ...F1, model }, part);
         });
       },
     },

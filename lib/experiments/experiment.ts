@@ -95,10 +95,10 @@ export const computation = <Input, Value>(
 ): Computation => spec;
 
 /** A figure that a claim rests on, and where its interval must lie. */
-export interface Part {
+export interface ClaimPart {
   /** A model or benchmark, if the claim has several figures. */
-  of: string;
-  found: Interval;
+  label: string;
+  estimate: Interval;
   /** How to print it: a difference in points, or a plain number. */
   unit: 'points' | 'number';
   side: 'above' | 'below';
@@ -106,8 +106,9 @@ export interface Part {
 }
 
 export type Figures = readonly (Interval & Readonly<Record<string, unknown>>)[];
-/** The numbers of a result; rows include those of training. */
-export interface Numbers {
+
+/** The tables of a result; rows include those of training. */
+export interface ResultTables {
   rows: Figures;
   contrasts: Figures;
   frames: ExperimentResult['frames'];
@@ -119,9 +120,9 @@ export interface Evidence {
   /** What must hold. */
   rule: string;
   /** Empty if the result lacks the figures. */
-  parts: (numbers: Numbers) => Part[];
+  parts: (tables: ResultTables) => ClaimPart[];
   /** Why the figures decide nothing, by the result; null if they do. */
-  findReason?: (numbers: Numbers) => string | null;
+  findReason?: (tables: ResultTables) => string | null;
 }
 
 /** A claim of the paper about its method. */

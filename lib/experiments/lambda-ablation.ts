@@ -136,9 +136,9 @@ const lambdaClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'claims',
       rule: 'Difference in decomposition ratio on parallelizable questions to training under the same prompt with neither reward above 0',
-      parts: (numbers) => {
+      parts: (tables) => {
         const gap = { ...compare(PAPER, CONTROL), ...ON_PARALLEL, metric: 'decomposition_ratio' };
-        return partsAhead(['minus neither reward', gap])(numbers);
+        return partsAhead(tables, [['minus neither reward', gap]]);
       },
     },
   },
@@ -155,10 +155,10 @@ const lambdaClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'claims',
       rule: 'Difference in exact match on parallelizable questions to every other setting of Table 4 above 0',
-      parts: (numbers) =>
+      parts: (tables) =>
         lambdaGrid().flatMap((setting) => {
           const gap = { ...compare(PAPER, setting), ...ON_PARALLEL };
-          return partsAhead([`minus ${lambdaTitle(setting)}`, gap])(numbers);
+          return partsAhead(tables, [[`minus ${lambdaTitle(setting)}`, gap]]);
         }),
     },
   },
@@ -175,13 +175,13 @@ const lambdaClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'claims',
       rule: 'Difference in model calls on parallelizable questions to the setting without it, with the other reward and alone, below 0',
-      parts: (numbers) =>
+      parts: (tables) =>
         [
-          { of: 'calls, added to the other reward', ...compare(PAPER, ALONE[1]) },
-          { of: 'calls, alone', ...compare(ALONE[0], CONTROL) },
-        ].flatMap(({ of, ...sides }) => {
+          { label: 'calls, added to the other reward', ...compare(PAPER, ALONE[1]) },
+          { label: 'calls, alone', ...compare(ALONE[0], CONTROL) },
+        ].flatMap(({ label, ...sides }) => {
           const cell = { ...sides, ...ON_PARALLEL, metric: 'model_calls', kind: 'difference' };
-          return findParts(cell, { of, unit: 'number', side: 'below', threshold: 0 })(numbers);
+          return findParts(tables, cell, { label, unit: 'number', side: 'below', threshold: 0 });
         }),
     },
   },

@@ -34,7 +34,7 @@ import {
 } from './summary.js';
 import { SEEDS, INIT_SEEDS, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
-import { aheadFromEachModel, OURS, partsAhead } from './verdicts.js';
+import { aheadFromEachModel, PARALLELSEARCH_FIELDS, partsAhead } from './verdicts.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
 /** Every benchmark from every initial model: the cells of Table 2. */
@@ -60,7 +60,8 @@ const mainClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gap-table',
       rule: 'Difference to Search-R1, the paper’s strongest baseline with the same training set, above 0 from both models',
-      parts: aheadFromEachModel({ against: 'search-r1', benchmark: 'average', subset: 'all' }),
+      parts: (tables) =>
+        aheadFromEachModel(tables, { against: 'search-r1', benchmark: 'average', subset: 'all' }),
     },
   },
   {
@@ -71,12 +72,14 @@ const mainClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gap-table',
       rule: 'Difference above 0 on each of the seven benchmarks from both models',
-      parts: partsAhead(
-        ...CELLS.map((cell) => {
-          const name = `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
-          return [name, { ...cell, subset: 'all' }] as const;
-        }),
-      ),
+      parts: (tables) =>
+        partsAhead(
+          tables,
+          CELLS.map((cell) => {
+            const label = `${valueTitle('benchmark', cell.benchmark)} (${cell.model})`;
+            return [label, { ...cell, subset: 'all' }] as const;
+          }),
+        ),
     },
   },
   {
@@ -195,7 +198,7 @@ const PREDICTED: readonly Predicted[] = [
     holds: ({ value }) => value <= 0.55,
   },
   ...INITIAL_MODELS.flatMap((model): Predicted[] => {
-    const share = { ...OURS, model, metric: 'decomposition_ratio' };
+    const share = { ...PARALLELSEARCH_FIELDS, model, metric: 'decomposition_ratio' };
     return [
       {
         prediction: `Decomposes at least 90 % of parallelizable questions (${model})`,

@@ -15,7 +15,7 @@ import { INITIAL_MODELS } from '../training/stored-policies.js';
 import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';
-import type { Experiment, PaperClaim } from './experiment.js';
+import type { ClaimPart, Experiment, PaperClaim, ResultTables } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
 import {
@@ -27,7 +27,7 @@ import {
   type Predicted,
 } from './summary.js';
 import { addTiming, loadTiming, timing } from './timing.js';
-import { aheadFromEachModel, fromEachModel, OURS, findParts } from './verdicts.js';
+import { aheadFromEachModel, fromEachModel, PARALLELSEARCH_FIELDS, findParts } from './verdicts.js';
 
 const TYPES = ['parallelizable', 'sequential'];
 /** Fields of a model; `all` averages both backbones. */
@@ -109,13 +109,12 @@ function sizeRows(answers: readonly QuestionResult[]): object[] {
 const PROMPT = 'search-r1-parallel-prompt';
 
 /** The ratio of costs on parallelizable questions, below a limit. */
-const costRatio = (metric: string, threshold: number) =>
-  fromEachModel((model, of) => {
-    const sides = { ...OURS, against: 'search-r1', model };
-    return findParts(
-      { ...sides, subset: 'parallelizable', metric, kind: 'ratio' },
-      { of: `${of}: ratio`, unit: 'number', side: 'below', threshold },
-    );
+const costRatio = (tables: ResultTables, metric: string, threshold: number): ClaimPart[] =>
+  fromEachModel((model, label) => {
+    const sides = { ...PARALLELSEARCH_FIELDS, against: 'search-r1', model };
+    const ratio = { ...sides, subset: 'parallelizable', metric, kind: 'ratio' };
+    const part = { label: `${label}: ratio`, unit: 'number', side: 'below', threshold } as const;
+    return findParts(tables, ratio, part);
   });
 const paperCost = (metric: string): number => paperRatio({ subset: 'parallelizable', metric });
 
@@ -149,7 +148,8 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gain-parallelizable',
       rule: 'Difference to Search-R1 on parallelizable questions above 0 from both models',
-      parts: aheadFromEachModel({ against: 'search-r1', subset: 'parallelizable' }),
+      parts: (tables) =>
+        aheadFromEachModel(tables, { against: 'search-r1', subset: 'parallelizable' }),
     },
   },
   {
@@ -160,7 +160,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-search-r1',
       rule: 'Ratio below that of the paper’s own table, from each model and from both',
-      parts: (numbers) => costRatio('model_calls', paperCost('model_calls'))(numbers),
+      parts: (tables) => costRatio(tables, 'model_calls', paperCost('model_calls')),
     },
   },
   {
@@ -171,7 +171,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-search-r1',
       rule: 'Ratio of seconds per question, one at a time, below 1, from each model and from both',
-      parts: costRatio('seconds', 1),
+      parts: (tables) => costRatio(tables, 'seconds', 1),
     },
   },
   {
@@ -182,7 +182,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'gain-sequential',
       rule: 'Difference to Search-R1 on sequential questions above 0 from both models',
-      parts: aheadFromEachModel({ against: 'search-r1', subset: 'sequential' }),
+      parts: (tables) => aheadFromEachModel(tables, { against: 'search-r1', subset: 'sequential' }),
     },
   },
   {
@@ -193,7 +193,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
     evidence: {
       cell: 'contrast-prompt',
       rule: 'Difference in exact match on parallelizable questions to Search-R1 with the parallel prompt above 0 from both models',
-      parts: aheadFromEachModel({ against: PROMPT, subset: 'parallelizable' }),
+      parts: (tables) => aheadFromEachModel(tables, { against: PROMPT, subset: 'parallelizable' }),
     },
   },
   {

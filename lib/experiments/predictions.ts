@@ -85,14 +85,14 @@ export function judgeConditions(
   tables: Pick<TidyTable<Interval, Interval>, 'rows' | 'contrasts'>,
   predictions: readonly ConditionPrediction[],
 ): ConditionRow[] {
-  const found = predictions.flatMap((prediction) => {
+  const measured = predictions.flatMap((prediction) => {
     const cell = { ...OVER_SEARCH_R1, metric: 'em', ...prediction.figure };
     const gap = findFigure(tables, { ...cell, kind: 'difference' });
     const calls = findFigure(tables, { ...cell, metric: 'model_calls', kind: 'ratio' });
     return gap ? [{ prediction, gap, calls: calls?.value ?? null }] : [];
   });
-  const ps = holm(found.map(({ gap }) => pValue({ found: gap, threshold: 0 })));
-  return found.map(({ prediction, gap: { value, low, high }, calls }, i): ConditionRow => {
+  const ps = holm(measured.map(({ gap }) => pValue({ estimate: gap, threshold: 0 })));
+  return measured.map(({ prediction, gap: { value, low, high }, calls }, i): ConditionRow => {
     const { figure, points, detectable, ...named } = prediction;
     const outcome = judge({ value, low, high }, ps[i]);
     return {

@@ -13,7 +13,7 @@ import { holm, LEVEL, pValue } from './verdicts.js';
  * Differences with p after Holm's correction over all of them, and the side they are on.
  */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {
-  const ps = holm(differences.map((found) => pValue({ found, threshold: 0 })));
+  const ps = holm(differences.map((estimate) => pValue({ estimate, threshold: 0 })));
   return differences.map((row, i) => {
     const isUndecided = ps[i] > LEVEL || (row.low <= 0 && row.high >= 0);
     const side = isUndecided ? 'undecided' : row.low > 0 ? 'ahead' : 'behind';

@@ -4,64 +4,63 @@ import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching, type Fields } from '../evaluation/table.js';
 import { valueTitle } from '../report/titles.js';
 import { INITIAL_MODELS } from '../training/stored-policies.js';
-import type { Evidence, Part } from './experiment.js';
+import type { ClaimPart, ResultTables } from './experiment.js';
 
-type FindParts = Evidence['parts'];
+/** The figures with these fields: rows, or contrasts if the fields include `kind`. */
+export const findParts = (
+  { rows, contrasts }: ResultTables,
+  figure: Fields,
+  part: Omit<ClaimPart, 'estimate'>,
+): ClaimPart[] =>
+  matching('kind' in figure ? contrasts : rows, figure).map(({ value, low, high }) => {
+    return { ...part, estimate: { value, low, high } };
+  });
 
-/** Finds figures by their fields: rows, or contrasts if the fields include `kind`. */
-export const findParts =
-  (figure: Fields, part: Omit<Part, 'found'>): FindParts =>
-  ({ rows, contrasts }) =>
-    matching('kind' in figure ? contrasts : rows, figure).map(({ value, low, high }) => {
-      return { ...part, found: { value, low, high } };
-    });
-
-export const OURS = { method: 'parallelsearch', benchmark: 'all' };
+export const PARALLELSEARCH_FIELDS = { method: 'parallelsearch', benchmark: 'all' };
 
 /**
- * Differences of ParallelSearch that must be above 0, by their names: exact match over
+ * Differences of ParallelSearch that must be above 0, by their labels: exact match over
  * all questions unless the fields say otherwise.
  */
-export const partsAhead =
-  (...gaps: readonly (readonly [of: string, fields: Fields])[]): FindParts =>
-  (numbers) =>
-    gaps.flatMap(([of, fields]) => {
-      const gap = { ...OURS, metric: 'em', kind: 'difference', ...fields };
-      return findParts(gap, { of, unit: 'points', side: 'above', threshold: 0 })(numbers);
-    });
+export const partsAhead = (
+  tables: ResultTables,
+  gaps: readonly (readonly [label: string, fields: Fields])[],
+): ClaimPart[] =>
+  gaps.flatMap(([label, fields]) => {
+    const gap = { ...PARALLELSEARCH_FIELDS, metric: 'em', kind: 'difference', ...fields };
+    return findParts(tables, gap, { label, unit: 'points', side: 'above', threshold: 0 });
+  });
 
 /** A figure per initial model, then the pooled one; empty unless every model has it. */
-export const fromEachModel =
-  (find: (model: string, of: string) => FindParts): FindParts =>
-  (numbers) => {
-    const parts = INITIAL_MODELS.map((model) => find(model, model)(numbers));
-    return parts.every((part) => part.length === 1)
-      ? [...parts.flat(), ...find('all', valueTitle('model', 'all'))(numbers)]
-      : [];
-  };
+export function fromEachModel(find: (model: string, label: string) => ClaimPart[]): ClaimPart[] {
+  const parts = INITIAL_MODELS.map((model) => find(model, model));
+  return parts.every((part) => part.length === 1)
+    ? [...parts.flat(), ...find('all', valueTitle('model', 'all'))]
+    : [];
+}
 
 /** {@link partsAhead} for each initial model, then pooled. */
-export const aheadFromEachModel = (fields: Fields): FindParts =>
-  fromEachModel((model, of) => partsAhead([of, { ...fields, model }]));
+export const aheadFromEachModel = (tables: ResultTables, fields: Fields): ClaimPart[] =>
+  fromEachModel((model, label) => partsAhead(tables, [[label, { ...fields, model }]]));
 
 export const LEVEL = 0.05;
 /** Width of a 95 % interval in standard errors. */
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
 
 /** Two-sided p of a figure against its threshold, by the width of its interval. */
-export function pValue({ found, threshold }: Pick<Part, 'found' | 'threshold'>): number {
-  const error = (found.high - found.low) / INTERVAL_WIDTH;
-  if (error === 0) return found.value === threshold ? 1 : 0;
-  return 2 * cumulativeNormal(-Math.abs(found.value - threshold) / error);
+export function pValue({ estimate, threshold }: Pick<ClaimPart, 'estimate' | 'threshold'>): number {
+  const error = (estimate.high - estimate.low) / INTERVAL_WIDTH;
+  if (error === 0) return estimate.value === threshold ? 1 : 0;
+  return 2 * cumulativeNormal(-Math.abs(estimate.value - threshold) / error);
 }
 
 /** Holm's step-down correction (Holm 1979), in the order given. */
 export function holm(ps: readonly number[]): number[] {
   const adjusted = [...ps];
-  let most = 0;
+  let highest = 0;
   sort(ps.keys(), (i) => ps[i]).forEach((i, rank) => {
-    most = Math.max(most, Math.min(1, (ps.length - rank) * ps[i]));
-    adjusted[i] = most;
+    highest = Math.max(highest, Math.min(1, (ps.length - rank) * ps[i]));
+    adjusted[i] = highest;
   });
   return adjusted;
 }

@@ -1,6 +1,6 @@
 /**
- * What a search turn shows of its results: all of them, or what {@link RolloutOptions}'
- * `informationCut` leaves within the limit.
+ * Fits a turn's search results into the policy's token limit, cut as
+ * {@link RolloutOptions}' `informationCut` says.
  */
 import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOut, type SearchOutcome } from '../retrieval/search.js';
@@ -20,16 +20,18 @@ const MIN_SCORE_FRACTION = 0.1;
 /** Shown to the policy when a search fails; the server's own error is only recorded. */
 const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
-/** How much of a result is shown; of the last passage perhaps the beginning. */
-interface Shown {
+/** How much of a result the policy sees. */
+interface Visible {
+  /** Number of passages. */
   depth: number;
+  /** Whether the last of them is cut. */
   isLastCut: boolean;
 }
 
 /** The record of an outcome. */
 function toSearchResult(
   outcome: SearchOutcome,
-  { depth, isLastCut }: Shown,
+  { depth, isLastCut }: Visible,
   fullScore = 0,
 ): SearchResult {
   if (outcome.status === 'failed')
@@ -57,7 +59,7 @@ function toSearchResult(
 }
 
 /** The `depth` best passages of a sub-query, as the policy sees them. */
-const shownResult = (
+const printable = (
   outcome: SearchOutcome,
   depth: number,
   { maxPassageWords = Infinity }: Pick<RolloutOptions, 'maxPassageWords'>,
@@ -74,21 +76,25 @@ const shownResult = (
           })),
       };
 
-/** How much of a result a cut leaves, if anything. */
-function countShown(whole: PrintedResult | undefined, cut: PrintedResult | undefined): Shown {
-  const [all, left] = [whole, cut].map((result) =>
-    result?.status === 'ok' ? result.passages : [],
-  );
-  const [last, entire] = [left, all].map((passages) => passages.at(left.length - 1));
-  const isWhole = last?.title === entire?.title && last?.text.startsWith(entire?.text ?? '');
-  return { depth: left.length, isLastCut: left.length > 0 && !isWhole };
+const printedPassages = (result: PrintedResult | undefined) =>
+  result?.status === 'ok' ? result.passages : [];
+
+/** How much of a result a cut leaves. */
+function countVisible(whole: PrintedResult | undefined, cut: PrintedResult | undefined): Visible {
+  const passages = printedPassages(cut);
+  const depth = passages.length;
+  if (depth === 0) return { depth, isLastCut: false };
+  const last = passages[depth - 1];
+  const wholeLast = printedPassages(whole).at(depth - 1);
+  const isWhole = last.title === wholeLast?.title && last.text.startsWith(wholeLast.text);
+  return { depth, isLastCut: !isWhole };
 }
 
 /**
  * The information segment of a turn, and the record of what it shows.
  * @param turn the outcome of each query
  */
-export function showResults(
+export function fitResults(
   row: Row,
   { queries, outcomes }: { queries: string[]; outcomes: readonly SearchOutcome[] },
   { dialogue, retriever }: { dialogue: Dialogue; retriever: Retriever },
@@ -99,12 +105,12 @@ export function showResults(
   const fits = (segment: Segment): boolean => dialogue.countTokens(segment) <= maxTokens;
   const print = (texts: readonly string[]): Segment => dialogue.formatResults(row, queries, texts);
   const formatResults = (depth: number): string[] =>
-    outcomes.map((outcome) => formatResult(shownResult(outcome, depth, options), form));
-  const record = (shown: readonly Shown[]): SearchResult[] =>
+    outcomes.map((outcome) => formatResult(printable(outcome, depth, options), form));
+  const record = (visible: readonly Visible[]): SearchResult[] =>
     outcomes.map((outcome, i) =>
-      toSearchResult(outcome, shown[i], retriever.fullScore?.(queries[i])),
+      toSearchResult(outcome, visible[i], retriever.fullScore?.(queries[i])),
     );
-  const bestOnly = (depth: number): Shown[] => outcomes.map(() => ({ depth, isLastCut: false }));
+  const bestOnly = (depth: number): Visible[] => outcomes.map(() => ({ depth, isLastCut: false }));
 
   let depth = topK;
   let texts = formatResults(depth);
@@ -129,10 +135,10 @@ export function showResults(
     if (fits(segment))
       return {
         segment,
-        results: record(whole.map((result, i) => countShown(result, read(texts[i])))),
+        results: record(whole.map((result, i) => countVisible(result, read(texts[i])))),
       };
   }
   segment = dialogue.cutSegment(segment, Math.max(0, maxTokens));
   const left = parseInformation(segment.text);
-  return { segment, results: record(whole.map((result, i) => countShown(result, left[i]))) };
+  return { segment, results: record(whole.map((result, i) => countVisible(result, left[i]))) };
 }

@@ -17,7 +17,7 @@ import { isTimedOut, searchAll, type SearchOutcome } from '../retrieval/search.j
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
 import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
-import { showResults } from './fit-results.js';
+import { fitResults } from './fit-results.js';
 import { transcriptSeparator, type RolloutOptions, type SimulatedQuery } from './options.js';
 import type { Segment, Trajectory } from './trajectory.js';
 
@@ -160,7 +160,7 @@ async function runActions(
       continue;
     }
     const turn = { queries, outcomes: found };
-    const { segment, results } = showResults(row, turn, { dialogue, retriever }, options);
+    const { segment, results } = fitResults(row, turn, { dialogue, retriever }, options);
     row.trajectory.searchTurns.push({ queries, results });
     append(row, segment, options);
   }

@@ -207,7 +207,7 @@ describe('the report', () => {
     expect(overOtcOnAverage).toMatchObject({ verdict: 'not testable', parts: [] });
     expect(overOtcOnAverage.rule).toMatch(/1 initial model .* 3/);
     const [everywhere] = matching(claims, { id: 'every-cell' });
-    expect(new Set(everywhere.parts.map(({ of }) => of.split(',')[0]))).toEqual(
+    expect(new Set(everywhere.parts.map(({ label }) => label.split(',')[0]))).toEqual(
       new Set(['Search-R1']),
     );
   });

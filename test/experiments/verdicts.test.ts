@@ -2,10 +2,10 @@ import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import type {
+  ClaimPart,
   Evidence,
   ExperimentResult,
   PaperClaim,
-  Part,
 } from '../../lib/experiments/experiment.js';
 import { holm } from '../../lib/experiments/verdicts.js';
 import { judgeClaims, judgeParts } from '../../tools/reports/claims.js';
@@ -15,9 +15,9 @@ import { emptyResult, lead } from './made-up-results.js';
 
 const PAPER_CLAIMS = EXPERIMENTS.flatMap(({ claims = [] }) => claims);
 
-const part = (low: number, high: number, side: Part['side'] = 'above'): Part => {
-  const found = { value: (low + high) / 2, low, high };
-  return { of: '', found, unit: 'points', side, threshold: 0 };
+const part = (low: number, high: number, side: ClaimPart['side'] = 'above'): ClaimPart => {
+  const estimate = { value: (low + high) / 2, low, high };
+  return { label: '', estimate, unit: 'points', side, threshold: 0 };
 };
 
 describe('judgeParts', () => {
@@ -59,7 +59,7 @@ const judgeMany = (claims: PaperClaim[]) =>
 
 describe('many claims at once', () => {
   /** The verdicts on claims with these figures, and their corrected p. */
-  const judged = (...figures: Part[][]) => {
+  const judged = (...figures: ClaimPart[][]) => {
     const claims = figures.map((parts, i) => madeUpClaim(String(i), { parts: () => parts }));
     return judgeMany(claims).map(({ verdict, p }) => [verdict, Number(p!.toFixed(3))]);
   };

@@ -6,7 +6,7 @@ import { readTokenizer } from '../../lib/policy/folder-settings.js';
 import { createRandom } from '../../lib/random.js';
 import type { SearchOutcome } from '../../lib/retrieval/search.js';
 import { createDialogue } from '../../lib/rollout/policy-exchange.js';
-import { showResults } from '../../lib/rollout/fit-results.js';
+import { fitResults } from '../../lib/rollout/fit-results.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { lossMask, shownTexts, tokenIds, type SearchResult } from '../../lib/rollout/trajectory.js';
 import { formatInformation, parseInformation, type PrintedResult } from '../../lib/text/tags.js';
@@ -56,7 +56,7 @@ function show(
   };
   const dialogue = createDialogue(policy, options);
   const trajectory = { segments: [], modelCalls: 0 } as never;
-  return showResults(
+  return fitResults(
     { index: 0, random: createRandom(1), trajectory },
     { queries: outcomes.map((_, i) => `q${i}`), outcomes },
     { dialogue, retriever: { name: 'none', retrieve: () => Promise.resolve([]) } },

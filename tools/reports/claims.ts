@@ -2,17 +2,17 @@
 import { greatest, least, max, min, sort } from 'd3-array';
 import type {
   Evidence,
+  ClaimPart,
   ExperimentResult,
   Figures,
-  Numbers,
   PaperClaim,
-  Part,
+  ResultTables,
 } from '../../lib/experiments/experiment.js';
 import { holm, LEVEL, pValue } from '../../lib/experiments/verdicts.js';
 import { cellAnchor } from '../../lib/report/notebook-page.js';
 import { intervalText, pointsIntervalText } from '../../lib/report/text.js';
 
-const resultNumbers = ({ rows, contrasts, frames }: ExperimentResult): Numbers => ({
+const resultTables = ({ rows, contrasts, frames }: ExperimentResult): ResultTables => ({
   rows: [...rows, ...(frames.training ?? [])] as Figures,
   contrasts: contrasts as Figures,
   frames,
@@ -27,7 +27,7 @@ export interface JudgedClaim
   found: string;
   /** The same in short: one figure if there are more than {@link MAX_SHOWN}. */
   figure: string;
-  parts: Part[];
+  parts: ClaimPart[];
   /** Two-sided p of the deciding figure, corrected twice; null without one. */
   p: number | null;
   verdict: Verdict;
@@ -42,13 +42,13 @@ const MAX_SHOWN = 3;
 export const VERDICT_RULE =
   'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. One of many figures may be on the other side by chance, so a contradiction also needs p < 0.05 after Holm’s correction over the claim’s figures; all figures of a claim at once cannot be on the claimed side by chance more often than the least certain of them, whose p counts. These p, one per claim, are corrected by Holm’s method again, over all claims, and must stay below 0.05. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, about something that was not trained here or from fewer than three initial models, or about an effect for which this world leaves no room.';
 
-const isBeyond = ({ found, side, threshold }: Part): boolean =>
-  side === 'above' ? found.low > threshold : found.high < threshold;
-const isOpposite = ({ side, ...part }: Part): boolean =>
+const isBeyond = ({ estimate, side, threshold }: ClaimPart): boolean =>
+  side === 'above' ? estimate.low > threshold : estimate.high < threshold;
+const isOpposite = ({ side, ...part }: ClaimPart): boolean =>
   isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
 
 /** The verdict on a claim's figures. */
-export function judgeParts(parts: readonly Part[]): Verdict {
+export function judgeParts(parts: readonly ClaimPart[]): Verdict {
   if (parts.length === 0) return 'not computed yet';
   const ps = correctedPs(parts);
   if (parts.some((part, i) => isOpposite(part) && ps[i] <= LEVEL)) return 'contradicted';
@@ -56,7 +56,7 @@ export function judgeParts(parts: readonly Part[]): Verdict {
 }
 
 /** The p of a claim's figures, corrected by their number. */
-const correctedPs = (parts: readonly Part[]): number[] => holm(parts.map(pValue));
+const correctedPs = (parts: readonly ClaimPart[]): number[] => holm(parts.map(pValue));
 
 /**
  * The p of a claim. One figure is enough to contradict it, so these are corrected by
@@ -78,7 +78,7 @@ export function judgeClaims(
 ): JudgedClaim[] {
   const judged = experiments.flatMap(({ name, claims = [] }) => {
     const result = results.get(name);
-    return claims.map((claim) => judge(claim, name, result ? resultNumbers(result) : null));
+    return claims.map((claim) => judge(claim, name, result ? resultTables(result) : null));
   });
   const decided = judged.filter(({ parts }) => parts.length > 0);
   const ps = holm(decided.map(claimP));
@@ -90,24 +90,24 @@ export function judgeClaims(
 }
 
 /** The least certain figure, or the one most against the claim if it is contradicted. */
-const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): Part =>
+const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): ClaimPart =>
   verdict === 'contradicted' ? least(parts.filter(isOpposite), pValue)! : greatest(parts, pValue)!;
 
 function judge(
-  { id, claim, paper, tables, evidence }: PaperClaim,
+  { id, claim, paper, tables: paperTables, evidence }: PaperClaim,
   report: string,
-  numbers: Numbers | null,
+  tables: ResultTables | null,
 ): JudgedClaim {
-  const fields = { id, claim, paper, tables: tables(), p: null };
+  const fields = { id, claim, paper, tables: paperTables(), p: null };
   if ('untestable' in evidence) {
     const reason = evidence.untestable;
     const nothing = { found: '–', figure: reason, parts: [], link: null };
     return { ...fields, rule: reason, ...nothing, verdict: 'not testable' };
   }
-  const parts = numbers ? evidence.parts(numbers) : [];
+  const parts = tables ? evidence.parts(tables) : [];
   const found = parts.map(partText).join('; ') || '–';
-  const link = numbers ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
-  const reason = numbers && evidence.findReason?.(numbers);
+  const link = tables ? `${report}.html#${cellAnchor(evidence.cell)}` : null;
+  const reason = tables && evidence.findReason?.(tables);
   if (reason) {
     const figure = parts.length > 0 ? `${found}, but ${reason}` : reason;
     return { ...fields, rule: reason, found, figure, parts: [], link, verdict: 'not testable' };
@@ -121,7 +121,8 @@ function judge(
   return { ...fields, rule: evidence.rule, found, figure, parts, verdict, link };
 }
 
-function partText({ of, found, unit }: Part): string {
-  const text = unit === 'points' ? `${pointsIntervalText(found)} points` : intervalText(found);
-  return of ? `${of}${of.includes(': ') ? '' : ':'} ${text}` : text;
+function partText({ label, estimate, unit }: ClaimPart): string {
+  const text =
+    unit === 'points' ? `${pointsIntervalText(estimate)} points` : intervalText(estimate);
+  return label ? `${label}${label.includes(': ') ? '' : ':'} ${text}` : text;
 }

@@ -104,13 +104,18 @@ const PAIRS = (
   ] as const
 ).map(([ours, other]) => [ours, other] as const);
 
-const OURS = { edition: 'second', method: 'parallelsearch', benchmark: 'all', subset: 'all' };
-const BEFORE = { ...OURS, method: 'untrained:parallel' };
-const SEARCH_R1 = { ...OURS, method: 'search-r1' };
+const PARALLELSEARCH_FIELDS = {
+  edition: 'second',
+  method: 'parallelsearch',
+  benchmark: 'all',
+  subset: 'all',
+};
+const BEFORE = { ...PARALLELSEARCH_FIELDS, method: 'untrained:parallel' };
+const SEARCH_R1 = { ...PARALLELSEARCH_FIELDS, method: 'search-r1' };
 const EM = { metric: 'em' };
 const DECOMPOSED = { metric: 'decomposition_ratio', subset: 'parallelizable' };
 const CALLS = {
-  ...OURS,
+  ...PARALLELSEARCH_FIELDS,
   subset: 'parallelizable',
   against: 'search-r1',
   metric: 'model_calls',
@@ -162,12 +167,12 @@ function listPredictions(tables: Tables): Predicted[] {
   return [
     {
       prediction: `ParallelSearch answers ${percent(right)} of HotpotQA and 2WikiMultiHopQA`,
-      figure: { ...OURS, ...EM },
+      figure: { ...PARALLELSEARCH_FIELDS, ...EM },
       holds: ({ value }) => value >= right,
     },
     {
       prediction: 'Its right answers there are not below the lower end of Search-R1’s interval',
-      figure: { ...OURS, ...EM },
+      figure: { ...PARALLELSEARCH_FIELDS, ...EM },
       holds: ({ value }) => value - searchR1.low >= behind,
       because: { where: 'Search-R1', figure: { ...SEARCH_R1, ...EM } },
     },
@@ -178,12 +183,12 @@ function listPredictions(tables: Tables): Predicted[] {
     },
     {
       prediction: `It decomposes at most ${percent(chains)} of sequential questions`,
-      figure: { ...OURS, ...DECOMPOSED, subset: 'sequential' },
+      figure: { ...PARALLELSEARCH_FIELDS, ...DECOMPOSED, subset: 'sequential' },
       holds: ({ value }) => value <= chains,
     },
     {
       prediction: `${percent(formed)} of its transcripts are well formed`,
-      figure: { ...OURS, metric: 'well_formed' },
+      figure: { ...PARALLELSEARCH_FIELDS, metric: 'well_formed' },
       holds: ({ value }) => value >= formed,
     },
     {
@@ -244,7 +249,7 @@ export function compareEditions(
   const find = (figure: Fields): string => percent(findValue(tables, figure));
   const ofSeeds = matching(seeds, { benchmark: 'all', subset: 'all', ...EM });
   const gap = findFigure(tables, {
-    ...OURS,
+    ...PARALLELSEARCH_FIELDS,
     ...EM,
     against: 'untrained:parallel',
     kind: 'difference',
@@ -256,7 +261,7 @@ export function compareEditions(
     ...tables,
     provenance: summary.provenance,
     predictions: checkPredictions(tables, listPredictions(tables)),
-    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...OURS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...OURS, ...EM })} (seeds: ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}).`,
+    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...PARALLELSEARCH_FIELDS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...PARALLELSEARCH_FIELDS, ...EM })} (seeds: ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}).`,
     frames: { seeds, behaviour },
     figures: {
       editions: intervalChart(

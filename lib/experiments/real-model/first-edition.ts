@@ -24,8 +24,8 @@ const PAIRS: readonly MethodPair[] = [
   ['search-r1', 'untrained:search-r1'],
   ['parallelsearch', 'r1'],
 ];
-const OURS = { method: 'parallelsearch', benchmark: 'all', subset: 'all' };
-const COMPARISONS = { ...OURS, subset: 'parallelizable' };
+const PARALLELSEARCH_FIELDS = { method: 'parallelsearch', benchmark: 'all', subset: 'all' };
+const COMPARISONS = { ...PARALLELSEARCH_FIELDS, subset: 'parallelizable' };
 const DECOMPOSED = { ...COMPARISONS, metric: 'decomposition_ratio_multi_hop' };
 const CALLS = {
   ...COMPARISONS,
@@ -36,17 +36,17 @@ const CALLS = {
 const PREDICTED: readonly Predicted[] = [
   {
     prediction: '95 % of ParallelSearch’s transcripts are well formed',
-    figure: { ...OURS, metric: 'well_formed' },
+    figure: { ...PARALLELSEARCH_FIELDS, metric: 'well_formed' },
     holds: ({ value }) => value >= 0.95,
   },
   {
     prediction: 'ParallelSearch answers 40 % of HotpotQA and 2WikiMultiHopQA',
-    figure: { ...OURS, metric: 'em_multi_hop' },
+    figure: { ...PARALLELSEARCH_FIELDS, metric: 'em_multi_hop' },
     holds: ({ value }) => value >= 0.4,
   },
   {
     prediction: 'ParallelSearch answers more of them than the model without search',
-    figure: { ...OURS, against: 'r1', metric: 'em_multi_hop', kind: 'difference' },
+    figure: { ...PARALLELSEARCH_FIELDS, against: 'r1', metric: 'em_multi_hop', kind: 'difference' },
     holds: ({ low }) => low > 0,
   },
   {
