@@ -4,7 +4,7 @@
  */
 import { mean, rollups } from 'd3-array';
 import {
-  computation,
+  defineComputation,
   EXPERIMENTS,
   requireResults,
   type Experiment,
@@ -28,7 +28,7 @@ interface EvidenceResult {
 export const plainQuestions: Experiment = {
   name: 'plain-questions',
   title: 'evidence that BM25 finds for questions as they stand',
-  computation: computation<number, EvidenceResult[]>({
+  computation: defineComputation<number, EvidenceResult[]>({
     jobs: async () => [
       {
         key: 'plain-questions/bm25',

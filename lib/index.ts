@@ -40,7 +40,8 @@ export type {
 } from './policy/chat-policy.js';
 export type { AssistantMessage, Message, Tool } from './text/messages.js';
 export { FAMILIES, type ModelFamily } from './policy/families.js';
-export { loadModel, saveModel, type Model } from './policy/model-folder.js';
+export { loadModel, saveModel } from './policy/model-folder.js';
+export type { Model } from './policy/model.js';
 export { loadPolicy } from './training/stored-policies.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 

@@ -48,21 +48,24 @@ async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise
   const to = join(checkpoints, initialModelName(name, seed));
   log(`Training ${initialModelName(name, seed)}; checkpoints and metrics go to ${folder}.`);
   let progress: Progress | undefined;
-  return interruptible(CHECKPOINT_NOTICE, async (signal) => {
-    await trainInitialModel(name, {
-      seed,
-      folder,
-      maxSteps,
-      from: before && join(checkpoints, initialModelName(before, seed)),
-      to,
-      signal,
-      onStep: ({ step, loss }, total) => {
-        progress ??= startProgress(`Warming up ${name}`, total, step);
-        progress.update(step + 1, `loss ${loss.toFixed(3)}`);
-      },
-    }).finally(() => progress?.stop());
-    log(`Wrote ${to}.`);
-  });
+  return interruptible(
+    async (signal) => {
+      await trainInitialModel(name, {
+        seed,
+        folder,
+        maxSteps,
+        from: before && join(checkpoints, initialModelName(before, seed)),
+        to,
+        signal,
+        onStep: ({ step, loss }, total) => {
+          progress ??= startProgress(`Warming up ${name}`, total, step);
+          progress.update(step + 1, `loss ${loss.toFixed(3)}`);
+        },
+      }).finally(() => progress?.stop());
+      log(`Wrote ${to}.`);
+    },
+    { stopping: CHECKPOINT_NOTICE },
+  );
 }
 
 /** Adds `--backend` to a command. */

@@ -75,7 +75,6 @@ function writeAnswer({ answer, searchTurns, modelCalls }: Trajectory, elapsedMs:
 /** Answers a question; the exit code is 130 after Ctrl-C. */
 export async function runAsk(question: string, settings: PolicySpec): Promise<number> {
   return interruptible(
-    'Stopping.',
     async (signal) => {
       const { policy, rollout, retriever, passages } = await setUp(settings, signal);
       const contents = passages.map((passage) => passage.contents);
@@ -87,7 +86,7 @@ export async function runAsk(question: string, settings: PolicySpec): Promise<nu
       if (trajectory.refusal !== undefined) throw new Error(trajectory.refusal);
       writeAnswer(trajectory, performance.now() - start);
     },
-    'Stopped.',
+    { stopped: 'Stopped.' },
   );
 }
 

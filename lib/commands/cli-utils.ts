@@ -60,14 +60,16 @@ export const CHECKPOINT_NOTICE =
 
 /**
  * Runs work that Ctrl-C or SIGTERM aborts; a second Ctrl-C ends the process at once.
- * @param stopping logged on the signal
- * @param stopped logged once the work has ended
+ * @param options.stopping logged on the signal
+ * @param options.stopped logged once the work has ended
  * @returns the exit code: 130 if interrupted
  */
 export async function interruptible(
-  stopping: string,
   work: (signal: AbortSignal) => Promise<void>,
-  stopped = 'Stopped. The same command resumes.',
+  {
+    stopping = 'Stopping.',
+    stopped = 'Stopped. The same command resumes.',
+  }: { stopping?: string; stopped?: string } = {},
 ): Promise<number> {
   const controller = new AbortController();
   const { signal } = controller;

@@ -113,12 +113,12 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   const { methods, page = 'compare.html' } = settings;
   const questions = await selectQuestions(settings);
   if (methods === undefined)
-    return interruptible('Stopping.', async (signal) => {
+    return interruptible(async (signal) => {
       const { summary, journal } = await evaluate(questions, settings, signal);
       process.stdout.write(summary);
       await journal.close();
     });
-  return interruptible('Stopping.', async (signal) => {
+  return interruptible(async (signal) => {
     const evaluated: Journaled[] = [];
     for (const method of methods) {
       log(`${methodTitle(method)}:`);

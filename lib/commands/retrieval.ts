@@ -34,7 +34,6 @@ async function runServe(settings: ServeSettings): Promise<number> {
   const { retriever: name = DEFAULT_RETRIEVER, analyzer, encoder, port, host } = settings;
   if (encoder) await announceBackend(settings.backend);
   return interruptible(
-    'Finishing requests in flight.',
     async (signal) => {
       const search = { name, options: { analyzer, encoder } };
       const { retriever } = await openRetriever({ ...settings, signal }, search);
@@ -49,7 +48,7 @@ async function runServe(settings: ServeSettings): Promise<number> {
       if (!signal.aborted) await once(signal, 'abort');
       await server.close(GRACE_MS);
     },
-    'Stopped.',
+    { stopping: 'Finishing requests in flight.', stopped: 'Stopped.' },
   );
 }
 
@@ -92,13 +91,12 @@ function buildBm25({ data, analyzer, index }: IndexSettings): Promise<number> {
   const corpus = bm25Corpus(passageFile(data), { analyzer });
   const folder = index ?? defaultBm25Folder(corpus);
   return interruptible(
-    'Stopping.',
     async (signal) => {
       const { numPassages } = await openBm25Files(corpus, { folder, signal });
       const option = index === undefined ? '' : ` Use it with --index ${index}`;
       log(`${numPassages} passages are indexed in ${shortPath(folder)}.${option}`);
     },
-    'Stopped. Nothing was kept.',
+    { stopped: 'Stopped. Nothing was kept.' },
   );
 }
 
@@ -109,7 +107,7 @@ async function buildCollection(settings: IndexSettings & { to: string }): Promis
   const loaded = await openEncoder(encoder);
   const progress = startProgress('Indexing', passages.length);
   const token = process.env.RETRIEVAL_TOKEN;
-  return interruptible('Stopping.', async (signal) => {
+  return interruptible(async (signal) => {
     const onRows = (numRows: number): void => progress.update(numRows);
     await buildMilvusCollection(to, passages, loaded, { ...graph, token, signal, onRows }).finally(
       () => progress.stop(),

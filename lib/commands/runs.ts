@@ -17,14 +17,13 @@ async function runRuns(
     return 0;
   }
   return interruptible(
-    'Stopping.',
     async (signal) => {
       const server = await startRunsServer(folder, port);
       log(`Runs in ${folder} at ${server.url}; stop with Ctrl-C.`);
       if (!signal.aborted) await once(signal, 'abort');
       await server.close();
     },
-    'Stopped.',
+    { stopped: 'Stopped.' },
   );
 }
 

@@ -26,7 +26,7 @@ import { isLarge, type ModelConfig } from '../policy/families.js';
 import { readModelConfig, settingFiles } from '../policy/folder-settings.js';
 import { loadModel } from '../policy/model-folder.js';
 import { disposeWeights } from '../policy/weights.js';
-import { rewardOptions, presetRewards } from '../rewards/presets.js';
+import { presetRewards, readsQuestionTypes } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { weightFiles } from '../tensor/weight-files.js';
 import { limitThreads } from '../tensor/backend-names.js';
@@ -137,9 +137,8 @@ async function trainingQuestions(
       `Expected questions of split train, but all ${all.length} questions have other splits. Put some into train.jsonl.`,
     );
   const { preset, ...overrides } = rewards;
-  const { lambdaD, lambdaS } = rewardOptions(preset, overrides);
   const numUnknown = questions.filter((question) => questionType(question) === undefined).length;
-  if (numUnknown === 0 || (lambdaD === 0 && lambdaS === 0)) return questions;
+  if (numUnknown === 0 || !readsQuestionTypes(preset, overrides)) return questions;
   if (numUnknown === questions.length)
     throw new Error(
       `Expected questions with a type or a dependency graph, which tell the rewards ${preset} what is parallelizable, but none ` +
@@ -258,43 +257,46 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   };
   const run = { config, preset, data: settings.data, provenance: { ...made, ...machine } };
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
-  return interruptible(CHECKPOINT_NOTICE, async (signal) => {
-    const { steps } = trainerSettings(config);
-    const progress = startProgress('Training', steps, steps - numLeft);
-    await runTraining({
-      config,
-      model,
-      modelFolder,
-      inputsHash: await contentHash(inputs),
-      folder,
-      description: run,
-      ...(rewards ? { rewards } : {}),
-      keepSteps: settings.keepSteps,
-      processes,
-      signal,
-      questions,
-      retriever,
-      onStep: (step, metrics, alarms) => {
-        const shown = { reward: 'reward', turns: 'turns', decomposed: 'decomposition_ratio' };
-        const notes = Object.entries(shown)
-          // A step whose searches all timed out measures nothing.
-          .filter(([, metric]) => metric in metrics)
-          .map(([name, metric]) => `${name} ${decimalText(metrics[metric], 2)}`);
-        progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));
-      },
-    }).finally(async () => {
-      progress.stop();
-      disposeWeights(model.weights);
-      await stopWatching?.();
-    });
-    const report = await writeRunReport(folder, run);
-    const best = join(folder, BEST_ADAPTER);
-    log(
-      `The adapter is in ${join(folder, 'adapter')}, ` +
-        (existsSync(best) ? `the one with the highest recent mean reward in ${best}, ` : '') +
-        `the report in ${report}.`,
-    );
-  });
+  return interruptible(
+    async (signal) => {
+      const { steps } = trainerSettings(config);
+      const progress = startProgress('Training', steps, steps - numLeft);
+      await runTraining({
+        config,
+        model,
+        modelFolder,
+        inputsHash: await contentHash(inputs),
+        folder,
+        description: run,
+        ...(rewards ? { rewards } : {}),
+        keepSteps: settings.keepSteps,
+        processes,
+        signal,
+        questions,
+        retriever,
+        onStep: (step, metrics, alarms) => {
+          const shown = { reward: 'reward', turns: 'turns', decomposed: 'decomposition_ratio' };
+          const notes = Object.entries(shown)
+            // A step whose searches all timed out measures nothing.
+            .filter(([, metric]) => metric in metrics)
+            .map(([name, metric]) => `${name} ${decimalText(metrics[metric], 2)}`);
+          progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));
+        },
+      }).finally(async () => {
+        progress.stop();
+        disposeWeights(model.weights);
+        await stopWatching?.();
+      });
+      const report = await writeRunReport(folder, run);
+      const best = join(folder, BEST_ADAPTER);
+      log(
+        `The adapter is in ${join(folder, 'adapter')}, ` +
+          (existsSync(best) ? `the one with the highest recent mean reward in ${best}, ` : '') +
+          `the report in ${report}.`,
+      );
+    },
+    { stopping: CHECKPOINT_NOTICE },
+  );
 }
 
 export function trainCommand(): Command {

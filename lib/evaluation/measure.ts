@@ -2,7 +2,7 @@
 import { graphDepth, type Question } from '../data/question.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 import { scoringInput } from '../rewards/reward.js';
-import { isTimedOut } from '../retrieval/search.js';
+import { isTimedOutSearch } from '../retrieval/search.js';
 import { evidenceRecall, subQuestionRecall } from '../rewards/sub-questions.js';
 import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/answer-match.js';
@@ -14,7 +14,7 @@ export function measure(question: Question, trajectory: Trajectory): Measurement
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);
   const timedOutQueries = trajectory.searchTurns
     .flatMap(({ results }) => results)
-    .filter(isTimedOut).length;
+    .filter(isTimedOutSearch).length;
   const ifGraph = (value: number): number => (graph.length > 0 ? value : NaN);
   return {
     questionId: question.id,

@@ -1,5 +1,6 @@
 /** The tidy table: a row per figure, a contrast per comparison of two methods. */
 import type { Provenance } from '../io/provenance.js';
+import { memoisedByNames } from '../memoise.js';
 import { createRandom } from '../random.js';
 import {
   contrastEstimate,
@@ -144,13 +145,13 @@ export function summariseResults(
     const columns = [measure.metric, denominatorColumn(measure.metric)].filter((name) =>
       table.columns.includes(name),
     );
-    const estimators = memoised((method: string, model: string) =>
+    const estimators = memoisedByNames((method: string, model: string) =>
       columns.map((column) => bootstrap.estimator({ method, model }, column)),
     );
     return selections.map(({ selection, weights }): Cell => {
       if (measure.subsets && !measure.subsets.includes(selection.subset))
         return { selection, measure, n: 0, estimate: () => null };
-      const estimateGroup = memoised((method: string, model: string): Estimate | null => {
+      const estimateGroup = memoisedByNames((method: string, model: string): Estimate | null => {
         const [of, per] = estimators(method, model).map((estimate) => estimate(weights));
         return per ? contrastEstimate(of, per, 'ratio') : of;
       });
@@ -194,17 +195,6 @@ const inOrder = <Row>(byMeasure: readonly Row[][][][]): Row[] =>
   (byMeasure[0] ?? []).flatMap((bySelection, group) =>
     bySelection.flatMap((_, place) => byMeasure.flatMap((rows) => rows[group][place])),
   );
-
-function memoised<T>(
-  compute: (method: string, model: string) => T,
-): (method: string, model: string) => T {
-  const cache = new Map<string, T>();
-  return (method, model) => {
-    const key = `${method} ${model}`;
-    if (!cache.has(key)) cache.set(key, compute(method, model));
-    return cache.get(key)!;
-  };
-}
 
 const findModels = (groups: readonly Run[], name: string): string[] =>
   groups.filter(({ method }) => method === name).map(({ model }) => model);

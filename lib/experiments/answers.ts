@@ -12,7 +12,7 @@ import { type Provenance, configHash, contentHash } from '../io/provenance.js';
 import { createRandom } from '../random.js';
 import type { CurvePoint } from '../report/curves.js';
 import {
-  computation,
+  defineComputation,
   type Computation,
   type Experiment,
   type Job,
@@ -206,11 +206,11 @@ export const answerComputation = (
   runs: () => readonly PolicyRun[],
   prepare?: Computation['prepare'],
 ): Computation =>
-  computation<PolicyRun, Answers>({
+  defineComputation<PolicyRun, Answers>({
     prepare,
     jobs: () => listRunJobs(runs(), { name: 'answers', seconds: ROUGH_SECONDS }),
     work: answerAll,
-    merged: mergeAnswers<Answers>,
+    merge: mergeAnswers<Answers>,
   });
 
 type NameMethod = (run: PolicyRun) => string;

@@ -7,7 +7,7 @@ import { createChart, type Chart } from '../report/vega-lite.js';
 import { STYLES } from '../report/series.js';
 import { figureText } from '../report/text.js';
 import type { Limit } from './budget.js';
-import type { ResultParts } from './experiment.js';
+import type { ResultParts } from '../report/opening.js';
 
 /** What the charts show of a condition. */
 export interface ChartedCondition extends Interval {

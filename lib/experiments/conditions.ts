@@ -22,7 +22,8 @@ import {
   type Limit,
 } from './budget.js';
 import { drawFigures } from './conditions-charts.js';
-import { computation, type Experiment, type ResultParts } from './experiment.js';
+import { defineComputation, type Experiment } from './experiment.js';
+import type { ResultParts } from '../report/opening.js';
 import { describeFreshTest, readFreshTest } from './fresh-test.js';
 import {
   describeOutcome,
@@ -40,7 +41,7 @@ import { loadTiming, timing } from './timing.js';
 export const conditions: Experiment = {
   name: 'conditions',
   title: 'when parallel search answers more: limits of turns, tokens and seconds',
-  computation: computation<PolicyRun, BudgetRecord>({
+  computation: defineComputation<PolicyRun, BudgetRecord>({
     jobs: listBudgetJobs,
     work: async (run, context) => {
       const questions = await readFreshTest(BUDGET_TEST, context.world);

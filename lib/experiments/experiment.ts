@@ -18,8 +18,6 @@ export interface Job<Input> {
   seconds: number;
 }
 
-export type { ResultParts };
-
 export interface WorkContext {
   backend: BackendName;
   /** The small world, loaded once per process. */
@@ -46,7 +44,7 @@ export interface Computation {
   /** Work before the jobs are known, such as training. */
   prepare?: Preparation;
   /** Puts kept items into a record, with a note for its provenance. */
-  merged?(recorded: unknown, kept: readonly unknown[]): { value: unknown; note: string };
+  merge?(recorded: unknown, kept: readonly unknown[]): { value: unknown; note: string };
 }
 
 export interface Preparation {
@@ -86,11 +84,11 @@ export interface Experiment {
 }
 
 /** A computation whose jobs and work have the same types. */
-export const computation = <Input, Value>(
-  spec: Omit<Computation, 'jobs' | 'work' | 'merged'> & {
+export const defineComputation = <Input, Value>(
+  spec: Omit<Computation, 'jobs' | 'work' | 'merge'> & {
     jobs(): Promise<Job<Input>[]>;
     work(input: Input, context: WorkContext): Promise<Value | undefined>;
-    merged?(recorded: Value, kept: readonly unknown[]): { value: Value; note: string };
+    merge?(recorded: Value, kept: readonly unknown[]): { value: Value; note: string };
   },
 ): Computation => spec;
 

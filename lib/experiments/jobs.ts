@@ -107,9 +107,9 @@ async function writeMerged(
   { job, record }: Done<unknown, unknown>,
   folder: string,
 ): Promise<void> {
-  if (!computation.merged) return;
+  if (!computation.merge) return;
   const { items } = await openJournal<unknown>(journalFile(folder, job), job.hash);
-  const { value, note } = computation.merged(record.value, items);
+  const { value, note } = computation.merge(record.value, items);
   const provenance = { ...record.provenance, [NOTE]: note };
   await recordStore(folder).write(job.key, { hash: job.hash, provenance, value });
 }

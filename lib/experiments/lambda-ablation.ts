@@ -11,7 +11,7 @@ import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';
 import { figureText, gapWords } from '../report/text.js';
-import { rewardOptions } from '../rewards/presets.js';
+import { rewardConstants } from '../rewards/presets.js';
 import { formatList } from '../text/format-list.js';
 import { answerComputation, count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
@@ -23,7 +23,7 @@ import { planTraining } from './train-runs.js';
 import { partsAhead, findParts } from './verdicts.js';
 
 /** The setting that the paper recommends. */
-const { lambdaD, lambdaS } = rewardOptions('paper');
+const { lambdaD, lambdaS } = rewardConstants('paper');
 const PAPER: Lambdas = { lambdaD, lambdaS };
 /** Correct answers and format alone, under ParallelSearch's prompt. */
 const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };

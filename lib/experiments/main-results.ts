@@ -21,7 +21,8 @@ import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
 import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
-import type { Experiment, PaperClaim, ResultParts } from './experiment.js';
+import type { Experiment, PaperClaim } from './experiment.js';
+import type { ResultParts } from '../report/opening.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
 import {
   chartByType,

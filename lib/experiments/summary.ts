@@ -11,12 +11,11 @@ import {
   type TidyTable,
 } from '../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { ONE_TRAINING, type Prediction } from '../report/opening.js';
+import { ONE_TRAINING, type Prediction, type ResultParts } from '../report/opening.js';
 import { interval } from '../report/table.js';
 import { isShare, metricInfo } from '../report/titles.js';
 import type { Chart } from '../report/vega-lite.js';
 import type { AnsweredRuns } from './answers.js';
-import type { ResultParts } from './experiment.js';
 import { paperFigure } from './paper.js';
 
 /** A prediction made before anything was computed. */
@@ -50,7 +49,9 @@ export const meanValue = (rows: readonly { value: number }[], fields: Fields): n
 export const percent = (share: number, decimals = 0): string =>
   Number.isNaN(share) ? '–' : `${(100 * share).toFixed(decimals)} %`;
 
-function figureText(figure: Interval & { kind?: string; metric?: string; model?: string }): string {
+function estimateText(
+  figure: Interval & { kind?: string; metric?: string; model?: string },
+): string {
   const isPoints = figure.kind === 'difference' && isShare(String(figure.metric));
   const pooled = figure.model === 'all' ? ', both models pooled' : '';
   return `${interval({ ...figure })}${isPoints ? ' points' : ''}${pooled}`;
@@ -62,11 +63,11 @@ export const checkPredictions = (tables: Tables, predicted: readonly Predicted[]
     const found = findFigure(tables, figure);
     if (!found) return [];
     const reason = because && findFigure(tables, because.figure);
-    const why = reason ? `; ${because.where} ${figureText(reason)}` : '';
+    const why = reason ? `; ${because.where} ${estimateText(reason)}` : '';
     return [
       {
         prediction,
-        found: `${figureText(found)}${why}`,
+        found: `${estimateText(found)}${why}`,
         holds: isOneTraining ? ONE_TRAINING : holds(found),
       },
     ];

@@ -19,7 +19,7 @@ import {
   listSeeds,
   stratifiedSample,
 } from './answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
+import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
 import { mergeProvenance, readRecords, readRows, type Done } from './records.js';
 import {
@@ -141,7 +141,7 @@ export const timingExperiment = (
         return { key: `${name}/${model}-${initSeed}`, hash, input: runs, seconds };
       }),
     );
-  return { name, title, computation: computation({ jobs, work: timeContest, processes: 1 }) };
+  return { name, title, computation: defineComputation({ jobs, work: timeContest, processes: 1 }) };
 };
 
 /** Both methods from each initial model, with the first seed. */

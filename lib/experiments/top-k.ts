@@ -45,7 +45,7 @@ import {
   listSeeds,
   stratifiedSample,
 } from './answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from './experiment.js';
+import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
 import { mergeProvenance, readRows, requireResults } from './records.js';
 import { listRuns } from './runs.js';
@@ -120,7 +120,7 @@ export const topKSample = ({ questions }: Pick<World, 'questions'>): Question[] 
 
 /** Created once per process. */
 const retrievers = new Map<string, Promise<Retriever>>();
-function openRetriever(name: string, { passages }: World): Promise<Retriever> {
+function variantRetriever(name: string, { passages }: World): Promise<Retriever> {
   if (!retrievers.has(name)) retrievers.set(name, createRetriever(name, passages));
   return retrievers.get(name)!;
 }
@@ -133,7 +133,7 @@ export async function answerUnder(
   const identity = { method, model, initSeed, seed };
   return answerSample(run, context, {
     questions: topKSample(context.world),
-    retriever: await openRetriever(setting.retriever, context.world),
+    retriever: await variantRetriever(setting.retriever, context.world),
     rollout: { topK: setting.k, reservePerTurn: TOP_K.reservePerTurn },
     keep: (question, trajectory) => {
       const measured = { ...measure(question, trajectory), ...countRetrieved(trajectory) };
@@ -147,7 +147,11 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
   const split = evaluatedSplit(world.questions);
   const queries = queriesWithEvidence(world.questions, { split, of: 'subQueries' });
   const tables = TOP_K.retrievers.map(async (retriever) => {
-    const recall = await retrievalRecall(await openRetriever(retriever, world), queries, TOP_K.ks);
+    const recall = await retrievalRecall(
+      await variantRetriever(retriever, world),
+      queries,
+      TOP_K.ks,
+    );
     return recall.map(({ k, hitRate }) => ({ retriever, k, hitRate, n: queries.length }));
   });
   return (await Promise.all(tables)).flat();
@@ -274,7 +278,7 @@ const PREDICTED: readonly Predicted[] = [
 export const topK: Experiment = {
   name: 'top-k',
   title: 'passages per query, for BM25, exact and HNSW search',
-  computation: computation<TopKInput, Recorded>({
+  computation: defineComputation<TopKInput, Recorded>({
     jobs: listJobs,
     prepare: planTraining(topKRuns),
     work: async (input, context) =>

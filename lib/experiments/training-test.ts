@@ -8,7 +8,7 @@ import {
 } from '../evaluation/table.js';
 import { runName, type PolicyRun } from '../training/stored-policies.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
-import { computation, type Experiment } from './experiment.js';
+import { defineComputation, type Experiment } from './experiment.js';
 import {
   answerFreshTest,
   listStageJobs,
@@ -78,7 +78,7 @@ export const trainingTest = (spec: TrainingTestSpec): TrainingTest => ({
   experiment: {
     name: spec.name,
     title: spec.title,
-    computation: computation<Stage, StageRecord>({
+    computation: defineComputation<Stage, StageRecord>({
       // Runs with twice the steps, but without the time of dev answers, give an estimate.
       prepare: planTraining(() => listTestRuns(spec), budgetRuns),
       jobs: () => listStageJobs(spec, listStages(spec), ROUGH_SECONDS),

@@ -17,7 +17,7 @@ import {
   type SampleOptions,
   stratifiedSample,
 } from './answers.js';
-import { computation, type Experiment } from './experiment.js';
+import { defineComputation, type Experiment } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
 import type { PolicyRun } from '../training/stored-policies.js';
 import { listRuns } from './runs.js';
@@ -68,7 +68,7 @@ const SETTINGS = { sample: TRAJECTORY_SAMPLE, preset: TRAJECTORY_REWARDS, retrie
 export const trajectories: Experiment = {
   name: 'trajectories',
   title: 'trajectories of sampled questions, to read',
-  computation: computation({
+  computation: defineComputation({
     jobs: () =>
       listRunJobs(TRAJECTORY_RUNS, {
         name: 'trajectories',

@@ -4,14 +4,14 @@
  * that search entity by entity. The test is their own.
  */
 import { REWARDS_TEST } from '../io/paths.js';
-import { rewardOptions } from '../rewards/presets.js';
+import { rewardConstants } from '../rewards/presets.js';
 import type { PolicyRun } from '../training/stored-policies.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import { HABIT_STEPS, habitRuns } from './habit.js';
 import { trainingTest } from './training-test.js';
 
 const [PARALLEL, SEQUENTIAL] = BUDGET_METHODS;
-const { lambdaD, lambdaS } = rewardOptions('paper');
+const { lambdaD, lambdaS } = rewardConstants('paper');
 /** RL steps from instruct models: of the runs with r_s, and of the others. */
 const INSTRUCT_STEPS = { short: 50, main: 200 };
 

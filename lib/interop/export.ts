@@ -9,12 +9,12 @@ import { selectSplit, questionType, type Question, type QuestionType } from '../
 import { decodeText, jsonLine, writeFileSafely } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
 import { METHODS, resolveRollout, type Method } from '../training/methods.js';
-import type { RewardOptions } from '../rewards/parallelsearch.js';
+import type { RewardConstants } from '../rewards/parallelsearch.js';
 import {
-  REWARD_PRESET_NAMES,
-  REWARD_PRESETS,
-  rewardOptions,
+  CONSTANT_PRESET_NAMES,
   createRewards,
+  readsQuestionTypes,
+  rewardConstants,
   type RewardPresetName,
 } from '../rewards/presets.js';
 import {
@@ -56,18 +56,15 @@ export interface ExportedTraining {
 
 /** Algorithm and rewards of a method, if the Python package has both; else null. */
 function exportedTraining({ training }: Method): ExportedTraining | null {
-  if (!training || !('trainer' in training) || REWARD_PRESETS[training.rewards].options.rewards)
-    return null;
+  if (!training || !('trainer' in training)) return null;
   const { trainer: algorithm, rewards } = training;
+  if (!CONSTANT_PRESET_NAMES.includes(rewards)) return null;
   return algorithm === 'grpo' || algorithm === 'ppo' ? { algorithm, rewards } : null;
 }
 
 /** Methods trained by GRPO or PPO with rewards of Eq. 3 to 7. */
 export const exportableMethods = (): string[] =>
   METHODS.all().flatMap((method) => (exportedTraining(method) ? [method.name] : []));
-
-const pythonPresets = (): string[] =>
-  REWARD_PRESET_NAMES.filter((name) => !REWARD_PRESETS[name].options.rewards);
 
 /** @throws RangeError for a method without algorithm or rewards in Python */
 export function requireExportable(method: string): ExportedTraining {
@@ -152,8 +149,8 @@ function splitQuestions({ questions, method }: TrainingExport): {
       throw new Error(
         `Expected questions of ${name}, but none of ${questions.length} are. Use another --data.`,
       );
-  const { lambdaD, lambdaS } = rewardOptions(requireExportable(method).rewards);
-  if ((lambdaD > 0 || lambdaS > 0) && train.every((question) => !questionType(question)))
+  const { rewards } = requireExportable(method);
+  if (readsQuestionTypes(rewards) && train.every((question) => !questionType(question)))
     throw new Error(
       'Expected questions with a type or a dependency graph, which the rewards need, but none has either. ' +
         'See docs/data.md, or use --method search-r1.',
@@ -172,28 +169,24 @@ export async function writeExport(
   const row = { prompt, promptForm, separator };
   for (const [name, questions] of Object.entries({ train, val }))
     await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
-  const options = rewardOptions(requireExportable(method).rewards);
-  await writePython(folder, formatRewardTest(options, rewardTest));
+  const constants = rewardConstants(requireExportable(method).rewards);
+  await writePython(folder, formatRewardTest(constants, rewardTest));
   return { train: train.length, val: val.length };
 }
 
-/** Keyword arguments of Python's `compute_score`. @throws RangeError for other rewards */
+/** Keyword arguments of Python's `compute_score`. */
 export function rewardKeywords(
-  options: RewardOptions,
+  constants: RewardConstants,
   { querySeparator }: Pick<RolloutConfig, 'querySeparator'> = {},
 ): Record<string, number | boolean | string> {
-  if (options.rewards)
-    throw new RangeError(
-      `Expected one of the rewards ${pythonPresets().join(', ')}, the only ones in the Python package.`,
-    );
   return {
-    lambda_d: options.lambdaD,
-    lambda_s: options.lambdaS,
-    lambda_f: options.lambdaF,
-    ...(options.finalFormatScore && { final_format_score: options.finalFormatScore }),
-    alpha: options.alpha,
-    search_count_shifted: options.searchCountShifted,
-    decomposed_by: options.decomposedBy,
+    lambda_d: constants.lambdaD,
+    lambda_s: constants.lambdaS,
+    lambda_f: constants.lambdaF,
+    ...(constants.finalFormatScore && { final_format_score: constants.finalFormatScore }),
+    alpha: constants.alpha,
+    search_count_shifted: constants.searchCountShifted,
+    decomposed_by: constants.decomposedBy,
     ...(querySeparator !== undefined && { query_separator: querySeparator }),
   };
 }
@@ -207,12 +200,12 @@ function readDrawn(name: 'rewards' | 'rollouts'): string {
 }
 
 /** The arguments of Python's `compute_score`, and the expected result. */
-function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptions): object {
+function rewardTestLine({ response, ...truth }: RewardCase, constants: RewardConstants): object {
   const isText = typeof response === 'string';
   const input = isText
     ? scoringInputFromTranscript(response, truth)
     : scoringInputFromSegments(response, truth);
-  const { total: score, ...parts } = scoreRollout(createRewards(options), input).components;
+  const { total: score, ...parts } = scoreRollout(createRewards(constants), input).components;
   return {
     ...(isText
       ? { solution_str: response }
@@ -227,14 +220,14 @@ function rewardTestLine({ response, ...truth }: RewardCase, options: RewardOptio
  * a double exactly, so that the test can ask for equal numbers.
  */
 export function formatRewardTest(
-  options: RewardOptions,
+  constants: RewardConstants,
   { numDrawn, recorded = [] }: { numDrawn: number; recorded?: readonly RewardCase[] },
 ): string {
   const drawn = readDrawn('rewards').split('\n').slice(0, numDrawn);
   const cases = [...recorded, ...drawn.map((line) => JSON.parse(line) as RewardCase)];
   const lines = [
-    { reward_kwargs: rewardKeywords(options) },
-    ...cases.map((one) => rewardTestLine(one, options)),
+    { reward_kwargs: rewardKeywords(constants) },
+    ...cases.map((one) => rewardTestLine(one, constants)),
   ];
   return lines.map(jsonLine).join('');
 }

@@ -11,7 +11,7 @@ import { packagePath } from '../io/paths.js';
 import { readTokenizer } from '../policy/folder-settings.js';
 import { createRandom } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { rewardOptions } from '../rewards/presets.js';
+import { rewardConstants } from '../rewards/presets.js';
 import { rollOut } from '../rollout/rollout.js';
 import type { TrainConfig } from '../training/config.js';
 import { demonstrationLessons, isDemonstration } from '../training/supervised.js';
@@ -63,7 +63,7 @@ export async function writeTorch(
     retriever: training.retriever,
     timeout_seconds: rollout.retrievalTimeoutMs / 1000,
     rollout: pythonOptions(rollout),
-    reward_kwargs: rewardKeywords(rewardOptions(rewards), rollout),
+    reward_kwargs: rewardKeywords(rewardConstants(rewards), rollout),
     train_config: config,
   };
   await writeJson(path.join(folder, 'search.json'), search);

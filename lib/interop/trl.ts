@@ -7,7 +7,7 @@ import { describeFaults, parsePlainJson } from '../io/json.js';
 import { writeJson } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
 import { packagePath } from '../io/paths.js';
-import { rewardOptions } from '../rewards/presets.js';
+import { rewardConstants } from '../rewards/presets.js';
 import {
   exportedRollout,
   PLAIN_TEMPLATE,
@@ -44,7 +44,7 @@ export async function writeTrl(
     chat_template: training.promptForm === 'chat' ? null : PLAIN_TEMPLATE,
     max_length: MAX_LENGTH,
     ...pythonRollout(training),
-    reward_kwargs: rewardKeywords(rewardOptions(rewards), exportedRollout(training)),
+    reward_kwargs: rewardKeywords(rewardConstants(rewards), exportedRollout(training)),
   };
   await writeJson(path.join(folder, 'search.json'), search);
   return numbers;

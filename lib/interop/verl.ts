@@ -5,7 +5,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeFileSafely, writeJson } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { rewardOptions } from '../rewards/presets.js';
+import { rewardConstants } from '../rewards/presets.js';
 import { ambiguity, splitTranscript } from '../text/response.js';
 import {
   exportedRollout,
@@ -42,7 +42,7 @@ function formatConfig(training: TrainingExport): string {
     },
     reward: {
       custom_reward_function: {
-        reward_kwargs: rewardKeywords(rewardOptions(rewards), exportedRollout(training)),
+        reward_kwargs: rewardKeywords(rewardConstants(rewards), exportedRollout(training)),
       },
     },
     trainer: { experiment_name: method },

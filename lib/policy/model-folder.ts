@@ -26,8 +26,6 @@ import { shortPath } from '../io/paths.js';
 import { makeModel, MODEL_PACKAGES } from './model-packages.js';
 import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.js';
 
-export type { Model } from './model.js';
-
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
 /** The folder with the tokenizer: an adapter may have its own, with other tokens. */

@@ -78,7 +78,7 @@ function describeSeeds(provenance: Provenance): string {
 export const setupText = ({ summary, provenance }: About): string =>
   [summary, describeQuestions(provenance), describeSeeds(provenance)].filter(Boolean).join(' ');
 
-function describeOutcome(numMissed: number, numDecided: number): string {
+function describeMisses(numMissed: number, numDecided: number): string {
   if (numDecided === 0) return '';
   if (numMissed === 0) return numDecided === 1 ? 'The prediction holds.' : 'All predictions hold.';
   return numDecided === 1
@@ -104,7 +104,7 @@ export function openingBundle({ finding, summary, predictions = [], provenance }
   const [held, missed, undecided] = [list(true), list(false), list(ONE_TRAINING)];
   const headline = finding || summary;
   const outcomes = [
-    { outcome: describeOutcome(missed.length, held.length + missed.length), lines: missed },
+    { outcome: describeMisses(missed.length, held.length + missed.length), lines: missed },
     { outcome: describeUndecided(predictions), lines: undecided },
   ].filter(({ outcome }) => outcome !== '');
   // The details behind the colon stand at the end of the page.

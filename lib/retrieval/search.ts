@@ -102,7 +102,7 @@ export async function searchAll(
   });
   const inOrder = keys.map((query) => outcomes.get(query)!);
   const failed = inOrder.filter(({ status }) => status === 'failed').length;
-  const timedOut = inOrder.filter(isTimedOut).length;
+  const timedOut = inOrder.filter(isTimedOutSearch).length;
   const elapsedMs = performance.now() - startMs;
   return {
     outcomes: inOrder,
@@ -118,7 +118,7 @@ export async function searchAll(
 }
 
 /** Whether the retriever did not return in time. */
-export const isTimedOut = (result: { status: string; isTimeout?: true }): boolean =>
+export const isTimedOutSearch = (result: { status: string; isTimeout?: true }): boolean =>
   result.isTimeout === true;
 
 function immediateOutcome(

@@ -9,7 +9,7 @@
  *    from 3,700 questions, so few questions repeat.
  * 2. The paper gives no value for the smoothing constant c; here it is the search budget.
  */
-import { isCorrect, outcome } from './parallelsearch.js';
+import { hasCorrectAnswer, outcome } from './parallelsearch.js';
 import type { Reward, ScoringInput } from './reward.js';
 
 const SMOOTHING = 6;
@@ -33,11 +33,11 @@ export const otc = (form: 'grpo' | 'ppo'): Reward[] => [
   {
     name: 'tool_calls',
     score: (rollout, group) => {
-      if (!isCorrect(rollout)) return 0;
+      if (!hasCorrectAnswer(rollout)) return 0;
       if (form === 'ppo') return absoluteToolReward(numCalls(rollout));
       return relativeToolReward(
         numCalls(rollout),
-        Math.min(...group.filter(isCorrect).map(numCalls)),
+        Math.min(...group.filter(hasCorrectAnswer).map(numCalls)),
       );
     },
   },

@@ -4,7 +4,7 @@ import { exactMatch } from '../text/answer-match.js';
 import type { Reward, ScoringInput } from './reward.js';
 
 /** The constants of Eq. 4 to 6, and switches to what the authors' code does. */
-export interface RewardOptions {
+export interface RewardConstants {
   /** lambda_d of Eq. 4. */
   lambdaD: number;
   /** lambda_s of Eq. 5. */
@@ -21,16 +21,13 @@ export interface RewardOptions {
   decomposedBy: 'any' | 'first-turn';
   /** The question types in P. Questions of unknown type are outside P. */
   parallelizableTypes: readonly (QuestionType | undefined)[];
-  /** Another paper's rewards, in place of Eq. 3 to 6. */
-  rewards?: () => Reward[];
 }
 
 /**
  * Outcome reward r_o (Eq. 3): 1 if the normalised answer equals a normalised gold answer,
  * else 0. No answer gives 0.
  */
-export const outcomeReward = (answer: string | null, goldenAnswers: readonly string[]): 0 | 1 =>
-  exactMatch(answer, goldenAnswers);
+export const outcomeReward = exactMatch;
 
 /** Eq. 3 as a reward. */
 export const outcome = (): Reward => ({
@@ -38,7 +35,7 @@ export const outcome = (): Reward => ({
   score: ({ answer, goldenAnswers }) => outcomeReward(answer, goldenAnswers),
 });
 
-export const isCorrect = ({ answer, goldenAnswers }: ScoringInput): boolean =>
+export const hasCorrectAnswer = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   outcomeReward(answer, goldenAnswers) === 1;
 
 /**
@@ -48,7 +45,7 @@ export const isCorrect = ({ answer, goldenAnswers }: ScoringInput): boolean =>
  */
 export function isDecomposed(
   searchTurns: readonly (readonly string[])[],
-  decomposedBy: RewardOptions['decomposedBy'] = 'any',
+  decomposedBy: RewardConstants['decomposedBy'] = 'any',
 ): boolean {
   const turns = decomposedBy === 'first-turn' ? searchTurns.slice(0, 1) : searchTurns;
   return turns.some((queries) => queries.length > 1);
@@ -64,7 +61,7 @@ export function isDecomposed(
  * A response without any search is not decomposed, so outside P it gets lambda_d. As in
  * the authors' code, a question of unknown type is outside P.
  */
-export const decomposition = (options: RewardOptions): Reward => ({
+export const decomposition = (options: RewardConstants): Reward => ({
   name: 'decomposition',
   score: ({ searchTurns, questionType }) => {
     const inP = options.parallelizableTypes.includes(questionType);
@@ -83,7 +80,7 @@ export const decomposition = (options: RewardOptions): Reward => ({
  * With `searchCountShifted` lambda_s is added, as in the authors' code: the advantages
  * within a group stay the same, but the best value is no longer 0.
  */
-export const searchCount = (options: RewardOptions): Reward => ({
+export const searchCount = (options: RewardConstants): Reward => ({
   name: 'search_count',
   score: ({ searchTurns: { length: n }, questionType }) => {
     const needsOne =
@@ -97,10 +94,10 @@ export const searchCount = (options: RewardOptions): Reward => ({
  * Format reward r_f (Eq. 6): -lambda_f for a correct answer in a wrong format, +lambda_f
  * for a wrong answer in the right format, else 0. `formatFault` judges the format.
  */
-export const format = ({ lambdaF, finalFormatScore = 0 }: RewardOptions): Reward => ({
+export const format = ({ lambdaF, finalFormatScore = 0 }: RewardConstants): Reward => ({
   name: 'format',
   score: (input) => {
-    if (isCorrect(input)) return input.formatOk ? 0 : 0 - lambdaF;
+    if (hasCorrectAnswer(input)) return input.formatOk ? 0 : 0 - lambdaF;
     if (input.formatOk) return lambdaF;
     return input.answer === null ? 0 : finalFormatScore;
   },

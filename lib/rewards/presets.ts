@@ -7,7 +7,7 @@ import {
   format,
   outcome,
   searchCount,
-  type RewardOptions,
+  type RewardConstants,
 } from './parallelsearch.js';
 import type { Reward } from './reward.js';
 import { stepSearch } from './stepsearch.js';
@@ -35,7 +35,7 @@ export const rewardsSchema = z.strictObject({
   alpha: z.number().positive().optional(),
 });
 
-const PAPER: RewardOptions = {
+const PAPER: RewardConstants = {
   lambdaD: 0.15,
   lambdaS: 0.35,
   lambdaF: 0.1,
@@ -45,7 +45,7 @@ const PAPER: RewardOptions = {
   parallelizableTypes: ['parallelizable'],
 };
 
-const OUTCOME_ONLY: RewardOptions = { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 };
+const OUTCOME_ONLY: RewardConstants = { ...PAPER, lambdaD: 0, lambdaS: 0, lambdaF: 0 };
 
 /**
  * ZeroSearch (Sun et al. 2025, arXiv 2505.04588): F1 of the answer alone, because exact
@@ -56,88 +56,129 @@ const f1 = (): Reward[] => [
   { name: 'answer_f1', score: ({ answer, goldenAnswers }) => tokenF1(answer, goldenAnswers) },
 ];
 
-/** The options of each preset, and their source. */
-export const REWARD_PRESETS: Readonly<
-  Record<RewardPresetName, Readonly<{ source: string; options: RewardOptions }>>
-> = {
+/** Constants of Eq. 3 to 6, or another paper's rewards. */
+type RewardPreset = { source: string } & (
+  | { constants: RewardConstants }
+  | { rewards: () => Reward[] }
+);
+
+/** The presets, each with its source. */
+export const REWARD_PRESETS: Readonly<Record<RewardPresetName, Readonly<RewardPreset>>> = {
   paper: {
     source:
       'ParallelSearch (arXiv 2508.09303), Eq. 3 to 7 with lambda_d = 0.15 and lambda_s = 0.35; the paper gives no values for ' +
       "lambda_f = 0.1 and alpha = 3, which are those of the authors' code.",
-    options: PAPER,
+    constants: PAPER,
   },
   'authors-code': {
     source:
       "ParallelSearch, the authors' public code: r_s = lambda_s - lambda_s * |...|, and decomposed means that the first " +
       'search turn holds two or more sub-queries; the rest as Eq. 3 to 7.',
-    options: { ...PAPER, searchCountShifted: true, decomposedBy: 'first-turn' },
+    constants: { ...PAPER, searchCountShifted: true, decomposedBy: 'first-turn' },
   },
   'search-r1': {
     source:
       'Search-R1 (arXiv 2503.09516), the outcome reward only: exact match of the final answer, no format reward.',
-    options: OUTCOME_ONLY,
+    constants: OUTCOME_ONLY,
   },
   'search-r1-format': {
     source:
       "Search-R1's format reward (Jin et al. 2025, arXiv 2505.15117): the outcome reward and Eq. 6 with lambda_f = 0.2; a wrong " +
       "answer in a wrong format gets 0.1. The values are those of the authors' script (v0.3).",
-    options: { ...OUTCOME_ONLY, lambdaF: 0.2, finalFormatScore: 0.1 },
+    constants: { ...OUTCOME_ONLY, lambdaF: 0.2, finalFormatScore: 0.1 },
   },
   'otc-grpo': {
     source:
       'OTC (arXiv 2504.14870), GRPO form: correct answers by their search turns, relative to the fewest of a correct one.',
-    options: { ...OUTCOME_ONLY, rewards: () => otc('grpo') },
+    rewards: () => otc('grpo'),
   },
   'otc-ppo': {
     source: 'OTC (arXiv 2504.14870), PPO form: correct answers by their search turns.',
-    options: { ...OUTCOME_ONLY, rewards: () => otc('ppo') },
+    rewards: () => otc('ppo'),
   },
   stepsearch: {
     source:
       'StepSearch (arXiv 2505.15107): F1 and key words for the whole, information gain minus redundancy for each search turn.',
-    options: { ...OUTCOME_ONLY, rewards: stepSearch },
+    rewards: stepSearch,
   },
   f1: {
     source: 'ZeroSearch (arXiv 2505.04588), the outcome reward only: F1 of the final answer.',
-    options: { ...OUTCOME_ONLY, rewards: f1 },
+    rewards: f1,
   },
 };
 
-/**
- * A preset's options with overrides.
- * @throws RangeError for an unknown name or a weight that is negative or not finite
- */
-export function rewardOptions(
-  name: string = 'paper',
-  overrides: Partial<RewardOptions> = {},
-): RewardOptions {
-  if (!Object.hasOwn(REWARD_PRESETS, name)) {
-    throw new RangeError(
-      `Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`,
-    );
-  }
-  const preset = REWARD_PRESETS[name as RewardPresetName].options;
-  if (preset.rewards && Object.keys(overrides).length > 0)
-    throw new RangeError(
-      `Expected no weights with the preset ${name}, but got ${Object.keys(overrides).join(', ')}. Use the preset paper.`,
-    );
-  const options = { ...preset, ...overrides };
-  for (const weight of ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const) {
-    if (!Number.isFinite(options[weight]) || options[weight] < 0)
-      throw new RangeError(
-        `Expected ${weight} to be a number >= 0, but got ${String(options[weight])}.`,
-      );
-  }
-  return options;
+/** Presets of Eq. 3 to 6: the others are rewards of other papers. */
+export const CONSTANT_PRESET_NAMES: readonly RewardPresetName[] = REWARD_PRESET_NAMES.filter(
+  (name) => 'constants' in REWARD_PRESETS[name],
+);
+
+function findPreset(name: string): RewardPreset {
+  if (Object.hasOwn(REWARD_PRESETS, name)) return REWARD_PRESETS[name as RewardPresetName];
+  throw new RangeError(
+    `Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got ${name}.`,
+  );
 }
 
-/** Eq. 3 to 6 with these constants, or another paper's rewards. */
-export const createRewards = (options: RewardOptions): Reward[] =>
-  options.rewards?.() ?? [outcome(), decomposition(options), searchCount(options), format(options)];
+/**
+ * A preset's constants of Eq. 3 to 6 with overrides.
+ * @throws RangeError for an unknown name, a preset without constants, or a weight that is
+ * negative or not finite
+ */
+export function rewardConstants(
+  name: string = 'paper',
+  overrides: Partial<RewardConstants> = {},
+): RewardConstants {
+  const preset = findPreset(name);
+  if (!('constants' in preset))
+    throw new RangeError(
+      `Expected one of the rewards ${CONSTANT_PRESET_NAMES.join(', ')}, which have weights, but got ${name}.`,
+    );
+  const constants = { ...preset.constants, ...overrides };
+  for (const weight of ['lambdaD', 'lambdaS', 'lambdaF', 'alpha'] as const) {
+    if (!Number.isFinite(constants[weight]) || constants[weight] < 0)
+      throw new RangeError(
+        `Expected ${weight} to be a number >= 0, but got ${String(constants[weight])}.`,
+      );
+  }
+  return constants;
+}
+
+/** Eq. 3 to 6 with these constants. */
+export const createRewards = (constants: RewardConstants): Reward[] => [
+  outcome(),
+  decomposition(constants),
+  searchCount(constants),
+  format(constants),
+];
 
 /**
  * The rewards of a preset, a plain list: `[...presetRewards('paper'), myReward]`.
- * @throws RangeError for an unknown name or a weight that is negative or not finite
+ * @throws RangeError for an unknown name, a weight that is negative or not finite, or
+ * weights for a preset that has none
  */
-export const presetRewards = (name?: string, overrides?: Partial<RewardOptions>): Reward[] =>
-  createRewards(rewardOptions(name, overrides));
+export function presetRewards(
+  name: string = 'paper',
+  overrides: Partial<RewardConstants> = {},
+): Reward[] {
+  const preset = findPreset(name);
+  if ('constants' in preset) return createRewards(rewardConstants(name, overrides));
+  const given = Object.keys(overrides);
+  if (given.length > 0)
+    throw new RangeError(
+      `Expected no weights with the preset ${name}, but got ${given.join(', ')}. Use the preset paper.`,
+    );
+  return preset.rewards();
+}
+
+/** Whether a preset's rewards depend on the questions' types. */
+export function readsQuestionTypes(name: string, overrides?: Partial<RewardConstants>): boolean {
+  if (!('constants' in findPreset(name))) return false;
+  const { lambdaD, lambdaS } = rewardConstants(name, overrides);
+  return lambdaD > 0 || lambdaS > 0;
+}
+
+/** What counts as decomposed under a preset. */
+export function decompositionRule(name: string): RewardConstants['decomposedBy'] {
+  const preset = findPreset(name);
+  return 'constants' in preset ? preset.constants.decomposedBy : 'any';
+}

@@ -3,8 +3,8 @@ import type { QuestionType } from '../data/question.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { formatFault } from '../text/response.js';
 import { exactMatch, tokenF1 } from '../text/answer-match.js';
-import { isDecomposed, type RewardOptions } from './parallelsearch.js';
-import { createRewards } from './presets.js';
+import { isDecomposed } from './parallelsearch.js';
+import { decompositionRule, presetRewards } from './presets.js';
 import { scoreRollout, scoringInputFromSegments } from './reward.js';
 
 export interface TranscriptScore {
@@ -27,7 +27,10 @@ export interface TranscriptScore {
   ambiguous: string | null;
 }
 
-/** Exact match, F1, format, turns and every reward component of a trajectory. */
+/**
+ * Exact match, F1, format, turns and every reward component of a trajectory.
+ * @throws RangeError for an unknown reward preset
+ */
 export function scoreTranscript(
   trajectory: Pick<
     Trajectory,
@@ -39,23 +42,23 @@ export function scoreTranscript(
     | 'querySeparator'
     | 'ambiguous'
   >,
-  options: RewardOptions,
+  preset: string,
 ): TranscriptScore {
   const { questionId, segments, goldenAnswers, questionType, ambiguous } = trajectory;
   const input = scoringInputFromSegments(segments, { goldenAnswers, questionType }, trajectory);
-  const formatReason = formatFault(segments, trajectory.querySeparator);
+  const formatReason = input.formatOk ? null : formatFault(segments, trajectory.querySeparator);
   return {
     id: questionId,
     questionType: questionType ?? null,
     answer: input.answer,
     exactMatch: exactMatch(input.answer, goldenAnswers),
     f1: tokenF1(input.answer, goldenAnswers),
-    formatOk: formatReason === null,
+    formatOk: input.formatOk,
     formatReason,
     turns: input.searchTurns.length,
     modelCalls: segments.filter(({ kind }) => kind === 'policy').length,
-    decomposed: isDecomposed(input.searchTurns, options.decomposedBy),
-    rewards: scoreRollout(createRewards(options), input).components,
+    decomposed: isDecomposed(input.searchTurns, decompositionRule(preset)),
+    rewards: scoreRollout(presetRewards(preset), input).components,
     ambiguous: ambiguous ?? null,
   };
 }

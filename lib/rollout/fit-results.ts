@@ -3,7 +3,7 @@
  * {@link RolloutOptions}' `informationCut` says.
  */
 import type { Retriever } from '../retrieval/retriever.js';
-import { isTimedOut, type SearchOutcome } from '../retrieval/search.js';
+import { isTimedOutSearch, type SearchOutcome } from '../retrieval/search.js';
 import { formatResult, parseInformation, wrapResults, type PrintedResult } from '../text/tags.js';
 import { cutWords } from '../text/words.js';
 import type { Dialogue, Row } from './policy-exchange.js';
@@ -38,7 +38,7 @@ function toSearchResult(
     return {
       ...NO_ANSWER,
       detail: outcome.reason.replace(/\p{C}+/gu, ' ').slice(0, 200),
-      ...(isTimedOut(outcome) && { isTimeout: true }),
+      ...(isTimedOutSearch(outcome) && { isTimeout: true }),
     };
   const passages = outcome.passages
     .slice(0, depth)

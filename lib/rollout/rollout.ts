@@ -13,7 +13,7 @@ import { interruptSignal } from '../interrupt.js';
 import type { AnyPolicy } from '../policy/chat-policy.js';
 import type { Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
-import { isTimedOut, searchAll, type SearchOutcome } from '../retrieval/search.js';
+import { isTimedOutSearch, searchAll, type SearchOutcome } from '../retrieval/search.js';
 import { finalAnswer } from '../text/response.js';
 import { nextAction, QUERY_SEPARATOR } from '../text/tags.js';
 import { createDialogue, type Dialogue, type Row } from './policy-exchange.js';
@@ -125,7 +125,7 @@ function createSearch(
   };
   return async (queries) => {
     const outcomes = await (search ?? searchRetriever)(queries);
-    const numTimedOut = outcomes.filter(isTimedOut).length;
+    const numTimedOut = outcomes.filter(isTimedOutSearch).length;
     stats.retrievalsRequested += queries.length;
     stats.retrievalsFailed +=
       outcomes.filter(({ status }) => status === 'failed').length - numTimedOut;
@@ -155,7 +155,7 @@ async function runActions(
       continue;
     }
     const found = outcomes.slice(next, (next += queries.length));
-    if (options.retrievalDeadlineMs !== undefined && found.some(isTimedOut)) {
+    if (options.retrievalDeadlineMs !== undefined && found.some(isTimedOutSearch)) {
       row.trajectory.finish = 'timeout';
       continue;
     }

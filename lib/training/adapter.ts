@@ -3,7 +3,7 @@ import { isLarge } from '../policy/families.js';
 import { LocalPolicy } from '../policy/local-policy.js';
 import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/lora.js';
 import type { LoraOptions } from '../policy/peft.js';
-import type { Model } from '../policy/model-folder.js';
+import type { Model } from '../policy/model.js';
 import { rotaryTable, type FrozenLayerStore } from '../policy/transformer.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 import type { Random } from '../random.js';

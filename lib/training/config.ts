@@ -7,7 +7,7 @@ import { describeFaults } from '../io/json.js';
 import { nameSchema } from '../registry.js';
 import { DEFAULT_RETRIEVER, retrieverNameSchema, TITLE_WEIGHT } from '../retrieval/retrievers.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
-import type { RewardOptions } from '../rewards/parallelsearch.js';
+import type { RewardConstants } from '../rewards/parallelsearch.js';
 import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
@@ -181,7 +181,7 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 }
 
 /** Weights of the decomposition and search-count rewards (Eq. 4 and 5). */
-export type Lambdas = Pick<RewardOptions, 'lambdaD' | 'lambdaS'>;
+export type Lambdas = Pick<RewardConstants, 'lambdaD' | 'lambdaS'>;
 
 /** Small-world models: one update per step, a learning rate for 200 steps. */
 const SMALL_MODEL = {

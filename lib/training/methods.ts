@@ -78,7 +78,8 @@ export const UNTRAINED: readonly Method[] = [
   untrained('drill', 'practice prompt', PARALLEL),
 ];
 
-const NOT_TRAINED: readonly Method[] = [
+/** Not trained here: the lookup table, and the initial model without and with search. */
+const WITHOUT_TRAINING: readonly Method[] = [
   {
     // Not a model: a lookup table of training questions' wordings and their evidence.
     name: 'lookup',
@@ -219,7 +220,7 @@ export const BASELINES: readonly Method[] = [
  * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL,
  * `RAG-R1`: `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
  *
- * To the letter: prompt, commas between queries, JSON that labels each query's documents,
+ * Exactly as there: prompt, commas between queries, JSON that labels each query's documents,
  * and documents cut for each query.
  *
  * Departures:
@@ -303,11 +304,11 @@ const COMPARED: readonly Method[] = [
 ];
 
 /** In the main comparison. */
-export const MAIN_METHODS: readonly Method[] = [...NOT_TRAINED, ...COMPARED];
+export const MAIN_METHODS: readonly Method[] = [...WITHOUT_TRAINING, ...COMPARED];
 
 export const METHODS = createRegistry<Method>(
   'method',
-  [...NOT_TRAINED, DEMONSTRATIONS, ...BASELINES, RAG_R1, ...COMPARED_LATER, ...COMPARED],
+  [...WITHOUT_TRAINING, DEMONSTRATIONS, ...BASELINES, RAG_R1, ...COMPARED_LATER, ...COMPARED],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 

@@ -21,7 +21,7 @@ import { isTimedOut } from './rollout-groups.js';
 import {
   buildTrainer,
   TrainingSession,
-  withAdvantage,
+  assignAdvantages,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -57,7 +57,7 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
       const returns = estimates.map((estimate) => estimate.returns);
       const means = new Map(finished.map((trajectory, i) => [trajectory, mean(advantages[i])]));
       return {
-        trajectories: withAdvantage(sampled.trajectories, (one) => means.get(one) ?? 0),
+        trajectories: assignAdvantages(sampled.trajectories, (one) => means.get(one) ?? 0),
         rows: policyRows.map((row, i) => ({
           ...row,
           advantages: advantages[i],

@@ -27,7 +27,7 @@ import { encodePieces, toSequence, totalWeight, type Sequence } from './sequence
 import {
   buildTrainer,
   TrainingSession,
-  withAdvantage,
+  assignAdvantages,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -69,7 +69,7 @@ export function createSupervisedFineTuning(task: TrainingTask): Trainer {
   return buildTrainer(session, {
     isOnPolicy: true,
     prepare: ({ trajectories }, { questions }) => ({
-      trajectories: withAdvantage(trajectories, () => 1),
+      trajectories: assignAdvantages(trajectories, () => 1),
       rows: questions.map(demonstrate),
     }),
     ...imitation(session),
@@ -83,7 +83,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
     sampling: () => ({ policy: session.trained.initialPolicy }),
     prepare: ({ trajectories }) => ({
       // Imitated rollouts weigh 1, others 0.
-      trajectories: withAdvantage(trajectories, (trajectory) => Number(isCorrect(trajectory))),
+      trajectories: assignAdvantages(trajectories, (trajectory) => Number(isCorrect(trajectory))),
       rows: trajectories.filter(isCorrect).map(toSequence),
     }),
     ...imitation(session),
@@ -154,7 +154,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
           `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
         );
       return {
-        trajectories: withAdvantage(trajectories, (_, i) => Number(isUsed[i])),
+        trajectories: assignAdvantages(trajectories, (_, i) => Number(isUsed[i])),
         rows: trajectories.filter((_, i) => isUsed[i]).map(toSequence),
         metrics: { demonstrations: isUsed.filter(Boolean).length },
       };

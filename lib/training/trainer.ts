@@ -1,7 +1,7 @@
 /** The interface of trainers, and what they share. */
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import type { Model } from '../policy/model-folder.js';
+import type { Model } from '../policy/model.js';
 import type { Policy } from '../policy/policy.js';
 import type { Weights } from '../policy/weights.js';
 import { createRandom, type Random } from '../random.js';
@@ -311,7 +311,7 @@ export function buildTrainer<Row>(
 }
 
 /** Trajectories with an advantage each, for the record. */
-export const withAdvantage = (
+export const assignAdvantages = (
   trajectories: readonly With<'rewards'>[],
   advantage: (trajectory: With<'rewards'>, index: number) => number,
 ): StepResult['trajectories'] =>

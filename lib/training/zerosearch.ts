@@ -40,7 +40,7 @@ import { imitation } from './supervised.js';
 import {
   buildTrainer,
   TrainingSession,
-  withAdvantage,
+  assignAdvantages,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -85,7 +85,7 @@ export function createSimulatorTraining(task: TrainingTask): Trainer {
     isOnPolicy: false,
     sampling: () => ({ policy: session.trained.initialPolicy }),
     prepare: ({ trajectories }, { questions }) => ({
-      trajectories: withAdvantage(trajectories, () => 1),
+      trajectories: assignAdvantages(trajectories, () => 1),
       rows: splitIntoGroups(trajectories, groupSize).flatMap((group, g) =>
         group
           .filter((trajectory) => !isTimedOut(trajectory))

@@ -47,8 +47,8 @@ describe('interruptible', () => {
 
   it('returns 0 or throws the error of the work, and leaves no listener', async () => {
     const before = process.listenerCount('SIGINT');
-    expect(await interruptible('Stopping.', async () => undefined)).toBe(0);
-    await expect(interruptible('', () => Promise.reject(new Error('broken')))).rejects.toThrow(
+    expect(await interruptible(async () => undefined)).toBe(0);
+    await expect(interruptible(() => Promise.reject(new Error('broken')))).rejects.toThrow(
       'broken',
     );
     expect([logged, process.listenerCount('SIGINT')]).toEqual(['', before]);
@@ -57,7 +57,7 @@ describe('interruptible', () => {
   it.each(['SIGINT', 'SIGTERM'] as const)(
     'returns 130 after %s and says that it can resume',
     async (name) => {
-      const exitCode = await interruptible('Stopping.', async (signal) => {
+      const exitCode = await interruptible(async (signal) => {
         process.emit(name);
         signal.throwIfAborted();
       });
@@ -69,15 +69,12 @@ describe('interruptible', () => {
   );
 
   it('returns 130 even if the work ended normally', async () => {
-    expect(await interruptible('Stopping.', async () => void process.emit('SIGINT'))).toBe(130);
+    expect(await interruptible(async () => void process.emit('SIGINT'))).toBe(130);
   });
 
   it('ends the process at the second Ctrl-C', async () => {
     const exit = vi.spyOn(process, 'exit').mockImplementation((() => undefined) as () => never);
-    await interruptible(
-      'Stopping.',
-      async () => void (process.emit('SIGINT'), process.emit('SIGINT')),
-    );
+    await interruptible(async () => void (process.emit('SIGINT'), process.emit('SIGINT')));
     expect(exit).toHaveBeenCalledWith(130);
   });
 });

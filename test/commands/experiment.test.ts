@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COMPUTED, experimentCommand, runExperiments } from '../../lib/commands/experiment.js';
-import { computation, type Experiment } from '../../lib/experiments/experiment.js';
+import { defineComputation, type Experiment } from '../../lib/experiments/experiment.js';
 import type { JobWorker } from '../../lib/experiments/jobs.js';
 import type { BackendReport } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
@@ -27,7 +27,7 @@ async function run(
   const experiment = (name: string, title: string, seconds: number, training = 0): Experiment => ({
     name,
     title,
-    computation: computation<string, string>({
+    computation: defineComputation<string, string>({
       processes: 1,
       work: async () => name,
       missing: () => missing,

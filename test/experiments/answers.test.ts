@@ -64,7 +64,7 @@ describe('answering the questions', () => {
     const whole = (await answer([]))!;
     const [first, second] = whole.measurements;
     const other = { ...second, answer: 'another' };
-    const { value, note } = computation.merged!(whole, [[first], [other]]) as {
+    const { value, note } = computation.merge!(whole, [[first], [other]]) as {
       value: Answers;
       note: string;
     };

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { computation, type Experiment } from '../../lib/experiments/experiment.js';
+import { defineComputation, type Experiment } from '../../lib/experiments/experiment.js';
 import {
   type JobWorker,
   type RunJobsOptions,
@@ -19,10 +19,10 @@ beforeEach(() => void (folder = inFolder('results')));
 const squares = (numbers: readonly number[], hash = 'h'): Experiment => ({
   name: 'squares',
   title: 'squares',
-  computation: computation<number, number>({
+  computation: defineComputation<number, number>({
     jobs: async () => numbers.map((x) => ({ key: `squares/${x}`, hash, input: x, seconds: x })),
     work: async () => undefined,
-    merged: (recorded, kept) => ({ value: recorded, note: `${kept.length} anew` }),
+    merge: (recorded, kept) => ({ value: recorded, note: `${kept.length} anew` }),
   }),
 });
 

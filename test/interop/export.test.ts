@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { rewardOptions } from '../../lib/rewards/presets.js';
+import { rewardConstants } from '../../lib/rewards/presets.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { temporaryFolder } from '../folder.js';
 import { cases, isFull } from '../full.js';
@@ -49,7 +49,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
     async (preset, weights) => {
       const folder = join(root, `${preset}${Object.keys(weights).length}`);
       const numDrawn = cases(200, 2_000);
-      await writePython(folder, formatRewardTest(rewardOptions(preset, weights), { numDrawn }));
+      await writePython(folder, formatRewardTest(rewardConstants(preset, weights), { numDrawn }));
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         `${numDrawn} of ${numDrawn} rewards are equal bit by bit.\n`,
       );
@@ -69,7 +69,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
       expect(recorded).toHaveLength(275);
       await writePython(
         folder,
-        formatRewardTest(rewardOptions('paper'), { recorded, numDrawn: 0 }),
+        formatRewardTest(rewardConstants('paper'), { recorded, numDrawn: 0 }),
       );
       expect(await runPython(python!, ['tests/test_rewards.py'], folder)).toBe(
         '275 of 275 rewards are equal bit by bit.\n',
@@ -134,7 +134,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
 
   it('reports cases that differ in the last bit or one token', async () => {
     const folder = join(root, 'wrong');
-    await writePython(folder, formatRewardTest(rewardOptions('paper'), { numDrawn: 50 }));
+    await writePython(folder, formatRewardTest(rewardConstants('paper'), { numDrawn: 50 }));
     const change = (name: string, from: RegExp, to: string): void => {
       const file = join(folder, 'tests', name);
       writeFileSync(file, readFileSync(file, 'utf8').replace(from, to));
@@ -155,7 +155,7 @@ describe.skipIf(!python)('the Python package (needs python3)', { timeout: PATIEN
 describe('random rollouts', () => {
   it('cover searches, failures, notices, cut generations, dropped passages and full contexts', async () => {
     const folder = join(root, 'drawn');
-    await writePython(folder, formatRewardTest(rewardOptions('paper'), { numDrawn: 1 }));
+    await writePython(folder, formatRewardTest(rewardConstants('paper'), { numDrawn: 1 }));
     interface Case {
       script: string[];
       max_length: number;
@@ -226,20 +226,20 @@ describe('random rollouts', () => {
       informationCut: 'query',
       maxInformationTokens: 3000,
     });
-    expect(rewardKeywords(rewardOptions('search-r1'), language)).toMatchObject({
+    expect(rewardKeywords(rewardConstants('search-r1'), language)).toMatchObject({
       query_separator: ',',
     });
     const small = exportedRollout({ method: 'rag-r1', promptForm: 'short', topK: 3 });
     expect(small.querySeparator ?? small.informationForm).toBeUndefined();
     const searchR1 = exportedRollout({ method: 'search-r1', promptForm: 'chat', topK: 3 });
     expect(searchR1.maxInformationTokens).toBe(500);
-    expect(rewardKeywords(rewardOptions('search-r1'), searchR1)).not.toHaveProperty(
+    expect(rewardKeywords(rewardConstants('search-r1'), searchR1)).not.toHaveProperty(
       'query_separator',
     );
   });
 
   it('has no keywords for rewards that only this library has', () => {
-    expect(() => rewardKeywords(rewardOptions('stepsearch'))).toThrow(
+    expect(() => rewardKeywords(rewardConstants('stepsearch'))).toThrow(
       /^Expected one of the rewards paper, authors-code, search-r1, search-r1-format,/,
     );
   });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RetrievedPassage } from '../../lib/retrieval/retriever.js';
-import { isTimedOut, searchAll, type SearchOutcome } from '../../lib/retrieval/search.js';
+import { isTimedOutSearch, searchAll, type SearchOutcome } from '../../lib/retrieval/search.js';
 import { echoRetriever } from './passages.js';
 
 const ids = (outcomes: SearchOutcome[]) =>
@@ -112,7 +112,7 @@ describe('searchAll', () => {
     const search = searchAll(retriever, ['a', 'b', 'c', 'd', 'b '], options);
     await vi.advanceTimersByTimeAsync(100);
     const { outcomes, stats } = await search;
-    expect(outcomes.map(isTimedOut)).toEqual([false, true, true, true, true]);
+    expect(outcomes.map(isTimedOutSearch)).toEqual([false, true, true, true, true]);
     expect(ids(outcomes)).toEqual(['a', ...Array.from({ length: 4 }, () => 'failed')]);
     expect(stats).toMatchObject({ requested: 5, failed: 4, timedOut: 4 });
     expect(aborted).toEqual(['b', 'c']);

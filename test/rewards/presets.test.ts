@@ -4,7 +4,7 @@ import type { QuestionType } from '../../lib/data/question.js';
 import {
   REWARD_PRESET_NAMES,
   REWARD_PRESETS,
-  rewardOptions,
+  rewardConstants,
   presetRewards,
 } from '../../lib/rewards/presets.js';
 import { scoreRollout, type ScoringInput } from '../../lib/rewards/reward.js';
@@ -82,7 +82,7 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     const weight = fc.double({ min: 0.01, max: 2, noNaN: true });
     fc.assert(
       fc.property(rolloutArbitrary, weight, weight, (rollout, lambdaD, alpha) => {
-        const eq4 = decomposition({ ...rewardOptions('paper'), lambdaD, alpha });
+        const eq4 = decomposition({ ...rewardConstants('paper'), lambdaD, alpha });
         const reward = eq4.score(rollout, []);
         expect([0, lambdaD, alpha * lambdaD]).toContain(reward);
         const other = isDecomposed(rollout.searchTurns) ? [['a']] : [['a', 'b']];
@@ -92,7 +92,7 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
   });
 
   it('takes P from the options', () => {
-    const options = rewardOptions('paper', { parallelizableTypes: ['parallelizable', 'hybrid'] });
+    const options = rewardConstants('paper', { parallelizableTypes: ['parallelizable', 'hybrid'] });
     expect(decomposition(options).score(rolloutLike({ questionType: 'hybrid' }), [])).toBeCloseTo(
       0.45,
       PLACES,
@@ -235,10 +235,10 @@ describe('presets', () => {
   it('have a source, are copied, and reject unknown names', () => {
     for (const name of REWARD_PRESET_NAMES)
       expect(REWARD_PRESETS[name].source).toMatch(/arXiv|authors/);
-    expect(rewardOptions()).toEqual(rewardOptions('paper'));
-    rewardOptions('paper').lambdaD = 9;
-    expect(rewardOptions('paper').lambdaD).toBe(0.15);
-    expect(() => rewardOptions('toString')).toThrow(
+    expect(rewardConstants()).toEqual(rewardConstants('paper'));
+    rewardConstants('paper').lambdaD = 9;
+    expect(rewardConstants('paper').lambdaD).toBe(0.15);
+    expect(() => rewardConstants('toString')).toThrow(
       `Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got toString.`,
     );
   });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { rewardOptions } from '../../lib/rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../lib/rewards/score.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
@@ -8,8 +7,7 @@ const response =
   '<think> t </think><answer> The x y </answer>';
 const transcript = { id: 't1', question: 'q', golden_answers: ['x'], response };
 
-const scored = (line: object): TranscriptScore =>
-  scoreTranscript(parseTrajectory(line), rewardOptions('paper'));
+const scored = (line: object): TranscriptScore => scoreTranscript(parseTrajectory(line), 'paper');
 
 describe('scoreTranscript', () => {
   it('scores a plain transcript', () => {

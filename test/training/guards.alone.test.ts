@@ -5,7 +5,7 @@ import { questionType } from '../../lib/data/question.js';
 import { disposeWeights } from '../../lib/policy/weights.js';
 import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 import { TRAINER_NAMES } from '../../lib/training/methods.js';
-import type { Model } from '../../lib/policy/model-folder.js';
+import type { Model } from '../../lib/policy/model.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';

@@ -7,7 +7,7 @@ import type { Passage, Question, SubQuestion } from '../../lib/data/question.js'
 import { mergeOverrides, parseTrainConfig, type TrainConfig } from '../../lib/training/config.js';
 import type { TrainerName } from '../../lib/training/methods.js';
 import type { ModelConfig } from '../../lib/policy/families.js';
-import type { Model } from '../../lib/policy/model-folder.js';
+import type { Model } from '../../lib/policy/model.js';
 import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { trainBpe, TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';

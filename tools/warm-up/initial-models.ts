@@ -18,7 +18,8 @@ import {
 } from '../../lib/training/stored-policies.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
-import { loadModel, saveModel, type Model } from '../../lib/policy/model-folder.js';
+import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
+import type { Model } from '../../lib/policy/model.js';
 import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
-import type { Model } from '../../lib/policy/model-folder.js';
+import type { Model } from '../../lib/policy/model.js';
 import { rotaryTable } from '../../lib/policy/transformer.js';
 import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';

@@ -12,7 +12,7 @@ import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { count, dataHash, readQuestionProvenance } from '../answers.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { findValue, percent, resultParts, type Predicted } from '../summary.js';
 import { mergeProvenance, requireResults } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
@@ -242,7 +242,7 @@ const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[
 export const latency: Experiment = {
   name: 'latency',
   title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',
-  computation: computation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
+  computation: defineComputation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
   /**
    * The measurements and the time model. Without the timing experiment, the time of a
    * model call is unknown.

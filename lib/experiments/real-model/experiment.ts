@@ -10,7 +10,8 @@ import { configHash } from '../../io/provenance.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
 import { count } from '../answers.js';
 import { readCurve, type DevPoint } from '../train-runs.js';
-import { computation, type Experiment, type ResultParts } from '../experiment.js';
+import { defineComputation, type Experiment } from '../experiment.js';
+import type { ResultParts } from '../../report/opening.js';
 import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
 import {
   answerAll,
@@ -58,13 +59,13 @@ import { realTraining } from './train.js';
 export const realModel: Experiment = {
   name: 'real-model',
   title: 'a language model on real questions, before and after RL',
-  computation: computation<RealRun, RecordedAnswers>({
+  computation: defineComputation<RealRun, RecordedAnswers>({
     missing: missingInputs,
     prepare: realTraining,
     work: answerAll,
     jobs: () =>
       Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
-    merged: mergeRecorded,
+    merge: mergeRecorded,
   }),
   reads: ['real-model', realModelFresh.name],
   result: compareRealModel,
@@ -74,7 +75,7 @@ export const realModel: Experiment = {
 export const realModelTiming: Experiment = {
   name: 'real-model-timing',
   title: 'seconds per real question, methods alternating',
-  computation: computation<readonly RealRun[], RecordedTimes>({
+  computation: defineComputation<readonly RealRun[], RecordedTimes>({
     missing: missingInputs,
     processes: 1,
     threads: 2,

@@ -13,7 +13,7 @@ import { loadLocalPolicy, makeWarmedUp } from '../../policy/model-folder.js';
 import { modelsFolder, READER, REAL_MODEL } from '../../policy/trained-models.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { METHODS } from '../../training/methods.js';
-import { computation, type Experiment, type Job, type WorkContext } from '../experiment.js';
+import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { answerBatches, mergeRecorded, openWorld, ROUGH_SECONDS } from './answering.js';
 import {
   adapterPath,
@@ -176,10 +176,10 @@ async function answerFresh(run: FreshRun, context: WorkContext): Promise<FreshAn
 export const realModelFresh: Experiment = {
   name: 'real-model-fresh',
   title: 'both editions of a language model on fresh questions',
-  computation: computation<FreshRun, FreshAnswers>({
+  computation: defineComputation<FreshRun, FreshAnswers>({
     missing: missingInputs,
     jobs: () => Promise.all(FRESH.filter((run) => answeringRun(run) === run).map(freshJob)),
     work: answerFresh,
-    merged: mergeRecorded,
+    merge: mergeRecorded,
   }),
 };

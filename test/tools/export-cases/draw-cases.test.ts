@@ -3,7 +3,7 @@ import { drawCases, drawRewardCases } from '../../../tools/export-cases/draw-cas
 import { readJsonLines } from '../../../lib/io/files.js';
 import { packagePath } from '../../../lib/io/paths.js';
 import { createRandom } from '../../../lib/random.js';
-import { rewardOptions, createRewards } from '../../../lib/rewards/presets.js';
+import { rewardConstants, createRewards } from '../../../lib/rewards/presets.js';
 import {
   scoreRollout,
   scoringInputFromSegments,
@@ -46,7 +46,7 @@ describe('random reward cases', () => {
   });
 
   it('take every reward value, as text and as segments, ambiguous or not', () => {
-    const options = rewardOptions('paper');
+    const options = rewardConstants('paper');
     const components = cases.map(({ response, ...question }) => {
       const rollout =
         typeof response === 'string'

@@ -1,5 +1,5 @@
 /** A warm-up of a second, of a model of a layer. */
-import type { Model } from '../../../lib/policy/model-folder.js';
+import type { Model } from '../../../lib/policy/model.js';
 import { randomWeights } from '../../../lib/policy/weights.js';
 import { createRandom } from '../../../lib/random.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
