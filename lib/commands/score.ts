@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
 import { createQuestionFinder, questionType } from '../data/question.js';
 import { labelTrajectory, type Behaviour } from '../evaluation/behaviour.js';
-import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
+import { REWARD_PRESET_NAMES, scoringRules } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
@@ -56,6 +56,7 @@ export async function runScore(
   settings: ScoreSettings,
   streams: ScoreStreams = process,
 ): Promise<number> {
+  const rules = scoringRules(settings.preset);
   const find = createQuestionFinder(
     (await Promise.all((settings.questions ?? []).map(readQuestions))).flat(),
   );
@@ -65,7 +66,7 @@ export async function runScore(
     const { questionId: id, question: text, metadata } = trajectory;
     const question = find({ id, question: text, benchmark: metadata?.benchmark });
     const type = trajectory.questionType ?? (question && questionType(question));
-    const scored = scoreTranscript({ ...trajectory, questionType: type }, settings.preset);
+    const scored = scoreTranscript({ ...trajectory, questionType: type }, rules);
     if (!settings.behaviour) return scored;
     return { ...scored, behaviour: labelTrajectory(trajectory, question) };
   };

@@ -177,8 +177,15 @@ export function readsQuestionTypes(name: string, overrides?: Partial<RewardConst
   return lambdaD > 0 || lambdaS > 0;
 }
 
-/** What counts as decomposed under a preset. */
-export function decompositionRule(name: string): RewardConstants['decomposedBy'] {
+/** How recorded trajectories are scored. */
+export interface ScoringRules {
+  rewards: readonly Reward[];
+  decomposedBy: RewardConstants['decomposedBy'];
+}
+
+/** @throws RangeError for an unknown preset */
+export function scoringRules(name: string): ScoringRules {
   const preset = findPreset(name);
-  return 'constants' in preset ? preset.constants.decomposedBy : 'any';
+  const decomposedBy = 'constants' in preset ? preset.constants.decomposedBy : 'any';
+  return { rewards: presetRewards(name), decomposedBy };
 }

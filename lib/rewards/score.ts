@@ -4,7 +4,7 @@ import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { formatFault } from '../text/response.js';
 import { exactMatch, tokenF1 } from '../text/answer-match.js';
 import { isDecomposed } from './parallelsearch.js';
-import { decompositionRule, presetRewards } from './presets.js';
+import type { ScoringRules } from './presets.js';
 import { scoreRollout, scoringInputFromSegments } from './reward.js';
 
 export interface TranscriptScore {
@@ -27,10 +27,7 @@ export interface TranscriptScore {
   ambiguous: string | null;
 }
 
-/**
- * Exact match, F1, format, turns and every reward component of a trajectory.
- * @throws RangeError for an unknown reward preset
- */
+/** Exact match, F1, format, turns and every reward component of a trajectory. */
 export function scoreTranscript(
   trajectory: Pick<
     Trajectory,
@@ -42,7 +39,7 @@ export function scoreTranscript(
     | 'querySeparator'
     | 'ambiguous'
   >,
-  preset: string,
+  { rewards, decomposedBy }: ScoringRules,
 ): TranscriptScore {
   const { questionId, segments, goldenAnswers, questionType, ambiguous } = trajectory;
   const input = scoringInputFromSegments(segments, { goldenAnswers, questionType }, trajectory);
@@ -57,8 +54,8 @@ export function scoreTranscript(
     formatReason,
     turns: input.searchTurns.length,
     modelCalls: segments.filter(({ kind }) => kind === 'policy').length,
-    decomposed: isDecomposed(input.searchTurns, decompositionRule(preset)),
-    rewards: scoreRollout(presetRewards(preset), input).components,
+    decomposed: isDecomposed(input.searchTurns, decomposedBy),
+    rewards: scoreRollout(rewards, input).components,
     ambiguous: ambiguous ?? null,
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { scoringRules } from '../../lib/rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../lib/rewards/score.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
@@ -7,7 +8,8 @@ const response =
   '<think> t </think><answer> The x y </answer>';
 const transcript = { id: 't1', question: 'q', golden_answers: ['x'], response };
 
-const scored = (line: object): TranscriptScore => scoreTranscript(parseTrajectory(line), 'paper');
+const scored = (line: object): TranscriptScore =>
+  scoreTranscript(parseTrajectory(line), scoringRules('paper'));
 
 describe('scoreTranscript', () => {
   it('scores a plain transcript', () => {

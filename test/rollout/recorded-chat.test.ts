@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { packagePath } from '../../lib/io/paths.js';
+import { scoringRules } from '../../lib/rewards/presets.js';
 import { scoreTranscript } from '../../lib/rewards/score.js';
 import {
   conversationSchema,
@@ -136,7 +137,7 @@ describe('data/templates/recordings', () => {
     );
     for (const line of template(`${name}.jsonl`).trimEnd().split('\n')) {
       const run = parseTrajectory(JSON.parse(line));
-      const score = scoreTranscript(run, 'paper');
+      const score = scoreTranscript(run, scoringRules('paper'));
       expect(score).toMatchObject({
         exactMatch: 1,
         formatOk: true,

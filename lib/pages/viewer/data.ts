@@ -13,6 +13,7 @@ import {
   type BehaviourLabel,
 } from '../../evaluation/behaviour.js';
 import type { ShownTurn } from '../../html/segments.js';
+import { scoringRules } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
 import { subQuestionRecall, criticalSteps } from '../../rewards/sub-questions.js';
 import type { RewardComponents, Trajectory } from '../../rollout/trajectory.js';
@@ -95,6 +96,7 @@ export function viewerData(
   { preset, questions }: { preset: string; questions: readonly Question[] },
 ): ViewerData {
   const find = createQuestionFinder(questions);
+  const rules = scoringRules(preset);
   const trajectories = recorded.map((trajectory): ViewerTrajectory => {
     const { questionId, goldenAnswers, segments, searchTurns, metadata: own } = trajectory;
     const question = find({
@@ -109,7 +111,7 @@ export function viewerData(
       operation: question?.metadata.operation,
     };
     const type = trajectory.questionType ?? questionType({ metadata });
-    const score = scoreTranscript({ ...trajectory, questionType: type }, preset);
+    const score = scoreTranscript({ ...trajectory, questionType: type }, rules);
     const { answer, exactMatch, f1, formatReason } = score;
     const hasGraph = Boolean(question?.metadata.graph?.length);
     const searches = executedSearches(segments, trajectory.querySeparator);
