@@ -220,8 +220,8 @@ export const BASELINES: readonly Method[] = [
  * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL,
  * `RAG-R1`: `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
  *
- * Exactly as there: prompt, commas between queries, JSON that labels each query's documents,
- * and documents cut for each query.
+ * As there: prompt, commas between queries, JSON that labels each query's documents, and
+ * documents cut for each query.
  *
  * Departures:
  * 1. A query's part of the turn's limit is its `max_obs_length`, 1,000 tokens there.
