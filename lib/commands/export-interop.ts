@@ -187,7 +187,7 @@ async function exportHf(
 
 /** Writes the merged model and its adapter; the exit code is 130 after Ctrl-C. */
 export const runExportHf = (folder: string, settings: ExportHfSettings): Promise<number> =>
-  interruptible('Stopping.', (signal) => exportHf(folder, settings, signal), 'Stopped.');
+  interruptible((signal) => exportHf(folder, settings, signal), { stopped: 'Stopped.' });
 
 /** Writes trajectories as episodes of verifiers, ids and log-probs included. */
 async function runExportVerifiers(
