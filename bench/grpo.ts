@@ -20,7 +20,7 @@ import { readTokenizer } from '../lib/policy/folder-settings.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import type { Trajectory } from '../lib/rollout/trajectory.js';
 import { trainerSettings, trainingPreset } from '../lib/training/config.js';
-import { modelPath } from '../lib/training/stored-policies.js';
+import { modelPath } from '../lib/training/models.js';
 import { speeds } from './support/peer.js';
 
 const [TURNS, STEPS, THREADS] = [3, 4, 2];

@@ -7,7 +7,7 @@
  * project is slower).
  */
 import { range, sum } from 'd3-array';
-import { modelPath } from '../lib/training/stored-policies.js';
+import { modelPath } from '../lib/training/models.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import { loadLocalPolicy, loadModel } from '../lib/policy/model-folder.js';
 import { rotaryTable } from '../lib/policy/transformer.js';

@@ -16,7 +16,8 @@
 import { parseArgs } from 'node:util';
 import { quantile } from 'd3-array';
 import { answerQuestions } from '../lib/evaluation/evaluate.js';
-import { DEFAULT_METHOD, loadPolicy } from '../lib/training/stored-policies.js';
+import { DEFAULT_METHOD } from '../lib/training/models.js';
+import { loadPolicy } from '../lib/training/policy-runs.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import { provenanceHere } from '../lib/io/provenance.js';
 import { resolveRollout } from '../lib/training/methods.js';

@@ -42,7 +42,7 @@ export type { AssistantMessage, Message, Tool } from './text/messages.js';
 export { FAMILIES, type ModelFamily } from './policy/families.js';
 export { loadModel, saveModel } from './policy/model-folder.js';
 export type { Model } from './policy/model.js';
-export { loadPolicy } from './training/stored-policies.js';
+export { loadPolicy } from './training/policy-runs.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 
 // rollout

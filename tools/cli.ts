@@ -8,7 +8,7 @@ import {
   initialModelName,
   SMALL_WORLD_MODELS,
   type InitialModelName,
-} from '../lib/training/stored-policies.js';
+} from '../lib/training/models.js';
 import { CHECKPOINTS, ENCODER, packagePath, SMALL_WORLD } from '../lib/io/paths.js';
 import { jsonLine, writeFileSafely } from '../lib/io/files.js';
 import { startProgress, type Progress } from '../lib/io/progress.js';

@@ -23,7 +23,7 @@ import { readTokenizer } from '../policy/folder-settings.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { conversationTemplate } from '../text/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
-import { adapterBase, modelPath } from '../training/stored-policies.js';
+import { adapterBase, modelPath } from '../training/models.js';
 import type { BackendName } from '../tensor/backend.js';
 import { choice, exitWith, parseTemperature } from './cli-utils.js';
 import { announceBackend, backendOption } from './setup.js';

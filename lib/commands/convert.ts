@@ -8,7 +8,7 @@ import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
-import { DEFAULT_METHOD } from '../training/stored-policies.js';
+import { DEFAULT_METHOD } from '../training/models.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
 import { rolloutSchema } from '../rollout/options.js';
 import { METHODS } from '../training/methods.js';

@@ -18,7 +18,7 @@ import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
 import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
 import { readJsonLines, writeLines } from '../io/files.js';
-import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/stored-policies.js';
+import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js';
 import { exportModel } from '../policy/model-folder.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { createRetriever } from '../retrieval/retrievers.js';

@@ -12,7 +12,7 @@ import {
   importRollouts,
   type RecordedStep,
 } from '../interop/import.js';
-import { DEFAULT_METHOD } from '../training/stored-policies.js';
+import { DEFAULT_METHOD } from '../training/models.js';
 import { startProgress } from '../io/progress.js';
 import { choice, log } from './cli-utils.js';
 import { exportableMethods } from '../interop/export.js';

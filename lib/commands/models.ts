@@ -11,7 +11,7 @@ import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/adapter-base.js';
 import { readPeftConfig } from '../policy/folder-settings.js';
 import { READER, REAL_MODEL, TRAINED_MODELS, modelsFolder } from '../policy/trained-models.js';
-import { readTrainConfig } from '../training/stored-policies.js';
+import { readTrainConfig } from '../training/models.js';
 import { fixed, formatTable } from './score-table.js';
 import { makeModel, MODEL_PACKAGES } from '../policy/model-packages.js';
 import { exitWith, interruptible, log } from './cli-utils.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { CHECKPOINTS, outputPath } from '../io/paths.js';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
-import { adapterBase, DEFAULT_MODEL } from '../training/stored-policies.js';
+import { adapterBase, DEFAULT_MODEL } from '../training/models.js';
 import { log } from './cli-utils.js';
 import { requireKnownData } from './setup.js';
 

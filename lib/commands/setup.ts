@@ -20,8 +20,8 @@ import {
   parseModelName,
   resolveTrainConfig,
   readTrainConfig,
-  weightFolders,
-} from '../training/stored-policies.js';
+} from '../training/models.js';
+import { weightFolders } from '../training/policy-runs.js';
 import {
   mergeOverrides,
   parseSetting,

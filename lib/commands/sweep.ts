@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { readJson, writeJson } from '../io/files.js';
 import { CHECKPOINTS } from '../io/paths.js';
-import { resolveTrainConfig } from '../training/stored-policies.js';
+import { resolveTrainConfig } from '../training/models.js';
 import { nestSetting, type TrainConfig } from '../training/config.js';
 import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { dataSetFiles, loadQuestions, type Question } from '../data/flashrag.js';
 import { selectSplit, questionType } from '../data/question.js';
-import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/stored-policies.js';
+import { DEFAULT_METHOD, modelPath, resolveTrainConfig } from '../training/models.js';
 import { readJson } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../io/paths.js';
 import { type TrainConfig, trainerSettings } from '../training/config.js';
-import { readTrainConfig } from '../training/stored-policies.js';
+import { readTrainConfig } from '../training/models.js';
 import { readSteps } from '../pages/run/folder.js';
 import type { BackendName } from '../tensor/backend.js';
 import { describeDuration } from './cli-utils.js';

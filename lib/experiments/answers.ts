@@ -36,7 +36,7 @@ import {
   runName,
   weightFolders,
   type PolicyRun,
-} from '../training/stored-policies.js';
+} from '../training/policy-runs.js';
 import { readDraw, type World } from '../retrieval/small-world.js';
 
 const BATCH_SIZE = 128;

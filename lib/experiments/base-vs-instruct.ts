@@ -12,7 +12,7 @@ import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
 import { findFigure, resultParts, summarise } from './summary.js';
-import { INITIAL_MODELS } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import { partsAhead } from './verdicts.js';
 
 /** Base minus instruct in exact match. */

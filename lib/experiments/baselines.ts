@@ -16,7 +16,8 @@ import {
   type TidyContrast,
   type TidyResults,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, runName, type PolicyRun } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import { isTrained, runName, type PolicyRun } from '../training/policy-runs.js';
 import { BASELINES, COMPARED_LATER, METHODS, methodTitle } from '../training/methods.js';
 import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { seriesChannels } from '../report/series.js';

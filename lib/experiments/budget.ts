@@ -16,7 +16,7 @@ import { createRandom } from '../random.js';
 import { tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch } from '../text/answer-match.js';
 import { nextAction } from '../text/tags.js';
-import { loadPolicy, rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
+import { loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { evaluationBatchSize, listRunJobs } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
 import { freshTestHash, type FreshTest } from './fresh-test.js';

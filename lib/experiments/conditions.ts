@@ -7,7 +7,7 @@
 import { range } from 'd3-array';
 import { matching, type SummaryOptions } from '../evaluation/table.js';
 import { shareWords } from '../report/text.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import { count, listSeeds } from './answers.js';
 import {
   answerWithinBudgets,

@@ -25,7 +25,7 @@ import { count, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { meanValue, percent, resultParts, summarise, type Predicted } from './summary.js';
-import { INITIAL_MODELS } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import { PARALLELSEARCH_FIELDS, findParts } from './verdicts.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';

@@ -16,7 +16,7 @@ import type { QuestionResult } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { formatList } from '../text/format-list.js';
 import { trainedBy } from '../training/methods.js';
-import { rolloutForRun, type PolicyRun } from '../training/stored-policies.js';
+import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';

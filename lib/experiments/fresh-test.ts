@@ -24,7 +24,7 @@ import {
   trainConfigForRun,
   weightFolders,
   type PolicyRun,
-} from '../training/stored-policies.js';
+} from '../training/policy-runs.js';
 import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
 import { NEAR_MISSES, withNearMisses } from './near-misses.js';

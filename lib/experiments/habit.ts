@@ -5,7 +5,7 @@
  * own, drawn once the weights were frozen.
  */
 import { HABIT_TEST } from '../io/paths.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import { BUDGET_METHODS } from './budget.js';
 import { EARLY_STEP, listRuns } from './runs.js';
 import { trainingTest } from './training-test.js';

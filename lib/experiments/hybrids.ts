@@ -6,7 +6,7 @@
  * at once. The tests, one after the other, are their own, with many hybrids.
  */
 import { HYBRIDS_TEST, PAIRED_TEST } from '../io/paths.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import { listRuns } from './runs.js';
 import { trainingTest, type StageGroup } from './training-test.js';

@@ -6,7 +6,8 @@
 import { greatest, group, max, mean, min, rollup } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, type MethodPair } from '../evaluation/table.js';
-import { INITIAL_MODELS, type PolicyRun } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import { type PolicyRun } from '../training/policy-runs.js';
 import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';

@@ -13,7 +13,8 @@ import {
   type TidyResults,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS, isTrained, type PolicyRun } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import { isTrained, type PolicyRun } from '../training/policy-runs.js';
 import { MAIN_METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';

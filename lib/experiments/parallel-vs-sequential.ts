@@ -11,7 +11,7 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { INITIAL_MODELS } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { count, loadAnswers } from './answers.js';

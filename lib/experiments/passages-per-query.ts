@@ -4,7 +4,7 @@
  * answer with each number; so do the main comparison's runs as they are.
  */
 import { PASSAGES_TEST } from '../io/paths.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import type { PaperClaim } from './experiment.js';
 import { TOP_K } from './top-k.js';

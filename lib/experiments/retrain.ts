@@ -13,7 +13,7 @@ import { HYBRIDS, PAIRED } from './hybrids.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { PASSAGES } from './passages-per-query.js';
-import { runName, type PolicyRun } from '../training/stored-policies.js';
+import { runName, type PolicyRun } from '../training/policy-runs.js';
 import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';
 import { listTestRuns } from './training-test.js';

@@ -1,6 +1,6 @@
 /** Seeds of the runs, and what is published of each. */
 import { CHECKPOINTS } from '../io/paths.js';
-import { isTrained, type PolicyRun } from '../training/stored-policies.js';
+import { isTrained, type PolicyRun } from '../training/policy-runs.js';
 import { MAIN_METHODS } from '../training/methods.js';
 
 /** An initial model is published with every n-th line of its metrics. */

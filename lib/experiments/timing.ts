@@ -22,13 +22,8 @@ import {
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
 import { mergeProvenance, readRecords, readRows, type Done } from './records.js';
-import {
-  INITIAL_MODELS,
-  isTrained,
-  loadPolicy,
-  rolloutForRun,
-  type PolicyRun,
-} from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
+import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { INIT_SEEDS, listRuns } from './runs.js';
 
 /** An answer with the wall clock of its question, retrieval included. */

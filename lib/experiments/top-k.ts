@@ -21,12 +21,7 @@ import {
 } from '../evaluation/table.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
-import {
-  isTrained,
-  RESERVE_PER_TURN,
-  runName,
-  type PolicyRun,
-} from '../training/stored-policies.js';
+import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from '../training/policy-runs.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';

@@ -14,16 +14,15 @@ import type { BackendName } from '../tensor/backend.js';
 import { trainerSettings } from '../training/config.js';
 import { METHODS } from '../training/methods.js';
 import { simulatorFolder } from '../training/zerosearch.js';
+import { initialModelName, SMALL_WORLD_MODELS } from '../training/models.js';
 import {
   adapterFolder,
   trainConfigForRun,
-  initialModelName,
   isTrained,
   modelNameForRun,
   runName,
-  SMALL_WORLD_MODELS,
   type PolicyRun,
-} from '../training/stored-policies.js';
+} from '../training/policy-runs.js';
 import type { Preparation } from './experiment.js';
 import { PUBLISH_EVERY, INIT_SEEDS } from './runs.js';
 

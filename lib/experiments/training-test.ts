@@ -6,7 +6,7 @@ import {
   type TidyContrast,
   type TidyRow,
 } from '../evaluation/table.js';
-import { runName, type PolicyRun } from '../training/stored-policies.js';
+import { runName, type PolicyRun } from '../training/policy-runs.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import { defineComputation, type Experiment } from './experiment.js';
 import {

@@ -9,7 +9,7 @@ import { MANY } from '../evaluation/selections.js';
 import { matching, type SummaryOptions } from '../evaluation/table.js';
 import type { Provenance } from '../io/provenance.js';
 import { trainingRows, type TrainingRow } from '../report/curves.js';
-import { modelNameForRun } from '../training/stored-policies.js';
+import { modelNameForRun } from '../training/policy-runs.js';
 import { count, readCurves } from './answers.js';
 import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';

@@ -19,7 +19,7 @@ import {
 } from './answers.js';
 import { defineComputation, type Experiment } from './experiment.js';
 import { mergeProvenance, requireResults } from './records.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import { listRuns } from './runs.js';
 
 const SEED = 1;

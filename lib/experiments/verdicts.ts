@@ -3,7 +3,7 @@ import { sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching, type Fields } from '../evaluation/table.js';
 import { valueTitle } from '../report/titles.js';
-import { INITIAL_MODELS } from '../training/stored-policies.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import type { ClaimPart, ResultTables } from './experiment.js';
 
 /** The figures with these fields: rows, or contrasts if the fields include `kind`. */

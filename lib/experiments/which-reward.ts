@@ -5,7 +5,7 @@
  */
 import { REWARDS_TEST } from '../io/paths.js';
 import { rewardConstants } from '../rewards/presets.js';
-import type { PolicyRun } from '../training/stored-policies.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import { HABIT_STEPS, habitRuns } from './habit.js';
 import { trainingTest } from './training-test.js';

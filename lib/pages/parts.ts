@@ -5,7 +5,7 @@ import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from '..
 import { highlightLines } from '../html/browser/lines.js';
 import { segmentsMarkup } from '../html/segments.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../html/styles.js';
-import { parseModelName } from '../training/stored-policies.js';
+import { parseModelName } from '../training/models.js';
 import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { chartHtml } from '../report/figures.js';

@@ -7,7 +7,7 @@ import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
 import { identifyModel, readBaseModel } from '../../lib/policy/adapter-base.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
-import { readTrainConfig } from '../../lib/training/stored-policies.js';
+import { readTrainConfig } from '../../lib/training/models.js';
 
 import { createRandom } from '../../lib/random.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';

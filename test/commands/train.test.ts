@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
-import { modelNames } from '../../lib/training/stored-policies.js';
+import { modelNames } from '../../lib/training/models.js';
 import { readJson } from '../../lib/io/files.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';

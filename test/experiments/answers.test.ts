@@ -6,7 +6,7 @@ import {
   type Answers,
 } from '../../lib/experiments/answers.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
-import type { PolicyRun } from '../../lib/training/stored-policies.js';
+import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { evaluatedQuestions, graphQuestionType } from '../../lib/data/question.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';

@@ -18,7 +18,7 @@ import {
 } from '../../lib/experiments/training-spread.js';
 import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/train-runs.js';
-import { runName, weightFolders } from '../../lib/training/stored-policies.js';
+import { runName, weightFolders } from '../../lib/training/policy-runs.js';
 import { BASELINES } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';

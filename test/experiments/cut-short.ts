@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { adapterFolder } from '../../lib/training/stored-policies.js';
+import { adapterFolder } from '../../lib/training/policy-runs.js';
 import { TRAIN_CONFIG_FILE } from '../../lib/policy/folder-settings.js';
 import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js';
 

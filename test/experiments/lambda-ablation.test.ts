@@ -12,7 +12,7 @@ import {
 import { mainRuns } from '../../lib/experiments/main-results.js';
 import { lambdaName } from '../../lib/experiments/paper.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
-import { trainConfigForRun, runName } from '../../lib/training/stored-policies.js';
+import { trainConfigForRun, runName } from '../../lib/training/policy-runs.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { temporaryFolder } from '../folder.js';

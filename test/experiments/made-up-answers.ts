@@ -9,7 +9,7 @@ import { loadAnswers, stratifiedSample } from '../../lib/experiments/answers.js'
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { runName, type PolicyRun } from '../../lib/training/stored-policies.js';
+import { runName, type PolicyRun } from '../../lib/training/policy-runs.js';
 import { timing } from '../../lib/experiments/timing.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { createRandom, type Random } from '../../lib/random.js';

@@ -18,7 +18,7 @@ import { percent } from '../../lib/experiments/summary.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { figureText } from '../../lib/report/text.js';
 import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';
-import { readTrainConfig } from '../../lib/training/stored-policies.js';
+import { readTrainConfig } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 
 const none = temporaryFolder();

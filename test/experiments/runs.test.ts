@@ -3,17 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { mainRuns, wholeRuns } from '../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../lib/experiments/retrain.js';
+import { modelNames, modelPath, parseModelName } from '../../lib/training/models.js';
 import {
   trainConfigForRun,
   isTrained,
-  modelNames,
-  modelPath,
-  parseModelName,
   rolloutForRun,
   runName,
   weightFolders,
   type PolicyRun,
-} from '../../lib/training/stored-policies.js';
+} from '../../lib/training/policy-runs.js';
 import { dropIncompleteSeeds } from '../../lib/experiments/runs.js';
 import { listFolders } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';

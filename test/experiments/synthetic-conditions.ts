@@ -6,7 +6,7 @@ import {
   type BudgetRecord,
 } from '../../lib/experiments/budget.js';
 import { conditions } from '../../lib/experiments/conditions.js';
-import type { PolicyRun } from '../../lib/training/stored-policies.js';
+import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
 /** Every answer is right, one turn per search, and forced answers are wrong. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutForRun } from '../../lib/training/stored-policies.js';
+import { loadPolicy, rolloutForRun } from '../../lib/training/policy-runs.js';
 import { summariseResults } from '../../lib/evaluation/table.js';
 import {
   addTiming,

@@ -16,7 +16,7 @@ import {
 import { REWARDS } from '../../lib/experiments/which-reward.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
-import { trainConfigForRun } from '../../lib/training/stored-policies.js';
+import { trainConfigForRun } from '../../lib/training/policy-runs.js';
 import { temporaryFolder } from '../folder.js';
 import { writeSyntheticTraining } from './synthetic-training.js';
 

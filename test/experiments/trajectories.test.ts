@@ -11,7 +11,7 @@ import {
 } from '../../lib/experiments/trajectories.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { resolveRollout } from '../../lib/training/methods.js';
-import type { PolicyRun } from '../../lib/training/stored-policies.js';
+import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { formatTrajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';

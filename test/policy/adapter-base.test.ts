@@ -7,7 +7,7 @@ import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { identifyModel, readBaseModel, requireBase } from '../../lib/policy/adapter-base.js';
 import { readPeftConfig } from '../../lib/policy/folder-settings.js';
 import { exportModel, loadLocalPolicy } from '../../lib/policy/model-folder.js';
-import { adapterBase } from '../../lib/training/stored-policies.js';
+import { adapterBase } from '../../lib/training/models.js';
 import { READER, REAL_MODEL } from '../../lib/policy/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runExportHf } from '../../lib/commands/export-interop.js';
-import { loadPolicy } from '../../lib/training/stored-policies.js';
+import { loadPolicy } from '../../lib/training/policy-runs.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { configHash } from '../../lib/io/provenance.js';
-import { resolveTrainConfig } from '../../lib/training/stored-policies.js';
+import { resolveTrainConfig } from '../../lib/training/models.js';
 import {
   configDifferences,
   mergeOverrides,

@@ -20,7 +20,7 @@ import { provenanceHtml } from '../../lib/html/page.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
-import { rolloutForRun } from '../../lib/training/stored-policies.js';
+import { rolloutForRun } from '../../lib/training/policy-runs.js';
 import { formatList } from '../../lib/text/format-list.js';
 import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';

@@ -27,7 +27,7 @@ import {
   runName,
   trainConfigForRun,
   type PolicyRun,
-} from '../../lib/training/stored-policies.js';
+} from '../../lib/training/policy-runs.js';
 import { publishAdapter, trainAdapter } from './publish.js';
 
 /** Steps between two adapters that are evaluated on dev questions. */

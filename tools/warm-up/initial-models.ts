@@ -15,7 +15,7 @@ import {
   initialModelName,
   SMALL_WORLD_MODELS,
   type InitialModelName,
-} from '../../lib/training/stored-policies.js';
+} from '../../lib/training/models.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';

@@ -17,7 +17,7 @@ import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { UNTRAINED } from '../../lib/training/methods.js';
 import { rolloutSchema } from '../../lib/rollout/options.js';
 import { markdownTable } from '../markdown.js';
-import type { InitialModelName } from '../../lib/training/stored-policies.js';
+import type { InitialModelName } from '../../lib/training/models.js';
 import { TRAINED_FROM, type Recipe } from './recipes.js';
 import { ROW_KINDS } from './rows.js';
 import { totalSteps } from './run-warm-up.js';

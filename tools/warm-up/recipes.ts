@@ -9,7 +9,7 @@
  * chains searched at once.
  */
 import type { ModelConfig } from '../../lib/policy/families.js';
-import type { InitialModelName } from '../../lib/training/stored-policies.js';
+import type { InitialModelName } from '../../lib/training/models.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 

@@ -12,16 +12,18 @@ import { loadTrajectories, type TrajectoryLine } from '../../experiments/traject
 import { CHECKPOINTS } from '../../io/paths.js';
 import {
   adapterBase,
-  adapterFolder,
   DEFAULT_METHOD,
   isSmallWorldModel,
+  readTrainConfig,
+} from '../../training/models.js';
+import {
+  adapterFolder,
   isTrained,
   modelNameForRun,
   runName,
-  readTrainConfig,
   weightFolders,
   type PolicyRun,
-} from '../../training/stored-policies.js';
+} from '../../training/policy-runs.js';
 import { methodTitle, resolveRollout } from '../../training/methods.js';
 import { requireBase } from '../../policy/adapter-base.js';
 import {

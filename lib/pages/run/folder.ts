@@ -8,7 +8,7 @@ import { readJson, readLines } from '../../io/files.js';
 import { RUN_FILE, TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { parseModelName } from '../../training/stored-policies.js';
+import { parseModelName } from '../../training/models.js';
 import { trainConfigSchema, trainingPreset, type TrainConfig } from '../../training/config.js';
 import type { RunDescription } from '../../training/run.js';
 

@@ -9,7 +9,7 @@ import { CITATION, citationHtml } from '../../report/citation.js';
 import { tableFigureHtml } from '../../report/figures.js';
 import { figureText } from '../../report/text.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
-import { parseModelName } from '../../training/stored-policies.js';
+import { parseModelName } from '../../training/models.js';
 import { resolveGuards, isAlarming, type Guard } from '../../training/guards.js';
 import type { RunDescription } from '../../training/run.js';
 import {

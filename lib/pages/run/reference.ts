@@ -7,7 +7,7 @@ import { readJson } from '../../io/files.js';
 import { packagePath } from '../../io/paths.js';
 import { presetRewards } from '../../rewards/presets.js';
 import { configDifferences, trainingPreset, type TrainConfig } from '../../training/config.js';
-import { parseModelName } from '../../training/stored-policies.js';
+import { parseModelName } from '../../training/models.js';
 import type { RunDescription } from '../../training/run.js';
 import type { StepMetrics } from './folder.js';
 

@@ -1,14 +1,14 @@
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import {
   adapterFolder,
   trainConfigForRun,
-  INITIAL_MODELS,
   modelNameForRun,
   runName,
   type PolicyRun,
-} from '../../../lib/training/stored-policies.js';
+} from '../../../lib/training/policy-runs.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import type { Question } from '../../../lib/data/question.js';

@@ -9,12 +9,12 @@ import {
 } from '../../../lib/data/flashrag.js';
 import { loadLocalPolicy } from '../../../lib/policy/model-folder.js';
 import { resolveRollout } from '../../../lib/training/methods.js';
+import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import {
   adapterFolder,
-  INITIAL_MODELS,
   modelNameForRun,
   type PolicyRun,
-} from '../../../lib/training/stored-policies.js';
+} from '../../../lib/training/policy-runs.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadWorld, type World } from '../../../lib/retrieval/small-world.js';

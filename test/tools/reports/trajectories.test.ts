@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { PolicyRun } from '../../../lib/training/stored-policies.js';
+import type { PolicyRun } from '../../../lib/training/policy-runs.js';
 import {
   policyTitle,
   trajectories,

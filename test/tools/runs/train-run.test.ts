@@ -7,7 +7,7 @@ import {
   adapterFolder,
   trainConfigForRun,
   type PolicyRun,
-} from '../../../lib/training/stored-policies.js';
+} from '../../../lib/training/policy-runs.js';
 import { publishBest } from '../../../tools/runs/train-run.js';
 import { linesOf } from '../../commands/tiny-world.js';
 import { folderForEach } from '../../folder.js';

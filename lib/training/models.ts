@@ -1,39 +1,30 @@
 /**
- * Weights in `data/checkpoints`: names and folders of initial models and runs, and
- * loading.
+ * Models by name or folder, and the configuration with which each is trained.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readJson } from '../io/files.js';
 import { CHECKPOINTS, packagePath, shortPath } from '../io/paths.js';
-import type { LocalPolicy } from '../policy/local-policy.js';
 import {
-  listFolders,
   moreWeights,
   readPeftConfig,
   readTokenizer,
   requireFolders,
   TRAIN_CONFIG_FILE,
-  type PolicyFolders,
 } from '../policy/folder-settings.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import type { Policy } from '../policy/policy.js';
 import { howToMake, TRAINED_MODELS } from '../policy/trained-models.js';
 import { readBaseModel } from '../policy/adapter-base.js';
-import type { RolloutConfig } from '../rollout/options.js';
 import { chatTemplate } from '../text/chat-template.js';
 import {
   mergeOverrides,
   parseTrainConfig,
-  trainerSettings,
   trainingPreset,
-  withSettings,
   type ConfigOverrides,
-  type Lambdas,
   type TrainConfig,
 } from './config.js';
-import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
 
 /** Defaults of commands. */
 export const DEFAULT_METHOD = 'parallelsearch';
@@ -46,81 +37,6 @@ export const SMALL_WORLD_MODELS = [...INITIAL_MODELS, 'hasty', 'paired'] as cons
 export type InitialModelName = (typeof SMALL_WORLD_MODELS)[number];
 /** Folder name of an initial model, such as `instruct-2`. */
 export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
-
-/** A policy: a method, an initial model and a seed. */
-export interface PolicyRun {
-  method: string;
-  model: InitialModelName;
-  /** Seed of the initial model. */
-  initSeed: number;
-  /** Seed of RL. */
-  seed: number;
-  /** Reward weights in training, unless the paper's. */
-  lambdas?: Lambdas;
-  /** Passages per query, unless the method's. */
-  topK?: number;
-  /** RL steps, unless the preset's. */
-  steps?: number;
-  /** Share of hybrid questions in training, unless the preset's (none). */
-  hybridShare?: number;
-  /** Passages per query, drawn from these for each step. */
-  topKs?: readonly number[];
-  /** Whether the passages have near misses among them (`addNearMisses`). */
-  nearMisses?: boolean;
-}
-
-/** Tokens kept free per later search turn where many passages fill the context. */
-export const RESERVE_PER_TURN = 100;
-
-/** The name of a run's initial model, such as `instruct-2`. */
-export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
-  initialModelName(model, initSeed);
-
-/** A file name, such as `instruct-2-parallelsearch-seed1`. */
-export function runName(run: PolicyRun): string {
-  const { method, seed, lambdas, topK, steps, hybridShare, topKs, nearMisses } = run;
-  const variants = [
-    lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`,
-    topK && `k${topK}`,
-    topKs && `k${topKs.join('-')}`,
-    nearMisses && 'near-misses',
-    steps && `${steps}steps`,
-    hybridShare && `hybrid${hybridShare}`,
-  ];
-  // File names must not contain colons.
-  const parts = [
-    modelNameForRun(run),
-    method.replace(':', '-'),
-    ...variants.filter(Boolean),
-    `seed${seed}`,
-  ];
-  return parts.join('-');
-}
-
-/** The rollout settings of a run. */
-export const rolloutForRun = ({ method, topK, topKs }: PolicyRun): RolloutConfig => ({
-  ...resolveRollout(method, 'small-world'),
-  ...(topK && { topK }),
-  ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
-});
-
-export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
-  const { method, seed, lambdas, topK, topKs, steps, hybridShare } = run;
-  const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
-  // Trained earlier, from the same model with the same seed.
-  const simulator = runName({ ...run, method: zeroSearchSimulator.name });
-  const config = parseTrainConfig(
-    mergeOverrides(preset, {
-      rollout: { topK, reservePerTurn: topKs && RESERVE_PER_TURN },
-      [preset.trainer]: { steps, topKs },
-      ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
-    }),
-  );
-  if (hybridShare === undefined) return config;
-  // The other types share the rest, in the preset's proportions.
-  const hybrid = hybridShare / (1 - hybridShare);
-  return withSettings(config, { mix: { ...trainerSettings(config).mix, hybrid } });
-};
 
 /**
  * The preset of the method and model with overrides applied; later ones win. A model with
@@ -143,35 +59,10 @@ export async function resolveTrainConfig(
   return { preset, config: parseTrainConfig(mergeOverrides(preset, merged)) };
 }
 
-export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
-  join(root, runName(run));
-
-/** Whether a run's weights exist: its own, another method's or the initial model's. */
-export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
-  listFolders(weightFolders(run, root)).every((folder) => existsSync(folder));
-
-/** The folders of a run's weights: the model's, and the adapter's if any. */
-export function weightFolders(run: PolicyRun, root = CHECKPOINTS): PolicyFolders {
-  const method = trainedBy(run.method);
-  const model = join(root, modelNameForRun(run));
-  return method === null ? { model } : { model, adapter: adapterFolder({ ...run, method }, root) };
-}
-
-/** Loads the policy of a run. @throws Error naming the missing folder, with the remedy */
-export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
-  // Names are also needed where TensorFlow.js is not loaded.
-  const { loadLocalPolicy } = await import('../policy/model-folder.js');
-  const { model, adapter } = weightFolders(run, root);
-  return loadLocalPolicy(model, {
-    adapter,
-    name: `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`,
-  });
-}
-
 const MODEL_NAME = new RegExp(`^(${SMALL_WORLD_MODELS.join('|')})-(\\d+)$`);
 
 /** Parses a name such as `instruct-2`; null if it is not an initial model's. */
-export function parseModelName(name: string): Pick<PolicyRun, 'model' | 'initSeed'> | null {
+export function parseModelName(name: string): { model: InitialModelName; initSeed: number } | null {
   const [, model, initSeed] = MODEL_NAME.exec(name) ?? [];
   return model ? { model: model as InitialModelName, initSeed: Number(initSeed) } : null;
 }

@@ -1,0 +1,118 @@
+/** Runs of the experiments: their names, folders, configurations and weights. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { CHECKPOINTS } from '../io/paths.js';
+import type { LocalPolicy } from '../policy/local-policy.js';
+import { listFolders, type PolicyFolders } from '../policy/folder-settings.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import {
+  mergeOverrides,
+  parseTrainConfig,
+  trainerSettings,
+  trainingPreset,
+  withSettings,
+  type Lambdas,
+  type TrainConfig,
+} from './config.js';
+import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
+import { initialModelName, type InitialModelName } from './models.js';
+
+/** A policy: a method, an initial model and a seed. */
+export interface PolicyRun {
+  method: string;
+  model: InitialModelName;
+  /** Seed of the initial model. */
+  initSeed: number;
+  /** Seed of RL. */
+  seed: number;
+  /** Reward weights in training, unless the paper's. */
+  lambdas?: Lambdas;
+  /** Passages per query, unless the method's. */
+  topK?: number;
+  /** RL steps, unless the preset's. */
+  steps?: number;
+  /** Share of hybrid questions in training, unless the preset's (none). */
+  hybridShare?: number;
+  /** Passages per query, drawn from these for each step. */
+  topKs?: readonly number[];
+  /** Whether the passages have near misses among them (`addNearMisses`). */
+  nearMisses?: boolean;
+}
+
+/** Tokens kept free per later search turn where many passages fill the context. */
+export const RESERVE_PER_TURN = 100;
+
+/** The name of a run's initial model, such as `instruct-2`. */
+export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
+  initialModelName(model, initSeed);
+
+/** A file name, such as `instruct-2-parallelsearch-seed1`. */
+export function runName(run: PolicyRun): string {
+  const { method, seed, lambdas, topK, steps, hybridShare, topKs, nearMisses } = run;
+  const variants = [
+    lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`,
+    topK && `k${topK}`,
+    topKs && `k${topKs.join('-')}`,
+    nearMisses && 'near-misses',
+    steps && `${steps}steps`,
+    hybridShare && `hybrid${hybridShare}`,
+  ];
+  // File names must not contain colons.
+  const parts = [
+    modelNameForRun(run),
+    method.replace(':', '-'),
+    ...variants.filter(Boolean),
+    `seed${seed}`,
+  ];
+  return parts.join('-');
+}
+
+/** The rollout settings of a run. */
+export const rolloutForRun = ({ method, topK, topKs }: PolicyRun): RolloutConfig => ({
+  ...resolveRollout(method, 'small-world'),
+  ...(topK && { topK }),
+  ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
+});
+
+export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
+  const { method, seed, lambdas, topK, topKs, steps, hybridShare } = run;
+  const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
+  // Trained earlier, from the same model with the same seed.
+  const simulator = runName({ ...run, method: zeroSearchSimulator.name });
+  const config = parseTrainConfig(
+    mergeOverrides(preset, {
+      rollout: { topK, reservePerTurn: topKs && RESERVE_PER_TURN },
+      [preset.trainer]: { steps, topKs },
+      ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
+    }),
+  );
+  if (hybridShare === undefined) return config;
+  // The other types share the rest, in the preset's proportions.
+  const hybrid = hybridShare / (1 - hybridShare);
+  return withSettings(config, { mix: { ...trainerSettings(config).mix, hybrid } });
+};
+
+export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
+  join(root, runName(run));
+
+/** Whether a run's weights exist: its own, another method's or the initial model's. */
+export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
+  listFolders(weightFolders(run, root)).every((folder) => existsSync(folder));
+
+/** The folders of a run's weights: the model's, and the adapter's if any. */
+export function weightFolders(run: PolicyRun, root = CHECKPOINTS): PolicyFolders {
+  const method = trainedBy(run.method);
+  const model = join(root, modelNameForRun(run));
+  return method === null ? { model } : { model, adapter: adapterFolder({ ...run, method }, root) };
+}
+
+/** Loads the policy of a run. @throws Error naming the missing folder, with the remedy */
+export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
+  // Names are also needed where TensorFlow.js is not loaded.
+  const { loadLocalPolicy } = await import('../policy/model-folder.js');
+  const { model, adapter } = weightFolders(run, root);
+  return loadLocalPolicy(model, {
+    adapter,
+    name: `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`,
+  });
+}
