@@ -142,6 +142,9 @@ const ANSWER_START =
 /** Search-R1's prompt without a chat template. */
 const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
 
+/** The example in prompts of Search-R1 and ParallelSearch, which looks like an answer. */
+const PROMPT_EXAMPLE = /For example, <answer>\s*Beijing\s*<\/answer>/;
+
 /** Where the answers start in a text that begins with its prompt; empty if none does. */
 function answerStarts(text: string): number[] {
   const plain = PLAIN_PROMPT.exec(text);
@@ -205,6 +208,7 @@ export function ambiguity(segments: readonly TextSegment[]): string | null {
     return 'the text has several turns of the model';
   for (const { kind, text } of joinPolicySegments(segments)) {
     if (kind !== 'policy') continue;
+    if (PROMPT_EXAMPLE.test(text)) return "the text repeats its prompt's example of an answer";
     const marks = [...text.matchAll(/<(\/?)information>/g)];
     const searchEnds = new Set(
       parseBlocks(text).map(({ tag, end }) => (tag === 'search' ? end : -1)),

@@ -347,6 +347,11 @@ describe('the border between prompt and response', () => {
     expect(finalAnswer(splitTranscript(`${prompt}<answer> Oslo </answer>`))).toBe('Oslo');
   });
 
+  it('reports a prompt of an unknown form, whose example looks like an answer', () => {
+    const text = `USER: ${example} ASSISTANT: <think> I do not know`;
+    expect(ambiguity(splitTranscript(text))).toContain('example of an answer');
+  });
+
   it('reports several turns of the model, and cuts nothing off a response that only names a tag', () => {
     const turn = '<|im_start|>assistant\n<answer> a </answer><|im_end|>\n';
     expect(ambiguity(splitTranscript(`<|im_start|>user\nQ<|im_end|>\n${turn}${turn}`))).toContain(
