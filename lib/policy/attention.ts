@@ -1,6 +1,6 @@
 /**
- * Grouped-query attention: causal and differentiable over the tokens of a pass, or over
- * cached tokens as well.
+ * Grouped-query attention of generation: over new tokens, cached tokens, or both. Not
+ * differentiable (see tree-attention.ts).
  *
  * Shape letters: B rows, T new tokens, L cached tokens, H query heads, K key-value heads,
  * G = H/K, D head width. The caller disposes of every result (or `tf.tidy` does).
@@ -118,8 +118,7 @@ function sliceAxis<T extends tf.Tensor>(x: T, axis: number, start: number, size:
 
 /**
  * Attention (B*K, G*T, D) of each new token over the cached tokens, itself and the new
- * tokens before it. Differentiable. Padding at the end of a row needs no mask: no real
- * token sees it.
+ * tokens before it. Padding at the end of a row needs no mask: no real token sees it.
  */
 export function attendCausally(
   { q, k, v }: QueryKeyValue,
@@ -163,7 +162,7 @@ export function biasPerHead(bias: tf.Tensor2D, c: ModelConfig, tokens = 1): tf.T
 
 /**
  * Attention (B*K, G*T, D) over one or two blocks of keys, with one softmax over all of
- * them. Not differentiable.
+ * them.
  */
 export function attendBlocks(
   q: tf.Tensor3D,

@@ -25,12 +25,11 @@ import {
   causalBlocks,
   isLong,
   joinHeads,
-  type Batch,
-  type QueryBlock,
 } from './attention.js';
 import type { ModelConfig } from './families.js';
 import type { CacheBlock, KeyValue } from './kv-cache.js';
 import type { PrefixTree } from './prefix-tree.js';
+import { attendTree, treeAttention, type TreeAttention } from './tree-attention.js';
 import type { Weights } from './weights.js';
 
 /** Cosines and sines (positions, D), and "rotate half" as a matrix (D, D). */
@@ -152,29 +151,18 @@ function afterAttention(
 
 /** What all layers need to know of the tokens. */
 export interface LayerContext {
-  /** The padded rows for attention. */
-  batch: Batch;
+  attention: TreeAttention;
   rope: RotaryTable;
-  blocks: QueryBlock[];
-  /** (B*T) the token in each cell of the rows. */
-  cells: tf.Tensor1D;
-  /** (N) a cell of each token. */
-  firsts: tf.Tensor1D;
 }
 
-export function layerContext(tree: PrefixTree, c: ModelConfig, table: RotaryTable): LayerContext {
-  const [rows, tokens] = tree.shape;
-  const [places, cells, firsts] = [tree.places, tree.cells, tree.firsts].map((indices) =>
-    tf.tensor1d(indices, 'int32'),
-  );
-  return {
-    batch: { rows, tokens },
-    rope: rotaryRows(table, places, c),
-    blocks: causalBlocks(tokens, c),
-    cells,
-    firsts,
-  };
-}
+export const layerContext = (
+  tree: PrefixTree,
+  c: ModelConfig,
+  table: RotaryTable,
+): LayerContext => ({
+  attention: treeAttention(tree, c),
+  rope: rotaryRows(table, tf.tensor1d(tree.places, 'int32'), c),
+});
 
 /** Token ids (N) -> (N, C) */
 export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
@@ -186,14 +174,15 @@ export function runLayer(
   w: Weights,
   i: number,
   c: ModelConfig,
-  { batch, rope, blocks, cells, firsts }: LayerContext,
+  { attention, rope }: LayerContext,
   store?: ProjectionStore,
 ): tf.Tensor2D {
   const normed = rmsNorm(x, w[`${i}.inputNorm`] as tf.Tensor1D, c.rmsNormEps);
   const [rotated, values] = queryKeyValue(normed, w, i, c, rope, store);
-  const heads = byHead([gatherRows(rotated, cells), gatherRows(values, cells)], batch, c);
-  const attended = joinHeads(attendCausally(heads, blocks, c), batch, c); // (B*T, H*D)
-  return afterAttention(x, gatherRows(attended, firsts), w, i, c, store);
+  const sizes = [c.numHeads * c.headDim, c.numKeyValueHeads * c.headDim];
+  const [queries, keys] = tf.split<tf.Tensor2D>(rotated, sizes, 1);
+  const attended = attendTree([queries, keys, values], attention, c);
+  return afterAttention(x, attended, w, i, c, store);
 }
 
 /** Layers `from` to before `to`: (N, C) -> (N, C). */

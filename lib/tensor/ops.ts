@@ -147,27 +147,35 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
 }
 
 /**
- * Log-probabilities (nats) of the chosen tokens (M) from logits (M, V): (M). The
- * closed-form gradient (one-hot - softmax) * dy avoids wasm's slow gradient of
- * log-softmax.
+ * Softmax of logits (M, V), and log-probabilities (nats) of the chosen tokens (M): the
+ * largest probability is 1 / the sum of exponentials, whose log needs no other pass.
  */
-export function chosenLogProbs(logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Tensor1D {
-  const vocabSize = logits.shape[1];
-  return withGradient<tf.Tensor1D>(
+function softmaxAndChosen(logits: tf.Tensor2D, chosen: tf.Tensor1D): [tf.Tensor2D, tf.Tensor1D] {
+  const [numRows, vocabSize] = logits.shape;
+  const probabilities = tf.softmax(logits);
+  const starts = tf.tensor1d(range(0, numRows * vocabSize, vocabSize), 'int32');
+  const picked = tf.gather(tf.reshape(logits, [-1]), tf.add<tf.Tensor1D>(starts, chosen));
+  const shifted = tf.sub(picked, tf.max(logits, 1));
+  return [probabilities, tf.add<tf.Tensor1D>(shifted, tf.log(tf.max(probabilities, 1)))];
+}
+
+/** Gradients of the chosen tokens' log-probabilities to those of logits (M, V). */
+const chosenBackward = (probabilities: tf.Tensor, chosen: tf.Tensor): tf.Tensor2D =>
+  tf.sub(tf.oneHot(chosen as tf.Tensor1D, probabilities.shape[1]!), probabilities);
+
+/** Log-probabilities (nats) of the chosen tokens (M) from logits (M, V): (M). */
+export const chosenLogProbs = (logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Tensor1D =>
+  withGradient<tf.Tensor1D>(
     [logits],
     (save) => {
-      const shifted = tf.sub(logits, tf.max(logits, 1, true));
-      const exponentials = tf.exp(shifted);
-      const total = tf.sum(exponentials, 1, true);
-      save([tf.div(exponentials, total), chosen]);
-      const picked = tf.sum(tf.mul(shifted, tf.oneHot(chosen, vocabSize)), 1);
-      return tf.sub<tf.Tensor1D>(picked, tf.log(tf.squeeze(total, [1])));
+      const [probabilities, logProbs] = softmaxAndChosen(logits, chosen);
+      save([probabilities, chosen]);
+      return logProbs;
     },
     (dy, [probabilities, ids]) => [
-      tf.mul(tf.sub(tf.oneHot(ids, vocabSize), probabilities), tf.expandDims(dy, 1)),
+      tf.mul(chosenBackward(probabilities, ids), tf.expandDims(dy, 1)),
     ],
   );
-}
 
 /** Logits in memory at a time (25 MB): 128 rows with a vocabulary of 49,152. */
 export const LOGITS_AT_ONCE = 128 * 49_152;
@@ -180,7 +188,7 @@ export interface FrozenHead {
   backward: (dLogits: tf.Tensor2D) => tf.Tensor2D;
   /** m */
   rowsAtOnce: number;
-  /** Whether the gradient is computed at once, not from logits computed again. */
+  /** Whether the gradient will be asked for: it is computed at once. */
   computesGradient?: boolean;
 }
 
@@ -194,41 +202,28 @@ export function chosenLogProbsInParts(
   { logits, backward, rowsAtOnce, computesGradient = false }: FrozenHead,
 ): tf.Tensor1D {
   const [numRows, width] = hidden.shape;
-  const rows = (x: tf.Tensor, start: number): tf.Tensor => {
-    const count = Math.min(rowsAtOnce, numRows - start);
-    return x.rank === 1
-      ? tf.slice(x as tf.Tensor1D, start, count)
-      : tf.slice(x as tf.Tensor2D, [start, 0], [count, width]);
-  };
-  const parts = <T extends tf.TensorContainer>(compute: (start: number) => T): T[] =>
-    range(0, numRows, rowsAtOnce).map((start) => tf.tidy(() => compute(start)));
-  const logitsFrom = (states: tf.Tensor, start: number): tf.Tensor2D =>
-    logits(rows(states, start) as tf.Tensor2D);
-  /** Gradient of each row's log-probability to that of its logits. */
-  const dLogits = (x: tf.Tensor2D, ids: tf.Tensor, start: number): tf.Tensor2D =>
-    tf.sub(tf.oneHot(rows(ids, start) as tf.Tensor1D, x.shape[1]), tf.softmax(x));
+  const parts = <T extends tf.TensorContainer>(
+    compute: (logits: tf.Tensor2D, chosen: tf.Tensor1D) => T,
+  ): T[] =>
+    range(0, numRows, rowsAtOnce).map((start) =>
+      tf.tidy(() => {
+        const count = Math.min(rowsAtOnce, numRows - start);
+        const states = tf.slice(hidden, [start, 0], [count, width]);
+        return compute(logits(states), tf.slice(chosen, start, count));
+      }),
+    );
+  if (!computesGradient) return tf.concat(parts(chosenLogProbs));
   return withGradient<tf.Tensor1D>(
     [hidden],
     (save) => {
-      const computed = parts((start) => {
-        const x = logitsFrom(hidden, start); // (m, V)
-        const logProbs = chosenLogProbs(x, rows(chosen, start) as tf.Tensor1D); // (m)
-        return computesGradient ? [logProbs, backward(dLogits(x, chosen, start))] : [logProbs];
+      const computed = parts((x, ids): [tf.Tensor1D, tf.Tensor2D] => {
+        const [probabilities, logProbs] = softmaxAndChosen(x, ids);
+        return [logProbs, backward(chosenBackward(probabilities, ids))];
       });
-      if (computesGradient) save([tf.concat(computed.map(([, gradient]) => gradient))]);
-      else save([hidden, chosen]);
-      return tf.concat(computed.map(([logProbs]) => logProbs as tf.Tensor1D));
+      save([tf.concat(computed.map(([, gradient]) => gradient))]);
+      return tf.concat(computed.map(([logProbs]) => logProbs));
     },
-    (dy, [saved, ids]) => [
-      computesGradient
-        ? tf.mul(saved, tf.expandDims(dy, 1))
-        : tf.concat(
-            parts((start) => {
-              const gradient = dLogits(logitsFrom(saved, start), ids, start);
-              return backward(tf.mul(gradient, tf.expandDims(rows(dy, start), 1)));
-            }),
-          ),
-    ],
+    (dy, [gradient]) => [tf.mul(gradient, tf.expandDims(dy, 1))],
   );
 }
 
@@ -286,6 +281,33 @@ export const writeColumns = (
   x: tf.Tensor3D,
   columns: tf.Tensor1D,
 ): tf.Tensor3D => runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});
+
+/**
+ * Attention of scaled queries (B, Q, D) over keys and values (B, L, D), with a bias
+ * (Q, L) of the scores: (B, Q, D). The bias gets no gradient. A row's sum of dP * P is
+ * that of dy * y, which has fewer columns (FlashAttention, arXiv 2205.14135).
+ */
+export const attend = (
+  q: tf.Tensor3D,
+  k: tf.Tensor3D,
+  v: tf.Tensor3D,
+  bias: tf.Tensor2D,
+): tf.Tensor3D =>
+  withGradient<tf.Tensor3D>(
+    [q, k, v],
+    (save) => {
+      const p = tf.softmax(tf.add<tf.Tensor3D>(tf.matMul(q, k, false, true), bias)); // (B, Q, L)
+      const y = tf.matMul<tf.Tensor3D>(p, v);
+      save([q, k, v, p, y]);
+      return y;
+    },
+    (dy, saved) => {
+      const [q, k, v, p, y] = saved as tf.Tensor3D[];
+      const dP = tf.matMul(dy, v, false, true);
+      const dScores = tf.mul<tf.Tensor3D>(p, tf.sub(dP, tf.sum(tf.mul(dy, y), 2, true)));
+      return [tf.matMul(dScores, k), tf.matMul(dScores, q, true), tf.matMul(p, dy, true)];
+    },
+  );
 
 /** Indices by similar length, in batches of at most `maxTokens` padded tokens. */
 export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {

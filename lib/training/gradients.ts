@@ -95,14 +95,8 @@ export async function rowGradients<Row extends Sequence>(
     const passRows = indices.map((i) => rows[i]);
     const tensors: Record<string, tf.Tensor> = {};
     const computeLoss = (hidden: tf.Tensor2D, newest: Weights): tf.Scalar => {
-      // Small models keep the original arithmetic, so that earlier runs stay
-      // bit-reproducible.
-      const logProbs = batchLogProbs(
-        buildWeights(newest),
-        batch,
-        { ...options, computesGradient: options.isCheckpointed },
-        hidden,
-      );
+      const head = { ...options, computesGradient: true };
+      const logProbs = batchLogProbs(buildWeights(newest), batch, head, hidden);
       const { loss: part, read = {} } = tokenLoss(logProbs, passRows, {
         hidden,
         newest,

@@ -9,7 +9,6 @@ import {
   biasPerHead,
   causalBlocks,
   type CachedKeys,
-  type QueryBlock,
 } from '../../lib/policy/attention.js';
 import type { KeyValue } from '../../lib/policy/kv-cache.js';
 import { createRandom } from '../../lib/random.js';
@@ -114,29 +113,4 @@ describe('attention', () => {
       expectClose(attendBlocks(x.q, [cached, current], c), expected(x, cached));
     }
   });
-
-  it('has the same gradients in one block and in several', () => {
-    const { q, k, v } = queryKeyValue(LONG);
-    const dy = normal(...q.shape);
-    const gradients = (blocks: readonly QueryBlock[]): tf.Tensor[] =>
-      tf.grads((q: tf.Tensor, k: tf.Tensor, v: tf.Tensor) =>
-        attendCausally({ q, k, v } as ReturnType<typeof queryKeyValue>, blocks, c),
-      )([q, k, v], dy);
-    const [last] = causalBlocks(LONG, c).slice(-1);
-    const several = gradients(causalBlocks(LONG, c));
-    const whole = tf.concat(
-      causalBlocks(LONG, c).map(({ start, end, bias }) => padded(bias, start, end)),
-      1,
-    );
-    const single = gradients([
-      { start: 0, end: last.end, bias: tf.reshape(whole, [GROUPS * LONG, LONG]) },
-    ]);
-    several.forEach((gradient, i) => {
-      expect(tf.max(tf.abs(tf.sub(gradient, single[i]))).dataSync()[0]).toBeLessThan(1e-5);
-    });
-  });
 });
-
-/** A block's bias as (G, end-start, T), padded to all keys. */
-const padded = (bias: tf.Tensor2D, start: number, end: number): tf.Tensor3D =>
-  tf.reshape(tf.pad(bias, [[0, 0], [0, LONG - end]], MASKED), [GROUPS, end - start, LONG]); // prettier-ignore
