@@ -34,7 +34,12 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   ...ANSWER_COLUMNS,
   { title: 'queries', value: ({ searches }) => searches.flat().length },
   { title: 'critical steps', value: criticalSteps },
-  { title: 'tokens written', value: ({ responseTokens }) => responseTokens || NaN },
+  {
+    title: 'tokens written',
+    // A server that was asked and counted nothing.
+    value: ({ responseTokens, modelCalls }) =>
+      modelCalls > 0 && !responseTokens ? NaN : responseTokens,
+  },
 ];
 
 function costColumns(price?: TokenUsage): Column<Answer>[] {
