@@ -32,7 +32,7 @@ interface Part {
   isSlow?: true;
 }
 
-/** A part's rows, or why there are none. */
+/** A part's rows, or why there are none, or not all. */
 interface Result {
   command: string;
   seconds: number;
@@ -138,12 +138,14 @@ function runPart({ command, needs, backend = '', peer, counted, unit }: Part): R
   );
   result.seconds = Math.round((performance.now() - startMs) / 1000);
   if (status !== 0) {
+    console.error(stderr);
     const lines = stderr.trim().split('\n');
-    return { ...result, failure: lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) };
+    return { ...result, failure: lines.find((line) => /^\S*Error\b/.test(line)) ?? lines.at(-1) };
   }
-  const { rows } = JSON.parse(stdout) as { rows: Comparison[] };
+  const { rows, failure } = JSON.parse(stdout) as { rows: Comparison[]; failure?: string };
   return {
     ...result,
+    failure,
     rows: rows.map((row) => {
       // Such as the data type of one side of the same comparison.
       const other = [peer, row.peer].filter(Boolean).join(', ');

@@ -1,8 +1,8 @@
 /**
- * Growth of `score`, `audit` and `view` with the number of trajectories: `npm run bench
- * -- trajectories - SIZES`, such as `1000,10000,100000`. Recorded trajectories are
- * repeated under new names. Prints one JSON object with trajectories per second and peak
- * memory.
+ * Growth of `score`, `audit`, `view` and its page in Chromium with the number of
+ * trajectories: `npm run bench -- trajectories - SIZES`, such as `1000,10000,100000`.
+ * Recorded trajectories are repeated under new names. Prints one JSON object with
+ * trajectories per second and peak memory.
  */
 import { spawnSync } from 'node:child_process';
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -33,7 +33,17 @@ const recorded = brotliDecompressSync(
 
 const rows: Comparison[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
-const file = join(folder, 'trajectories.jsonl');
+const [file, page] = ['trajectories.jsonl', 'page.html'].map((name) => join(folder, name));
+let failure: string | undefined;
+const addRow = (work: string, batch: number, seconds: number, bytes?: number): void => {
+  rows.push({
+    work,
+    batch,
+    perSecond: spread([batch / seconds]),
+    ...(bytes && { peakGigabytes: Number((bytes / 1e9).toPrecision(2)) }),
+  });
+  console.error(JSON.stringify(rows.at(-1)));
+};
 try {
   for (const size of sizes.split(',').map(Number)) {
     function* lines() {
@@ -44,21 +54,22 @@ try {
     }
     await pipeline(Readable.from(lines()), createWriteStream(file));
     for (const command of ['score', 'audit', 'view']) {
-      const args = command === 'view' ? ['--out', join(folder, 'page.html')] : ['--json'];
+      const args = command === 'view' ? ['--out', page] : ['--json'];
       const { seconds, bytes } = await timed(async () => ({ bytes: run(command, ...args) }));
-      rows.push({
-        work: command,
-        batch: size,
-        perSecond: spread([size / seconds]),
-        peakGigabytes: Number((bytes / 1e9).toPrecision(2)),
-      });
-      console.error(JSON.stringify(rows.at(-1)));
+      addRow(command, size, seconds, bytes);
     }
+    const bench = [packagePath('scripts', 'bench.mjs'), 'viewer', page];
+    const { status, stdout } = spawnSync(process.execPath, bench, { encoding: 'utf8' });
+    if (status === 0) {
+      const { readyMs, searchMs } = JSON.parse(stdout) as Record<string, number>;
+      addRow('viewer: open', size, readyMs / 1000);
+      addRow('viewer: search', size, searchMs / 1000);
+    } else failure = 'viewer: no Chromium, or it failed';
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(JSON.stringify({ rows }));
+console.log(JSON.stringify({ rows, failure }));
 
 /** Runs a command on the file. Returns its peak memory in bytes. */
 function run(command: string, ...args: readonly string[]): number {

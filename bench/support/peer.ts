@@ -1,5 +1,6 @@
 /** What benchmarks share: the other side's program, turns, the rows that they print. */
 import { spawn } from 'node:child_process';
+import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
 import { packagePath } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
@@ -13,7 +14,7 @@ export function startProgram(program: string, args: readonly string[]) {
     async ask<Reply>(request: object): Promise<Reply> {
       peer.stdin.write(`${JSON.stringify(request)}\n`);
       const reply = await replies.next();
-      if (reply.done) throw new Error(`${program} stopped; see its error above.`);
+      if (reply.done) throw new Error(`${basename(program)} stopped; see its error above.`);
       return JSON.parse(reply.value) as Reply;
     },
     stop: () => peer.stdin.end(),
