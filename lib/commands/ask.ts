@@ -7,6 +7,7 @@ import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { exitWith, interruptible, log } from './cli-utils.js';
 import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
+import { plural } from '../text/english.js';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -23,9 +24,6 @@ const write = (text: string, style?: Style): void => {
   const isColoured = style !== undefined && process.stdout.isTTY && process.stdout.hasColors();
   process.stdout.write(isColoured ? styleText(style, text) : text);
 };
-
-const counted = (number: number, one: string, many = `${one}s`): string =>
-  `${number} ${number === 1 ? one : many}`;
 
 function warnOfUnrelated({ queries, results }: SearchTurn): void {
   for (const [i, result] of results.entries())
@@ -65,9 +63,9 @@ function writeAnswer({ answer, searchTurns, modelCalls }: Trajectory, elapsedMs:
   write('\n');
   const numQueries = searchTurns.flatMap(({ queries }) => queries).length;
   const counts = [
-    counted(searchTurns.length, 'search turn'),
-    counted(numQueries, 'sub-query', 'sub-queries'),
-    counted(modelCalls, 'model call'),
+    plural(searchTurns.length, 'search turn'),
+    plural(numQueries, 'sub-query', 'sub-queries'),
+    plural(modelCalls, 'model call'),
   ];
   log(`${counts.join(', ')}, ${(elapsedMs / 1000).toFixed(1)} s`);
 }

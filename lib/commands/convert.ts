@@ -12,7 +12,7 @@ import { DEFAULT_METHOD } from '../training/models.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
 import { rolloutSchema } from '../rollout/options.js';
 import { METHODS } from '../training/methods.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { choice, log } from './cli-utils.js';
 import { inputFiles, requireOtherFiles } from './outputs.js';

@@ -29,7 +29,7 @@ import {
   isAddress,
   isLargeFile,
 } from '../retrieval/retrievers.js';
-import { formatList } from '../text/format-list.js';
+import { formatList, countText } from '../text/english.js';
 import { normalizeAnswer } from '../text/answer-match.js';
 import { convertCommand } from './convert.js';
 import { makeCommand } from './make.js';
@@ -51,15 +51,13 @@ const MAX_LINES = 10;
 /** Passages that are searched for an answer. */
 const DEPTHS = [1, 3, 10];
 
-const count = (number: number): string => number.toLocaleString('en');
-
 /** `299 train and 195 test`, largest first. */
 function countBy<T>(items: readonly T[], name: (item: T) => string): string {
   const groups = sort(
     rollup(items, ({ length }) => length, name),
     ([, a], [, b]) => b - a,
   );
-  return formatList(groups.map(([key, number]) => `${count(number)} ${key}`));
+  return formatList(groups.map(([key, number]) => `${countText(number)} ${key}`));
 }
 
 interface PassageCount {
@@ -104,7 +102,7 @@ function repeatWarnings(questions: readonly Question[]): string[] {
     if (same.length === 0) return [];
     const [{ id, question }] = same;
     return [
-      `${count(same.length)} of ${count(later.length)} questions of ${second} are also in ${first}, such as ${id} (${earlier.get(normalizeAnswer(question))} in ${first}): ${question}`,
+      `${countText(same.length)} of ${countText(later.length)} questions of ${second} are also in ${first}, such as ${id} (${earlier.get(normalizeAnswer(question))} in ${first}): ${question}`,
     ];
   });
   const repeated = [...group(questions, ({ id }) => id)].filter(([, { length }]) => length > 1);
@@ -190,16 +188,16 @@ function enabledCommands(questions: readonly Question[]): [string, string][] {
       'evaluate',
       evaluated.length === 0
         ? `no questions of ${split}: use --split`
-        : `${count(evaluated.length)} questions of ${split}: EM, F1, turns, calls and time; sub-question recall, evidence recall and ` +
+        : `${countText(evaluated.length)} questions of ${split}: EM, F1, turns, calls and time; sub-question recall, evidence recall and ` +
           (numGraphs > 0
-            ? `critical path of the ${count(numGraphs)} with a graph`
+            ? `critical path of the ${countText(numGraphs)} with a graph`
             : 'critical path need graphs'),
     ],
     [
       'train --method search-r1',
       trained.length === 0
         ? 'no questions of train'
-        : `${count(trained.length)} questions of train`,
+        : `${countText(trained.length)} questions of train`,
     ],
     [
       'train',
@@ -215,7 +213,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const printSome = (lines: readonly string[]): void => {
     lines.slice(0, MAX_LINES).forEach((line) => print(`  ${line}`));
-    if (lines.length > MAX_LINES) print(`  and ${count(lines.length - MAX_LINES)} more`);
+    if (lines.length > MAX_LINES) print(`  and ${countText(lines.length - MAX_LINES)} more`);
   };
   const row = (name: string, text: string): void => print(`  ${name.padEnd(24)}  ${text}`);
   const complaints: string[] = [];
@@ -239,7 +237,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   // A large file is read again, which stops at the first problem.
   const isSearched = numPassages > 0 && (passages.length > 0 || complaints.length === 0);
   complaints.push(...questionComplaints);
-  if (file) row(basename(file), `${count(numPassages)} passages`);
+  if (file) row(basename(file), `${countText(numPassages)} passages`);
   else
     complain(
       `${folder}: expected corpus.jsonl or passages.jsonl; without it only a server can be searched.`,
@@ -247,7 +245,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   for (const [file, fileQuestions] of questionFiles)
     row(
       basename(file),
-      `${count(fileQuestions.length)} questions: ${countBy(fileQuestions, ({ split }) => split ?? 'in every split')}`,
+      `${countText(fileQuestions.length)} questions: ${countBy(fileQuestions, ({ split }) => split ?? 'in every split')}`,
     );
   if (!file && files.questions.length === 0)
     complain(`${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl.`);
@@ -268,16 +266,19 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
     `${type} (${questionType({ metadata: { type } }) ?? 'unknown, so not parallelizable'})`;
   if (questions.length > 0) {
     row('type', typed.length > 0 ? countBy(typed, typeName) : 'none');
-    row('dependency graph', `${count(graphs.length)} of ${count(questions.length)} questions`);
+    row(
+      'dependency graph',
+      `${countText(graphs.length)} of ${countText(questions.length)} questions`,
+    );
   }
   for (const question of questions)
     for (const id of allEvidence(question).filter((id) => missing.has(id)))
       complain(
-        `question ${question.id}: evidence ${id} is not among the ${count(numPassages)} passages.`,
+        `question ${question.id}: evidence ${id} is not among the ${countText(numPassages)} passages.`,
       );
 
   print('\nUsable for');
-  if (numPassages > 0) row('ask, playground', `searching ${count(numPassages)} passages`);
+  if (numPassages > 0) row('ask, playground', `searching ${countText(numPassages)} passages`);
   if (numPassages + questions.length > 0 && !(await isSmallWorld(folder)))
     row(
       'models',
@@ -300,11 +301,11 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
     );
     if (statable.length < sample.length)
       print(
-        `Not counted, because they are answered by yes or no: ${count(sample.length - statable.length)}`,
+        `Not counted, because they are answered by yes or no: ${countText(sample.length - statable.length)}`,
       );
     const unanswerable = stated ? statable.filter((_, i) => !stated[i]) : [];
     if (unanswerable.length > 0)
-      print(`\nQuestions whose answer no passage states: ${count(unanswerable.length)}`);
+      print(`\nQuestions whose answer no passage states: ${countText(unanswerable.length)}`);
     printSome(
       unanswerable.map(
         ({ id, question, goldenAnswers }) => `${id}: ${question} (${goldenAnswers.join(' | ')})`,
@@ -318,10 +319,12 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
     complain(`${folder}: expected questions and passages to compare for ${out}.`);
 
   const warnings = repeatWarnings(questions);
-  if (warnings.length > 0) print(`\nWarnings: ${count(warnings.length)}`);
+  if (warnings.length > 0) print(`\nWarnings: ${countText(warnings.length)}`);
   printSome(warnings);
   const problems = complaints.length === 1 ? 'problem' : 'problems';
-  print(complaints.length > 0 ? `\n${count(complaints.length)} ${problems}:` : '\nNo problems.');
+  print(
+    complaints.length > 0 ? `\n${countText(complaints.length)} ${problems}:` : '\nNo problems.',
+  );
   printSome(complaints);
   return complaints.length > 0 ? 1 : 0;
 }

@@ -16,7 +16,7 @@ import { compareHtml } from '../pages/compare/page.js';
 import { listFolders, settingFiles } from '../policy/folder-settings.js';
 import { formatTrajectory, tokenUsage, type TotalUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { METHODS, methodTitle } from '../training/methods.js';
 import { exitWith, interruptible, parseCount, parseWeight, log } from './cli-utils.js';
 import {

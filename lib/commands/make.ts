@@ -14,7 +14,7 @@ import { dataSetFiles, formatPassages, type Passage } from '../data/flashrag.js'
 import { makePassages } from '../data/passages.js';
 import { writeLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { countWords } from '../text/words.js';
 import { log, parseCount } from './cli-utils.js';
 import { requireOtherFiles } from './outputs.js';

@@ -2,8 +2,7 @@
 import { group, max, mean } from 'd3-array';
 import { BEHAVIOUR_LABELS, behaviourShares } from '../evaluation/behaviour.js';
 import type { Measurement } from '../evaluation/result.js';
-import { formatList } from '../text/format-list.js';
-import { decimalText } from '../text/figures.js';
+import { decimalText, formatList } from '../text/english.js';
 
 export interface Column<T> {
   title: string;

@@ -53,7 +53,7 @@ import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { BACKEND_NAMES, limitThreads, type BackendName } from '../tensor/backend-names.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { choice, collect, log, parseCount } from './cli-utils.js';
 
 export interface RetrieverSettings {

@@ -35,7 +35,7 @@ import { loadRewards } from '../training/reward-files.js';
 import { trainingMemory, describeStepsLeft, stepsLeft } from './training-estimates.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
-import { decimalText } from '../text/figures.js';
+import { decimalText } from '../text/english.js';
 import {
   choice,
   exitWith,

@@ -10,7 +10,7 @@ import { parse, type DefaultTreeAdapterTypes } from 'parse5';
 import { unpack } from '../io/files.js';
 import { parseJson } from '../io/json.js';
 import { readParquet } from '../io/parquet.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { splitContents } from './question.js';
 
 export interface Section {

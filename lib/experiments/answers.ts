@@ -3,9 +3,8 @@
  * dev questions before a test is drawn.
  */
 import { join } from 'node:path';
-import { group } from 'd3-array';
 import { answerQuestions, evaluatePolicy, createBatches } from '../evaluation/evaluate.js';
-import { type Question, evaluatedQuestions, graphQuestionType } from '../data/question.js';
+import { type Question, evaluatedQuestions } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import { type Provenance, configHash, contentHash } from '../io/provenance.js';
@@ -19,7 +18,7 @@ import {
   type WorkContext,
 } from './experiment.js';
 import { readCurve } from './train-runs.js';
-import { mergeProvenance, requireResults } from './records.js';
+import { listSeeds, mergeProvenance, readQuestionProvenance, requireResults } from './records.js';
 import { committedWeights, listFolders, requireFolders } from '../policy/folder-settings.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
@@ -37,7 +36,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../training/policy-runs.js';
-import { readDraw, type World } from '../retrieval/small-world.js';
+import type { World } from '../retrieval/small-world.js';
 
 const BATCH_SIZE = 128;
 /** A wasm heap is limited to 2 GB and fragments. */
@@ -268,44 +267,4 @@ export async function loadAnswers(
     curves: await readCurves(runs, nameMethod),
     provenance: mergeProvenance(done, { ...listSeeds(runs), ...(await readQuestionProvenance()) }),
   };
-}
-
-/** Seeds of the initial models and of RL, for the provenance. */
-export const listSeeds = (runs: readonly PolicyRun[]): Provenance => ({
-  warmUps: [...new Set(runs.map(({ initSeed }) => initSeed))].sort(),
-  seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
-});
-
-export async function readQuestionProvenance(): Promise<Provenance> {
-  const draw = await readDraw();
-  return draw === null
-    ? { questions: 'dev, some of which selected the adapters: no test is drawn for these weights' }
-    : { questions: 'test', testDrawnFrom: draw.commit };
-}
-
-/** The number of items, such as `46,520`. */
-export const count = ({ length }: readonly unknown[]): string => length.toLocaleString('en');
-
-export interface SampleOptions {
-  /** Draws every n-th question of each stratum, rounded up. */
-  oneOf: number;
-  /** The same seed draws the same questions. */
-  seed: string;
-}
-
-/** Samples evaluated questions by benchmark, question type and size of the graph. */
-export function stratifiedSample(
-  questions: readonly Question[],
-  { oneOf, seed }: SampleOptions,
-): Question[] {
-  const strata = group(
-    evaluatedQuestions(questions),
-    ({ metadata: { benchmark, graph = [] } }) =>
-      `${benchmark}/${graphQuestionType(graph)}/${graph.length}`,
-  );
-  return [...strata].flatMap(([stratum, members]) =>
-    createRandom(`${seed}/${stratum}`)
-      .shuffle(members)
-      .slice(0, Math.ceil(members.length / oneOf)),
-  );
 }

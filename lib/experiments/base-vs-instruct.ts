@@ -7,13 +7,14 @@ import { UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
-import { count, loadAnswers } from './answers.js';
+import { loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, withPaper } from './paper.js';
 import { findFigure, resultParts, summarise } from './summary.js';
 import { INITIAL_MODELS } from '../training/models.js';
 import { partsAhead } from './verdicts.js';
+import { countText } from '../text/english.js';
 
 /** Base minus instruct in exact match. */
 const GAP = {
@@ -71,7 +72,7 @@ export const baseVsInstruct: Experiment = {
     const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
     return resultParts({
       finding: `Trained from the base instead of the instruct model, ParallelSearch’s answers are ${gapWords(gap, 'neither better nor worse')}.`,
-      summary: `${count(shown)} answers from two initial models, and ${count(curves)} steps of training.`,
+      summary: `${countText(shown.length)} answers from two initial models, and ${countText(curves.length)} steps of training.`,
       tidy,
       contrasts,
       // A row for each metric, run and window of steps; and the same in ten windows.

@@ -25,9 +25,9 @@ import { createChart, type Chart } from '../report/vega-lite.js';
 import { trainingRows } from '../report/curves.js';
 import { figureText, gapWords, ratioWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
-import { formatList } from '../text/format-list.js';
+import { formatList, countText } from '../text/english.js';
 import { KINDS } from '../training/zerosearch.js';
-import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
+import { answerComputation, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim, ResultTables } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
 import { mainRuns } from './main-results.js';
@@ -424,7 +424,7 @@ export function baselineReport(
     });
   return resultParts({
     finding: findingText(tidy, cells, spread),
-    summary: `${count(read.answers)} answers.${note}`,
+    summary: `${countText(read.answers.length)} answers.${note}`,
     tidy,
     predicted: PREDICTED.map((one) => {
       const { method, against } = one.figure;

@@ -8,7 +8,6 @@ import { range } from 'd3-array';
 import { matching, type SummaryOptions } from '../evaluation/table.js';
 import { shareWords } from '../report/text.js';
 import type { PolicyRun } from '../training/policy-runs.js';
-import { count, listSeeds } from './answers.js';
 import {
   answerWithinBudgets,
   BUDGET_METHODS,
@@ -34,9 +33,10 @@ import {
   sayWhereJudged,
   type ConditionRow,
 } from './predictions.js';
-import { mergeProvenance, requireResults } from './records.js';
+import { mergeProvenance, requireResults, listSeeds } from './records.js';
 import { resultParts, summarise } from './summary.js';
 import { loadTiming, timing } from './timing.js';
+import { countText } from '../text/english.js';
 
 export const conditions: Experiment = {
   name: 'conditions',
@@ -105,7 +105,7 @@ async function compareConditions(
   const judged = judgeConditions(tidy, readPredictions());
   return {
     ...resultParts({
-      summary: `${count(answers)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
+      summary: `${countText(answers.length)} answers to ${numQuestions} questions, each with up to eight search turns; ${judged.length} conditions.`,
       finding: describeFinding(judged),
       tidy,
       frames: { conditions: judged },

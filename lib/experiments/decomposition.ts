@@ -21,7 +21,7 @@ import { memoised } from '../memoise.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint } from '../report/curves.js';
 import { figureText } from '../report/text.js';
-import { count, loadAnswers } from './answers.js';
+import { loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { meanValue, percent, resultParts, summarise, type Predicted } from './summary.js';
@@ -29,6 +29,7 @@ import { INITIAL_MODELS } from '../training/models.js';
 import { PARALLELSEARCH_FIELDS, findParts } from './verdicts.js';
 import { askedEntities, type Searches } from '../rewards/sub-questions.js';
 import { paddedWords } from '../text/answer-match.js';
+import { countText } from '../text/english.js';
 
 const F1 = { ...PARALLELSEARCH_FIELDS, subset: 'all', metric: 'parallelizing_f1_with_hybrid' };
 
@@ -318,7 +319,7 @@ export const decomposition: Experiment = {
     return resultParts({
       finding: `ParallelSearch decomposes ${percent(decomposed('parallelizable'))} of parallelizable questions and ${percent(others)} of single-hop and sequential ones, but also ${percent(decomposed('hybrid'))} of hybrid questions.`,
       card: { parallelizing: 'instruct' },
-      summary: `${count(answers)} answers, each compared with the dependency graph of its question.`,
+      summary: `${countText(answers.length)} answers, each compared with the dependency graph of its question.`,
       tidy,
       predicted: PREDICTED,
       frames: { training },

@@ -14,14 +14,14 @@ import {
 import { measure } from '../evaluation/measure.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
-import { formatList } from '../text/format-list.js';
+import { formatList, countText } from '../text/english.js';
 import { trainedBy } from '../training/methods.js';
 import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
-import { count, loadAnswers, type AnsweredRuns } from './answers.js';
+import { loadAnswers, type AnsweredRuns } from './answers.js';
 import { baselines } from './baselines.js';
 import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
@@ -201,7 +201,7 @@ export const failures: Experiment = {
     return resultParts({
       finding: `On ${percent(rate(most))} of the questions ParallelSearch ${DEEDS[most]}, its most frequent failure; Search-R1 does so on ${percent(rate(most, 'search-r1'))}.`,
       card: { rates: 'instruct' },
-      summary: `${count(answers)} answers.`,
+      summary: `${countText(answers.length)} answers.`,
       tidy,
       frames: {
         behaviour: rows.filter((row) => !isFailure(row)),

@@ -13,8 +13,8 @@ import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curves.js';
 import { figureText, gapWords } from '../report/text.js';
 import { rewardConstants } from '../rewards/presets.js';
-import { formatList } from '../text/format-list.js';
-import { answerComputation, count, loadAnswers } from './answers.js';
+import { formatList, countText } from '../text/english.js';
+import { answerComputation, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { lambdaName, paperMean, paperTables } from './paper.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
@@ -334,7 +334,7 @@ export const lambdaAblation: Experiment = {
     );
     return resultParts({
       finding: `With both rewards the policy learns to decompose in ${steps(PAPER)} training steps, with neither in ${steps(CONTROL)}. In the end its answers are ${everywhere} over all questions and ${onParallel} on parallelizable ones.`,
-      summary: `${count(read.answers)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
+      summary: `${countText(read.answers.length)} answers after training with ${lambdaSettings().length} settings of the two weights.`,
       tidy: { ...figures, rows, contrasts },
       predicted: PREDICTED,
       rows: titled,

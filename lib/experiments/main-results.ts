@@ -21,7 +21,7 @@ import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
-import { answerComputation, count, loadAnswers, type AnsweredRuns } from './answers.js';
+import { answerComputation, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
 import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
@@ -37,6 +37,7 @@ import {
 import { SEEDS, INIT_SEEDS, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { aheadFromEachModel, PARALLELSEARCH_FIELDS, partsAhead } from './verdicts.js';
+import { countText } from '../text/english.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
 /** Every benchmark from every initial model: the cells of Table 2. */
@@ -364,7 +365,7 @@ export const mainResults: Experiment = {
     tidy.contrasts.push(...withoutHybrid(read, options));
     const contrasts = withPaper(tidy.contrasts);
     return resultParts({
-      summary: `${count(read.answers)} answers, ${count(tidy.rows)} figures, ${count(tidy.contrasts)} comparisons.`,
+      summary: `${countText(read.answers.length)} answers, ${countText(tidy.rows.length)} figures, ${countText(tidy.contrasts.length)} comparisons.`,
       finding: `${costText(tidy)} ${answersText(tidy)}`,
       tidy,
       predicted: PREDICTED,

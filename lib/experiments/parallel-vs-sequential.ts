@@ -14,7 +14,7 @@ import {
 import { INITIAL_MODELS } from '../training/models.js';
 import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
-import { count, loadAnswers } from './answers.js';
+import { loadAnswers } from './answers.js';
 import type { ClaimPart, Experiment, PaperClaim, ResultTables } from './experiment.js';
 import { mainResults } from './main-results.js';
 import { paperMean, paperRows, paperTables } from './paper.js';
@@ -28,6 +28,7 @@ import {
 } from './summary.js';
 import { addTiming, loadTiming, timing } from './timing.js';
 import { aheadFromEachModel, fromEachModel, PARALLELSEARCH_FIELDS, findParts } from './verdicts.js';
+import { countText } from '../text/english.js';
 
 const TYPES = ['parallelizable', 'sequential'];
 /** Fields of a model; `all` averages both backbones. */
@@ -293,7 +294,7 @@ export const parallelVsSequential: Experiment = {
     const answersText =
       new Set(answered).size === 1 ? `${answered[0]} on either` : answered.join(' and ');
     return resultParts({
-      summary: `${count(answers)} answers, by question type.`,
+      summary: `${countText(answers.length)} answers, by question type.`,
       finding: sentence(
         `${calls} model calls than Search-R1 on parallelizable questions, ${sequentialCalls} on sequential ones; the answers are ${answersText}`,
       ),

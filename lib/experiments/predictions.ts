@@ -11,7 +11,7 @@ import { matching, type SummaryOptions, type TidyTable } from '../evaluation/tab
 import { CONDITIONS } from '../io/paths.js';
 import type { Prediction } from '../report/opening.js';
 import { pointsIntervalText, pointsText } from '../report/text.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { BUDGET_METHODS } from './budget.js';
 import { findFigure } from './summary.js';
 import { holm, LEVEL, pValue } from './verdicts.js';

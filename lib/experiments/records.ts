@@ -3,6 +3,8 @@ import { sum } from 'd3-array';
 import { packagePath } from '../io/paths.js';
 import { type Provenance, configHash } from '../io/provenance.js';
 import { recordStore, type ResultRecord } from '../io/records.js';
+import { readDraw } from '../retrieval/small-world.js';
+import type { PolicyRun } from '../training/policy-runs.js';
 import type { Experiment, Job } from './experiment.js';
 
 /** Records of this machine. */
@@ -105,4 +107,17 @@ export function mergeProvenance(
         return typeof note === 'string' ? `${job.key} (${note})` : job.key;
       }),
   };
+}
+
+/** Seeds of the initial models and of RL, for the provenance. */
+export const listSeeds = (runs: readonly PolicyRun[]): Provenance => ({
+  warmUps: [...new Set(runs.map(({ initSeed }) => initSeed))].sort(),
+  seeds: [...new Set(runs.map(({ seed }) => seed))].sort(),
+});
+
+export async function readQuestionProvenance(): Promise<Provenance> {
+  const draw = await readDraw();
+  return draw === null
+    ? { questions: 'dev, some of which selected the adapters: no test is drawn for these weights' }
+    : { questions: 'test', testDrawnFrom: draw.commit };
 }

@@ -12,19 +12,22 @@ import { type Provenance, configHash } from '../io/provenance.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import {
-  count,
-  readQuestionProvenance,
-  evaluationHash,
-  listSeeds,
-  stratifiedSample,
-} from './answers.js';
+import { evaluationHash } from './answers.js';
+import { stratifiedSample } from './stratified-sample.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
-import { mergeProvenance, readRecords, readRows, type Done } from './records.js';
-import { INITIAL_MODELS } from '../training/models.js';
+import {
+  mergeProvenance,
+  readRecords,
+  readRows,
+  type Done,
+  readQuestionProvenance,
+  listSeeds,
+} from './records.js';
 import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
+import { INITIAL_MODELS } from '../training/models.js';
 import { INIT_SEEDS, listRuns } from './runs.js';
+import { countText } from '../text/english.js';
 
 /** An answer with the wall clock of its question, retrieval included. */
 export type TimedAnswer = QuestionResult & { seconds: number };
@@ -98,7 +101,7 @@ export function generationTime(answers: readonly TimedAnswer[], backend: string)
   const calls = sum(ours, ({ modelCalls }) => modelCalls);
   return {
     msPerCall: (1000 * sum(ours, ({ seconds }) => seconds)) / calls,
-    source: `${count(ours)} answers of ParallelSearch, one question at a time, on ${backend}: seconds over model calls`,
+    source: `${countText(ours.length)} answers of ParallelSearch, one question at a time, on ${backend}: seconds over model calls`,
   };
 }
 

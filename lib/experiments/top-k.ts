@@ -31,20 +31,20 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';
 import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import {
-  answerSample,
-  count,
-  dataHash,
-  readQuestionProvenance,
-  evaluationHash,
-  listSeeds,
-  stratifiedSample,
-} from './answers.js';
+import { answerSample, dataHash, evaluationHash } from './answers.js';
+import { stratifiedSample } from './stratified-sample.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
-import { mergeProvenance, readRows, requireResults } from './records.js';
+import {
+  mergeProvenance,
+  readRows,
+  requireResults,
+  readQuestionProvenance,
+  listSeeds,
+} from './records.js';
 import { listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
+import { countText } from '../text/english.js';
 
 interface TopKSetting {
   retriever: string;
@@ -312,7 +312,7 @@ export const topK: Experiment = {
     return resultParts({
       finding: `With BM25, ten passages per query instead of one make ParallelSearch’s answers ${ten}, and five make them ${five}: the best query finds its fact at rank 1 in ${percent(atRankOne, 1)} of cases.`,
       card: { answers: valueTitle('retriever', 'bm25') },
-      summary: `${count(answers)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
+      summary: `${countText(answers.length)} answers to ${numQuestions} questions, with ${TOP_K.retrievers.length} retrievers and ${TOP_K.ks.length} numbers of passages per query.`,
       tidy,
       predicted: PREDICTED,
       frames: {

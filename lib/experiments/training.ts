@@ -10,7 +10,7 @@ import { matching, type SummaryOptions } from '../evaluation/table.js';
 import type { Provenance } from '../io/provenance.js';
 import { trainingRows, type TrainingRow } from '../report/curves.js';
 import { modelNameForRun } from '../training/policy-runs.js';
-import { count, readCurves } from './answers.js';
+import { readCurves } from './answers.js';
 import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
 import { describeFreshTest, STAGE_METRICS } from './fresh-test.js';
@@ -36,6 +36,7 @@ import {
 } from './training-test.js';
 import { morePassages, PASSAGES } from './passages-per-query.js';
 import { REWARDS } from './which-reward.js';
+import { countText } from '../text/english.js';
 
 /** In the order of their draws: a prediction is judged by the first that can. */
 const TESTS: readonly TrainingTest[] = [HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES];
@@ -91,7 +92,7 @@ async function compareTrainings(
   const answers = tested.flatMap(({ results }) => results.answered.flatMap((one) => one.answers));
   return {
     ...resultParts({
-      summary: `${count(answers)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
+      summary: `${countText(answers.length)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
       finding: describeFinding(conditions),
       tidy: {
         rows,

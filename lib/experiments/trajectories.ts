@@ -10,15 +10,10 @@ import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
 import { formatTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
-import {
-  answerSample,
-  readQuestionProvenance,
-  listRunJobs,
-  type SampleOptions,
-  stratifiedSample,
-} from './answers.js';
+import { answerSample, listRunJobs } from './answers.js';
+import { type SampleOptions, stratifiedSample } from './stratified-sample.js';
 import { defineComputation, type Experiment } from './experiment.js';
-import { mergeProvenance, requireResults } from './records.js';
+import { mergeProvenance, requireResults, readQuestionProvenance } from './records.js';
 import type { PolicyRun } from '../training/policy-runs.js';
 import { listRuns } from './runs.js';
 

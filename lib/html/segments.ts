@@ -2,7 +2,7 @@
 import { shownTexts, UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
 import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
 import { inferSeparator, type TextSegment } from '../text/response.js';
-import { decimalText } from '../text/figures.js';
+import { decimalText, plural } from '../text/english.js';
 import { markup, type Markup } from './markup.js';
 
 /** A titled part of the transcript; the title repeats the meaning of the colour. */
@@ -48,8 +48,7 @@ export function resultMarkup({ query, failure, isUnlike, passages }: ShownResult
 function informationMarkup(text: string, turn: ShownTurn = { queries: [], results: [] }): Markup {
   const results = shownResults(turn, text);
   if (results.length === 0) return part('information', 'information', textMarkup(text));
-  const { length } = turn.queries;
-  const title = `information for ${length} ${length === 1 ? 'sub-query' : 'sub-queries'}`;
+  const title = `information for ${plural(turn.queries.length, 'sub-query', 'sub-queries')}`;
   const columns = markup('div.results', results.map(resultMarkup));
   return part('information', title, columns, foldedMarkup('As the policy read it', text));
 }

@@ -30,6 +30,7 @@ import {
   type KernelOutput,
   cellError,
 } from './tslab.js';
+import { plural } from '../text/english.js';
 
 export interface RunOptions {
   /** Values for the cell tagged `parameters`, or `name=value` texts. */
@@ -191,14 +192,14 @@ async function execute(
         `        ${failure ? `${isExpected(cell, failure.reason) ? 'raised' : 'failed'} (${failure.reason}), ` : ''}${seconds(cellMs[i])}`,
       );
       if (canContinue) continue;
-      live.progress(`${file}: the kernel is gone; ${numCells(cells.length - i - 1)} not run`);
+      live.progress(`${file}: the kernel is gone; ${plural(cells.length - i - 1, 'cell')} not run`);
       break;
     }
     await sleep(SETTLE_MS);
     for (const cell of cells) if (!failures.has(cell) && !isSkipped(cell)) failIfUnhandled(cell);
     for (const [cell, failure] of failures) cell.outputs.push(errorOutput(failure));
     const elapsedMs = performance.now() - started;
-    live.progress(`${file}: ${numCells(cellMs.length)} in ${seconds(elapsedMs)}`);
+    live.progress(`${file}: ${plural(cellMs.length, 'cell')} in ${seconds(elapsedMs)}`);
     const unexpected = cells.flatMap((cell) => {
       const failure = failures.get(cell);
       return failure && !isExpected(cell, failure.reason) ? [failure] : [];
@@ -209,7 +210,6 @@ async function execute(
   }
 }
 
-const numCells = (count: number): string => `${count} ${count === 1 ? 'cell' : 'cells'}`;
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 type FailureReason = 'error' | 'unhandled' | 'timeout' | 'died';

@@ -15,6 +15,7 @@ import type { VegaLiteSpec } from '../report/vega-lite.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import type { StepMetrics } from './run/folder.js';
 import type { BandPoint } from './run/reference.js';
+import { plural } from '../text/english.js';
 
 export interface Section {
   id: string;
@@ -265,10 +266,9 @@ export function rolloutFacts(
   { searchTurns, rewards, advantage }: Trajectory,
   isCorrect = rewards && 'outcome' in rewards ? rewards.outcome === 1 : undefined,
 ): string[] {
-  const numTurns = searchTurns.length;
   return [
     ...(isCorrect === undefined ? [] : [isCorrect ? '✓ right' : '✗ wrong']),
-    `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
+    plural(searchTurns.length, 'turn'),
     ...(rewards ? [`reward ${figureText(rewards.total, 2)}`] : []),
     ...(advantage === undefined ? [] : [`advantage ${figureText(advantage, 2)}`]),
   ];

@@ -13,6 +13,7 @@ import {
 } from './titles.js';
 import { type VegaLiteSpec, type Chart, createChart } from './vega-lite.js';
 import { fieldName, seriesChannels } from './series.js';
+import { plural } from '../text/english.js';
 
 /** Subtitle of charts of results in the small world. */
 export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the paper’s';
@@ -173,7 +174,7 @@ export function bandChart(
   const values = distinctValues(spec.color, rows);
   const names = highlight.filter((value) => values.includes(value));
   const numOthers = names.length > 0 ? values.length - names.length : 0;
-  const grey = numOthers > 0 ? `${numOthers} other${numOthers > 1 ? 's' : ''} in grey` : '';
+  const grey = numOthers > 0 ? `${plural(numOthers, 'other')} in grey` : '';
   const subtitle = [spec.subtitle, grey].filter(Boolean).join('; ') || undefined;
   const chart = panelChart(
     rows,

@@ -18,6 +18,7 @@ import {
 import { renderSvg } from './render.js';
 import { openingBundle, type About, type ResultParts } from './opening.js';
 import { dataTable, type Table } from './table.js';
+import { plural } from '../text/english.js';
 
 /** Representations of an output by MIME type; a front end takes the richest it knows. */
 export type MimeBundle = Record<string, unknown>;
@@ -154,7 +155,7 @@ function asDisplayable(value: unknown): Displayable | null {
 function previewTable(frame: Rows, name: string): Table {
   const rows = toRows(frame);
   const first = rows.slice(0, MAX_PREVIEW_ROWS);
-  const numRows = `${rows.length} ${rows.length === 1 ? 'row' : 'rows'}`;
+  const numRows = plural(rows.length, 'row');
   const part = first.length < rows.length ? `, the first ${first.length} shown` : '';
   return dataTable(first, `${name} (${numRows}${part})`);
 }

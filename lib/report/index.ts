@@ -1,7 +1,7 @@
 /**
  * `parallelsearch/report`: data frames, tables, charts and their display in notebooks.
  */
-export { formatList } from '../text/format-list.js';
+export { formatList } from '../text/english.js';
 export { bandChart, intervalChart, lineChart, type ChartSpec } from './chart.js';
 export { stackedChart } from './stacked-chart.js';
 export { createChart, type Chart, type VegaLiteSpec } from './vega-lite.js';

@@ -4,6 +4,7 @@ import { markup, markupHtml } from '../html/markup.js';
 import type { Provenance } from '../io/provenance.js';
 import type { Chart } from './vega-lite.js';
 import type { Table } from './table.js';
+import { plural } from '../text/english.js';
 
 /** A prediction made before anything was computed, and the figure that decides it. */
 export interface Prediction {
@@ -69,9 +70,7 @@ export function describeQuestions(provenance: Provenance): string {
 function describeSeeds(provenance: Provenance): string {
   const { warmUps, seeds } = setupSchema.parse(provenance);
   if (warmUps.length === 0 || seeds.length === 0) return '';
-  const count = ({ length }: readonly number[]): string =>
-    `${length} seed${length === 1 ? '' : 's'}`;
-  return `Initial models were trained with ${count(warmUps)}, and each was then trained by RL with ${count(seeds)}.`;
+  return `Initial models were trained with ${plural(warmUps.length, 'seed')}, and each was then trained by RL with ${plural(seeds.length, 'seed')}.`;
 }
 
 /** Answers, questions and seeds behind a report, for its end. */

@@ -1,5 +1,5 @@
 /** Proper names in English text, found by capital letters and quotes. */
-import { formatList } from './format-list.js';
+import { formatList } from './english.js';
 import { foldText } from './words.js';
 
 const CAPITALISED = /^(?:[dl]['’])?\p{Lu}/u;

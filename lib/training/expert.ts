@@ -13,7 +13,7 @@ import {
 } from '../data/question.js';
 import type { Generation, Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
-import { formatList } from '../text/format-list.js';
+import { formatList } from '../text/english.js';
 import { normalizeAnswer } from '../text/answer-match.js';
 import { sentenceAbout } from '../text/sentences.js';
 import {

@@ -1,6 +1,6 @@
 /** Guards: checks of every step's metrics for a failing run, each with an action. */
 import { z } from 'zod';
-import { decimalText } from '../text/figures.js';
+import { decimalText } from '../text/english.js';
 import type { TrainerName } from './methods.js';
 import type { Metrics } from './metrics.js';
 

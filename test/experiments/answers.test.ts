@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   answerComputation,
   evaluationBatchSize,
-  stratifiedSample,
   type Answers,
 } from '../../lib/experiments/answers.js';
+import { stratifiedSample } from '../../lib/experiments/stratified-sample.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';

@@ -7,7 +7,6 @@ import { createFrame, toRows } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';
 import { where } from './fixtures.js';
 import { intervalText, pointsText } from '../../lib/report/text.js';
-import { formatList } from '../../lib/text/format-list.js';
 
 const row = (
   method: string,
@@ -45,12 +44,6 @@ describe('figures as text', () => {
       '−1.5',
       '0.0',
       '–',
-    ]);
-    expect([[], ['a'], ['a', 'b'], ['a', 'b', 'c']].map(formatList)).toEqual([
-      '',
-      'a',
-      'a and b',
-      'a, b and c',
     ]);
   });
 

@@ -19,7 +19,7 @@ import {
   type GuardSettings,
 } from '../../lib/training/guards.js';
 import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import { decimalText } from '../../lib/text/figures.js';
+import { decimalText } from '../../lib/text/english.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull, slow } from '../full.js';
 import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from './tiny.js';

@@ -9,7 +9,7 @@ import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/html/mark
 import { pageHtml, SITE_MARKS } from '../../lib/html/page.js';
 import { KIND_STYLE, readStyles } from '../../lib/html/styles.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { formatList } from '../../lib/text/format-list.js';
+import { formatList } from '../../lib/text/english.js';
 import { splitSentences } from '../../lib/text/sentences.js';
 import {
   describeQuestions,

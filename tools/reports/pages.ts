@@ -21,7 +21,7 @@ import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { rolloutForRun } from '../../lib/training/policy-runs.js';
-import { formatList } from '../../lib/text/format-list.js';
+import { formatList } from '../../lib/text/english.js';
 import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { writeViewer } from '../../lib/pages/viewer/page.js';

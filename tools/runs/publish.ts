@@ -29,6 +29,7 @@ import { weightFiles } from '../../lib/tensor/weight-files.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
 import { readCurve, type DevPoint } from '../../lib/experiments/train-runs.js';
 import { stepFolder } from '../../lib/experiments/runs.js';
+import { plural } from '../../lib/text/english.js';
 
 const BATCH_SIZE = 48;
 
@@ -234,7 +235,7 @@ function describeTraining(config: TrainConfig): string {
   const { steps, questionsPerStep, groupSize, learningRate } = trainerSettings(config);
   const describe = (how: string, item: string, settings = ''): string =>
     `trained ${how}: ${steps} steps of
-${questionsPerStep} questions with ${groupSize} ${item}${groupSize === 1 ? '' : 's'} each, learning rate ${learningRate}, ${settings}seed ${seed}.`;
+${questionsPerStep} questions with ${plural(groupSize, item)} each, learning rate ${learningRate}, ${settings}seed ${seed}.`;
   const prompt = `Prompt: ${rollout.prompt}.`;
   if (isSupervised(config)) return `${describe('on demonstrations', 'demonstration')} ${prompt}`;
   const { clip, beta } = { ...config.grpo, ...config.ppo, ...config.zerosearch };

@@ -3,7 +3,7 @@
  * with fast and slow retrievers.
  */
 import { loadavg } from 'node:os';
-import { greatest, max, quantile, range } from 'd3-array';
+import { greatest, max, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { matching } from '../../evaluation/table.js';
 import { type Provenance, configHash } from '../../io/provenance.js';
@@ -11,10 +11,10 @@ import { intervalChart } from '../../report/chart.js';
 import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { count, dataHash, readQuestionProvenance } from '../answers.js';
+import { dataHash } from '../answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
 import { findValue, percent, resultParts, type Predicted } from '../summary.js';
-import { mergeProvenance, requireResults } from '../records.js';
+import { mergeProvenance, requireResults, readQuestionProvenance } from '../records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
   askingTitle,
@@ -31,6 +31,7 @@ import {
   type LatencyRetriever,
   type RequestCosts,
 } from './measuring.js';
+import { countText } from '../../text/english.js';
 
 /** Measurements of one retriever, or of all. */
 export interface Latency {
@@ -282,7 +283,7 @@ export const latency: Experiment = {
     return resultParts({
       finding: `Eight sub-queries in one turn take ${slow} of the time of eight turns if a request takes 50 ms, and ${embedded} if search is in memory.`,
       card: { wallClock: valueTitle('retriever', 'slow-50') },
-      summary: `${count(measured.measurements.flatMap(({ samplesMs }) => samplesMs))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
+      summary: `${countText(sum(measured.measurements, ({ samplesMs }) => samplesMs.length))} sets of sub-queries timed with ${done.length} retrievers; ${call}.`,
       tidy,
       predicted: [WAITED_FOR_ONCE],
       rows,

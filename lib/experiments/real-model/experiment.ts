@@ -8,7 +8,6 @@ import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
-import { count } from '../answers.js';
 import { readCurve, type DevPoint } from '../train-runs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { ResultParts } from '../../report/opening.js';
@@ -55,6 +54,7 @@ import {
   TRAINED,
 } from './settings.js';
 import { realTraining } from './train.js';
+import { countText } from '../../text/english.js';
 
 export const realModel: Experiment = {
   name: 'real-model',
@@ -229,7 +229,7 @@ async function compareRealModel(
   const before = firstEdition(first, options);
   return {
     ...second,
-    summary: `${fresh.numComputed.toLocaleString('en')} answers of ${ABOUT.model} to fresh questions, ${count(first.answers)} of the first edition to a test of its own.`,
+    summary: `${countText(fresh.numComputed)} answers of ${ABOUT.model} to fresh questions, ${countText(first.answers.length)} of the first edition to a test of its own.`,
     provenance: { ...second.provenance, firstEdition: before.provenance },
     card: { editions: '', decomposed: '' },
     frames: {

@@ -12,7 +12,7 @@ import { tableFigureHtml } from '../../report/figures.js';
 import { intervalText, pointsIntervalText } from '../../report/text.js';
 import { metricDecimals, metricInfo } from '../../report/titles.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { formatList } from '../../text/format-list.js';
+import { formatList } from '../../text/english.js';
 import { exactMatch } from '../../text/answer-match.js';
 import {
   curvesHtml,

@@ -35,7 +35,7 @@ import {
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
-import { formatList } from '../../text/format-list.js';
+import { formatList } from '../../text/english.js';
 import {
   ADAPTER_FILES,
   MODEL_FILES,

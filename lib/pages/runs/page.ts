@@ -18,6 +18,7 @@ import {
   type SteppedRollouts,
 } from '../parts.js';
 import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
+import { countText } from '../../text/english.js';
 
 /** A run in a folder of runs, named by its path in there. */
 export interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {
@@ -102,7 +103,7 @@ export async function runsContentHtml(root: string, { isLive = false } = {}): Pr
     steppedRolloutsHtml(await listRollouts(runs, isLive)),
   ];
   return liveHtml({ version }, [
-    `<p id="progress">${runs.length} runs, ${numSteps.toLocaleString('en')} steps.</p>`,
+    `<p id="progress">${runs.length} runs, ${countText(numSteps)} steps.</p>`,
     ...SECTIONS.map((section, i) => sectionHtml({ ...section, html: contents[i] })),
   ]);
 }

@@ -5,7 +5,7 @@ import { bundleScript, packedElement, pageHtml } from '../../html/page.js';
 import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../html/styles.js';
 import { tableHtml } from '../../html/table.js';
 import { writeFileSafely } from '../../io/files.js';
-import { decimalText } from '../../text/figures.js';
+import { decimalText, countText } from '../../text/english.js';
 import type { ViewerData } from './data.js';
 
 export interface ViewerPage {
@@ -32,7 +32,7 @@ export async function viewerHtml({ title, data, about, ...page }: ViewerPage): P
     throw new Error(
       `Expected at most ${MAX_CHARACTERS / 1e6} million characters of text for a page, but got ${(length / 1e6).toFixed(0)} million. Pass fewer trajectories.`,
     );
-  const count = data.trajectories.length.toLocaleString('en');
+  const count = countText(data.trajectories.length);
   const body = [
     `<main id="trajectory" class="static"><h1>${escapeHtml(title)}</h1>`,
     about
@@ -61,7 +61,7 @@ function staticHtml({ trajectories }: ViewerData): string {
     const figures = [String(numTurns), answer ?? '–', exactMatch ? 'yes' : 'no'];
     return [question, goldenAnswers.join(' / '), method, ...figures, decimalText(rewards.total)];
   });
-  const count = trajectories.length.toLocaleString('en');
+  const count = countText(trajectories.length);
   const columns = ['Question', 'Gold answer', 'Method', 'Turns', 'Answer', 'Right', 'Reward'];
   const caption = `The first ${rows.length} of ${count} trajectories`;
   return (
@@ -74,6 +74,6 @@ function staticHtml({ trajectories }: ViewerData): string {
 export async function writeViewer(file: string, page: ViewerPage): Promise<string> {
   const html = await viewerHtml(page);
   await writeFileSafely(file, html);
-  const count = page.data.trajectories.length.toLocaleString('en');
+  const count = countText(page.data.trajectories.length);
   return `${count} ${count === '1' ? 'trajectory' : 'trajectories'}, ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB: ${file}`;
 }

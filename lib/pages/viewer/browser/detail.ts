@@ -2,7 +2,7 @@
 import { mean } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
-import { decimalText } from '../../../text/figures.js';
+import { decimalText } from '../../../text/english.js';
 import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';
 import { findGroup } from './filter.js';

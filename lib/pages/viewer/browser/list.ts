@@ -10,6 +10,7 @@ import {
   ORDER_OPTIONS,
   type Criteria,
 } from './filter.js';
+import { countText } from '../../../text/english.js';
 
 /** The name of the labels' check boxes, and of the labels in an address. */
 const LABELS = 'labels';
@@ -48,7 +49,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
   const facets = FACETS.flatMap((facet) => {
     const { key, label, valueTitle = (value) => value } = facet;
     const options = facetValues(data, facet).map(([value, n]): [string, string] => {
-      return [value, `${valueTitle(value, data)} (${n.toLocaleString('en')})`];
+      return [value, `${valueTitle(value, data)} (${countText(n)})`];
     });
     return options.length > 1 ? [choice(key, label, [['', 'all'], ...options], onFilter)] : [];
   });
@@ -57,7 +58,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
       'label.chip',
       { title: data.labelMeanings[label] ?? false },
       h('input', { type: 'checkbox', name: LABELS, value: label, onchange: onFilter }),
-      `${data.labelTitles[label]} (${n.toLocaleString('en')})`,
+      `${data.labelTitles[label]} (${countText(n)})`,
     ),
   );
   const methods = listMethods(data).map((name) => [name, name] as const);

@@ -4,6 +4,7 @@ import type { ViewerData, ViewerTrajectory } from '../data.js';
 import { detailNode, signed, verdict } from './detail.js';
 import { createFilter, findPartner, orderItems } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
+import { plural, countText } from '../../../text/english.js';
 
 /** Pixels, as in the style sheet. */
 const ROW_HEIGHT = 68;
@@ -14,7 +15,7 @@ function createRow(trajectory: ViewerTrajectory, { labelTitles }: ViewerData) {
   const facts = [
     verdict(trajectory),
     step === undefined ? null : `step ${step}`,
-    `${numTurns} ${numTurns === 1 ? 'turn' : 'turns'}`,
+    plural(numTurns, 'turn'),
     signed(rewards.total),
   ];
   const content = [
@@ -66,12 +67,12 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   const pick = (index: number): void => {
     if (!list.select(index)) show(index);
   };
-  const total = data.trajectories.length.toLocaleString('en');
+  const total = countText(data.trajectories.length);
   let listed: readonly number[] = [];
   const refresh = (): void => {
     const values = controls.values();
     listed = orderItems(data, filter(values), values.order);
-    status.textContent = `${listed.length.toLocaleString('en')} of ${total} trajectories`;
+    status.textContent = `${countText(listed.length)} of ${total} trajectories`;
     list.setItems(listed);
     if (listed.length > 0) return;
     show(null);
