@@ -186,9 +186,32 @@ export const notebookFigures = (notebook: Notebook): Artefact[] =>
     });
   });
 
-/** Terminal text without colours. */
+/** A line as a terminal leaves it: text after a carriage return overwrites its start. */
+const overwrite = (line: string): string =>
+  line
+    .split('\r')
+    .reduceRight((shown, earlier) =>
+      earlier.length > shown.length ? shown + earlier.slice(shown.length) : shown,
+    );
+
+/** A backspace removes the character before it in the line. */
+function erase(text: string): string {
+  const kept: string[] = [];
+  for (const character of text)
+    if (character !== '\b') kept.push(character);
+    else if (kept.length > 0 && kept.at(-1) !== '\n') kept.pop();
+  return kept.join('');
+}
+
+/** Terminal text without colours, and progress bars in their last state. */
+function terminalText(text: string): string {
+  const plain = stripVTControlCharacters(text).replaceAll('\r\n', '\n');
+  const shown = plain.includes('\b') ? erase(plain) : plain;
+  return shown.split('\n').map(overwrite).join('\n');
+}
+
 const preHtml = (text: string, style = ''): string =>
-  `<pre${style && ` class="${style}"`}>${escapeHtml(stripVTControlCharacters(text))}</pre>`;
+  `<pre${style && ` class="${style}"`}>${escapeHtml(terminalText(text))}</pre>`;
 
 function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
   if (output.output_type === 'stream')
@@ -235,11 +258,12 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
   }
   for (const [mime, render] of MIME_TYPES)
     if (mime in data) return render(text(mime)!, rendering, text(MIME.text));
-  const json = Object.keys(data).find(isJsonMime);
-  if (json) return preHtml(printExactJson(data[json], 2));
+  // JSON of other types, such as a widget's id, is for programs.
+  const json = ['application/json', ...Object.keys(data).filter(isJsonMime)];
   const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
-  const known = plain.find((mime) => mime in data);
-  if (known !== undefined) return preHtml(text(known)!);
+  const known = [json[0], ...plain, ...json].find((mime) => mime in data);
+  if (known !== undefined)
+    return preHtml(isJsonMime(known) ? printExactJson(data[known], 2) : text(known)!);
   return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
 }
 

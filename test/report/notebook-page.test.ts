@@ -180,6 +180,21 @@ describe('outputs and cells of any kind', () => {
       ).toContain('id="chart-1"');
   });
 
+  it('shows what a terminal would after carriage returns and backspaces', async () => {
+    const text = '  0%|\r 50%|# late\r100%|##\r\nab\b\bXY\nwhole\n';
+    const stream = { output_type: 'stream', name: 'stdout', text };
+    const html = await page({ ...code('1'), outputs: [stream] } as Cell);
+    expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
+  });
+
+  it("prefers a widget's text to its id", async () => {
+    const widget = { 'application/vnd.jupyter.widget-view+json': { model_id: 'abc' } };
+    expect(await page(displayed({ ...widget, 'text/plain': 'IntSlider(value=7)' }))).toContain(
+      '<pre>IntSlider(value=7)</pre>',
+    );
+    expect(await page(displayed(widget))).toContain('abc');
+  });
+
   const point = { mark: 'point', encoding: { x: { field: 'a', type: 'quantitative' } } };
   it.each([
     ['a billion rows', { ...point, data: { sequence: { start: 0, stop: 1e9, as: 'a' } } }],
