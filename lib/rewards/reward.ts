@@ -105,13 +105,31 @@ export function checkRewards(rewards: readonly Reward[]): void {
   }
 }
 
+const nameQuestion = (question: ScoringInput['question']): string =>
+  question ? ` on the question ${question.id} ("${question.question}")` : '';
+
+/** What a user's function returns, which may be anything. */
+function callReward(
+  reward: Reward,
+  rollout: ScoringInput,
+  group: readonly ScoringInput[],
+): TurnReward | number | null | undefined {
+  try {
+    return reward.score(rollout, group);
+  } catch (cause) {
+    throw new Error(
+      `The reward "${reward.name}" failed${nameQuestion(rollout.question)}: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
 /** @throws RangeError naming the reward, the question and the value */
 function requireFinite(what: string, value: unknown, { question }: ScoringInput): void {
   if (Number.isFinite(value)) return;
-  const where = question ? ` on the question ${question.id} ("${question.question}")` : '';
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
   throw new RangeError(
-    `Expected ${what} to be a finite number${where}, but got ${shown} (${typeof value}). Return a number, or { value, turns } of numbers.`,
+    `Expected ${what} to be a finite number${nameQuestion(question)}, but got ${shown} (${typeof value}). Return a number, or { value, turns } of numbers.`,
   );
 }
 
@@ -120,8 +138,7 @@ function evaluateReward(
   rollout: ScoringInput,
   group: readonly ScoringInput[],
 ): TurnReward {
-  // A user's function may return anything.
-  const returned = reward.score(rollout, group) as TurnReward | number | null | undefined;
+  const returned = callReward(reward, rollout, group);
   const isTurnReward =
     typeof returned === 'object' && returned !== null && Array.isArray(returned.turns);
   const { value, turns } = isTurnReward ? returned : { value: returned, turns: [] };

@@ -335,6 +335,12 @@ describe('runTraining', () => {
     );
     for (const name of ['adapter', BEST_ADAPTER])
       expect(existsSync(join(root, 'nan', name)), name).toBe(false);
+    const score = (): number => {
+      throw new Error('no such field');
+    };
+    await expect(
+      run('thrown', tinyTraining(), { rewards: [{ name: 'mine', score }] }),
+    ).rejects.toThrow(/The reward "mine" failed on the question .*: no such field/);
   });
 
   it('waits for no more than the deadline for a server some of whose answers take 30 s, and rewards no rollout that waited', async () => {
