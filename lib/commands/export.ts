@@ -24,6 +24,7 @@ import { readDescription, readSteps, type StepMetrics } from '../pages/run/folde
 import type { Trajectory } from '../rollout/trajectory.js';
 import { stat } from 'node:fs/promises';
 import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
+import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
 
 export interface ExportSettings {
   out: string;
@@ -117,7 +118,7 @@ export function exportCommand(): Command {
 /** All recorded rollouts by step. @throws Error naming an invalid line */
 async function readRollouts(folder: string): Promise<Map<number, Trajectory[]>> {
   const rollouts = new Map<number, Trajectory[]>();
-  const file = path.join(folder, 'trajectories.jsonl');
+  const file = path.join(folder, TRAJECTORIES_FILE);
   if (!existsSync(file)) return rollouts;
   for await (const line of readJsonLines(file, parseTokens, 'recorded trajectories')) {
     const { step = 0 } = line;
@@ -167,7 +168,7 @@ const TAG_PREFIX = 'train/';
  * @throws Error for a folder without metrics
  */
 async function readTimedSteps(folder: string): Promise<(StepMetrics & { wallTime: number })[]> {
-  const file = path.join(folder, 'metrics.jsonl');
+  const file = path.join(folder, METRICS_FILE);
   if (!existsSync(file))
     throw new Error(
       `Expected ${folder} to be an output folder of \`train\`, but it has no metrics.jsonl.`,

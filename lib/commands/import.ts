@@ -19,6 +19,7 @@ import { exportableMethods } from '../interop/export.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
+import { TRAJECTORIES_FILE } from '../policy/folder-settings.js';
 
 interface Trainer {
   name: string;
@@ -78,7 +79,7 @@ async function runImport(
       options,
     ).finally(() => progress.stop());
     log(
-      `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, 'trajectories.jsonl')}`,
+      `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, TRAJECTORIES_FILE)}`,
     );
     if (numDifferent > 0)
       log(

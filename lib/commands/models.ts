@@ -6,7 +6,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { max } from 'd3-array';
 import { Command, Argument } from 'commander';
-import { readCurve, type DevPoint } from '../experiments/train-runs.js';
+import { type DevPoint } from '../experiments/train-runs.js';
+import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/adapter-base.js';
 import { readPeftConfig } from '../policy/folder-settings.js';
@@ -51,7 +52,7 @@ function findAdapters(root: string, depth = MAX_DEPTH): string[] {
 }
 
 async function readDev(folder: string): Promise<Adapter['dev']> {
-  const points = await readCurve<DevPoint & { chosen: boolean }>(join(folder, 'dev.jsonl'));
+  const points = await readLog<DevPoint & { chosen: boolean }>(join(folder, 'dev.jsonl'));
   const chosen = points.find((point) => point.chosen);
   if (!chosen) return null;
   const { step, outcome, decomposition, modelCalls } = chosen;

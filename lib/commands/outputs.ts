@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { dataSetFiles } from '../data/flashrag.js';
 import { isSameFile } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
-import { settingFiles } from '../policy/folder-settings.js';
+import { settingFiles, METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
 
 /** Options whose value is written. */
 const OUTPUTS = ['out', 'page', 'trajectories'];
@@ -27,7 +27,7 @@ export function inputFiles(path: string): string[] {
   if (!statIfThere(path)?.isDirectory()) return [path];
   const { passages, questions } = dataSetFiles(path);
   const weights = readdirSync(path).filter((name) => name.endsWith('.safetensors'));
-  const records = ['metrics.jsonl', 'trajectories.jsonl'];
+  const records = [METRICS_FILE, TRAJECTORIES_FILE];
   return [
     ...(passages ? [passages] : []),
     ...questions,

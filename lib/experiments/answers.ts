@@ -17,9 +17,14 @@ import {
   type Job,
   type WorkContext,
 } from './experiment.js';
-import { readCurve } from './train-runs.js';
+import { readLog } from '../io/logs.js';
 import { listSeeds, mergeProvenance, readQuestionProvenance, requireResults } from './records.js';
-import { committedWeights, listFolders, requireFolders } from '../policy/folder-settings.js';
+import {
+  committedWeights,
+  listFolders,
+  requireFolders,
+  METRICS_FILE,
+} from '../policy/folder-settings.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -218,11 +223,11 @@ type NameMethod = (run: PolicyRun) => string;
 export async function readCurves(
   runs: readonly PolicyRun[],
   nameMethod: NameMethod = ({ method }) => method,
-  file: 'metrics.jsonl' | 'dev.jsonl' = 'metrics.jsonl',
+  file: typeof METRICS_FILE | 'dev.jsonl' = METRICS_FILE,
 ): Promise<CurvePoint[]> {
   const curves = runs.map(async (run) => {
     const { model, initSeed, seed } = run;
-    const points = await readCurve<{ alarms: string[]; step: number }>(
+    const points = await readLog<{ alarms: string[]; step: number }>(
       join(adapterFolder(run), file),
     );
     return points.map(({ alarms: _, ...metrics }) => {

@@ -3,11 +3,12 @@
  * (`tools/runs`), and estimates how long that takes. Resumes if interrupted.
  */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { mean, median, sum } from 'd3-array';
 import { trainInProcess, type TrainInProcessOptions, runConcurrently } from '../io/processes.js';
+import { readLog } from '../io/logs.js';
+import { METRICS_FILE } from '../policy/folder-settings.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../io/paths.js';
 import { contentHash } from '../io/provenance.js';
 import type { BackendName } from '../tensor/backend.js';
@@ -68,13 +69,6 @@ export interface DevPoint {
   evidenceSeen?: number;
 }
 
-const readLines = async (path: string): Promise<string[]> =>
-  existsSync(path) ? (await readFile(path, 'utf8')).split('\n').filter(Boolean) : [];
-
-/** The points of `metrics.jsonl` or `dev.jsonl`; none without the file. */
-export const readCurve = async <Point>(path: string): Promise<Point[]> =>
-  (await readLines(path)).map((line) => JSON.parse(line) as Point);
-
 const PROGRESS_INTERVAL_MS = 5000;
 
 /**
@@ -93,7 +87,7 @@ export async function withTrainingProgress(
   const { folders, numSteps, onProgress } = options;
   const countDone = async (): Promise<number> =>
     sum(
-      await Promise.all(folders.map((folder) => readLines(join(folder, 'metrics.jsonl')))),
+      await Promise.all(folders.map((folder) => readLog(join(folder, METRICS_FILE)))),
       (lines) => lines.length,
     );
   let before = await countDone();
@@ -112,7 +106,7 @@ export async function withTrainingProgress(
  * without a file. @param names of the metrics that are summed within a line
  */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
-  const steps = await readCurve<Record<string, number>>(path);
+  const steps = await readLog<Record<string, number>>(path);
   const seconds = steps.map((metrics) => sum(names, (name) => metrics[name] ?? 0));
   return (median(seconds) ?? 0) * seconds.length;
 }
@@ -126,10 +120,7 @@ export async function estimateTraining(
   similar: readonly PolicyRun[] = runs,
 ): Promise<number> {
   const readSeconds = (run: PolicyRun): Promise<number> =>
-    recordedSeconds(join(adapterFolder(run), 'metrics.jsonl'), [
-      'rollout_seconds',
-      'update_seconds',
-    ]);
+    recordedSeconds(join(adapterFolder(run), METRICS_FILE), ['rollout_seconds', 'update_seconds']);
   const usual =
     mean((await Promise.all(similar.map(readSeconds))).filter((seconds) => seconds > 0)) ?? 0;
   return (
@@ -141,7 +132,7 @@ export async function estimateTraining(
 export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
   const readSeconds = async (seed: number): Promise<number> => {
     const files = SMALL_WORLD_MODELS.map((name) =>
-      join(CHECKPOINTS, initialModelName(name, seed), 'metrics.jsonl'),
+      join(CHECKPOINTS, initialModelName(name, seed), METRICS_FILE),
     );
     return (
       PUBLISH_EVERY *

@@ -24,7 +24,7 @@ import { rolloutMetrics, type Metrics } from '../training/metrics.js';
 import { answersSchema, promptQuestion } from './rows.js';
 import { existsSync, readdirSync } from 'node:fs';
 import { startProgress } from '../io/progress.js';
-import { readModelConfig } from '../policy/folder-settings.js';
+import { readModelConfig, METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
 
 /** The ground truth of a row, as `export` writes it. Other rows have only `target`. */
 export const truthSchema = z.object({
@@ -214,8 +214,8 @@ export async function importRollouts(
       onStep?.(step);
     }
   }
-  await writeLines(path.join(folder, 'trajectories.jsonl'), lines());
-  await writeLines(path.join(folder, 'metrics.jsonl'), metrics);
+  await writeLines(path.join(folder, TRAJECTORIES_FILE), lines());
+  await writeLines(path.join(folder, METRICS_FILE), metrics);
   await writeFileSafely(path.join(folder, 'train_config.json'), jsonLine({ method, trainer }));
   return imported;
 }

@@ -48,6 +48,10 @@ export const TRAIN_CONFIG_FILE = 'train_config.json';
 /** The file with the description of a run, in its folder. */
 export const RUN_FILE = 'run.json';
 
+/** A run's metrics and its rollouts, a line per step and per rollout. */
+export const METRICS_FILE = 'metrics.jsonl';
+export const TRAJECTORIES_FILE = 'trajectories.jsonl';
+
 /**
  * A model folder's configuration.
  * @throws Error for a model that this project does not know

@@ -2,22 +2,27 @@
  * A training run with any trainer: steps with metrics, trajectories, checkpoints and
  * guards, from a model to an adapter.
  */
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
 import { identifyModel, writeBaseModel, type BaseModel } from '../policy/adapter-base.js';
 import { arraysFromAdapter } from '../policy/lora.js';
-import { RUN_FILE, TRAIN_CONFIG_FILE } from '../policy/folder-settings.js';
+import {
+  METRICS_FILE,
+  RUN_FILE,
+  TRAIN_CONFIG_FILE,
+  TRAJECTORIES_FILE,
+} from '../policy/folder-settings.js';
 import { peftConfig } from '../policy/peft.js';
 import {
   partialPath,
-  readLines,
   removePartial,
   replaceFolder,
   writeFileSafely,
   writeJson,
 } from '../io/files.js';
+import { readLog } from '../io/logs.js';
 import { shortPath } from '../io/paths.js';
 import type { Weights } from '../policy/weights.js';
 import { encodeSafetensors } from '../tensor/safetensors.js';
@@ -31,10 +36,8 @@ import { ALONE, type Ranks } from './ranks.js';
 import { createTrainer } from './trainers.js';
 import { configHash, provenanceHere, type Provenance } from '../io/provenance.js';
 
-const METRICS = 'metrics.jsonl';
-const TRAJECTORIES = 'trajectories.jsonl';
 /** Files with one line per step. */
-const RECORDS = [METRICS, TRAJECTORIES];
+const RECORDS = [METRICS_FILE, TRAJECTORIES_FILE];
 /** Folder, in a run's folder, of the checkpoint with the highest recent mean reward. */
 export const BEST_ADAPTER = 'adapter-best';
 
@@ -270,7 +273,7 @@ function requireKept({ folder, keepSteps = [] }: TrainingRun, numDone: number): 
 /** Drops the records of a step and later ones; returns the metrics of those before. */
 async function dropLaterRecords(folder: string, step: number): Promise<Metrics[]> {
   for (const file of recordFiles(folder)) await dropLinesFrom(file, step);
-  return readMetrics(folder);
+  return readLog<Metrics>(join(folder, METRICS_FILE));
 }
 
 function writeDescription({ config, folder, description = {} }: TrainingRun): Promise<void> {
@@ -286,16 +289,6 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
     `Training stopped at step ${step}${tried}: ${text}. Set a guard's limit or action under "guards" in the configuration.`,
   );
 };
-
-/** The recorded metrics of a run's steps. */
-async function readMetrics(folder: string): Promise<Metrics[]> {
-  const file = join(folder, METRICS);
-  if (!existsSync(file)) return [];
-  const steps: Metrics[] = [];
-  for await (const { text } of readLines(createReadStream(file)))
-    if (text) steps.push(JSON.parse(text) as Metrics);
-  return steps;
-}
 
 /** Runs and records a step; no reward if all searches timed out. */
 async function recordedStep(
@@ -323,12 +316,12 @@ async function recordedStep(
   const finite = Object.fromEntries(
     Object.entries(metrics).filter(([, value]) => Number.isFinite(value)),
   );
-  await appendFile(join(folder, METRICS), `${JSON.stringify({ step, ...finite, alarms })}\n`);
+  await appendFile(join(folder, METRICS_FILE), `${JSON.stringify({ step, ...finite, alarms })}\n`);
   history.push(finite);
   const lines = trajectories.map((trajectory) =>
     formatTrajectory({ step, method: config.method, ...trajectory }),
   );
-  await appendFile(join(folder, TRAJECTORIES), lines.join(''));
+  await appendFile(join(folder, TRAJECTORIES_FILE), lines.join(''));
   onStep?.(step, metrics, alarms);
   return { alarm: mostSevere(raised), reward: metrics.reward };
 }

@@ -14,7 +14,7 @@ import {
   writeFileSafely,
 } from '../../lib/io/files.js';
 import { contentHash } from '../../lib/io/provenance.js';
-import { TRAIN_CONFIG_FILE } from '../../lib/policy/folder-settings.js';
+import { TRAIN_CONFIG_FILE, METRICS_FILE } from '../../lib/policy/folder-settings.js';
 import {
   ADAPTER_WEIGHTS,
   copyAdapter,
@@ -27,7 +27,8 @@ import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/t
 import { encodeSafetensors, parseSafetensors, parseStored } from '../../lib/tensor/safetensors.js';
 import { weightFiles } from '../../lib/tensor/weight-files.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import { readCurve, type DevPoint } from '../../lib/experiments/train-runs.js';
+import { type DevPoint } from '../../lib/experiments/train-runs.js';
+import { readLog } from '../../lib/io/logs.js';
 import { stepFolder } from '../../lib/experiments/runs.js';
 import { plural } from '../../lib/text/english.js';
 
@@ -165,9 +166,9 @@ export async function publishAdapter(
       const target = join(partial, stepFolder(step));
       await copyAdapter(join(folder, keptAdapter(step)), target, join('..', card.base));
     }
-    const metrics = formatLines(await readCurve(join(folder, 'metrics.jsonl')));
+    const metrics = formatLines(await readLog(join(folder, METRICS_FILE)));
     const dev = formatLines(curve.map((point) => ({ ...point, chosen: point === best })));
-    await writeFileSafely(join(partial, 'metrics.jsonl'), metrics);
+    await writeFileSafely(join(partial, METRICS_FILE), metrics);
     await writeFileSafely(join(partial, 'dev.jsonl'), dev);
     await writeAdapterCard(partial, card);
     await replaceFolder(partial, to);
@@ -183,8 +184,8 @@ const STEPS_AVERAGED = 5;
 export async function writeAdapterCard(folder: string, options: CardOptions): Promise<void> {
   const { name, model, base, earlier = [], purpose } = options;
   const config = parseTrainConfig(await readJson(join(folder, TRAIN_CONFIG_FILE)));
-  const metrics = await readCurve<Record<string, number>>(join(folder, 'metrics.jsonl'));
-  const curve: DevCurve = await readCurve(join(folder, 'dev.jsonl'));
+  const metrics = await readLog<Record<string, number>>(join(folder, METRICS_FILE));
+  const curve: DevCurve = await readLog(join(folder, 'dev.jsonl'));
   const baseCard = join(base, 'README.md');
   const baseText = existsSync(join(folder, baseCard)) ? `[${model}](${baseCard})` : model;
   const { rank, alpha } = config.lora;

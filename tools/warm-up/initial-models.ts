@@ -25,14 +25,15 @@ import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
+import { METRICS_FILE } from '../../lib/policy/folder-settings.js';
 
 const REPORT_EVERY = 50;
 
 /** Copies one in so many lines of a run's metrics to the model's folder. */
 async function publishMetrics(from: string, to: string): Promise<void> {
-  const lines = (await readFile(join(from, 'metrics.jsonl'), 'utf8')).trimEnd().split('\n');
+  const lines = (await readFile(join(from, METRICS_FILE), 'utf8')).trimEnd().split('\n');
   const published = lines.filter((_, i) => (i + 1) % PUBLISH_EVERY === 0);
-  await writeFileSafely(join(to, 'metrics.jsonl'), published.map((line) => `${line}\n`).join(''));
+  await writeFileSafely(join(to, METRICS_FILE), published.map((line) => `${line}\n`).join(''));
 }
 
 interface TrainModelsOptions {

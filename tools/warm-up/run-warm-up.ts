@@ -17,6 +17,7 @@ import { clipByGlobalNorm, supervisedGradients } from '../../lib/training/gradie
 import { totalWeight } from '../../lib/training/sequences.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 import { configHash } from '../../lib/io/provenance.js';
+import { METRICS_FILE } from '../../lib/policy/folder-settings.js';
 
 export interface SupervisedStep {
   step: number;
@@ -108,7 +109,7 @@ async function warmUpInFolder(
     disposeWeights(model.weights);
     optimizer.restore(checkpoint.optimizer);
   }
-  const metricsFile = join(run.folder, 'metrics.jsonl');
+  const metricsFile = join(run.folder, METRICS_FILE);
   await dropLinesFrom(metricsFile, checkpoint?.state.nextStep ?? 0);
   const random = createRandom(run.seed).fork('warm-up');
   const draw = createWarmUpSampler(model.tokenizer, random, run.maxTokens);

@@ -8,7 +8,8 @@ import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
-import { readCurve, type DevPoint } from '../train-runs.js';
+import { type DevPoint } from '../train-runs.js';
+import { readLog } from '../../io/logs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { ResultParts } from '../../report/opening.js';
 import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
@@ -55,6 +56,7 @@ import {
 } from './settings.js';
 import { realTraining } from './train.js';
 import { countText } from '../../text/english.js';
+import { METRICS_FILE } from '../../policy/folder-settings.js';
 
 export const realModel: Experiment = {
   name: 'real-model',
@@ -97,7 +99,7 @@ type FindFolder = (run: RealRun) => string;
 async function readCurves<Line>(file: string, find: FindFolder = adapterPath) {
   const curves = await Promise.all(
     TRAINED.map(async (run) => {
-      const points = await readCurve<Line>(join(find(run), file));
+      const points = await readLog<Line>(join(find(run), file));
       return points.map((point) => ({ ...runFields(run), ...point }));
     }),
   );
@@ -119,7 +121,7 @@ interface TorchPoint {
 
 /** Training curves of the second edition, under the names of metrics. */
 async function readTorchCurves(): Promise<CurvePoint[]> {
-  const points = await readCurves<TorchPoint>('metrics.jsonl', readerPath);
+  const points = await readCurves<TorchPoint>(METRICS_FILE, readerPath);
   return points
     .filter(({ validation }) => !validation)
     .map(({ method, model, initSeed, seed, step, reward, kl, ...point }) => ({
@@ -172,7 +174,7 @@ async function readFirst(folder?: string): Promise<RealRead> {
   return {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),
-    curves: await readCurves('metrics.jsonl'),
+    curves: await readCurves(METRICS_FILE),
     provenance: mergeProvenance(done, ABOUT),
     timed: timed
       ? {

@@ -11,7 +11,9 @@ import { createRandom } from '../../random.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { flatten } from '../../training/config.js';
-import { readDescription, readSteps, readTail, type StepMetrics } from '../run/folder.js';
+import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from '../run/folder.js';
+import { readLog } from '../../io/logs.js';
+import { TRAJECTORIES_FILE } from '../../policy/folder-settings.js';
 
 /** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {
@@ -85,7 +87,7 @@ async function readFolder(folder: string, run: ComparedRun): Promise<void> {
         'Name a folder of `train`, or a file of `evaluate --out`.',
     );
   run.steps = run.steps.concat(steps);
-  const lines = await readTail(join(folder, 'trajectories.jsonl'));
+  const lines = await readLog(join(folder, TRAJECTORIES_FILE), TAIL_BYTES);
   run.trajectories = run.trajectories.concat(lines.map(parseTrajectory));
   Object.assign(run, { data: data ?? run.data, settings: { ...run.settings, ...settings } });
   if (existsSync(answers)) await readLines(answers, run);

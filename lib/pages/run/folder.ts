@@ -1,11 +1,15 @@
 /** Reads a run's folder, also during training. */
 import { createReadStream, existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { range } from 'd3-array';
 import { readJson, readLines } from '../../io/files.js';
-import { RUN_FILE, TRAIN_CONFIG_FILE } from '../../policy/folder-settings.js';
+import { fileSize, isComplete, parseLogLine, readLog } from '../../io/logs.js';
+import {
+  METRICS_FILE,
+  RUN_FILE,
+  TRAIN_CONFIG_FILE,
+  TRAJECTORIES_FILE,
+} from '../../policy/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { parseModelName } from '../../training/models.js';
@@ -26,51 +30,17 @@ export interface RunState {
 }
 
 /** Bytes read from a file's end: far more than all metrics or a step's rollouts. */
-const TAIL_BYTES = 16e6;
-
-const fileSize = async (file: string): Promise<number> =>
-  existsSync(file) ? (await stat(file)).size : 0;
-
-/** Whether the last line of a file is complete, also without a line feed. */
-function isComplete(line: string): boolean {
-  try {
-    return JSON.parse(line) !== null;
-  } catch {
-    return false; // Being written.
-  }
-}
-
-/** The complete lines at the end of a file, if it exists; the last may be unfinished. */
-export async function readTail<T>(file: string): Promise<T[]> {
-  if (!existsSync(file)) return [];
-  const start = Math.max(0, (await fileSize(file)) - TAIL_BYTES);
-  const lines = (await text(createReadStream(file, { start }))).split('\n');
-  if (!isComplete(lines.at(-1)!)) lines.pop();
-  const complete = lines.slice(start === 0 ? 0 : 1).filter((line) => line.trim() !== '');
-  return complete.map((line) => parseLine(file, line) as T);
-}
-
-function parseLine(file: string, line: string): unknown {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // reported below
-  }
-  throw new Error(
-    `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}. Remove it.`,
-  );
-}
+export const TAIL_BYTES = 16e6;
 
 export async function readSteps(folder: string): Promise<StepMetrics[]> {
   type Line = { step: number; alarms: string[] } & Record<string, number>;
-  const lines = await readTail<Line>(path.join(folder, 'metrics.jsonl'));
+  const lines = await readLog<Line>(path.join(folder, METRICS_FILE), TAIL_BYTES);
   return lines.map(({ step, alarms: _, ...metrics }) => ({ step, metrics }));
 }
 
 /** Changes with every step; cheap to compute. */
 export async function runVersion(folder: string): Promise<string> {
-  const files = ['metrics.jsonl', 'trajectories.jsonl'].map((name) => path.join(folder, name));
+  const files = [METRICS_FILE, TRAJECTORIES_FILE].map((name) => path.join(folder, name));
   return (await Promise.all(files.map(fileSize))).join('-');
 }
 
@@ -100,7 +70,7 @@ const usualConfig = ({ method, model, seed, rollout }: TrainConfig): TrainConfig
     promptForm: rollout.promptForm,
   });
 
-const rolloutsFile = (folder: string): string => path.join(folder, 'trajectories.jsonl');
+const rolloutsFile = (folder: string): string => path.join(folder, TRAJECTORIES_FILE);
 
 /** The rollouts of some steps, by step; those of other steps are not parsed. */
 export async function readRollouts(
@@ -113,7 +83,7 @@ export async function readRollouts(
   let line = '';
   const add = (): void => {
     const step = Number(/"step":\s*(\d+)\s*[,}]/.exec(line)?.[1]);
-    rollouts.get(step)?.push(parseTrajectory(parseLine(file, line)));
+    rollouts.get(step)?.push(parseTrajectory(parseLogLine(file, line)));
   };
   for await (const next of readLines(createReadStream(file))) {
     add();

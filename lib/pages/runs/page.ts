@@ -19,6 +19,7 @@ import {
 } from '../parts.js';
 import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
 import { countText } from '../../text/english.js';
+import { METRICS_FILE } from '../../policy/folder-settings.js';
 
 /** A run in a folder of runs, named by its path in there. */
 export interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {
@@ -48,7 +49,7 @@ const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];
 export function findRuns(root: string): Map<string, string> {
   const entries = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
   const files = entries
-    .filter((file) => basename(file) === 'metrics.jsonl')
+    .filter((file) => basename(file) === METRICS_FILE)
     .map((file) => join(root, file));
   if (files.length === 0)
     throw new Error(

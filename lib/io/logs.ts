@@ -1,0 +1,43 @@
+/** Logs: files that get a line of JSON per step, read also while one is being written. */
+import { createReadStream, existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+
+/** Bytes; 0 without a file. */
+export const fileSize = async (file: string): Promise<number> =>
+  existsSync(file) ? (await stat(file)).size : 0;
+
+/** Whether the last line of a log is complete, also without a line feed. */
+export function isComplete(line: string): boolean {
+  try {
+    return JSON.parse(line) !== null;
+  } catch {
+    return false; // Being written.
+  }
+}
+
+/** @throws Error naming the line that is not an object */
+export function parseLogLine(file: string, line: string): unknown {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === 'object' && value !== null) return value;
+  } catch {
+    // reported below
+  }
+  throw new Error(
+    `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}. Remove it.`,
+  );
+}
+
+/**
+ * The complete lines of a log; none without the file.
+ * @param maxBytes read from its end
+ */
+export async function readLog<Line>(file: string, maxBytes = Infinity): Promise<Line[]> {
+  if (!existsSync(file)) return [];
+  const start = Math.max(0, (await fileSize(file)) - maxBytes);
+  const lines = (await text(createReadStream(file, { start }))).split('\n');
+  if (!isComplete(lines.at(-1)!)) lines.pop();
+  const complete = lines.slice(start === 0 ? 0 : 1).filter((line) => line.trim() !== '');
+  return complete.map((line) => parseLogLine(file, line) as Line);
+}
