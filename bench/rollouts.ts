@@ -23,7 +23,7 @@ import { provenanceHere } from '../lib/io/provenance.js';
 import { resolveRollout } from '../lib/training/methods.js';
 import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
 import type { Policy } from '../lib/policy/policy.js';
-import { openOpenAiPolicy } from '../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../lib/policy/openai-completions.js';
 import { createRandom } from '../lib/random.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 
@@ -46,7 +46,7 @@ const repeats = Number(values.repeats);
 const backend = address ? undefined : await useBackend(values.backend as BackendName | 'auto');
 const run = { method: DEFAULT_METHOD, model: 'instruct', initSeed: 1, seed: 1 } as const;
 const policy: Policy = address
-  ? await openOpenAiPolicy(address, { model: values.model, tokenizer: values.tokenizer })
+  ? await openCompletionsPolicy(address, { model: values.model, tokenizer: values.tokenizer })
   : await loadPolicy(run);
 const schedules: [string, Policy][] = policy.isConcurrent
   ? [

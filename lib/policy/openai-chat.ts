@@ -27,7 +27,7 @@ import {
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
-} from './openai-completions.js';
+} from './openai-server.js';
 import { maxAnswerBytes } from './policy.js';
 
 const text = z

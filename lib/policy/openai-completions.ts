@@ -11,32 +11,15 @@ import { z } from 'zod';
 import { describeFaults, boundedArray } from '../io/json.js';
 import { readJson } from '../io/files.js';
 import { AnswerError, HttpError, requestJson, splitCredentials } from '../io/http.js';
-import type { PromptForm } from '../text/prompts.js';
-import { openTag } from '../text/tags.js';
 import { readTokenizer } from './folder-settings.js';
+import {
+  closeTag,
+  onlyModel,
+  requestLimits,
+  trimEndpoint,
+  type OpenAiOptions,
+} from './openai-server.js';
 import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from './policy.js';
-
-export interface RemoteOptions {
-  /** The model's name on the server. */
-  model?: string;
-  /** Folder with the model's tokenizer; not used by chat policies. */
-  tokenizer?: string;
-  /** Of a chat policy; default: tools if the server takes them. */
-  promptForm?: PromptForm;
-}
-
-export interface OpenAiOptions extends RemoteOptions {
-  /** Sent as `Authorization: Bearer TOKEN`. */
-  token?: string;
-  /** Most requests in flight at a time; default 256. */
-  maxConcurrency?: number;
-  /** Timeout of a request, milliseconds; default 240,000 (Node's limit: 300,000). */
-  timeoutMs?: number;
-  /** Retries of a request when the server is busy, late or unreachable; default 6. */
-  retries?: number;
-  /** Wait before the first retry, milliseconds, then doubled; default 500. */
-  backOffMs?: number;
-}
 
 const modelsSchema = z.object({
   data: z.array(
@@ -89,10 +72,6 @@ async function configuredLength(folder: string): Promise<number | undefined> {
 
 const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
 
-/** The API's address, of which `/chat/completions` and the like are part. */
-export const trimEndpoint = (url: string): string =>
-  url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
-
 /**
  * A policy on a server with OpenAI's completions API.
  * @param url such as `http://127.0.0.1:8000/v1`
@@ -101,7 +80,10 @@ export const trimEndpoint = (url: string): string =>
  * @throws Error if there is no such server or model, or the model's tokenizer or longest
  * context is unknown
  */
-export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {}): Promise<Policy> {
+export async function openCompletionsPolicy(
+  url: string,
+  options: OpenAiOptions = {},
+): Promise<Policy> {
   const address = trimEndpoint(url);
   const base = splitCredentials(address).url;
   if (CHAT_ENDPOINT.test(url))
@@ -211,23 +193,6 @@ export async function openOpenAiPolicy(url: string, options: OpenAiOptions = {})
   };
 }
 
-/** How a request to such a server is sent. */
-export const requestLimits = ({
-  token,
-  timeoutMs = 240_000,
-  retries = 6,
-  backOffMs = 500,
-}: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
-
-/** @throws Error that lists the models unless there is exactly one */
-export function onlyModel(base: string, served: readonly { id: string }[]): string {
-  if (served.length === 1) return served[0].id;
-  const names = served.map(({ id }) => id).join(', ');
-  throw new Error(
-    `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Name one by --model.`,
-  );
-}
-
 /** The folder on this machine that the server names. */
 function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
   const folders = [model, ...cards.flatMap(({ root }) => root ?? [])];
@@ -279,12 +244,3 @@ function refuse(error: unknown): Generation {
 
 const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =>
   reason === 'length' ? 'length' : 'stop';
-
-/**
- * Restores the stop text that an API cut off: the closing tag of the open block. A block
- * that the end token cut short looks the same.
- */
-export function closeTag(text: string, stop: readonly string[]): string {
-  const cut = `</${openTag(text)}>`;
-  return stop.includes(cut) ? text + cut : text;
-}

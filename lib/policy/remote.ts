@@ -2,7 +2,8 @@
 import { createRegistry } from '../registry.js';
 import type { AnyPolicy } from './chat-policy.js';
 import { openChatPolicy } from './openai-chat.js';
-import { openOpenAiPolicy, type RemoteOptions } from './openai-completions.js';
+import { openCompletionsPolicy } from './openai-completions.js';
+import type { RemoteOptions } from './openai-server.js';
 
 export interface PolicyKind {
   /** The part of its addresses before the colon. */
@@ -12,7 +13,7 @@ export interface PolicyKind {
 }
 
 const openOverHttp: PolicyKind['open'] = (address, options) =>
-  openOpenAiPolicy(address, { ...options, token: process.env.POLICY_TOKEN });
+  openCompletionsPolicy(address, { ...options, token: process.env.POLICY_TOKEN });
 
 /** The kinds of remote policy. To add one, write its file and list it here. */
 export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [

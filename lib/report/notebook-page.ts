@@ -1,17 +1,9 @@
 /** Renders an executed notebook as one self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
-import MarkdownIt from 'markdown-it';
 import { z } from 'zod';
 import { describeFaults, printExactJson } from '../io/json.js';
 import { escapeHtml } from '../html/markup.js';
-import {
-  bundleScript,
-  layoutHtml,
-  pageHtml,
-  PROVENANCE,
-  provenanceHtml,
-  type Heading,
-} from '../html/page.js';
+import { bundleScript, layoutHtml, pageHtml, PROVENANCE, provenanceHtml } from '../html/page.js';
 import { TRANSCRIPT_STYLE } from '../html/styles.js';
 import type { TableCells } from '../html/table.js';
 import {
@@ -26,6 +18,8 @@ import {
 import { wrapSpec, type VegaLiteSpec } from './vega-lite.js';
 import { CITATION, citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
+import { isPlainHtml, isPlainSvg } from '../html/plain.js';
+import { createMarkdown, pictureHtml, PICTURES, type MarkdownRenderer } from './markdown.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
 import { setupText, type About } from './opening.js';
 import type { Artefact } from './publication.js';
@@ -70,11 +64,11 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
   const about = opening && (opening.data[MIME.about] as About);
   // Cells that only load the results.
   const setup = opening
-    ? notebook.cells.slice(0, notebook.cells.findIndex(showsMore)).filter(isCode)
+    ? notebook.cells.slice(0, notebook.cells.findIndex(hasOutputBesidesResults)).filter(isCode)
     : [];
   const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
-  const opened = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
-  const header = isPlainHtml(opened) ? opened : cellOutputHtml(opened);
+  const openingHtml = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
+  const header = isPlainHtml(openingHtml) ? openingHtml : cellOutputHtml(openingHtml);
   const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
   const { headings } = rendering.markdown;
   const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
@@ -118,7 +112,7 @@ const browserScript = (name: string): Promise<string> =>
 const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 
 /** Whether a code cell shows anything besides results. */
-const showsMore = (cell: Cell): boolean =>
+const hasOutputBesidesResults = (cell: Cell): boolean =>
   isCode(cell) && cell.outputs.some((output) => !isOpening(output));
 
 /** The cells by section, folded behind its heading if its first cell says so. */
@@ -282,16 +276,6 @@ const cellsSchema: z.ZodType<TableCells> = z.object({
 /** How an output is shown; `alt` is its text. */
 type Renderer = (text: string, rendering: Rendering, alt?: string) => string;
 
-const PICTURES = [
-  MIME.svg,
-  ...['png', 'jpeg', 'gif', 'webp', 'avif', 'bmp'].map((kind) => `image/${kind}`),
-];
-
-function pictureHtml(mime: string, text: string, alt = ''): string {
-  const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
-  return `<img alt="${escapeHtml(alt)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
-}
-
 /** The types that a page shows, richest first; any other is its text or its name. */
 const MIME_TYPES = new Map<string, Renderer>([
   [MIME.html, (html) => cellOutputHtml(html)],
@@ -329,120 +313,7 @@ function firstSentence(notebook: Notebook): string {
   return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
 }
 
-/** Pictures of a Markdown cell by name, then by MIME type. */
-type Attachments = Readonly<Record<string, MimeBundle>>;
-
-interface MarkdownRenderer {
-  render: (markdown: string, attachments?: Attachments) => string;
-  /** The headings rendered so far, in order. */
-  headings: Heading[];
-}
-
-/** Renders the Markdown of a page: unique ids; raw HTML and unsafe links become text. */
-export function createMarkdown(): MarkdownRenderer {
-  const headings: Heading[] = [];
-  const markdown = new MarkdownIt({ linkify: true });
-  // Formulas stay letter by letter, as in Jupyter.
-  markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
-    MATH.lastIndex = state.pos;
-    const [math] = MATH.exec(state.src) ?? [];
-    if (math === undefined) return false;
-    if (!isSilent) state.push('text', '', 0).content = math;
-    state.pos += math.length;
-    return true;
-  });
-  // A page loads nothing: pictures from elsewhere become their alternative text.
-  markdown.renderer.rules.image = (tokens, i, _, env) => {
-    const { content } = tokens[i];
-    const { attachments = {} } = env as { attachments?: Attachments };
-    const source = String(tokens[i].attrGet('src'));
-    if (source.startsWith('data:'))
-      return `<img alt="${escapeHtml(content)}" src="${escapeHtml(source)}">`;
-    const name = /^attachment:(.*)$/.exec(source)?.[1] ?? '';
-    const file = markdown.utils.lib.mdurl.decode(name);
-    const bundle = Object.hasOwn(attachments, file) ? attachments[file] : {};
-    const mime = PICTURES.find((known) => known in bundle);
-    if (!mime) return escapeHtml(content || source);
-    return pictureHtml(mime, joinLines(bundle[mime] as string | string[]), content);
-  };
-  markdown.core.ruler.push('heading-ids', ({ tokens }) => {
-    tokens.forEach((token, i) => {
-      if (token.type !== 'heading_open') return;
-      const inline = tokens[i + 1].children ?? [];
-      const text = inline.map(({ content }) => content).join('');
-      const id = uniqueId(text, headings);
-      token.attrSet('id', id);
-      headings.push({ level: Number(token.tag.slice(1)), text, id });
-    });
-  });
-  return { headings, render: (text, attachments) => markdown.render(text, { attachments }) };
-}
-
-/** Formulas. */
-const MATH = /\$\$[^]+?\$\$|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
-
-/** A readable id: `main-results`, then `main-results-2`. */
-function uniqueId(text: string, headings: readonly Heading[]): string {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
-  const base = words.join('-');
-  const taken = new Set(headings.map((heading) => heading.id));
-  let id = base;
-  for (let i = 2; taken.has(id); i++) id = `${base}-${i}`;
-  return id;
-}
-
 export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
-
-/** What may stand in a page as it is: tags, and attributes with their values. */
-interface PlainMarkup {
-  tags: ReadonlySet<string>;
-  token: RegExp;
-}
-
-const definePlain = (tags: string, attribute: string, empty = ''): PlainMarkup => ({
-  tags: new Set(tags.split(' ')),
-  token: new RegExp(
-    `[^<]+|<(?<opened>[a-zA-Z][a-zA-Z0-9]*)(?:${attribute})*(?<closes>${empty})>|</(?<closed>[a-zA-Z][a-zA-Z0-9]*)>`,
-    'iy',
-  ),
-});
-
-const PLAIN_HTML = definePlain(
-  'a b caption code div details dd dl dt em h2 h3 h4 header li ol p pre span strong summary table tbody td th thead tr ul',
-  ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")',
-);
-
-/**
- * Vega's drawings; no links, styles or events, and references only within, not spelt by
- * escapes.
- */
-const PLAIN_SVG = definePlain(
-  'svg g path rect text tspan line circle defs clipPath linearGradient radialGradient stop title desc',
-  ' (?:(?:aria-[a-z]+|xmlns:xlink)="[^"<>]*"|(?!on|href|src|style|data-)[a-z0-9-]+="(?![^"]*(?:url[(](?!#)|&#|\\\\))[^"<>]*")',
-  '/?',
-);
-
-/**
- * Whether HTML is harmless: balanced text, lists and tables, no style, script or picture.
- */
-export const isPlainHtml = (html: string): boolean => isPlain(html, PLAIN_HTML);
-
-/** Whether a drawing only draws. */
-const isPlainSvg = (svg: string): boolean => svg.startsWith('<svg ') && isPlain(svg, PLAIN_SVG);
-
-function isPlain(text: string, { tags, token: pattern }: PlainMarkup): boolean {
-  const open: string[] = [];
-  const token = new RegExp(pattern);
-  while (token.lastIndex < text.length) {
-    const groups = token.exec(text)?.groups;
-    if (!groups) return false;
-    const { opened, closes, closed } = groups;
-    if (opened && !tags.has(opened)) return false;
-    if (opened && !closes) open.push(opened);
-    if (closed && open.pop() !== closed) return false;
-  }
-  return open.length === 0;
-}
 
 const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 

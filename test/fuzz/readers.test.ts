@@ -23,7 +23,7 @@ import { readComparedRuns } from '../../lib/pages/compare/runs.js';
 import { readRun } from '../../lib/pages/run/folder.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { openChatPolicy } from '../../lib/policy/openai-chat.js';
-import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
@@ -277,7 +277,7 @@ const READERS: Record<string, Reader> = {
     read: async (bytes) => {
       const { models, completion } = (parsed(bytes) ?? {}) as Record<string, unknown>;
       answers = (path) => jsonBytes(path.endsWith('models') ? models : completion);
-      const policy = await openOpenAiPolicy(strangeUrl, {
+      const policy = await openCompletionsPolicy(strangeUrl, {
         tokenizer: inFolder('policy'),
         retries: 0,
       });

@@ -12,7 +12,7 @@ import { loadPolicy } from '../../lib/training/policy-runs.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
@@ -122,7 +122,9 @@ describe.skipIf(vllm === undefined)(
     it(
       'gives them in vLLM, with their log-probabilities',
       async () => {
-        const generations = await (await openOpenAiPolicy(address)).generate(contexts, sampling());
+        const generations = await (
+          await openCompletionsPolicy(address)
+        ).generate(contexts, sampling());
         expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(
           local.map(({ tokenIds }) => tokenIds),
         );

@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openChatPolicy } from '../../lib/policy/openai-chat.js';
-import { openOpenAiPolicy } from '../../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import { temporaryFolder } from '../folder.js';
@@ -107,7 +107,7 @@ describe.each(Object.entries(HOSTILE))('a server that answers with %s', (_, [bod
   it('is refused by name while others go on', async () => {
     hostile = undefined;
     const limits = { retries: 0 };
-    const policy = await openOpenAiPolicy(url, { ...limits, tokenizer: folder });
+    const policy = await openCompletionsPolicy(url, { ...limits, tokenizer: folder });
     hostile = body;
     const [bad, good] = await run(policy);
     expect(bad).toMatchObject({ finish: 'refused', answer: null });

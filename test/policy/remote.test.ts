@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
-import { openOpenAiPolicy, type OpenAiOptions } from '../../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../../lib/policy/openai-completions.js';
+import type { OpenAiOptions } from '../../lib/policy/openai-server.js';
 import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
 import type { Policy, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
@@ -73,7 +74,7 @@ describe('a recorded answer of vLLM', () => {
         });
       }),
     );
-    return openOpenAiPolicy(`${server.url}v1/`);
+    return openCompletionsPolicy(`${server.url}v1/`);
   }
 
   it('matches the tokens, texts and log-probs of the same weights here', async () => {
@@ -142,7 +143,7 @@ async function openStandIn(
   options: OpenAiOptions = {},
 ) {
   const server = closing(await startVllmStandIn(policy, { model: 'm', root: folder, ...standIn }));
-  return { server, policy: await openOpenAiPolicy(server.api, { backOffMs: 1, ...options }) };
+  return { server, policy: await openCompletionsPolicy(server.api, { backOffMs: 1, ...options }) };
 }
 const contextOf = (question: string): number[] => local.tokenizer.encode(`Question: ${question}\n`);
 const SAID = '<think> a </think><search> b </search>';
@@ -299,7 +300,7 @@ it('limits concurrent requests', async () => {
 });
 
 it('rejects missing or mismatched models and tokenizers', async () => {
-  await expect(openOpenAiPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow(
+  await expect(openCompletionsPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow(
     /running/,
   );
   const open = (standIn: object, options: OpenAiOptions = {}) =>
@@ -313,7 +314,7 @@ it('rejects missing or mismatched models and tokenizers', async () => {
   const server = await serveLocally(0, async () =>
     Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
   );
-  await expect(openOpenAiPolicy(`${closing(server).url}v1`)).rejects.toThrow('a, b');
+  await expect(openCompletionsPolicy(`${closing(server).url}v1`)).rejects.toThrow('a, b');
   const strange = { ...saying(SAID), tokenizer: CHARACTERS };
   const words = {
     ...strange,

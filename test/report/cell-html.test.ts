@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cellOutputHtml, isPlainHtml, reportHtml } from '../../lib/report/notebook-page.js';
+import { cellOutputHtml, reportHtml } from '../../lib/report/notebook-page.js';
+import { isPlainHtml } from '../../lib/html/plain.js';
 import { pageHtml } from '../../lib/html/page.js';
 import { createTranscript } from '../../lib/report/display.js';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell, CodeCell } from '../../lib/notebook/nbformat.js';
-import { reportHtml, createMarkdown } from '../../lib/report/notebook-page.js';
+import { reportHtml } from '../../lib/report/notebook-page.js';
+import { createMarkdown } from '../../lib/report/markdown.js';
 import { inlineJson, inlineScript } from '../../lib/html/page.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { MIME } from '../../lib/report/display.js';

@@ -1,0 +1,55 @@
+/** What OpenAI's completions and chat completions share. */
+import type { PromptForm } from '../text/prompts.js';
+import { openTag } from '../text/tags.js';
+
+export interface RemoteOptions {
+  /** The model's name on the server. */
+  model?: string;
+  /** Folder with the model's tokenizer; not used by chat policies. */
+  tokenizer?: string;
+  /** Of a chat policy; default: tools if the server takes them. */
+  promptForm?: PromptForm;
+}
+
+export interface OpenAiOptions extends RemoteOptions {
+  /** Sent as `Authorization: Bearer TOKEN`. */
+  token?: string;
+  /** Most requests in flight at a time; default 256. */
+  maxConcurrency?: number;
+  /** Timeout of a request, milliseconds; default 240,000 (Node's limit: 300,000). */
+  timeoutMs?: number;
+  /** Retries of a request when the server is busy, late or unreachable; default 6. */
+  retries?: number;
+  /** Wait before the first retry, milliseconds, then doubled; default 500. */
+  backOffMs?: number;
+}
+
+/** The API's address, of which `/chat/completions` and the like are part. */
+export const trimEndpoint = (url: string): string =>
+  url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
+
+/** How a request to such a server is sent. */
+export const requestLimits = ({
+  token,
+  timeoutMs = 240_000,
+  retries = 6,
+  backOffMs = 500,
+}: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
+
+/** @throws Error that lists the models unless there is exactly one */
+export function onlyModel(base: string, served: readonly { id: string }[]): string {
+  if (served.length === 1) return served[0].id;
+  const names = served.map(({ id }) => id).join(', ');
+  throw new Error(
+    `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Name one by --model.`,
+  );
+}
+
+/**
+ * Restores the stop text that an API cut off: the closing tag of the open block. A block
+ * that the end token cut short looks the same.
+ */
+export function closeTag(text: string, stop: readonly string[]): string {
+  const cut = `</${openTag(text)}>`;
+  return stop.includes(cut) ? text + cut : text;
+}
