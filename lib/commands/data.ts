@@ -180,7 +180,8 @@ function coverageTable({ questions, stated, ranks }: Coverage): string {
 /** Lines about what `evaluate` and `train` can do with the questions. */
 function enabledCommands(questions: readonly Question[]): [string, string][] {
   const split = evaluatedSplit(questions);
-  const [evaluated, trained] = [split, 'train'].map((name) => selectSplit(questions, name));
+  const evaluated = selectSplit(questions, split);
+  const trained = selectSplit(questions, 'train');
   const numGraphs = evaluated.filter(({ metadata }) => metadata.graph?.length).length;
   const hasTypes = trained.some((question) => questionType(question));
   return [

@@ -61,7 +61,9 @@ export async function runNotebooks(
 ): Promise<number> {
   const started = performance.now();
   const outputs = outputFiles(files, settings.out);
-  let [passed, cached, failed] = [0, 0, 0];
+  let passed = 0;
+  let cached = 0;
+  let failed = 0;
   for (const [i, file] of files.entries()) {
     const done = await attempt(file, outputs[i], settings, log);
     for (const { message } of done.failures) log(`\n${message}\n\n`, 'stderr');

@@ -132,7 +132,8 @@ async function reevaluate(
   if (missing) return stages.print(`${experiment.name}: recorded answers only: ${missing}`);
   if (isBudgeted) log(`${experiment.name}: re-evaluating for ${budgetSeconds} s.`);
   await stages.run(experiment.name, async (update) => {
-    const [start, bar] = [performance.now(), startProgress('Evaluating', 100)];
+    const start = performance.now();
+    const bar = startProgress('Evaluating', 100);
     const onProgress = (fraction: number, note: string): void => {
       const elapsed = (performance.now() - start) / 1000 / budgetSeconds;
       const percent = Math.floor(100 * (isBudgeted ? Math.min(1, elapsed) : fraction));
@@ -190,7 +191,8 @@ async function withNotebooks<T>(
   { signal, stages }: Run,
   work: (add: (notebook: ReportNotebook) => void) => Promise<T>,
 ): Promise<T> {
-  const [started, idle]: [Kernel[], Kernel[]] = [[], []];
+  const started: Kernel[] = [];
+  const idle: Kernel[] = [];
   const failed: unknown[] = [];
   const fail = (error: unknown): void => void failed.push(error);
   const execute = ({ name, notebook }: ReportNotebook): Promise<void> =>

@@ -70,7 +70,8 @@ export async function runScore(
     if (!settings.behaviour) return scored;
     return { ...scored, behaviour: labelTrajectory(trajectory, question) };
   };
-  const [print, complain] = [createWriter(streams.stdout), createWriter(streams.stderr)];
+  const print = createWriter(streams.stdout);
+  const complain = createWriter(streams.stderr);
   const scores: Score[] = [];
   let exitCode = 0;
   try {

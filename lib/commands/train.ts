@@ -153,9 +153,8 @@ async function trainingQuestions(
 /** Logs the memory that training a large model takes. @throws Error if less is free */
 function announceMemory(model: ModelConfig, config: TrainConfig, processes: number): void {
   if (!isLarge(model)) return;
-  const [needed, free] = [processes * trainingMemory(model, config), process.availableMemory()].map(
-    (bytes) => bytes / 1e9,
-  );
+  const needed = (processes * trainingMemory(model, config)) / 1e9;
+  const free = process.availableMemory() / 1e9;
   const figure = `${needed.toFixed(1)} GB of memory`;
   if (needed > free)
     throw new Error(

@@ -160,7 +160,8 @@ function htmlBlocks(root: DefaultTreeAdapterTypes.Node): Block[] {
 
 /** The element with the page's content: `main`, the only `article`, or the whole page. */
 function mainElement(page: DefaultTreeAdapterTypes.Document): DefaultTreeAdapterTypes.Node {
-  const [main, articles] = ['main', 'article'].map((name) => findElements(page, name));
+  const main = findElements(page, 'main');
+  const articles = findElements(page, 'article');
   return main[0] ?? (articles.length === 1 ? articles[0] : page);
 }
 

@@ -60,7 +60,8 @@ async function* streamRows(
   path: string,
   complain: typeof refuse,
 ): AsyncGenerator<PassageLine & { number: number }> {
-  let [number, end] = [0, 0];
+  let number = 0;
+  let end = 0;
   try {
     for await (const { text, length, isUtf8 } of readLines(await openFile(path))) {
       number++;

@@ -83,7 +83,8 @@ export function makePassages(
   words: number,
 ): { passages: Passage[]; numDuplicates: number } {
   const passages: Passage[] = [];
-  const [ids, keys] = [new Set<string>(), new Set<string>()];
+  const ids = new Set<string>();
+  const keys = new Set<string>();
   let numDuplicates = 0;
   for (const { name, sections } of sources) {
     let number = 0;

@@ -70,7 +70,8 @@ export async function measureGflops(durationMs = 1000): Promise<{ gflops: number
       await multiplyOnce(a, b);
       const ms = await multiplyOnce(a, b);
       if (ms < LONG_ENOUGH_MS && size < MAX_SIZE) continue;
-      let [numProducts, totalMs] = [0, 0];
+      let numProducts = 0;
+      let totalMs = 0;
       for (; totalMs < durationMs; numProducts++) totalMs += await multiplyOnce(a, b);
       return { gflops: (numProducts * 2 * size ** 3) / (totalMs * 1e6), size };
     } finally {

@@ -76,7 +76,8 @@ export function scoreTable(
   const questions = new Map<string, QuestionKey & { at: number }>();
   const runs = new Map<string, Run & { name: string; at: number }>();
   const places = results.map((result) => {
-    const [questionName, name] = [questionKey(result), runName(result)];
+    const questionName = questionKey(result);
+    const name = runName(result);
     let question = questions.get(questionName);
     if (!question) {
       const { questionId, benchmark, subset, entitiesCompared, hops, wording, isYesNo } = result;
@@ -211,7 +212,8 @@ export function createBootstrap(
     resamples,
     estimator(runGroup, name) {
       const runs = findRuns(table, runGroup);
-      const [column, length] = [columnIndex(table, name), table.questions.length];
+      const column = columnIndex(table, name);
+      const length = table.questions.length;
       const values = runs.map((run) => {
         const start = (run * table.columns.length + column) * length;
         return table.values.subarray(start, start + length);
@@ -226,7 +228,8 @@ export function createBootstrap(
         const samples = new Float64Array(resamples);
         const stratumWeights = stratify(weights);
         for (let s = 0; s < strata.count; s++) {
-          const [weight, offset] = [stratumWeights[s], s * resamples];
+          const weight = stratumWeights[s];
+          const offset = s * resamples;
           if (weight === 0) continue;
           for (let b = 0; b < resamples; b++) samples[b] += weight * sums[offset + b];
         }
@@ -325,7 +328,8 @@ function resampledSums(
   resamples: number,
 ): Float32Array {
   const sums = new Float32Array(members.length * resamples);
-  const [ofRun, overRuns] = [new Float64Array(resamples), new Float64Array(resamples)];
+  const ofRun = new Float64Array(resamples);
+  const overRuns = new Float64Array(resamples);
   const added = new Uint32Array(Math.ceil(resamples / LANES));
   const drawn = new Uint8Array(added.buffer);
   for (const [s, questions] of members.entries()) {
@@ -427,7 +431,8 @@ function tails(
     (rank) => few[Math.round(((few.length - 1) * rank) / length)],
   );
   const [lowTail, highTail] = scratch;
-  let [numLow, numHigh] = [0, 0];
+  let numLow = 0;
+  let numHigh = 0;
   for (let b = 0; b < length; b++) {
     const sample = samples[b];
     if (sample <= lowBound) lowTail[numLow++] = sample;

@@ -271,9 +271,8 @@ function findingText(
   spread: readonly Spread[],
 ): string {
   const ofSearchR1 = matching(cells, { against: 'search-r1' });
-  const [ahead, behind] = ['ahead', 'behind'].map(
-    (side) => matching(ofSearchR1, { side }).length || 'none',
-  );
+  const ahead = matching(ofSearchR1, { side: 'ahead' }).length || 'none';
+  const behind = matching(ofSearchR1, { side: 'behind' }).length || 'none';
   const decided = `ParallelSearch is ahead of Search-R1 in ${ahead} of ${ofSearchR1.length} cells of Table 2 and behind in ${behind}.`;
   const ours = { method: PARALLELSEARCH, against: 'rag-r1:grpo' };
   const gap = findFigure(tidy, { ...EM_GAP, ...INSTRUCT, ...ours });
@@ -396,13 +395,13 @@ export function baselineReport(
     benchmark in BENCHMARK_TITLES && model !== 'all';
   // The main comparison trains these several times.
   const repeated = matching(read.answers, { method: ['search-r1', PARALLELSEARCH] });
-  const [spread, seeds] = [trainingSpread(repeated), compareSeeds(repeated, options)];
+  const spread = trainingSpread(repeated);
+  const seeds = compareSeeds(repeated, options);
   const trainings = countTrainings(read.answers);
   const sides = { method: PARALLELSEARCH, metric: 'em', kind: 'difference', subset: 'all' };
   const differences = matching(tidy.contrasts, sides).filter(inTable);
-  const [ofMethods, ofAdapters] = [true, false].map((wanted) =>
-    differences.filter(({ against }) => isRepeated(against, trainings) === wanted),
-  );
+  const ofMethods = differences.filter(({ against }) => isRepeated(against, trainings));
+  const ofAdapters = differences.filter(({ against }) => !isRepeated(against, trainings));
   const cells = [
     ...decideSides(ofMethods),
     ...ofAdapters.map((row) => ({ ...row, p: null, side: 'no verdict' })),

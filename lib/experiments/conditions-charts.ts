@@ -117,7 +117,8 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     legend,
     scale: { domain, range },
   });
-  const [found, predicted] = [STYLES[0].color, STYLES[2].color];
+  const found = STYLES[0].color;
+  const predicted = STYLES[2].color;
   const numbers = ['difference', 'from', 'to', 'predicted'];
   const tooltip = [
     { field: 'condition' },

@@ -263,7 +263,8 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
 export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[] =>
   curves.map((point) => {
     const metric = (name: string): number => (typeof point[name] === 'number' ? point[name] : NaN);
-    const [decomposed, share] = [metric('decomposition_ratio'), metric('share/parallelizable')];
+    const decomposed = metric('decomposition_ratio');
+    const share = metric('share/parallelizable');
     const hits = share * metric('decomposition_ratio/parallelizable');
     const quotient = (numerator: number, denominator: number): number | null =>
       Number.isFinite(numerator / denominator) ? numerator / denominator : null;

@@ -66,7 +66,8 @@ export function tradeOffChart(
       ),
   );
   const isBoxed = ({ em }: { em: number }): boolean => boxed > 0 && em >= best - boxed;
-  const [inBox, apart] = [values.filter(isBoxed), values.filter((point) => !isBoxed(point))];
+  const inBox = values.filter(isBoxed);
+  const apart = values.filter((point) => !isBoxed(point));
   const named = shown.filter(({ value }) => !isBoxed({ em: Number(value) }));
   const { color, shape } = seriesChannels(by, distinctValues(by, named).map(String));
   const x = { ...axis('model_calls', 'calls'), axis: { tickCount: 8, labelFlush: false } };

@@ -121,8 +121,10 @@ function brokenRendering(
 ): Outcome {
   const answers = messages.flatMap(({ role }, i) => (role === 'assistant' ? [i] : []));
   for (const [t, next] of answers.slice(1).entries()) {
-    const [turn, answer] = [t + 1, answers[t]];
-    let [before, after] = ['', ''];
+    const turn = t + 1;
+    const answer = answers[t];
+    let before = '';
+    let after = '';
     try {
       before = render(messages.slice(0, answer + 1), { addGenerationPrompt: false });
       after = render(messages.slice(0, next), { addGenerationPrompt: true });

@@ -212,7 +212,8 @@ function nodePieces({ message, sampled, token_ids, mask, logprobs, advantages }:
   const logProbs = logprobs?.length ? logprobs : undefined;
   if (!isPolicy) return [{ kind: 'environment', ids: token_ids, mask, logProbs }];
   const start = Math.max(0, mask.indexOf(1));
-  const [ids, ownMask] = [token_ids.slice(start), mask.slice(start)];
+  const ids = token_ids.slice(start);
+  const ownMask = mask.slice(start);
   return [
     { kind: 'environment', ids: token_ids.slice(0, start), mask: mask.slice(0, start) },
     { kind: 'policy', ids, mask: ownMask, logProbs, weights },

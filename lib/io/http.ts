@@ -72,7 +72,8 @@ export async function requestEvents(
   url: string,
   request: JsonRequest & { onData: (data: string) => unknown },
 ): Promise<boolean> {
-  let [hasBegun, isDone] = [false, false];
+  let hasBegun = false;
+  let isDone = false;
   let start = '';
   let work = Promise.resolve<unknown>(undefined);
   const attempt = async (): Promise<void> => {

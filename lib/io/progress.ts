@@ -21,7 +21,8 @@ const ESTIMATE_WINDOW_MS = 120_000;
 /** The time left is estimated from the last two minutes. */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
-  let [done, note] = [first, ''];
+  let done = first;
+  let note = '';
   const print = (): void => {
     const now = performance.now();
     while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();

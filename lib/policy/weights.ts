@@ -73,9 +73,8 @@ const isRedundant = (name: string, { tieWordEmbeddings }: ModelConfig): boolean 
 
 /** @throws Error for a head of its own in a model that says it has none */
 function requireTiedHead(arrays: Tensors, { tieWordEmbeddings }: ModelConfig): void {
-  const [head, embedding] = ['lm_head.weight', 'model.embed_tokens.weight'].map((name) =>
-    arrays.get(name),
-  );
+  const head = arrays.get('lm_head.weight');
+  const embedding = arrays.get('model.embed_tokens.weight');
   if (!tieWordEmbeddings || !head || !embedding) return;
   if (head.values.some((value, i) => value !== embedding.values[i]))
     throw new Error(

@@ -174,7 +174,9 @@ export const notebookFigures = (notebook: Notebook): Artefact[] =>
     const names = outputNames(cell);
     return cell.outputs.flatMap((output, i): Artefact[] => {
       const data: MimeBundle = 'data' in output ? output.data : {};
-      const [name, spec, cells] = [names[i], data[MIME.vegaLite], data[MIME.table]];
+      const name = names[i];
+      const spec = data[MIME.vegaLite];
+      const cells = data[MIME.table];
       if (spec) return [{ kind: 'chart', name, spec: spec as VegaLiteSpec }];
       return cells ? [{ kind: 'table', name, cells: cells as TableCells }] : [];
     });

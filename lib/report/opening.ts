@@ -100,7 +100,9 @@ export function openingBundle({ finding, summary, predictions = [], provenance }
     predictions
       .filter(({ holds }) => holds === wanted)
       .map(({ prediction, found }) => `${prediction}: ${found}`);
-  const [held, missed, undecided] = [list(true), list(false), list(ONE_TRAINING)];
+  const held = list(true);
+  const missed = list(false);
+  const undecided = list(ONE_TRAINING);
   const headline = finding || summary;
   const outcomes = [
     { outcome: describeMisses(missed.length, held.length + missed.length), lines: missed },

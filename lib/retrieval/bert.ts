@@ -159,7 +159,8 @@ function embedTexts(
   config: BertConfig,
 ): tf.Tensor2D {
   const { numLayers, numHeads, hiddenSize, layerNormEps: epsilon, firstPosition } = config;
-  const [rows, tokens] = [texts.length, Math.max(...texts.map((ids) => ids.length))];
+  const rows = texts.length;
+  const tokens = Math.max(...texts.map((ids) => ids.length));
   const headDim = hiddenSize / numHeads;
   /** (B*T, C) -> (B, H, T, D) */
   const splitHeads = (x: tf.Tensor2D): tf.Tensor4D =>

@@ -61,7 +61,10 @@ export function requireDimensions(vector: Float32Array, dimensions: number): voi
 
 /** Inner product with the row at `start`, in four sums: keeps the adders busy. */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
-  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
   let i = 0;
   for (; i + 3 < query.length; i += 4) {
     s0 += matrix[start + i] * query[i];

@@ -194,7 +194,8 @@ function splitAt(
   add(start, text.length, invert);
   if (behavior === 'removed') return pieces.flatMap((piece) => (piece.isMatch ? [] : [piece.text]));
   const joins = (i: number): boolean => {
-    const [previous, piece] = [pieces[i - 1]?.isMatch, pieces[i].isMatch];
+    const previous = pieces[i - 1]?.isMatch;
+    const piece = pieces[i].isMatch;
     if (i === 0 || behavior === 'isolated') return false;
     if (behavior === 'contiguous') return previous === piece;
     return behavior === 'mergedwithprevious' ? piece && !previous : previous && !piece;

@@ -127,7 +127,8 @@ function addedByConfig(
   ]);
   for (const step of PLAIN_CLASS.test(data.tokenizer_class ?? '') ? [] : steps)
     for (const [name, field] of Object.entries(OVERRIDES[step.type] ?? {})) {
-      const [value, own] = [data[name] ?? null, step[field] ?? null];
+      const value = data[name] ?? null;
+      const own = step[field] ?? null;
       if (value !== null && value !== own)
         throw new Error(
           `Expected tokenizer.json and tokenizer_config.json to agree, but ${field} is ${JSON.stringify(own)} in the former and ${name} is ${JSON.stringify(value)} in the latter. Load the tokenizer with transformers and save it again.`,
@@ -190,9 +191,8 @@ export function createTokenizer(
       .flatMap(encodePart)
       .filter((id) => !controls.has(id));
   const around = (): FileTokenizer['around'] => {
-    const [inner, all] = [false, true].map(
-      (flag) => tokenizer.encode('a', { add_special_tokens: flag }).ids,
-    );
+    const inner = tokenizer.encode('a', { add_special_tokens: false }).ids;
+    const all = tokenizer.encode('a', { add_special_tokens: true }).ids;
     const from = inner.length === 0 ? all.length : all.indexOf(inner[0]);
     return { before: all.slice(0, from), after: all.slice(from + inner.length) };
   };

@@ -78,7 +78,8 @@ function compareFacts({ metadata: { graph = [] }, goldenAnswers }: Question): st
 
 /** The thought before a search. */
 function planThought(turn: readonly SubQuestion[], open: readonly SubQuestion[]): string {
-  const [thisTurn, overall] = [turn, open].map((nodes) => formatList(nodes.map(describeNeed)));
+  const thisTurn = formatList(turn.map(describeNeed));
+  const overall = formatList(open.map(describeNeed));
   if (turn.length > 1) return `I need ${thisTurn}. I can search for all of them at once.`;
   return open.length > 1 ? `I need ${overall}. First, ${thisTurn}.` : `I need ${thisTurn}.`;
 }

@@ -366,7 +366,8 @@ export function clipStatistics(
         return own.map(() => sum(own) / length);
       });
     }
-    let [kl, clipped] = [0, 0];
+    let kl = 0;
+    let clipped = 0;
     values.logProbs.forEach((logProb, m) => {
       const ratio = Math.exp(logRatios[m]);
       const d = reference[m] - logProb;

@@ -148,7 +148,8 @@ export function generalisedAdvantages(
 /** Normalises all rows to mean 0 and standard deviation 1 (n - 1), as verl. */
 export function whiten(rows: readonly (readonly number[])[]): number[][] {
   const all = rows.flat();
-  const [center, spread] = [mean(all) ?? 0, variance(all) ?? 0];
+  const center = mean(all) ?? 0;
+  const spread = variance(all) ?? 0;
   return rows.map((row) => row.map((value) => (value - center) / Math.sqrt(spread + 1e-8)));
 }
 

@@ -113,7 +113,8 @@ export function predictTime({ method, limit, numQueries }: Asking, costs: Reques
   const most = method === 'one-turn' ? (typeof limit === 'number' ? limit : Infinity) : 1;
   const workMs = costs.callMs + perRequest * costs.serviceMs;
   const totalMs = requestsMs(numRequests, { limit: most, workMs, delayMs: costs.delayMs });
-  const [callMs, serviceMs] = [numRequests * costs.callMs, numQueries * costs.serviceMs];
+  const callMs = numRequests * costs.callMs;
+  const serviceMs = numQueries * costs.serviceMs;
   return { callMs, serviceMs, waitingMs: Math.max(0, totalMs - callMs - serviceMs), totalMs };
 }
 

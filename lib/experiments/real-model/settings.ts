@@ -141,7 +141,8 @@ function reinforcedLora() {
  * the paper: at 0.7, 2 of 35 rollouts of comparisons were parallel after the warm-up, and
  * seven of eight of Search-R1's groups had nothing to learn from.
  */
-const [LEARNING_RATE, TEMPERATURE] = [3e-3, 1];
+const LEARNING_RATE = 3e-3;
+const TEMPERATURE = 1;
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
 /**

@@ -61,9 +61,10 @@ const throughputRows = ({ engines }: MeasuredScale): object[] =>
 function rowsAtPaperSize({ indexes }: MeasuredScale): object[] {
   const byDimensions = PAPER_RUN.dimensions / indexes.dimensions;
   return [...new Set(indexes.rows.map(({ engine }) => engine))].map((engine) => {
-    const [memory, build, query] = ['memoryMb', 'buildSeconds', 'oneQueryMs'].map((what) =>
-      matching(indexes.fits, { engine, what }).at(0),
-    );
+    const findFit = (what: string) => matching(indexes.fits, { engine, what }).at(0);
+    const memory = findFit('memoryMb');
+    const build = findFit('buildSeconds');
+    const query = findFit('oneQueryMs');
     return {
       engine,
       gigabytes: memory ? (memory.atPaperSize * byDimensions) / 1024 : null,

@@ -146,9 +146,9 @@ function searchMs({ indexes }: MeasuredScale, engine: string): number {
 
 /** Milliseconds that HTTP adds to a search. */
 function requestMs({ turns }: MeasuredScale): number {
-  const [http, embedded] = ['http', 'bm25'].map(
-    (retriever) => matching(turns.rows, { retriever, asked: 'one turn', sub_queries: 1 })[0],
-  );
+  const oneQuery = { asked: 'one turn', sub_queries: 1 };
+  const [http] = matching(turns.rows, { ...oneQuery, retriever: 'http' });
+  const [embedded] = matching(turns.rows, { ...oneQuery, retriever: 'bm25' });
   return http.value - embedded.value;
 }
 

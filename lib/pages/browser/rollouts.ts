@@ -16,7 +16,8 @@ const stepHtml = async ({ source, html }: Carried, step: number): Promise<string
 
 /** Fills the slider from the page's data and shows the selected step. */
 export function startRollouts(): void {
-  const [slider, shown] = [byId<HTMLInputElement>('rollouts-step'), byId('rollouts-shown')];
+  const slider = byId<HTMLInputElement>('rollouts-step');
+  const shown = byId('rollouts-shown');
   const names = byId<HTMLSelectElement>('rollouts-run');
   if (!slider || !shown || !names) return;
   const output = slider.parentElement!.querySelector('output')!;

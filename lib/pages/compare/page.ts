@@ -94,7 +94,8 @@ function runsTable(
 ): string {
   const filled = fields.filter(([, value]) => runs.some((run) => value(run) !== undefined));
   if (filled.length === 0) return '';
-  const [names, titles] = [runs.map(({ name }) => name), filled.map(([title]) => title)];
+  const names = runs.map(({ name }) => name);
+  const titles = filled.map(([title]) => title);
   const cells =
     titles.length > names.length
       ? {

@@ -238,7 +238,8 @@ export function finalFigures(runs: readonly ComparedRun[]): FinalFigure[] {
       .map((row): FinalFigure => {
         const { method: run } = row;
         const other = differences.find((one) => one.metric === metric && one.method === run);
-        const [figure, difference] = [interval(row), other ? interval(other) : null];
+        const figure = interval(row);
+        const difference = other ? interval(other) : null;
         return { source: 'answers', metric, n: answers!.numQuestions, run, figure, difference };
       }),
   );

@@ -62,9 +62,8 @@ export async function exportPlayground({
 }: ExportPlaygroundOptions): Promise<string> {
   log?.('playground: packing policies, passages and scripts');
   const texts = custom.data === undefined && custom.adapter === undefined ? COMMITTED : CUSTOM;
-  const [script, worker] = ['main', 'worker'].map((name) =>
-    bundleScript(new URL(`./browser/${name}.js`, import.meta.url)),
-  );
+  const script = bundleScript(new URL('./browser/main.js', import.meta.url));
+  const worker = bundleScript(new URL('./browser/worker.js', import.meta.url));
   const files = await readPlayground(checkpoints, custom);
   files.set(WORKER_FILE, await worker);
   const main = [

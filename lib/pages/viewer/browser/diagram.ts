@@ -114,8 +114,10 @@ interface Place {
 }
 
 function drawEdge(from: Place, to: Place): SVGGElement {
-  const [x1, y1] = [from.x + BOX.width, from.y + BOX.height / 2];
-  const [x2, y2] = [to.x - 5, to.y + BOX.height / 2];
+  const x1 = from.x + BOX.width;
+  const y1 = from.y + BOX.height / 2;
+  const x2 = to.x - 5;
+  const y2 = to.y + BOX.height / 2;
   const middle = (x1 + x2) / 2;
   const line = svg('path', { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}` });
   return svg('g.edge', line, svg('path.head', { d: `M${x2} ${y2 - 4}l5 4l-5 4z` }));
