@@ -220,12 +220,26 @@ export function lineChart(frame: Rows, spec: ChartSpec): Chart {
 /** The encodings that the charts of one metric share. */
 function channels(rows: readonly Row[], spec: ChartSpec) {
   const { title, unit } = rowsMetric(rows, spec);
+  requireColumns(rows, spec);
   const y: VegaLiteSpec = {
     type: 'quantitative',
     title: spec.yTitle ?? axisTitle(title, unit),
     scale: { zero: false },
   };
   return { ...seriesChannels(spec.color, distinctValues(spec.color, rows).map(String)), y };
+}
+
+/** @throws Error naming a field that no row has, of which Vega would draw `undefined` */
+function requireColumns(rows: readonly Row[], { title, ...spec }: ChartSpec): void {
+  const { x, color, row, column, panel } = spec;
+  const optional = Object.entries({ row, column, panel }).filter(
+    ([, field]) => field !== undefined,
+  );
+  for (const [name, field = ''] of [...Object.entries({ x, color }), ...optional])
+    if (!rows.some((one) => field in one))
+      throw new Error(
+        `Expected ${name} of the chart "${title}" to be one of ${listColumns(rows).join(', ')}, but got ${field || 'none'}.`,
+      );
 }
 
 /**

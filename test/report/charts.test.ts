@@ -136,6 +136,15 @@ describe('charts', () => {
     expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow(/one metric/);
     expect(() => intervalChart(createFrame([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
   });
+
+  it.each(['x', 'color', 'row', 'panel'])('need a column that exists: %s', (option) => {
+    const rows = createFrame([{ method: 'r1', metric: 'em', value: 1, benchmark: 'nq' }]);
+    const wrong = { ...spec, x: 'benchmark', [option]: 'methd' };
+    for (const draw of [intervalChart, bandChart, lineChart])
+      expect(() => draw(rows, wrong)).toThrow(
+        `Expected ${option} of the chart "${spec.title}" to be one of method, metric, value, benchmark, but got methd.`,
+      );
+  });
 });
 
 it.each([
