@@ -40,7 +40,7 @@ const ROW_LENGTH = 192;
 
 const [python, backend = 'auto', extent] = process.argv.slice(2);
 const isAll = extent === 'all';
-const BATCHES = isAll ? [1, 2, 4, 8, 16, 32, 64] : [1, 8, 32];
+const BATCHES = isAll ? [1, 8, 32, 64] : [1, 8, 32];
 /** Lengths of eight rows. */
 const LENGTHS = isAll ? [256, 512, 1024] : [];
 const LONG_ROWS = 8;
