@@ -20,7 +20,7 @@ export function interruptSignal(signal?: AbortSignal): AbortSignal | undefined {
 
 export type Breather = () => Promise<void> | void;
 
-/** Of all breathers: many short works in a row would otherwise never yield. */
+/** Shared by all breathers: otherwise many short tasks in a row would never yield. */
 let last = performance.now();
 
 /**

@@ -16,7 +16,7 @@ export interface Registry<T> {
 interface RegistryOptions<T> {
   /** Suffix after the known names in the error. */
   orElse?: string;
-  /** Called with every item, those of the beginning included. */
+  /** Called with every item, also the initial ones. */
   onAdd?: (item: T) => void;
 }
 

@@ -51,7 +51,7 @@ interface AuditReport {
   numTrainedTokens: number;
   formats: string[];
   checks: CheckResult[];
-  /** Of the sampler's log-probs against the model's, with `--score`. */
+  /** The sampler's log-probs compared with the model's; with `--score`. */
   sampling?: Record<string, number>;
 }
 

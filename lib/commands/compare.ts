@@ -78,7 +78,7 @@ function haveOtherRewards(settings: readonly Readonly<Record<string, string>>[])
 /**
  * Writes the page and prints the final figures: for two runs every metric with its
  * difference and 95 % interval, for more runs a row each.
- * @param data the data set of the answers; default that of the runs, or the small world
+ * @param data the data set of the answers; default: the runs', or the small world
  */
 export async function runCompare(
   sources: readonly RunSource[],
@@ -111,7 +111,7 @@ export function compareCommand(): Command {
     .option('-o, --out <file>', 'output file', 'compare.html')
     .option(
       '--data <folder>',
-      'data set with the questions (default: that of the runs, or the small world)',
+      'data set with the questions (default: the runs’ data, or the small world)',
     )
     .option('--json', 'print JSON Lines, one per metric and run, instead of the table')
     .action((texts: string[], settings: CompareSettings) =>

@@ -124,7 +124,7 @@ interface Coverage {
   ranks: Map<string, number[]>;
 }
 
-/** Looks for answers in all passages, and in those that BM25 and `--retriever` find. */
+/** Looks for answers in all passages, and in what BM25 and `--retriever` find. */
 async function measureCoverage(
   questions: readonly Question[],
   { file, passages }: { file: string | undefined; passages: readonly Passage[] },

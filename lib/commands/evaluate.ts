@@ -51,7 +51,7 @@ interface EvaluateSettings extends PolicySpec {
   page?: string;
 }
 
-/** Of questions that name none. */
+/** Splits that a question without a split belongs to. */
 const SPLITS = ['train', 'dev', 'test'];
 
 /**
@@ -166,7 +166,7 @@ async function evaluate(
   });
 }
 
-/** Most questions named per kind of failure. */
+/** Maximum number of questions named per kind of failure. */
 const MAX_NAMED = 20;
 
 /** Answers the questions that are not in the journal yet, and writes all results. */

@@ -22,7 +22,7 @@ function statIfThere(path: string): Stats | undefined {
   }
 }
 
-/** The files that are read where a path is given: itself, or those of a folder. */
+/** The files that are read for a path: itself, or the files of a folder. */
 export function inputFiles(path: string): string[] {
   if (!statIfThere(path)?.isDirectory()) return [path];
   const { passages, questions } = dataSetFiles(path);
@@ -79,7 +79,7 @@ export function checkOutputs(command: Command): void {
   const paths = inputs
     .filter((path) => typeof path === 'string')
     .flatMap((text) => [text, text.replace(/^[^=]+=/, '')]);
-  // Of a folder with runs, those in the folder of an output are read too.
+  // If a folder with runs is given, runs in the folder of an output are read too.
   const nested = files
     .map(dirname)
     .filter((folder) => paths.some((path) => isWithin(folder, path)));

@@ -107,7 +107,7 @@ async function readConfig(
   return { ...resolved, config: withSettings(resolved.config, { steps }) };
 }
 
-/** The configuration's rewards and those of files; undefined without files. */
+/** The configuration's rewards and the files' rewards; undefined without files. */
 async function withOwnRewards(
   { rewards: { preset, ...overrides } }: TrainConfig,
   files: readonly string[] = [],

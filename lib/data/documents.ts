@@ -111,7 +111,7 @@ const ROLES = new Map([
   ['contentinfo', 'footer'],
 ]);
 
-/** The name of an element, or that of the element for its role. */
+/** The name of an element, or of the element that has its role. */
 function elementName(node: Node): string {
   const attributes = 'attrs' in node ? node.attrs : [];
   const role = attributes.find(({ name }) => name === 'role')?.value ?? '';
@@ -279,7 +279,7 @@ const readCsv: Reader = ({ text, ...source }) => {
     header: true,
     skipEmptyLines: 'greedy',
   });
-  // Of a file with a single column no delimiter can be detected.
+  // A file with a single column has no delimiter to detect.
   const [error] = errors.filter(({ code }) => code !== 'UndetectableDelimiter');
   // Errors of quotes count the header as a row, others do not.
   const row = (error?.row ?? 0) + (error?.type === 'Quotes' ? 0 : 1);

@@ -174,7 +174,7 @@ function nameFile(path: string, error: unknown): unknown {
   return new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
 }
 
-/** Of a data set's passages, enough to recognise the small world. */
+/** Passages that are enough to recognise the small world. */
 const NUM_SAMPLED = 100;
 
 async function firstLines(file: string): Promise<string> {

@@ -30,7 +30,7 @@ export interface BehaviourFacts
   evidenceSeen?: number | null;
   /** The same after each search turn. */
   evidenceByTurn?: readonly number[];
-  /** Queries as they were run; default those of `searches`. */
+  /** Queries as they were run; default: as in `searches`. */
   queries?: readonly string[];
   /** Whether a gold answer is known; default true. */
   hasGold?: boolean;
@@ -40,7 +40,7 @@ export interface BehaviourFacts
   entities?: readonly string[];
   /** Names among which the answer chooses; absent if the question offers no choice. */
   compared?: readonly string[];
-  /** Most search turns. */
+  /** Maximum number of search turns. */
   maxSearchTurns?: number;
   finish?: string | null;
   /** Whether a passage that was shown states a gold answer. */

@@ -8,7 +8,7 @@ import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/answer-match.js';
 import type { Measurement } from './result.js';
 
-/** All metrics of a trajectory; those that need a missing dependency graph are NaN. */
+/** All metrics of a trajectory; NaN where a needed dependency graph is missing. */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);

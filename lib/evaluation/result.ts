@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { QuestionType } from '../data/question.js';
 
 /**
- * Measurements of one answered question. Without a dependency graph, those that need one
- * are NaN (null in JSON). Field names are those of recorded answers.
+ * Measurements of one answered question. What needs a dependency graph is NaN (null in
+ * JSON) without one. Recorded answers have the same field names.
  */
 export interface Measurement {
   questionId: string;
@@ -58,7 +58,7 @@ export interface QuestionResult extends Measurement {
   initSeed?: number;
   /** Seed of RL. */
   seed: number;
-  /** Most search turns; absent if unknown. */
+  /** Maximum number of search turns; absent if unknown. */
   maxSearchTurns?: number;
 }
 

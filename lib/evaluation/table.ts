@@ -75,7 +75,7 @@ export interface SummaryOptions {
   measures?: readonly Measure[];
   /** Default: all selections with a question. */
   filter?: (selection: Selection) => boolean;
-  /** Methods to compare. Default: those of the main report. */
+  /** Methods to compare; default: as in the main report. */
   pairs?: readonly MethodPair[];
   /** See `BootstrapOptions`. */
   weightsId?: (method: string) => string;

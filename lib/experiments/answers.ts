@@ -219,7 +219,7 @@ export const answerComputation = (
 
 type NameMethod = (run: PolicyRun) => string;
 
-/** Training curves of trained runs; with `dev.jsonl`, those of their dev answers. */
+/** Training curves of trained runs; with `dev.jsonl`, the curves of dev answers. */
 export async function readCurves(
   runs: readonly PolicyRun[],
   nameMethod: NameMethod = ({ method }) => method,

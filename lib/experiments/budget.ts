@@ -50,7 +50,7 @@ export interface ForcedAnswer {
 /** An answer with up to {@link MOST_TURNS} search turns. */
 export interface BudgetAnswer extends Measurement {
   evidenceByTurn: number[];
-  /** Of the whole transcript, prompt and passages included. */
+  /** Length of the whole transcript, prompt and passages included. */
   transcriptTokens: number;
   /** One per limit of {@link FORCED_AFTER} within which the policy did not answer. */
   forced: ForcedAnswer[];
@@ -177,7 +177,7 @@ export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
 export interface Limit {
   limit: 'turns' | 'tokens' | 'seconds';
   at_most: number;
-  /** Of limits in seconds only. */
+  /** Only for limits in seconds. */
   request_ms?: number;
   /**
    * `wrong`; `forced`, as what the policy says when `<answer>` is put into its mouth; or

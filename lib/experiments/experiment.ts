@@ -35,7 +35,7 @@ export interface Computation {
   jobs(): Promise<Job<unknown>[]>;
   /** Runs a job in a worker process. Returns undefined if it stopped at `until`. */
   work(input: unknown, context: WorkContext): Promise<unknown>;
-  /** Most concurrent processes; default 2. Timings need 1. */
+  /** Maximum number of concurrent processes; default 2. Timings need 1. */
   processes?: number;
   /** Threads per process; default 1, since a small policy uses no more. */
   threads?: number;
@@ -70,7 +70,7 @@ export interface Experiment {
   title: string;
   /** Absent if the experiment only reads the records of others. */
   computation?: Computation;
-  /** Experiments whose records its result reads; default: its own. */
+  /** Experiments whose records its result reads; default: only itself. */
   reads?: readonly string[];
   /**
    * Computes the result from records, which takes seconds.
@@ -105,7 +105,7 @@ export interface ClaimPart {
 
 export type Figures = readonly (Interval & Readonly<Record<string, unknown>>)[];
 
-/** The tables of a result; rows include those of training. */
+/** The tables of a result; `rows` include the rows of training. */
 export interface ResultTables {
   rows: Figures;
   contrasts: Figures;

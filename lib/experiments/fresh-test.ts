@@ -35,9 +35,9 @@ import { stepFolder } from './runs.js';
 const ONE_OF = 10;
 
 export interface FreshTest {
-  /** Of its draw, and of the sample before it. */
+  /** Names its draw, and the sample before it. */
   name: string;
-  /** Folder of its questions and of its draw. */
+  /** Folder with its questions and its draw. */
   folder: string;
   /** Before the names of its provenance; default: nothing. */
   label?: string;

@@ -13,7 +13,7 @@ import { trainingTest, type StageGroup } from './training-test.js';
 
 /** RL steps: the main comparison's 200 take too long here. */
 const STEPS = { mixed: 100, paired: 50 };
-/** Of the training questions. */
+/** Share of hybrid questions in training. */
 const HYBRID_SHARE = 0.2;
 /** The paper's reward without r_d, so that Eq. 4 says nothing about hybrids. */
 const WITHOUT_RD = { lambdaD: 0, lambdaS: 0.35 };

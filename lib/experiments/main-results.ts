@@ -147,7 +147,7 @@ const PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 const OVER_SEARCH_R1 = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
 const EM_GAP = { ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' };
 const EVERYWHERE_GAP = { ...EM_GAP, benchmark: 'all', subset: 'all' };
-/** Of the questions whose kind training has. */
+/** Subset of the question types that training has. */
 const WITHOUT_HYBRID = 'without_hybrid';
 const CALLS_OF_TWO = {
   ...OVER_SEARCH_R1,

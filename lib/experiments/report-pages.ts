@@ -1,4 +1,4 @@
-/** Reports as pages, and what they say of themselves. */
+/** Reports as pages, with their titles, descriptions and figures. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { sort } from 'd3-array';

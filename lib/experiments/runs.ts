@@ -12,7 +12,7 @@ export const INIT_SEEDS = [1, 2, 3];
 /** Seeds of RL in the main comparison; ablations use the first. */
 export const SEEDS = [1, 2];
 
-/** Runs of every combination, by default those of ablations. */
+/** Runs of every combination; default: the ablations'. */
 export const listRuns = ({
   methods,
   models = ['instruct'],

@@ -54,7 +54,7 @@ const REMEDIES = {
 
 const isWritten = ({ kind }: Piece): boolean => kind === 'policy';
 
-/** Pieces with the turn each belongs to: that of the last generation before, from 1. */
+/** Pieces with their turn, from 1: the turn of the last generation before. */
 function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
   let turn = 0;
   return pieces.map((piece) => {

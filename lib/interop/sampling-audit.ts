@@ -1,4 +1,4 @@
-/** Recorded log-probs against those of this library, for the same weights or others. */
+/** Compares recorded log-probs with this library's, for the same or other weights. */
 import { loadMerged } from '../policy/model-folder.js';
 import { rotaryTable } from '../policy/transformer.js';
 import { disposeWeights } from '../policy/weights.js';

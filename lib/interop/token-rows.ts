@@ -315,7 +315,7 @@ const conversationSchema = z
 const WITHOUT_IDS =
   'Expected token ids, but this row has only texts, which do not show what was trained. Record prompt and response ids with their mask (docs/verl.md), or pass a file that has them.';
 
-/** Schemas by format; those of verifiers are told apart by a row's fields. */
+/** Schemas by format; verifiers' two are told apart by a row's fields. */
 const SCHEMAS = {
   parallelsearch: trajectorySchema,
   trl: trlSchema,

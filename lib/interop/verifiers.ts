@@ -199,7 +199,7 @@ function toSegments(node: Node): RecordedSegment[] {
   ];
 }
 
-/** A message with tool calls as OpenAI nests them; those of verifiers are flat. */
+/** A message with tool calls nested as OpenAI's; verifiers' are flat. */
 function toOpenAiMessage({ message }: Node): object {
   const calls = message.tool_calls as { id: string; name: string; arguments: string }[] | null;
   if (!calls) return message;

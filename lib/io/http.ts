@@ -25,7 +25,7 @@ export class HttpError extends Error {
   readonly status: number | undefined;
   /** From `Retry-After`. */
   readonly waitMs: number;
-  /** Of the response. */
+  /** The body of the response. */
   readonly body: string;
 
   constructor(message: string, { status, waitMs = 0, body = '', cause }: Partial<HttpError>) {

@@ -116,7 +116,7 @@ export function recordStore(folder: string, archive?: string): RecordStore {
 
 const ARCHIVE = '.jsonl.br';
 
-/** The archives that may contain a key: those of its first part. */
+/** The archives that may contain a key, by its first part. */
 function findArchives(folder: string, key: string): string[] {
   checkKey(key);
   if (!existsSync(folder)) return [];

@@ -179,7 +179,7 @@ export async function curvesHtml(
   return html && `${CURVE_KNOBS}${about}<div class="curves">${html}</div>`;
 }
 
-/** Most groups of rollouts shown of a step. */
+/** Maximum number of a step's rollout groups that are shown. */
 const MAX_GROUPS = 8;
 
 /** The rollouts of a step by question, each folded behind a summary. */
@@ -210,7 +210,7 @@ const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
 /** The rollouts of a run, or where a page finds them. */
 export interface SteppedRollouts {
   name: string;
-  /** All steps, and the beginning of a request for one; otherwise those of `rollouts`. */
+  /** All steps, and the beginning of a request for one; default: as in `rollouts`. */
   live?: { steps: readonly number[]; source: string };
   /** The newest, plus earlier ones in a standalone page. */
   rollouts: ReadonlyMap<number, readonly Trajectory[]>;
@@ -218,7 +218,7 @@ export interface SteppedRollouts {
 
 const newest = (rollouts: SteppedRollouts['rollouts']): number => Math.max(...rollouts.keys());
 
-/** Groups of a step that a page carries besides those of the newest. */
+/** Groups that a page carries of a step other than the newest. */
 const CARRIED_GROUPS = 2;
 
 /**

@@ -18,7 +18,7 @@ export const BASE_FILE = 'base_model.json';
 
 const hash = z.string().regex(/^[0-9a-f]{12}$/);
 const baseSchema = z.strictObject({
-  /** Of its folder. */
+  /** Name of its folder. */
   name: z.string().min(1),
   /** First twelve digits of the SHA-256 of the weight files. */
   weights: hash,

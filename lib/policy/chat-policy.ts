@@ -16,7 +16,7 @@ export interface ReplyOptions {
   /** 0 is greedy. */
   temperature: number;
   topP: number;
-  /** Most new tokens. */
+  /** Maximum number of new tokens. */
   maxNewTokens: number;
   /** Texts that end a reply; they are part of it. */
   stop: readonly string[];
@@ -62,13 +62,13 @@ export const isChatPolicy = (policy: AnyPolicy): policy is ChatPolicy => 'reply'
 /** The conversation is longer than the model's context. */
 export class ContextFullError extends Error {}
 
-/** One reply cannot be used; those of other conversations may be. */
+/** One reply cannot be used; replies to other conversations may be fine. */
 export class ReplyError extends Error {}
 
 export interface FunctionPolicyOptions {
   /** In results; default `function`. */
   name?: string;
-  /** Most calls of the function in flight; default 8. */
+  /** Maximum number of concurrent calls of the function; default 8. */
   maxConcurrency?: number;
 }
 

@@ -52,7 +52,7 @@ const messageSchema = z.object({
     .nullish(),
 });
 
-/** Of a stream: calls come in pieces that belong to the call of an index. */
+/** Part of a stream: calls come in pieces, joined by their index. */
 const deltaSchema = messageSchema.extend({
   tool_calls: z
     .array(

@@ -7,14 +7,14 @@ export interface RemoteOptions {
   model?: string;
   /** Folder with the model's tokenizer; not used by chat policies. */
   tokenizer?: string;
-  /** Of a chat policy; default: tools if the server takes them. */
+  /** Only for chat policies; default: tools if the server takes them. */
   promptForm?: PromptForm;
 }
 
 export interface OpenAiOptions extends RemoteOptions {
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
-  /** Most requests in flight at a time; default 256. */
+  /** Maximum number of concurrent requests; default 256. */
   maxConcurrency?: number;
   /** Timeout of a request, milliseconds; default 240,000 (Node's limit: 300,000). */
   timeoutMs?: number;
@@ -24,7 +24,7 @@ export interface OpenAiOptions extends RemoteOptions {
   backOffMs?: number;
 }
 
-/** The API's address, of which `/chat/completions` and the like are part. */
+/** The API's address without `/chat/completions` and the like. */
 export const trimEndpoint = (url: string): string =>
   url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
 

@@ -14,7 +14,7 @@ export interface SamplingOptions {
   temperature: number;
   /** Keeps the smallest set of tokens with at least this probability; 1 keeps all. */
   topP: number;
-  /** Most new tokens per row. */
+  /** Maximum number of new tokens per row. */
   maxNewTokens: number;
   /** A row stops after the token that completes one of these texts. */
   stop: readonly string[];
@@ -54,7 +54,7 @@ export interface Policy {
   readonly note?: string;
   /** Whether calls may overlap, as with a server that batches by itself. */
   readonly isConcurrent?: boolean;
-  /** Continues each context, in order. Extending those of the last call is cheap. */
+  /** Continues each context, in order. Extending the last call's contexts is cheap. */
   generate(
     contexts: readonly (readonly number[])[],
     options: SamplingOptions,

@@ -27,7 +27,7 @@ interface TrainedModel {
   readonly description: string;
 }
 
-/** Of two seeds, the adapter with the higher mean dev reward. */
+/** The adapter with the higher mean dev reward of two seeds. */
 const smolLm2 = (method: string, seed: number, does: string): TrainedModel => ({
   name: `smollm2-${method}`,
   package: 'smollm2-135m-instruct',

@@ -80,7 +80,7 @@ export const MIME = {
   text: 'text/plain',
   /** The cells of a table. */
   table: 'application/vnd.parallelsearch.table+json',
-  /** What a result says of itself ({@link About}): opens and closes a report. */
+  /** Finding and provenance ({@link About}): the report's beginning and end. */
   about: 'application/vnd.parallelsearch.about+json',
 } as const;
 

@@ -17,7 +17,7 @@ export interface Prediction {
 /** In place of a verdict on a prediction. */
 export const ONE_TRAINING = 'one training';
 
-/** What a result says of itself. */
+/** Finding, predictions and provenance of a result. */
 export interface About {
   /**
    * What was found, as one would say it: rounded, without intervals. Empty if the summary

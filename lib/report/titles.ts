@@ -139,7 +139,7 @@ export function valueTitle(field: string, value: unknown): string {
   return VALUE_TITLES[field]?.[text] ?? text;
 }
 
-/** The distinct values of a field: those with titles in their order, then the others. */
+/** The distinct values of a field: titled ones in the titles' order, then the others. */
 export function distinctValues(field: string, rows: readonly Row[]): Row[string][] {
   const order = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
   const rank = (value: Row[string]): number =>

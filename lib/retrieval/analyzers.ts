@@ -17,7 +17,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Most words whose stem is cached, some 50 MB. */
+/** Maximum number of cached stems, some 50 MB. */
 const MAX_STEMS = 500_000;
 const stems = new Map<string, string>();
 

@@ -97,7 +97,7 @@ interface Vectors {
   kept?: { folder: string; source: VectorSource };
 }
 
-/** The passages' vectors; those of the fast hashed encoder are not kept. */
+/** The passages' vectors; the fast hashed encoder's are not stored. */
 function passageVectors(
   encoder: Encoder | FileEncoder,
   passages: readonly Passage[],

@@ -34,9 +34,9 @@ export interface SearchOptions {
   timeoutMs?: number;
   /** Timeout of the whole search, milliseconds, queueing included. */
   deadlineMs?: number;
-  /** Most requests in flight at a time; default 8. */
+  /** Maximum number of concurrent requests; default 8. */
   maxConcurrency?: number;
-  /** Most queries per request; default 32. */
+  /** Maximum number of queries per request; default 32. */
   batchSize?: number;
   /** Aborts the search: `searchAll` rejects with the signal's reason. */
   signal?: AbortSignal;

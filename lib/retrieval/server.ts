@@ -36,7 +36,7 @@ const LIMITS = {
   maxBodyBytes: 1 << 20,
   /** Requests at a time; further ones get status 429 unread. */
   maxConcurrency: 64,
-  /** Of a request. */
+  /** Time limit of a request. */
   timeoutMs: 30_000,
   /** Artificial latency of each request. */
   delayMs: 0,

@@ -80,7 +80,7 @@ const turnGains = (rollout: ScoringInput): number[] =>
   );
 const turnRedundancies = (rollout: ScoringInput): number[] => redundancies(passagesByTurn(rollout));
 
-/** Answer F1 and key words are credited to all tokens, steps to those of their turn. */
+/** Answer F1 and key words are credited to all tokens, steps to their turn's tokens. */
 export const stepSearch = (): Reward[] => [
   { ...outcome(), weight: 0 },
   {

@@ -118,7 +118,7 @@ export interface RolloutOptions extends RolloutConfig {
   /** Retrieval results kept across calls. */
   cache?: SearchCache;
   /**
-   * Most time that all turns together wait for searches that time out, milliseconds: each
+   * Maximum time that all turns together wait for searches that time out, milliseconds: each
    * turn waits for half of what is left. A rollout whose search timed out then ends with
    * `timeout`. Not for a retriever in this process. Default: the policy is told that the
    * search failed.

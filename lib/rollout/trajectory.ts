@@ -39,7 +39,7 @@ export type SearchResult =
       passages: { id: string; title: string; score: number; isCut?: true }[];
       /** Passages left out because turn or context had no room; absent if none. */
       numLeftOut?: number;
-      /** The best score is far below that of a passage about the query; else absent. */
+      /** The best score is far below what a passage about the query gets; else absent. */
       isUnlike?: true;
     }
   | {

@@ -134,7 +134,7 @@ export function turnAdvantages(
 interface AdvantageOptions extends Normalization {
   /** Default `sum_then_normalize`. */
   multiObjectiveAggregation?: GrpoVariant['multiObjectiveAggregation'];
-  /** The rewards with their weights; default: those of the trajectories, weight 1. */
+  /** The rewards with their weights; default: all in the trajectories, weight 1. */
   rewards?: readonly { name: string; weight?: number }[];
   /** Default `none`. */
   outcomeGate?: GrpoVariant['outcomeGate'];

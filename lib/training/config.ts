@@ -112,7 +112,7 @@ export const trainConfigSchema = z
     }),
     retriever: retrieverNameSchema,
     /**
-     * Most time that a step waits for searches that time out, milliseconds; default
+     * Maximum time that a step waits for searches that time out, milliseconds; default
      * 5,000. Their rollouts are left out. Not for a retriever in this process.
      */
     retrievalDeadlineMs: count.optional(),
@@ -228,7 +228,7 @@ const CLIPPED = { clip: 0.2, beta: 0.001 };
 /** Warm-up share of PPO's learning rate (App. A.4). */
 const PPO_WARM_UP = 0.285;
 
-/** Trainer settings that replace or extend those of the model's scale. */
+/** Trainer settings that replace or extend the preset of the model's scale. */
 function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): object {
   const numRollouts = settings.questionsPerStep * settings.groupSize;
   const askOnce = { questionsPerStep: numRollouts, groupSize: 1 };

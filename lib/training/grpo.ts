@@ -8,7 +8,7 @@
  * 3. The KL to the initial model is part of the loss, not of the reward.
  * 4. Groups of equal rewards (`frac_reward_zero_std`) are skipped: they would add only
  *    KL.
- * 5. Log-probs are those of the sampling distribution, temperature included; the old ones
+ * 5. Log-probs are of the sampling distribution, temperature included; the old ones
  *    come from the sampler.
  * 6. A reward may score each search turn; the turn's advantage is added to its tokens.
  * 7. TRL's variants are options (`variants.ts`). Token weights count the rows that are
@@ -54,7 +54,7 @@ export interface GrpoRow extends PolicyRow {
   tokenWeight?: number;
   /** Tokens of each turn; all of them in one by default. */
   actionLengths?: number[];
-  /** Of rollouts of another sampler; default: all 1. */
+  /** For rollouts of another sampler; default: all 1. */
   importanceWeights?: number[];
 }
 
@@ -225,7 +225,7 @@ interface GrpoTokens {
   rowLengths?: readonly number[];
   /** Tokens of each turn, M in all; only for LLDS. */
   actionLengths?: readonly number[];
-  /** Of another sampler's tokens: weights of the ratio term, not of the KL. */
+  /** For tokens of another sampler: weights of the ratio term, not of the KL. */
   importanceWeights?: tf.Tensor1D;
 }
 

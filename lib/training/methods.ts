@@ -248,7 +248,7 @@ const RAG_R1: Method = {
   training: { trainer: 'ppo', rewards: 'search-r1' },
 };
 
-/** Of later papers, compared in the experiment `baselines`. */
+/** Methods of later papers, compared in the experiment `baselines`. */
 export const COMPARED_LATER: readonly Method[] = [
   {
     ...RAG_R1,

@@ -43,7 +43,7 @@ const rolloutTimes = ({ rolloutSeconds }: RolloutStats): Metrics =>
       };
 
 interface EvidenceOptions {
-  /** Of each rollout; default: unknown, also where a simulator wrote the passages. */
+  /** One per rollout; default: unknown, also if a simulator wrote the passages. */
   questions?: readonly Question[];
   /** B of Algorithm 1. */
   maxSearchTurns?: number;

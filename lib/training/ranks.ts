@@ -16,7 +16,7 @@ import { createRandom, type Random } from '../random.js';
 
 /** Work that ranks share. */
 interface SharedWork<Item, Result, Message> {
-  /** Of an item, in any unit. */
+  /** The cost of an item, in any unit. */
   cost: (item: Item) => number;
   compute: (item: Item) => Promise<Result>;
   /** How a result is sent. */
@@ -115,7 +115,7 @@ interface BatchRow {
   id: number;
   batch: number;
   context: readonly number[];
-  /** Of the row's generator before its first turn; a row stays on its rank. */
+  /** State of the row's generator before its first turn; a row stays on its rank. */
   state: number[];
 }
 

@@ -38,7 +38,7 @@ const NO_REWARD = NaN;
 
 /**
  * Samples G rollouts per question, ordered by group, and scores those whose searches
- * returned. `questions` has that of each rollout.
+ * returned. `questions` has one per rollout.
  */
 export async function rollOutGroups(
   policy: Policy,

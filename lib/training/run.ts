@@ -41,7 +41,7 @@ const RECORDS = [METRICS_FILE, TRAJECTORIES_FILE];
 /** Folder, in a run's folder, of the checkpoint with the highest recent mean reward. */
 export const BEST_ADAPTER = 'adapter-best';
 
-/** Most rollbacks, and most skipped steps in a row, before a run stops. */
+/** Limits on rollbacks, and on skipped steps in a row, before a run stops. */
 const MAX_ROLLBACKS = 3;
 const MAX_SKIPPED = 10;
 type Rollbacks = NonNullable<RunState['rollbacks']>;

@@ -34,7 +34,7 @@ export interface Sequence {
   lossWeights?: readonly number[];
 }
 
-/** A trajectory's tokens; those that the policy wrote are trained. */
+/** A trajectory's tokens; only the policy's are trained. */
 export const toSequence = (trajectory: Trajectory): Sequence => ({
   tokenIds: tokenIds(trajectory),
   lossMask: lossMask(trajectory),

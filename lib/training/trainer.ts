@@ -82,7 +82,7 @@ export interface Step {
 export interface Sampled {
   trajectories: With<'rewards'>[];
   stats: RolloutStats;
-  /** Of each rollout; absent if a simulator answers the searches. */
+  /** One per rollout; absent if a simulator answers the searches. */
   questions?: Question[];
   maxSearchTurns: number;
   /** Whether they come from the policy being trained, whose entropy is then recorded. */

@@ -76,7 +76,7 @@ export async function retrainEncoder(folder = ENCODER): Promise<EncoderReport> {
 
 interface TrainEncoderOptions {
   passages: readonly Passage[];
-  /** Those of the split `train` are learned from, those of `dev` measured. */
+  /** Split `train` is learned from, split `dev` is measured. */
   questions: readonly EvidenceQuestion[];
   /** Receives encoder.safetensors and encoder.json; made when absent. */
   outputFolder: string;

@@ -161,7 +161,7 @@ const compared = (pair: readonly Subject[], attribute: Attribute): SubQuestion[]
 
 const titles = (pair: readonly Subject[]): string[] => pair.map(({ title }) => title);
 
-/** Of two people, whether they have the same nationality: half of them have. */
+/** Asks whether two people have the same nationality; half of the pairs do. */
 function compareNationality(pool: readonly Subject[], random: Random): Unnumbered {
   const attribute = 'country of citizenship';
   const isSame = random.uniform() < 0.5;
@@ -177,7 +177,7 @@ function compareNationality(pool: readonly Subject[], random: Random): Unnumbere
   });
 }
 
-/** Of two subjects, whose date is earlier or later; in different years. */
+/** Asks which of two subjects has the earlier or later date; the years differ. */
 function compareDates(
   pool: readonly Subject[],
   attribute: keyof typeof ORDERED,
@@ -195,7 +195,7 @@ function compareDates(
 
 /**
  * Draws questions of each type.
- * @param passages their sources; leave out those that test questions are about
+ * @param passages their sources, without passages that test questions are about
  */
 export function makeQuestions(
   passages: readonly Passage[],

@@ -35,7 +35,7 @@ export interface JudgedClaim
   link: string | null;
 }
 
-/** Most figures shown one by one: two initial models and both pooled. */
+/** Maximum number of figures shown one by one: two initial models and both pooled. */
 const MAX_SHOWN = 3;
 
 /** The rule, for pages. */

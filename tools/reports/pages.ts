@@ -31,7 +31,7 @@ const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as c
 
 interface ExportTrajectoriesOptions {
   outDir: string;
-  /** Recorded results of this machine; default those of the experiments. */
+  /** Recorded results of this machine; default: the experiments' folder. */
   folder?: string;
   /** File of the questions with their graphs; default the small world's. */
   questions?: string;

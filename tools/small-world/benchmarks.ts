@@ -74,13 +74,13 @@ export const DEV_COUNTS = counts(100, 100, 100, 200, 200, 150, 100, 420);
 /** Differences between runs limit what more would show (`scripts/power.mjs`). */
 export const TEST_COUNTS = counts(150, 150, 150, 500, 500, 250, 150, 490);
 /**
- * Of the fresh test for conditions (limits of turns): weighted towards questions with
+ * Counts of the fresh test for conditions (limits of turns): weighted towards questions with
  * parallel parts, and as many as six runs answer in a quarter of an hour on one core.
  */
 export const CONDITIONS_COUNTS = counts(15, 15, 15, 50, 140, 45, 25, 112);
-/** Of the fresh test with many hybrids, which are a fifth of 2WikiMultiHopQA. */
+/** Counts of the fresh test with many hybrids, a fifth of 2WikiMultiHopQA. */
 export const HYBRIDS_COUNTS = counts(15, 15, 15, 40, 320, 40, 20, 56);
-/** Of the fresh test of passages, which each run answers four times: about half. */
+/** Counts of the fresh test of passages, about half: each run answers it four times. */
 export const PASSAGES_COUNTS = counts(10, 10, 10, 25, 70, 25, 15, 56);
 
 /** Consecutive parts of `total`, as near to their shares as whole numbers are. */

@@ -45,7 +45,7 @@ export const drawTest = (commit: string): Question[] =>
   );
 
 /**
- * The full hash of a commit whose frozen files are those of the working tree.
+ * The full hash of a commit with the same frozen files as the working tree.
  * @throws Error naming what has changed since
  */
 export function frozenCommit(name: string, frozen: readonly string[] = FROZEN): string {

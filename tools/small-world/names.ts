@@ -54,7 +54,7 @@ const MAKERS = {
   company: (random: Random) => join(random, LAST_NAMES, COMPANY_ENDINGS).join(' '),
 } satisfies Record<string, (random: Random) => string>;
 
-/** What is named in the same way; those of one sort may share a name. */
+/** Things that are named alike; two of one sort may share a name. */
 export type NameSort = keyof typeof MAKERS;
 
 /** Draws names that are not taken yet. @throws Error when there are hardly any left */

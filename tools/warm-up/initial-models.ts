@@ -41,7 +41,7 @@ interface TrainModelsOptions {
   backend: BackendName | 'auto';
   /** Where the models go. */
   models?: string;
-  /** Most steps of each stage. */
+  /** Maximum number of steps per stage. */
   maxSteps?: number;
   signal?: AbortSignal;
   /** Takes lines about progress. */
@@ -88,7 +88,7 @@ export interface TrainModelOptions {
   seed: number;
   /** Where the run's checkpoint and metrics go. */
   folder: string;
-  /** Most steps of each stage. */
+  /** Maximum number of steps per stage. */
   maxSteps?: number;
   /** The folder of the model to go on from; by default fresh weights. */
   from?: string;

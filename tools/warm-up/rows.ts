@@ -57,7 +57,7 @@ export interface WarmUpOptions {
   /** Share of each kind of row, normalised; none of those left out. */
   mix: Partial<Record<RowKind, number>>;
   rowsPerStep: number;
-  /** Most names of a list to copy. */
+  /** Maximum length of a list to copy. */
   mostRepeated: number;
   /** Passages a query, drawn for each row. */
   topKs: readonly number[];

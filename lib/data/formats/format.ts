@@ -33,7 +33,7 @@ export class PassageCollector {
 
 export interface DataFormat {
   readonly name: string;
-  /** Of written files. */
+  /** File name ending of written files. */
   readonly ending: '.json' | '.jsonl';
   /** Whether a row has this format. */
   readonly matches: (row: object) => boolean;

@@ -54,7 +54,7 @@ export const LATENCY_SETTINGS: LatencySettings = {
 export interface Asking {
   /** A search turn each, one turn with a request each, or one turn with one request. */
   method: 'in-turns' | 'one-turn' | 'one-request';
-  /** Most concurrent requests; null where there is only ever one. */
+  /** Maximum number of concurrent requests; null if there is only ever one. */
   limit: number | 'unlimited' | null;
   numQueries: number;
 }

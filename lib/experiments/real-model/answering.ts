@@ -111,7 +111,7 @@ async function openPolicy(run: RealRun): Promise<LocalPolicy> {
 
 interface Asking<Run> {
   run: Run;
-  /** Of the file with full transcripts, which stays on this machine. */
+  /** Name of the file with full transcripts, which stays on this machine. */
   name: string;
   policy: LocalPolicy;
   retriever: Retriever;

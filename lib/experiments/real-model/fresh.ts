@@ -41,7 +41,7 @@ export interface FreshAnswers {
   measurements: Measurement[];
 }
 
-/** Of the first edition: the best prompt before RL, and the chosen seed after it. */
+/** First edition: the best prompt before RL, and the chosen seed after it. */
 export const FRESH: readonly FreshRun[] = [
   { edition: 'first', method: 'untrained:search-r1', seed: 1 },
   { edition: 'first', method: 'parallelsearch', seed: 2 },
@@ -117,7 +117,7 @@ async function hashFresh(run: FreshRun): Promise<string> {
   });
 }
 
-/** A run's name among those of both editions. */
+/** A run's name among the runs of both editions. */
 export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
 
 async function freshJob(run: FreshRun): Promise<Job<FreshRun>> {
@@ -126,7 +126,7 @@ async function freshJob(run: FreshRun): Promise<Job<FreshRun>> {
   return { key: `real-model-fresh/${freshName(run)}`, hash, input: run, seconds };
 }
 
-/** @throws Error if the benchmarks are others than those that were asked */
+/** @throws Error if the benchmarks are not the evaluated ones */
 function findQuestions({ fresh }: Pick<RealWorld, 'fresh'>) {
   const byId = new Map(fresh.map((question) => [question.id, question]));
   return readQuestionIds().map((id) => {

@@ -29,7 +29,7 @@ export const MODEL =
   process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
-/** Adapters; those of another model belong in another folder. */
+/** Adapters; another model's belong in another folder. */
 export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? REAL_MODEL;
 
 const MODEL_NAME = `models/${basename(MODEL)}`;
@@ -122,7 +122,7 @@ export const isTrained = (run: RealRun, root = ADAPTERS): boolean =>
 
 /** Share of the layers that are trained: the gradient stops below them. */
 const UPPER_SHARE = 0.3;
-/** Layers of the model; those of SmolLM2-135M if there is no model folder. */
+/** Number of the model's layers; without a model folder, SmolLM2-135M's. */
 function numLayers(): number {
   const file = join(MODEL, 'config.json');
   if (!existsSync(file)) return 30;
@@ -192,7 +192,7 @@ export function missingInputs(model = MODEL, benchmarks = BENCHMARKS): string | 
 }
 
 export interface RealWorld {
-  /** Of all benchmarks. */
+  /** The passages of all benchmarks. */
   passages: Passage[];
   retriever: Retriever;
   /** Training questions with graphs. */

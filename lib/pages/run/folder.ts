@@ -72,7 +72,7 @@ const usualConfig = ({ method, model, seed, rollout }: TrainConfig): TrainConfig
 
 const rolloutsFile = (folder: string): string => path.join(folder, TRAJECTORIES_FILE);
 
-/** The rollouts of some steps, by step; those of other steps are not parsed. */
+/** The rollouts of some steps, by step; other steps are not parsed. */
 export async function readRollouts(
   folder: string,
   steps: readonly number[],

@@ -37,7 +37,7 @@ const SECTIONS = [
 const [CHART_POINTS, MIN_POINTS, MAX_POINTS] = [1200, 15, 60];
 /** Runs selected initially: all, or the newest if there are many. */
 const [MAX_CHOSEN, NUM_NEWEST] = [6, 3];
-/** Most settings with a column, if they differ. */
+/** Maximum number of columns for settings that differ. */
 const MAX_SETTINGS = 4;
 /** Steps and runs whose rollouts a standalone page carries. */
 const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];

@@ -44,7 +44,7 @@ export function describeType({ metadata: { graph = [], type } }: Question): stri
 export const groupByType = (questions: readonly Question[]): Map<string, Question[]> =>
   new Map(sort(group(questions, describeType), ([a], [b]) => a.localeCompare(b)));
 
-/** A question to type, or to pick: its type, those of that type, and a random one. */
+/** A question to type, or to pick by type or at random. */
 function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
   const attributes = { required: true, rows: 1, autocomplete: 'off', spellcheck: 'false' };
   // It shows long questions whole in narrow windows.

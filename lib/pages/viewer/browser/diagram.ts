@@ -23,7 +23,7 @@ export function nodesAsked(graph: readonly SubQuestion[], query: string): SubQue
   return graph.filter(({ entity }) => words.includes(paddedWords(entity)));
 }
 
-/** Sub-questions by depth in the graph; those in a cycle are left out. */
+/** Sub-questions by depth in the graph, without cycles. */
 export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
   const columns: SubQuestion[][] = [];
   const placed = new Set<string>();
