@@ -10,8 +10,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * A reader of the output that leaves, as in `2>&1 | head`, or a full disk for messages
- * does not end the work; results that cannot be written are an error.
+ * The work continues when the reader of the output leaves (`2>&1 | head`) or messages
+ * cannot be written. Results that cannot be written are an error.
  */
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {

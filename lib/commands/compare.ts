@@ -68,8 +68,8 @@ function runsTable(figures: readonly FinalFigure[]): string {
 }
 
 function haveOtherRewards(settings: readonly Readonly<Record<string, string>>[]): boolean {
-  const known = settings.filter((one) => 'method' in one);
-  const rewards = known.map((one) =>
+  const trainings = settings.filter((one) => 'method' in one);
+  const rewards = trainings.map((one) =>
     JSON.stringify(Object.entries(one).filter(([name]) => /^rewards?\b/.test(name))),
   );
   return new Set(rewards).size > 1;

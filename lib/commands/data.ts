@@ -145,11 +145,11 @@ async function measureCoverage(
     });
     const progress = startProgress(`Searching with ${opened.name}`, statable.length);
     const onBatch = (done: number): void => progress.update(done);
-    const found = await findAnswerRanks(opened, statable, {
+    const answerRanks = await findAnswerRanks(opened, statable, {
       topK: Math.max(...DEPTHS),
       onBatch,
     }).finally(() => progress.stop());
-    ranks.set(isAddress(name) ? opened.name : name, found);
+    ranks.set(isAddress(name) ? opened.name : name, answerRanks);
   }
   const stated =
     file === undefined

@@ -136,10 +136,10 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
 
 /** Each method has files of its own, such as `answers-search-r1.jsonl`. */
 function methodSettings(settings: EvaluateSettings, method: string): EvaluateSettings {
-  const own = (file: string | undefined): string | undefined =>
+  const forMethod = (file: string | undefined): string | undefined =>
     file && join(dirname(file), `${parse(file).name}-${method}${extname(file)}`);
   const { out, trajectories } = settings;
-  return { ...settings, method, out: own(out), trajectories: own(trajectories) };
+  return { ...settings, method, out: forMethod(out), trajectories: forMethod(trajectories) };
 }
 
 /** Where unfinished answers are kept: next to the results if these go to a file. */

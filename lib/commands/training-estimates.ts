@@ -60,12 +60,13 @@ export async function describeStepsLeft(
     mean(await Promise.all(runs.map(secondsPerRollout)));
   const committed = async (): Promise<Training[]> =>
     (await Promise.all(trainings.map(committedRun))).flat();
-  const own = await meanPace(trainings);
-  const pace = own ?? (await meanPace(await committed()));
+  const measuredPace = await meanPace(trainings);
+  const pace = measuredPace ?? (await meanPace(await committed()));
   const numRollouts = sum(trainings, ({ config }, i) => left[i] * rolloutsPerStep(config));
   const steps = `${sum(left)} steps to do`;
   if (pace === undefined || numRollouts === 0) return steps;
-  const isForeign = own === undefined && backend !== undefined && !NATIVE.includes(backend);
+  const isForeign =
+    measuredPace === undefined && backend !== undefined && !NATIVE.includes(backend);
   const note = isForeign
     ? ` on the native backend; the first step corrects this for ${backend}`
     : '';

@@ -65,8 +65,9 @@ function sectionBlocks(
   titles: { given?: string; page?: string; name: string },
 ): Section[] {
   const top = blocks.filter(({ level }) => level === 1);
-  const known = titles.given || (top.length === 1 ? top[0].text : titles.page);
-  const title = known || titles.name;
+  const heading = top.length === 1 ? top[0].text : titles.page;
+  const statedTitle = titles.given || heading;
+  const title = statedTitle || titles.name;
   const sections: Section[] = [];
   let path: Block[] = [];
   let current: Section | undefined;
@@ -79,7 +80,7 @@ function sectionBlocks(
     }
     if (!current) {
       const headings = path.map(({ text }) => text).filter((text) => text !== title);
-      const isUntitled = !known && headings.length === 0;
+      const isUntitled = !statedTitle && headings.length === 0;
       current = { title: [title, ...headings].join(' - '), paragraphs: [], isUntitled };
       sections.push(current);
     }
@@ -269,8 +270,8 @@ const readJsonLines: Reader = ({ text, ...source }) => {
 const readJson: Reader = ({ text, ...source }) => {
   const value: unknown = parseJson(text);
   const rows = Array.isArray(value) ? value : [value];
-  const wrong = rows.findIndex((row) => !isRow(row));
-  if (wrong >= 0) throw new Error(`expected a list of objects, but item ${wrong + 1} is none.`);
+  const invalid = rows.findIndex((row) => !isRow(row));
+  if (invalid >= 0) throw new Error(`expected a list of objects, but item ${invalid + 1} is none.`);
   return readRows(rows as Record<string, unknown>[], source);
 };
 

@@ -404,9 +404,9 @@ export function behaviourShares(
   behaviours: readonly NonNullable<Measurement['behaviour']>[],
 ): BehaviourShare[] {
   return BEHAVIOUR_LABELS.flatMap((label) => {
-    const known = behaviours.filter((behaviour) => typeof behaviour[label] === 'boolean');
-    const count = sum(known, (behaviour) => Number(behaviour[label]));
-    const n = known.length;
+    const labelled = behaviours.filter((behaviour) => typeof behaviour[label] === 'boolean');
+    const count = sum(labelled, (behaviour) => Number(behaviour[label]));
+    const n = labelled.length;
     return n > 0 ? [{ label, count, n, ...wilsonInterval(count, n) }] : [];
   });
 }
@@ -422,14 +422,14 @@ export function behaviourMeasures(
   const keys = answers.map(questionKey);
   return labels.flatMap((label) => {
     const value = ({ behaviour }: QuestionResult): boolean | null => behaviour?.[label] ?? null;
-    const known = new Set(keys.filter((_, i) => value(answers[i]) !== null));
-    if (known.size === 0) return [];
+    const labelledKeys = new Set(keys.filter((_, i) => value(answers[i]) !== null));
+    if (labelledKeys.size === 0) return [];
     return [
       {
         metric: label,
         numerator: (answer) => Number(value(answer) === true),
         denominator: (answer) => Number(value(answer) !== null),
-        includes: (question) => known.has(questionKey(question)),
+        includes: (question) => labelledKeys.has(questionKey(question)),
       },
     ];
   });

@@ -76,7 +76,7 @@ export async function answerQuestions<T>(
     batch.forEach((i, j) => (kept[i] = options.toResult(questions[i], trajectories[j], seconds)));
     await options.onBatch?.((done += batch.length), trajectories);
   };
-  // If calls may overlap, questions run one by one: some search while others generate.
+  // A concurrent policy answers questions separately: some search while others generate.
   const batches = createBatches(questions, policy.isConcurrent ? 1 : batchSize).values();
   const work = async (): Promise<void> => {
     for (const batch of batches) await answerBatch(batch);

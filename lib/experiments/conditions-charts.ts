@@ -23,12 +23,12 @@ export function drawFigures(
   rows: readonly (object & Limit)[],
   { judged, entities }: { judged: readonly ChartedCondition[]; entities: readonly string[] },
 ): NonNullable<ResultParts['figures']> {
-  const own = { metric: 'em', late: 'wrong' };
+  const exactMatch = { metric: 'em', late: 'wrong' };
   const curve = (
     fields: Fields,
     spec: Pick<Parameters<typeof bandChart>[1], 'title' | 'xTitle' | 'panel'>,
   ): Chart =>
-    bandChart(matching(rows, { ...own, ...fields }), {
+    bandChart(matching(rows, { ...exactMatch, ...fields }), {
       ...spec,
       subtitle: SMALL_WORLD_NOTE,
       x: 'at_most',

@@ -41,14 +41,14 @@ export interface Computation {
   threads?: number;
   /** What this machine lacks, with the remedy; undefined if nothing. */
   missing?(): string | undefined;
-  /** Work before the jobs are known, such as training. */
+  /** Work that precedes listing the jobs, such as training. */
   prepare?: Preparation;
   /** Puts kept items into a record, with a note for its provenance. */
   merge?(recorded: unknown, kept: readonly unknown[]): { value: unknown; note: string };
 }
 
 export interface Preparation {
-  /** The open work in a few words; null if there is none. */
+  /** The remaining work in a few words; null if there is none. */
   plan(): Promise<{ work: string; seconds: number } | null>;
   run(options: {
     backend: BackendName;

@@ -70,8 +70,8 @@ export function addNearMisses({
     const count = drawCount(random);
     const about = random.shuffle(NEAR_MISSES.about.split(' ')).slice(0, count);
     const misses = range(count).map((i): Passage => {
-      const said = `${kind[0].toUpperCase()}${kind.slice(1)} ${about[i]}: ${words.join(', ')}.`;
-      return { id: `${id}-${i + 1}`, contents: `${title}\n${said}`, title, text: said };
+      const text = `${kind[0].toUpperCase()}${kind.slice(1)} ${about[i]}: ${words.join(', ')}.`;
+      return { id: `${id}-${i + 1}`, contents: `${title}\n${text}`, title, text };
     });
     return [...misses, passage];
   });

@@ -147,8 +147,10 @@ export const sayWhereJudged = (
 ): string =>
   sentences
     .map(({ lead, parts }) => {
-      const said = Object.entries(parts).flatMap(([id, say]) => matching(judged, { id }).map(say));
-      return said.length > 0 ? `${lead} ${formatList(said)}.` : '';
+      const phrases = Object.entries(parts).flatMap(([id, describe]) =>
+        matching(judged, { id }).map(describe),
+      );
+      return phrases.length > 0 ? `${lead} ${formatList(phrases)}.` : '';
     })
     .filter(Boolean)
     .join(' ');

@@ -23,7 +23,7 @@ export interface Predicted {
   prediction: string;
   /** Fields of the deciding row, or contrast if they include `kind`. */
   figure: Fields;
-  holds: (found: Interval) => boolean;
+  holds: (estimate: Interval) => boolean;
   /** A second figure that explains the first. */
   because?: { where: string; figure: Fields };
   /** Whether the figure is of a method that was trained once: no verdict. */
@@ -60,15 +60,15 @@ function estimateText(
 /** Predictions with their figures; those without a figure are left out. */
 export const checkPredictions = (tables: Tables, predicted: readonly Predicted[]): Prediction[] =>
   predicted.flatMap(({ prediction, figure, holds, because, isOneTraining }) => {
-    const found = findFigure(tables, figure);
-    if (!found) return [];
+    const estimate = findFigure(tables, figure);
+    if (!estimate) return [];
     const reason = because && findFigure(tables, because.figure);
     const why = reason ? `; ${because.where} ${estimateText(reason)}` : '';
     return [
       {
         prediction,
-        found: `${estimateText(found)}${why}`,
-        holds: isOneTraining ? ONE_TRAINING : holds(found),
+        found: `${estimateText(estimate)}${why}`,
+        holds: isOneTraining ? ONE_TRAINING : holds(estimate),
       },
     ];
   });

@@ -49,8 +49,8 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
     return shown.length > 0 ? { [name]: chart() } : {};
   };
   const perQuery = (): Record<string, Chart> => {
-    const own = { test: 'passages', metric: 'em', subset: 'all' };
-    const shown = matching(rows, { ...own, benchmark: ['all', 'many'] });
+    const answers = { test: 'passages', metric: 'em', subset: 'all' };
+    const shown = matching(rows, { ...answers, benchmark: ['all', 'many'] });
     const chart = (): Chart =>
       intervalChart(shown, {
         title:

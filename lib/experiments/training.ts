@@ -140,9 +140,9 @@ async function readHastyCurves(
       // The last generation answers.
       turns: Number(modelCalls) - 1,
     }));
-    const own = await readCurves(runs, test.nameMethod);
+    const curves = await readCurves(runs, test.nameMethod);
     return [
-      ...trainingRows(own, CURVES, HASTY_STEPS / 5),
+      ...trainingRows(curves, CURVES, HASTY_STEPS / 5),
       ...trainingRows(points, ['evidence_seen', 'turns'], Infinity).map((row) => ({
         ...row,
         benchmark: 'dev' as const,

@@ -73,8 +73,8 @@ function firstFault(
   if (sequences.length === 0) return undefined;
   for (const pieces of sequences)
     for (const { piece, turn } of withTurns(pieces)) {
-      const found = find(piece, turn);
-      if (found) return found;
+      const fault = find(piece, turn);
+      if (fault) return fault;
     }
   return null;
 }
@@ -353,11 +353,11 @@ function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): O
   for (const { piece, turn } of withTurns(runs)) {
     if (piece.kind !== 'policy') continue;
     const text = model.tokenizer.decode(piece.ids);
-    const found = TRAINED_RESULT.exec(text);
-    if (found)
+    const match = TRAINED_RESULT.exec(text);
+    if (match)
       return {
         turn,
-        message: `a result of the environment has mask 1: ${JSON.stringify(text.slice(found.index, found.index + 60))}`,
+        message: `a result of the environment has mask 1: ${JSON.stringify(text.slice(match.index, match.index + 60))}`,
       };
   }
   return null;
@@ -432,8 +432,8 @@ export function auditRow(
   model?: AuditModel,
 ): Record<AuditCheck, AuditFault | null | undefined> {
   const outcomes = AUDIT_CHECKS.map((check) => {
-    const found = CHECKS[check](row, model);
-    return [check, found && { check, ...found, remedy: REMEDIES[check] }] as const;
+    const fault = CHECKS[check](row, model);
+    return [check, fault && { check, ...fault, remedy: REMEDIES[check] }] as const;
   });
   return Object.fromEntries(outcomes) as Record<AuditCheck, AuditFault | null | undefined>;
 }

@@ -48,14 +48,14 @@ type Texts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
  */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
   replaceFile(path, {
-    write: (aside) => writeFile(aside, content, { flush: true }),
+    write: (partial) => writeFile(partial, content, { flush: true }),
     texts: () => [content],
   });
 
 /** Writes a sequence of texts, such as lines, as {@link writeFileSafely} does. */
 export const writeTextsSafely = (path: string, texts: Texts): Promise<void> =>
   replaceFile(path, {
-    write: (aside) => pipeline(Readable.from(texts), createWriteStream(aside, { flush: true })),
+    write: (partial) => pipeline(Readable.from(texts), createWriteStream(partial, { flush: true })),
     texts: () => texts,
   });
 
@@ -80,10 +80,10 @@ export function writeLines<T>(
 /** Copies a file as {@link writeFileSafely} does. */
 export const copySafely = (from: string, to: string): Promise<void> =>
   replaceFile(to, {
-    write: async (aside) => {
-      await copyFile(from, aside, constants.COPYFILE_FICLONE);
-      await flush(aside);
-      await chmod(aside, 0o644);
+    write: async (partial) => {
+      await copyFile(from, partial, constants.COPYFILE_FICLONE);
+      await flush(partial);
+      await chmod(partial, 0o644);
     },
     texts: () => createReadStream(from),
   });
@@ -91,7 +91,7 @@ export const copySafely = (from: string, to: string): Promise<void> =>
 /** Writes content to a new file, or as texts to what is no file. */
 async function replaceFile(
   path: string,
-  { write, texts }: { write: (aside: string) => Promise<void>; texts: () => Texts },
+  { write, texts }: { write: (partial: string) => Promise<void>; texts: () => Texts },
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const old = await stat(path).catch(() => undefined);
@@ -103,16 +103,16 @@ async function replaceFile(
   if (old && !old.isFile()) return pipeline(Readable.from(texts()), createWriteStream(path));
   if (old) await access(path, constants.W_OK);
   const target = await followLink(path);
-  const aside = partialPath(target);
+  const partial = partialPath(target);
   try {
-    await write(aside);
+    await write(partial);
     if (old) {
-      await chown(aside, old.uid, old.gid).catch(() => undefined); // Needs rights.
-      await chmod(aside, old.mode);
+      await chown(partial, old.uid, old.gid).catch(() => undefined); // Needs rights.
+      await chmod(partial, old.mode);
     }
-    await rename(aside, target);
+    await rename(partial, target);
   } finally {
-    await rm(aside, { force: true });
+    await rm(partial, { force: true });
   }
   await flush(dirname(target));
 }
@@ -140,14 +140,14 @@ async function followLink(path: string): Promise<string> {
 export const oldPath = (path: string): string => `${path}.old`;
 
 /** Renames a complete folder to `path`; a kill leaves the old one as {@link oldPath}. */
-export async function replaceFolder(aside: string, path: string): Promise<void> {
+export async function replaceFolder(partial: string, path: string): Promise<void> {
   const old = oldPath(path);
-  await flush(aside);
+  await flush(partial);
   if (existsSync(path)) {
     await rm(old, { recursive: true, force: true });
     await rename(path, old);
   }
-  await rename(aside, path);
+  await rename(partial, path);
   await flush(dirname(path));
   await rm(old, { recursive: true, force: true });
 }

@@ -50,8 +50,8 @@ export async function contentHash(paths: readonly string[]): Promise<string> {
     return [path, size, mtimeMs, ctimeMs];
   });
   const key = JSON.stringify(versions);
-  const known = contentHashes.get(key);
-  if (known !== undefined) return known;
+  const cached = contentHashes.get(key);
+  if (cached !== undefined) return cached;
   const hash = createHash('sha256');
   for (const path of paths)
     for await (const chunk of createReadStream(path, {

@@ -90,8 +90,8 @@ export function withParameters(
   return { notebook: { ...notebook, cells }, texts: new Map(texts) };
 
   function declaration(name: string): Declaration {
-    const found = declared.get(name);
-    if (found) return found;
+    const parameter = declared.get(name);
+    if (parameter) return parameter;
     const names = [...declared.keys()].join(', ') || 'none';
     throw new Error(
       `Expected ${name} to be declared in the cell tagged "parameters", which declares ${names}.`,

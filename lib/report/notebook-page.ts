@@ -257,9 +257,9 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
   // JSON of other types, such as a widget's id, is for programs.
   const json = ['application/json', ...Object.keys(data).filter(isJsonMime)];
   const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
-  const known = [json[0], ...plain, ...json].find((mime) => mime in data);
-  if (known !== undefined)
-    return preHtml(isJsonMime(known) ? printExactJson(data[known], 2) : text(known)!);
+  const mime = [json[0], ...plain, ...json].find((type) => type in data);
+  if (mime !== undefined)
+    return preHtml(isJsonMime(mime) ? printExactJson(data[mime], 2) : text(mime)!);
   return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
 }
 

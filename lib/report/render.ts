@@ -91,7 +91,7 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
     const timeout = LIMIT_MS.base + LIMIT_MS.perCharacter * JSON.stringify(spec).length;
     const fail = (): Error =>
       new ChartError(
-        `Expected the chart "${title}" to be drawn within ${Math.round(timeout / 1000)} s, but it was not. Compute what it shows before.`,
+        `Expected the chart "${title}" to be drawn within ${Math.round(timeout / 1000)} s, but it was not. Aggregate its data first.`,
       );
     const view = limitTime(Math.ceil(timeout), fail, () => {
       // A copy, because Vega marks rows.

@@ -138,17 +138,17 @@ function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
         .sort((a, b) => b.score - a.score || a.index - b.index);
     },
     save: async (path, source) => {
-      const aside = partialPath(path);
+      const partial = partialPath(path);
       try {
-        await graph.writeIndex(aside);
-        const hash = await contentHash([aside]);
-        await rename(aside, path);
+        await graph.writeIndex(partial);
+        const hash = await contentHash([partial]);
+        await rename(partial, path);
         await writeFileSafely(
           `${path}.json`,
           `${JSON.stringify({ space: 'ip', ...manifest, source, hash })}\n`,
         );
       } finally {
-        await rm(aside, { force: true });
+        await rm(partial, { force: true });
       }
     },
   };

@@ -182,10 +182,10 @@ export async function buildMilvusCollection(
       passages: hashPassages(passages),
     };
     if (checked(await client.hasCollection(name)).value) {
-      const known = await readManifest(client, collection, encoder);
-      if (known.passages !== manifest.passages)
+      const stored = await readManifest(client, collection, encoder);
+      if (stored.passages !== manifest.passages)
         throw new Error(
-          `Expected collection ${collection} to hold these ${passages.length} passages, but it is for ${known.numPassages} others. Choose another name.`,
+          `Expected collection ${collection} to hold these ${passages.length} passages, but it is for ${stored.numPassages} others. Choose another name.`,
         );
     } else {
       const fields = [

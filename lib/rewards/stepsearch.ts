@@ -98,11 +98,11 @@ export const stepSearch = (): Reward[] => [
   {
     name: 'steps',
     score: (rollout) => {
-      const lost = turnRedundancies(rollout);
+      const redundancies = turnRedundancies(rollout);
       const isScored = rollout.answer !== null && questionGraph(rollout).length > 0;
       return {
         value: 0,
-        turns: turnGains(rollout).map((gain, t) => (isScored ? gain - lost[t] : 0)),
+        turns: turnGains(rollout).map((gain, t) => (isScored ? gain - redundancies[t] : 0)),
       };
     },
   },

@@ -156,7 +156,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
     );
   const wrap = (texts: readonly string[], queries: readonly string[]): string =>
     wrapResults(texts, { form: informationForm, queries });
-  const say = (kind: Segment['kind'], text: string, messages: Message[]): Segment => ({
+  const chatSegment = (kind: Segment['kind'], text: string, messages: Message[]): Segment => ({
     kind,
     text,
     tokenIds: [],
@@ -187,20 +187,21 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       ? formatToolMessage(message, { splitQueries })
       : formatTagMessage(message);
     const read: AssistantMessage = hasTools ? message : { role: 'assistant', content: text };
-    return { ...say('policy', text, [read]), ...(usage && { usage }) };
+    return { ...chatSegment('policy', text, [read]), ...(usage && { usage }) };
   };
   return {
     startPrompt(question) {
       const form = options.promptForm;
       const separator = transcriptSeparator(options);
       const text = buildPrompt(options.prompt, question, { form, separator });
-      return say('prompt', text, [{ role: 'user', content: text }]);
+      return chatSegment('prompt', text, [{ role: 'user', content: text }]);
     },
     generate: (rows) => Promise.all(rows.map(reply)),
     formatResults(row, queries, texts) {
       const text = wrap(texts, queries);
       const calls = lastCalls(row);
-      if (calls.length === 0) return say('information', text, [{ role: 'user', content: text }]);
+      if (calls.length === 0)
+        return chatSegment('information', text, [{ role: 'user', content: text }]);
       // Results are looked up by query text, so each call gets those of its own queries.
       const shown = new Map(queries.map((query, i) => [query, texts[i]]));
       const messages = calls.map((call): Message => {
@@ -213,7 +214,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
           .join('\n\n');
         return { role: 'tool', tool_call_id: call.id, content: content ?? INVALID_CALL };
       });
-      return say('information', text, messages);
+      return chatSegment('information', text, messages);
     },
     formatNotice(row) {
       const calls = lastCalls(row);
@@ -222,7 +223,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       );
       const content = hasTools ? ACT : INVALID_ACTION_MESSAGE;
       const notice: Message[] = messages.length > 0 ? messages : [{ role: 'user', content }];
-      return say('notice', INVALID_ACTION_NOTICE_FULL, notice);
+      return chatSegment('notice', INVALID_ACTION_NOTICE_FULL, notice);
     },
     countTokens: ({ text }) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
     cutText: cutCharacters,
@@ -230,7 +231,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       // Each call gets a message of its own.
       if (hasTools) return segment;
       const content = cutCharacters(segment.text, maxTokens);
-      return say(segment.kind, content, [{ role: 'user', content }]);
+      return chatSegment(segment.kind, content, [{ role: 'user', content }]);
     },
     roomForInformation: () => maxInformationTokens,
   };

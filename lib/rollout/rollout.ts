@@ -154,12 +154,12 @@ async function runActions(
       append(row, dialogue.formatNotice(row), options);
       continue;
     }
-    const found = outcomes.slice(next, (next += queries.length));
-    if (options.retrievalDeadlineMs !== undefined && found.some(isTimedOutSearch)) {
+    const rowOutcomes = outcomes.slice(next, (next += queries.length));
+    if (options.retrievalDeadlineMs !== undefined && rowOutcomes.some(isTimedOutSearch)) {
       row.trajectory.finish = 'timeout';
       continue;
     }
-    const turn = { queries, outcomes: found };
+    const turn = { queries, outcomes: rowOutcomes };
     const { segment, results } = fitResults(row, turn, { dialogue, retriever }, options);
     row.trajectory.searchTurns.push({ queries, results });
     append(row, segment, options);

@@ -44,8 +44,8 @@ export function createCharsMap(base64: string): (text: string) => string {
   const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   return (text) =>
     Array.from(segmenter.segment(text), ({ segment }) => {
-      const known = cache.get(segment);
-      if (known !== undefined) return known;
+      const cached = cache.get(segment);
+      if (cached !== undefined) return cached;
       const mapped = mapGrapheme(segment);
       if (cache.size < 1e5) cache.set(segment, mapped);
       return mapped;

@@ -128,10 +128,10 @@ function addedByConfig(
   for (const step of PLAIN_CLASS.test(data.tokenizer_class ?? '') ? [] : steps)
     for (const [name, field] of Object.entries(OVERRIDES[step.type] ?? {})) {
       const value = data[name] ?? null;
-      const own = step[field] ?? null;
-      if (value !== null && value !== own)
+      const stepValue = step[field] ?? null;
+      if (value !== null && value !== stepValue)
         throw new Error(
-          `Expected tokenizer.json and tokenizer_config.json to agree, but ${field} is ${JSON.stringify(own)} in the former and ${name} is ${JSON.stringify(value)} in the latter. Load the tokenizer with transformers and save it again.`,
+          `Expected tokenizer.json and tokenizer_config.json to agree, but ${field} is ${JSON.stringify(stepValue)} in the former and ${name} is ${JSON.stringify(value)} in the latter. Load the tokenizer with transformers and save it again.`,
         );
     }
   const pieces = Array.isArray(vocab) ? vocab.map((entry) => [entry].flat()[0]) : [];

@@ -210,7 +210,7 @@ export const isZeroVariance = (group: readonly Scored[]): boolean =>
 
 /**
  * Share of trained groups without a correct rollout: their advantages come from shaping
- * rewards alone and teach to fail in a better form. 0 if no group is trained.
+ * rewards alone, which improves the form of wrong answers. 0 if no group is trained.
  */
 export function phantomAdvantages(groups: readonly (readonly With<'rewards'>[])[]): number {
   const numPhantoms = groups.filter((group) => !group.some(isCorrect)).length;

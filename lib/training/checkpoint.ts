@@ -83,17 +83,17 @@ export async function saveCheckpoint(
   if (isNew) await flush(dirname(folder));
   for (const name of await readdir(folder))
     if (/^\d+\.partial$/.test(name)) await rm(join(folder, name), { recursive: true });
-  const aside = `${target}.partial`;
-  await mkdir(aside);
+  const partial = `${target}.partial`;
+  await mkdir(partial);
   const arrays = [await toNamedArrays(trainable), await optimizer.toArrays()];
   const files: Record<string, string> = {};
   for (const [i, name] of FILES.entries()) {
     const bytes = encodeSafetensors(arrays[i], { storage: 'F32' });
     files[name] = sha256(bytes);
-    await writeFile(join(aside, name), bytes, { flush: true });
+    await writeFile(join(partial, name), bytes, { flush: true });
   }
   const text = JSON.stringify({ state, files, checksum: computeChecksum(state, files) });
-  await writeFile(join(aside, STATE_FILE), text, { flush: true });
+  await writeFile(join(partial, STATE_FILE), text, { flush: true });
   const remove = async (isUnwanted: (name: string) => boolean): Promise<void> => {
     for (const name of (await namesIn(folder)).filter(isUnwanted))
       await rm(join(folder, name), { recursive: true });
@@ -101,7 +101,7 @@ export async function saveCheckpoint(
   // Delete checkpoints of steps undone by a rollback first: after a kill, the run would
   // resume from them.
   await remove((name) => parseFloat(name) > nextStep);
-  await replaceFolder(aside, target);
+  await replaceFolder(partial, target);
   const before = (await stepsIn(folder)).find((step) => step < nextStep);
   const kept = [target, ...(before === undefined ? [] : [stepFolder(folder, before)])];
   await remove((name) => !kept.includes(join(folder, name)));

@@ -184,7 +184,7 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 export type Lambdas = Pick<RewardConstants, 'lambdaD' | 'lambdaS'>;
 
 /** Small-world models: one update per step, a learning rate for 200 steps. */
-const SMALL_MODEL = {
+const SMALL_MODEL_PRESET = {
   rollout: {},
   settings: {
     steps: 200,
@@ -207,10 +207,10 @@ const SMALL_MODEL = {
 };
 
 /** Language models, at minutes a step: few steps, LoRA's usual learning rate. */
-const LANGUAGE_MODEL: typeof SMALL_MODEL = {
+const LANGUAGE_MODEL_PRESET: typeof SMALL_MODEL_PRESET = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   settings: {
-    ...SMALL_MODEL.settings,
+    ...SMALL_MODEL_PRESET.settings,
     steps: 30,
     groupSize: 5, // as in Search-R1's GRPO script
     learningRate: 5e-4,
@@ -229,18 +229,18 @@ const CLIPPED = { clip: 0.2, beta: 0.001 };
 const PPO_WARM_UP = 0.285;
 
 /** Trainer settings that replace or extend the preset of the model's scale. */
-function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): object {
+function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PRESET): object {
   const numRollouts = settings.questionsPerStep * settings.groupSize;
-  const askOnce = { questionsPerStep: numRollouts, groupSize: 1 };
+  const singleRollouts = { questionsPerStep: numRollouts, groupSize: 1 };
   /** Five candidates per question, as in Search-R1. */
-  const askFive = { questionsPerStep: Math.floor(numRollouts / 5), groupSize: 5 };
+  const groupsOfFive = { questionsPerStep: Math.floor(numRollouts / 5), groupSize: 5 };
   switch (trainer) {
     case 'grpo':
       return CLIPPED;
     case 'ppo':
       return {
         ...CLIPPED,
-        ...askOnce,
+        ...singleRollouts,
         warmupSteps: Math.round(PPO_WARM_UP * settings.steps),
         // Ten times the policy's, with a shorter warm-up (App. A.4).
         valueLearningRate: 1e-2,
@@ -251,9 +251,9 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): 
         lambda: 1,
       };
     case 'sft':
-      return askOnce;
+      return singleRollouts;
     case 'rejection-sampling':
-      return askFive;
+      return groupsOfFive;
     case 'demonstrations':
       // Few enough to leave RL something to learn. Three of four drawn are used.
       return { steps: 120, questionsPerStep: 10, groupSize: 1, learningRate: 1e-3, warmupSteps: 4 };
@@ -261,7 +261,7 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL): 
       // As in its released scripts.
       return { ...CLIPPED, startNoise: 0, endNoise: 0.5, noiseBase: 4, simulatorTemperature: 0.8 };
     case 'zerosearch-simulator':
-      return askFive;
+      return groupsOfFive;
   }
 }
 
@@ -294,10 +294,10 @@ export function trainingPreset(
   const { trainer, rewards } = training;
   // Demonstrations are for language models.
   const isSmall = scale === 'embedded' && trainer !== 'demonstrations';
-  const preset = isSmall ? SMALL_MODEL : LANGUAGE_MODEL;
+  const preset = isSmall ? SMALL_MODEL_PRESET : LANGUAGE_MODEL_PRESET;
   // A small model needs more weights and updates to learn to write documents than to
   // search.
-  const isWriter = trainer === 'zerosearch-simulator' && isSmall;
+  const isSimulator = trainer === 'zerosearch-simulator' && isSmall;
   return parseTrainConfig({
     method,
     model,
@@ -312,9 +312,9 @@ export function trainingPreset(
     [trainer]: {
       ...preset.settings,
       ...trainerPreset(trainer, preset),
-      ...(isWriter && { learningRate: 2e-3, miniBatches: 4 }),
+      ...(isSimulator && { learningRate: 2e-3, miniBatches: 4 }),
     },
-    lora: isWriter ? { rank: 32, alpha: 64 } : preset.lora,
+    lora: isSimulator ? { rank: 32, alpha: 64 } : preset.lora,
     retriever: DEFAULT_RETRIEVER,
     titleWeight: TITLE_WEIGHT,
     checkpointEvery: preset.checkpointEvery,

@@ -40,7 +40,7 @@ import {
   buildTrainer,
   TrainingSession,
   type PolicyRow,
-  type Sampled,
+  type SampledStep,
   type Step,
   type Trainer,
   type TrainingTask,
@@ -86,7 +86,7 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
       `Expected a reward "outcome" with a weight for outcomeGate "${variant.outcomeGate}", but got ${session.rewards.map(({ name }) => name).join(', ')}. Add one, or leave outcomeGate out.`,
     );
   return {
-    prepare: (sampled: Sampled) => prepareGroups(session, sampled, variant),
+    prepare: (sampled: SampledStep) => prepareGroups(session, sampled, variant),
     update: (rows: readonly GrpoRow[], { learningRate }: Step) =>
       updateGrpo(session, rows, { learningRate, variant }),
     updateMetrics: [...UPDATE_METRICS, ...(variant.llds > 0 ? ['llds'] : [])],
@@ -94,7 +94,7 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
 }
 
 /** Advantages and rows, without groups of equal rewards and masked rollouts. */
-async function prepareGroups(session: TrainingSession, sampled: Sampled, variant: GrpoVariant) {
+async function prepareGroups(session: TrainingSession, sampled: SampledStep, variant: GrpoVariant) {
   const { groupSize, miniBatches } = session.settings;
   const { maxNewTokens, maxSearchTurns } = session.task.config.rollout;
   const isMasked = (trajectory: With<'rewards'>): boolean =>
@@ -362,8 +362,8 @@ export function clipStatistics(
     if (importanceSamplingLevel === 'sequence') {
       let start = 0;
       logRatios = rows.flatMap(({ oldLogProbs: { length } }) => {
-        const own = logRatios.slice(start, (start += length));
-        return own.map(() => sum(own) / length);
+        const rowLogRatios = logRatios.slice(start, (start += length));
+        return rowLogRatios.map(() => sum(rowLogRatios) / length);
       });
     }
     let kl = 0;

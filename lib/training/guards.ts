@@ -154,9 +154,9 @@ export function checkGuards(metrics: Metrics, run: GuardedRun): Alarm[] {
       action,
       text: `${metric} ${decimalText(metrics[metric])}: ${advice}`,
     }));
-  const wrong = Object.entries(metrics).find(([, value]) => !Number.isFinite(value));
-  if (!wrong) return alarms;
-  const text = `${wrong.join(' ')}: ${adviceFor(NOT_FINITE, run)}`;
+  const notFinite = Object.entries(metrics).find(([, value]) => !Number.isFinite(value));
+  if (!notFinite) return alarms;
+  const text = `${notFinite.join(' ')}: ${adviceFor(NOT_FINITE, run)}`;
   return [{ action: run.guards?.finite?.action ?? 'stop', text }, ...alarms];
 }
 

@@ -67,10 +67,10 @@ export class Ranks {
       return;
     }
     const owners = balance(items.map(cost), this.size);
-    const own: Message[] = [];
+    const messages: Message[] = [];
     for (const [i, item] of items.entries())
-      if (owners[i] === this.rank) own.push(await encode(await compute(item)));
-    const parts = await this.gather(own);
+      if (owners[i] === this.rank) messages.push(await encode(await compute(item)));
+    const parts = await this.gather(messages);
     if (!parts) return;
     for (const [i, item] of items.entries()) yield [item, decode(parts[owners[i]].shift()!)];
   }
@@ -121,7 +121,7 @@ interface BatchRow {
 
 type Sampling = Omit<SamplingOptions, 'randoms' | 'onToken'>;
 
-/** What rank 0 asks for while it rolls out, and at last the result. */
+/** Messages of rank 0: rows to generate, and finally the result. */
 type Turn<T> = { rows: BatchRow[]; sampling: Sampling } | { result: T };
 
 /**
@@ -214,8 +214,8 @@ function spreadRows(batches: RowBatches, ranks: Ranks): Policy {
       const rowsOn = (rank: number): BatchRow[] =>
         rows.filter(({ batch }) => batch % ranks.size === rank);
       ranks.channels.forEach((channel, i) => channel.send({ rows: rowsOn(i + 1), sampling }));
-      const own = await batches.generate(rowsOn(0), { ...sampling, signal });
-      const parts = (await ranks.gather(own))!;
+      const generated = await batches.generate(rowsOn(0), { ...sampling, signal });
+      const parts = (await ranks.gather(generated))!;
       return rows.map(({ id, batch }) => parts[batch % ranks.size].get(id)!);
     },
     release: () => batches.release(),

@@ -80,7 +80,7 @@ export interface TrainingRun extends TrainingTask {
 }
 
 /** Overrides of the rewards; nothing if the configuration describes them. */
-const rewardsOfRun = ({ rewards }: TrainingRun): { rewards?: string } =>
+const customRewards = ({ rewards }: TrainingRun): { rewards?: string } =>
   rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
 
 /** Hash of everything the result depends on; tokens per pass do not matter. */
@@ -88,7 +88,7 @@ function hashRun(run: TrainingRun): string {
   return configHash({
     config: withSettings(run.config, { maxTokensPerPass: undefined }),
     inputsHash: run.inputsHash,
-    ...rewardsOfRun(run),
+    ...customRewards(run),
   });
 }
 
@@ -114,13 +114,17 @@ export async function runTraining(run: TrainingRun): Promise<void> {
   const { keepSteps = [] } = run;
   const { numSteps } = trainer.session;
   try {
-    const wrong = keepSteps.find((step) => !Number.isInteger(step) || step < 1 || step > numSteps);
-    if (wrong !== undefined)
+    const invalidStep = keepSteps.find(
+      (step) => !Number.isInteger(step) || step < 1 || step > numSteps,
+    );
+    if (invalidStep !== undefined)
       throw new RangeError(
-        `Expected steps to keep to be integers from 1 to ${numSteps}, but got ${wrong}.`,
+        `Expected steps to keep to be integers from 1 to ${numSteps}, but got ${invalidStep}.`,
       );
     const base = run.modelFolder === undefined ? undefined : await identifyModel(run.modelFolder);
-    await withFolderLock(run.folder, (lost) => trainInFolder({ ...run, base, lost }, trainer));
+    await withFolderLock(run.folder, (lockLost) =>
+      trainInFolder({ ...run, base, lockLost }, trainer),
+    );
   } finally {
     ranks.close();
     trainer.dispose();
@@ -144,8 +148,8 @@ async function openRanks(run: TrainingRun): Promise<Ranks> {
 interface IdentifiedRun extends TrainingRun {
   /** The model, if it lies in a folder. */
   base?: BaseModel;
-  /** Aborts when the folder is another process's. */
-  lost: AbortSignal;
+  /** Aborts when another process takes the folder. */
+  lockLost: AbortSignal;
 }
 
 /** What a run keeps besides its weights. */
@@ -169,7 +173,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
   let history = await dropLaterRecords(folder, session.step);
   let numSkipped = 0;
   while (session.step < numSteps) {
-    run.lost.throwIfAborted();
+    run.lockLost.throwIfAborted();
     if (signal?.aborted) {
       await save(run, trainer, progress);
       signal.throwIfAborted();
@@ -211,9 +215,9 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     if (step < numSteps && step % config.checkpointEvery > 0) continue;
     if (isBest(progress)) {
       progress.best = { step, reward: strictMean(progress.rewards) };
-      const aside = partialPath(BEST_ADAPTER);
-      await saveAdapter(run, trained.weights, aside);
-      await replaceFolder(join(folder, aside), join(folder, BEST_ADAPTER));
+      const partial = partialPath(BEST_ADAPTER);
+      await saveAdapter(run, trained.weights, partial);
+      await replaceFolder(join(folder, partial), join(folder, BEST_ADAPTER));
     }
     progress.rewards = [];
     await save(run, trainer, progress);
@@ -263,10 +267,10 @@ async function restore(
 function requireKept({ folder, keepSteps = [] }: TrainingRun, numDone: number): void {
   const isKept = (step: number): boolean =>
     existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
-  const lost = keepSteps.find((step) => step <= numDone && !isKept(step));
-  if (lost !== undefined)
+  const missedStep = keepSteps.find((step) => step <= numDone && !isKept(step));
+  if (missedStep !== undefined)
     throw new Error(
-      `Expected ${shortPath(folder)} to have the adapter after step ${lost}, but the run is at step ${numDone} and did not save it. Choose another folder, or remove this one.`,
+      `Expected ${shortPath(folder)} to have the adapter after step ${missedStep}, but the run is at step ${numDone} and did not save it. Choose another folder, or remove this one.`,
     );
 }
 
@@ -331,7 +335,7 @@ async function saveAdapter(run: IdentifiedRun, adapter: Weights, name: string): 
   const folder = join(run.folder, name);
   await removePartial(folder);
   const arrays = await arraysFromAdapter(adapter, model.config, config.lora);
-  const metadata = { config_hash: configHash(config), ...rewardsOfRun(run) };
+  const metadata = { config_hash: configHash(config), ...customRewards(run) };
   const bytes = encodeSafetensors(arrays, { storage: 'F16', metadata });
   await writeFileSafely(join(folder, 'adapter_model.safetensors'), bytes);
   const base = run.modelFolder ? relative(folder, run.modelFolder) : config.model;

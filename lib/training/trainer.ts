@@ -79,7 +79,7 @@ export interface Step {
 }
 
 /** The rollouts of a step, ordered by group. */
-export interface Sampled {
+export interface SampledStep {
   trajectories: With<'rewards'>[];
   stats: RolloutStats;
   /** One per rollout; absent if a simulator answers the searches. */
@@ -189,7 +189,7 @@ export class TrainingSession {
   async sample(
     { questions, random }: Step,
     { policy, rollout, search }: SampleOptions = {},
-  ): Promise<Sampled> {
+  ): Promise<SampledStep> {
     const sampler = policy ?? this.trained.policy;
     const sampling = { ...this.rollout, ...rollout, search };
     const groups = {
@@ -226,7 +226,7 @@ export class TrainingSession {
 
   /** Metrics of a step's rollouts. */
   measure(
-    { stats, questions, maxSearchTurns, isOwn }: Sampled,
+    { stats, questions, maxSearchTurns, isOwn }: SampledStep,
     trajectories: StepResult['trajectories'],
   ): Metrics {
     const { groupSize } = this.settings;
@@ -243,7 +243,8 @@ export class TrainingSession {
   }
 }
 
-interface Lesson<Row> {
+/** A step's trajectories as the update needs them. */
+interface PreparedStep<Row> {
   trajectories: StepResult['trajectories'];
   rows: readonly Row[];
   /** Metrics of its own. */
@@ -258,7 +259,7 @@ interface TrainerParts<Row> {
   /** How to sample. Default: from the policy being trained, as configured. */
   sampling?: (step: Step) => SampleOptions | Promise<SampleOptions>;
   /** Turns rollouts into rows for the update. */
-  prepare: (sampled: Sampled, step: Step) => Lesson<Row> | Promise<Lesson<Row>>;
+  prepare: (sampled: SampledStep, step: Step) => PreparedStep<Row> | Promise<PreparedStep<Row>>;
   /** One optimizer step on a mini-batch; returns its metrics. */
   update: (rows: readonly Row[], step: Step) => Promise<Metrics>;
   /** Names of these metrics: 0 in a step without an update. */

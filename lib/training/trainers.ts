@@ -22,7 +22,7 @@ export async function createTrainer(task: TrainingTask): Promise<Trainer> {
   const { trainer } = task.config;
   if (task.sampler && trainer !== 'grpo')
     throw new RangeError(
-      `Expected no sampler for the trainer ${trainer}, which samples by itself. Leave it out, or train by grpo.`,
+      `Expected no sampler for the trainer ${trainer}, which does its own sampling. Leave it out, or use the trainer grpo.`,
     );
   return (await TRAINERS[trainer]())(task);
 }

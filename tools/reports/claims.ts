@@ -89,7 +89,7 @@ export function judgeClaims(
   return judged;
 }
 
-/** The least certain figure, or the one most against the claim if it is contradicted. */
+/** The weakest figure, or the one most against the claim if it is contradicted. */
 const decidingPart = ({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): ClaimPart =>
   verdict === 'contradicted' ? least(parts.filter(isOpposite), pValue)! : greatest(parts, pValue)!;
 

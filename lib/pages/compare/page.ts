@@ -262,8 +262,8 @@ function runSides(
   const matches = new Map(answers.map((answer) => [key(answer), answer.em]));
   const partial = answers.map((answer): Trajectory => {
     const { questionId, benchmark } = answer;
-    const known = benchmark === UNKNOWN ? undefined : benchmark;
-    const { question = '', goldenAnswers = [] } = find({ id: questionId, benchmark: known }) ?? {};
+    const id = { id: questionId, benchmark: benchmark === UNKNOWN ? undefined : benchmark };
+    const { question = '', goldenAnswers = [] } = find(id) ?? {};
     const searches = answer.searches.map((queries) => `<search> ${queries.join(' ## ')} </search>`);
     const end = answer.answer === null ? '' : `<answer> ${answer.answer} </answer>`;
     return {

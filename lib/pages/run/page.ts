@@ -171,8 +171,8 @@ function expectationHtml(
     const cells = MILESTONES.map((milestone) => {
       const at = milestone - 1;
       const [, low, median, high] = nearestPoint(bands[metric], at);
-      const own = ownMean(steps, metric, at);
-      const here = own === undefined ? '' : `; here ${figureText(own, 2)}`;
+      const runMean = ownMean(steps, metric, at);
+      const here = runMean === undefined ? '' : `; here ${figureText(runMean, 2)}`;
       return `${figureText(median, 2)} (${figureText(low, 2)} to ${figureText(high, 2)})${here}`;
     });
     return [`${title} (${unit})`, ...cells];

@@ -98,16 +98,22 @@ export function viewerData(
   const find = createQuestionFinder(questions);
   const rules = scoringRules(preset);
   const trajectories = recorded.map((trajectory): ViewerTrajectory => {
-    const { questionId, goldenAnswers, segments, searchTurns, metadata: own } = trajectory;
+    const {
+      questionId,
+      goldenAnswers,
+      segments,
+      searchTurns,
+      metadata: recordedMetadata,
+    } = trajectory;
     const question = find({
       id: questionId,
       question: trajectory.question,
-      benchmark: own?.benchmark,
+      benchmark: recordedMetadata?.benchmark,
     });
     const metadata = {
-      benchmark: own?.benchmark ?? question?.metadata.benchmark,
-      type: own?.type ?? question?.metadata.type,
-      graph: own?.graph ?? question?.metadata.graph,
+      benchmark: recordedMetadata?.benchmark ?? question?.metadata.benchmark,
+      type: recordedMetadata?.type ?? question?.metadata.type,
+      graph: recordedMetadata?.graph ?? question?.metadata.graph,
       operation: question?.metadata.operation,
     };
     const type = trajectory.questionType ?? questionType({ metadata });
