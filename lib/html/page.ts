@@ -169,7 +169,7 @@ const PROVENANCE_TITLES: Record<string, string> = {
   repeats: 'Repeats',
   warmUps: 'Seeds of initial models',
   questions: 'Questions',
-  testDrawnFrom: 'Test questions drawn by the hash of commit',
+  testDrawnFrom: 'Seed of the test questions (hash of a commit)',
   load: 'Machine load',
   figures: 'Figures',
   costs: 'Cost of a request (ms)',

@@ -62,7 +62,7 @@ export function describeQuestions(provenance: Provenance): string {
   const { questions, testDrawnFrom } = setupSchema.parse(provenance);
   if (!questions) return '';
   const drawn = testDrawnFrom
-    ? `, drawn by the hash of commit ${testDrawnFrom.slice(0, 12)}, which froze the weights`
+    ? `, sampled after the weights were frozen (seed: the hash of commit ${testDrawnFrom.slice(0, 12)})`
     : '';
   return `Questions: ${questions}${drawn}.`;
 }

@@ -24,7 +24,7 @@ const unlessDefault = <T extends z.ZodType>(schema: T, byDefault: z.output<T>) =
 export const rolloutSchema = z.strictObject({
   prompt: nameSchema(PROMPTS),
   promptForm: z.enum(PROMPT_FORMS).default('short'),
-  /** B of Algorithm 1: 4 in the authors' code; 6 suffice for five entities. */
+  /** B of Algorithm 1: 4 in the authors' code; 6 are enough for five entities. */
   maxSearchTurns: z.int().min(0).default(6),
   /** Passages per query, as in the paper. */
   topK: count.default(3),
@@ -118,7 +118,7 @@ export interface RolloutOptions extends RolloutConfig {
   /** Retrieval results kept across calls. */
   cache?: SearchCache;
   /**
-   * Maximum time that all turns together wait for searches that time out, milliseconds: each
+   * Maximum time in milliseconds that all turns wait for searches that time out: each
    * turn waits for half of what is left. A rollout whose search timed out then ends with
    * `timeout`. Not for a retriever in this process. Default: the policy is told that the
    * search failed.

@@ -82,7 +82,7 @@ describe('many claims at once', () => {
       'contradicted',
       0.016,
     ]);
-    // All figures must show a claim: the least certain counts, uncorrected.
+    // All figures must show a claim: the weakest counts, uncorrected.
     expect(judged([BARELY, SURE, SURE])).toEqual([['shown', 0.04]]);
   });
 

@@ -20,7 +20,7 @@ describe('the opening of a report', () => {
   it('names the questions and the commit that drew them', () => {
     expect(describeQuestions({ questions: 'dev: no test' })).toContain('dev: no test');
     expect(describeQuestions({ questions: 'test', testDrawnFrom: '0123456789abcdef' })).toMatch(
-      /test.*0123456789ab,/,
+      /test.*0123456789ab\)/,
     );
     expect(describeQuestions({})).toBe('');
   });

@@ -40,7 +40,7 @@ const MAX_SHOWN = 3;
 
 /** The rule, for pages. */
 export const VERDICT_RULE =
-  'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. One of many figures may be on the other side by chance, so a contradiction also needs p < 0.05 after Holm’s correction over the claim’s figures; all figures of a claim at once cannot be on the claimed side by chance more often than the least certain of them, whose p counts. These p, one per claim, are corrected by Holm’s method again, over all claims, and must stay below 0.05. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, about something that was not trained here or from fewer than three initial models, or about an effect for which this world leaves no room.';
+  'Shown: the whole 95 % interval is on the claimed side of the threshold. Contradicted: the whole interval is on the other side. Not shown: the interval contains the threshold. A claim with several figures is shown if all of them are, and contradicted if one of them is. One of many figures may be on the other side by chance, so a contradiction also needs p < 0.05 after Holm’s correction over the claim’s figures; all figures of a claim at once cannot be on the claimed side by chance more often than the weakest of them, whose p counts. These p, one per claim, are corrected by Holm’s method again, over all claims, and must stay below 0.05. Only the direction of differences is judged, because levels in a small world cannot be compared with the paper’s. Not testable: the claim is about a level, about something that was not trained here or from fewer than three initial models, or about an effect for which this world leaves no room.';
 
 const isBeyond = ({ estimate, side, threshold }: ClaimPart): boolean =>
   side === 'above' ? estimate.low > threshold : estimate.high < threshold;
@@ -113,10 +113,10 @@ function judge(
     return { ...fields, rule: reason, found, figure, parts: [], link, verdict: 'not testable' };
   }
   const verdict = judgeParts(parts);
-  const which = verdict === 'contradicted' ? 'worst' : 'least certain';
+  const which = verdict === 'contradicted' ? 'worst' : 'weakest';
   const figure =
     parts.length > MAX_SHOWN
-      ? `${partText(decidingPart({ parts, verdict }))}, the ${which} of ${parts.length}`
+      ? `${partText(decidingPart({ parts, verdict }))} (${which} of ${parts.length})`
       : found;
   return { ...fields, rule: evidence.rule, found, figure, parts, verdict, link };
 }

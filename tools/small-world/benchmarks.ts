@@ -74,7 +74,7 @@ export const DEV_COUNTS = counts(100, 100, 100, 200, 200, 150, 100, 420);
 /** Differences between runs limit what more would show (`scripts/power.mjs`). */
 export const TEST_COUNTS = counts(150, 150, 150, 500, 500, 250, 150, 490);
 /**
- * Counts of the fresh test for conditions (limits of turns): weighted towards questions with
+ * Counts of the fresh test for conditions (limits of turns): mostly questions with
  * parallel parts, and as many as six runs answer in a quarter of an hour on one core.
  */
 export const CONDITIONS_COUNTS = counts(15, 15, 15, 50, 140, 45, 25, 112);

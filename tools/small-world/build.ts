@@ -112,6 +112,6 @@ Training, dev and test questions are about disjoint sets of things without links
 phrases: a third of the combinations is only used in training, a third only in dev and a third only in test, and every phrase is used in
 training. Half of the dev and test questions have combinations of training (\`wording: seen\`), half new ones (\`unseen\`). Benchmarks have the real ones' proportions of question types; \`many\`, comparisons of two to eight, is in no average.
 
-Test questions are drawn by the hash of the commit that freezes the weights (\`npm run tools -- draw-test\`); before that there are none.
+Test questions are sampled with the hash of the commit that freezes the weights as the seed (\`npm run tools -- draw-test\`); before that there are none.
 
 ${questionTable(questions)}`;
