@@ -21,7 +21,7 @@ import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { saveModel } from '../../lib/policy/model-folder.js';
 import { createRandom } from '../../lib/random.js';
-import { reportHtml } from '../../lib/report/notebook-page.js';
+import { notebookFigures } from '../../lib/report/notebook-page.js';
 import { isBuilt, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';
@@ -139,7 +139,8 @@ describe.skipIf(!isFull || !isBuilt)('killed work (needs test:full)', () => {
     const config = tinyTraining({ model: 'model', checkpointEvery: 1, grpo });
     writeFileSync(join(given, 'config.json'), JSON.stringify(config));
     await writeTinyPackage();
-    writeFileSync(join(given, 'report.html'), (await reportHtml(await syntheticNotebook())).html);
+    const figures = notebookFigures(await syntheticNotebook());
+    writeFileSync(join(given, 'report.page.json'), JSON.stringify({ name: 'report', figures }));
   });
 
   it.each(Object.entries(KINDS))(
