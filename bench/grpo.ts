@@ -42,11 +42,23 @@ const readLines = <Line>(file: string): Line[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
+/** Kilobytes of a process. Pages that n processes share count 1/n, on Linux. */
+function residentKilobytes(pid: number, rss: number): number {
+  try {
+    const memory = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+    return Number(/^Pss:\s+(\d+)/m.exec(memory)?.[1] ?? rss);
+  } catch {
+    // Another system, or the process has ended.
+    return rss;
+  }
+}
+
 /** Kilobytes that a process and its children take now. */
-function residentKilobytes(parent: number): number {
+function familyKilobytes(parent: number): number {
   const listed = execFileSync('ps', ['-eo', 'ppid=,pid=,rss='], { encoding: 'utf8' });
   const processes = listed.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-  return sum(processes, ([ppid, pid, rss]) => (pid === parent || ppid === parent ? rss : 0));
+  const family = processes.filter(([ppid, pid]) => pid === parent || ppid === parent);
+  return sum(family, ([, pid, rss]) => residentKilobytes(pid, rss));
 }
 
 /** How often memory is looked at, in milliseconds. */
@@ -65,10 +77,7 @@ async function measure(backend: string): Promise<Ours> {
       `--backend=${backend}`,
     ]);
     let peak = 0;
-    const watch = setInterval(
-      () => (peak = Math.max(peak, residentKilobytes(child.pid!))),
-      EVERY_MS,
-    );
+    const watch = setInterval(() => (peak = Math.max(peak, familyKilobytes(child.pid!))), EVERY_MS);
     const stderr = text(child.stderr);
     const [code] = (await once(child, 'close')) as [number | null];
     clearInterval(watch);
