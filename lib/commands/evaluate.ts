@@ -194,13 +194,13 @@ async function answerAll(
       const behaviour = labelTrajectory(trajectory, question);
       const result = { ...run, ...measure(question, trajectory), behaviour };
       const usage = tokenUsage(trajectory);
-      const isKept = trajectoryFile !== undefined || methods !== undefined;
+      const keepsTrajectory = trajectoryFile !== undefined || methods !== undefined;
       const { refusal } = trajectory;
       if (refusal !== undefined && refused.push(question.id) <= MAX_NAMED)
         log(`Rejected the answer to question ${question.id}: ${refusal}`);
       if (result.timedOutQueries && timedOut.push(question.id) <= MAX_NAMED)
         log(`A search for question ${question.id} timed out.`);
-      answers.set(question.id, { result, usage, seconds, ...(isKept && { trajectory }) });
+      answers.set(question.id, { result, usage, seconds, ...(keepsTrajectory && { trajectory }) });
     },
     onBatch: async (_, batch) => {
       // Resuming asks again for refused answers and those whose searches timed out.

@@ -7,7 +7,7 @@ import type { Passage } from './question.js';
 
 /** The longest passage in units of the wanted length. */
 const MAX_LENGTH = 1.5;
-/** What a cut inside a paragraph costs, in squared deviations from the wanted length. */
+/** Cost of a cut inside a paragraph, in squared deviations from the wanted length. */
 const SPLIT_COST = 0.2;
 
 /** A sentence, or a part of a long one. */

@@ -146,7 +146,7 @@ export function findQuestion(questions: readonly Question[], id: string): Questi
   throw new Error(`None of ${questions.length} questions has the id ${JSON.stringify(id)}.${hint}`);
 }
 
-/** What a recording says of its question. */
+/** A question as a recording describes it. */
 export interface QuestionReference {
   id?: string;
   question?: string;

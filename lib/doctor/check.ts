@@ -8,7 +8,7 @@ export interface Check {
   status: 'ok' | 'warning' | 'missing';
   /** Versions found, or why it is missing. */
   detail: string;
-  /** What to do; absent if all is well. */
+  /** How to fix it; absent if all is well. */
   remedy?: string;
 }
 

@@ -20,7 +20,7 @@ import { measure } from './measure.js';
 import { repeatedQueries, type Measure } from './metrics.js';
 import { questionKey, type Measurement, type QuestionResult } from './result.js';
 
-/** What labels are read from: an answer's metrics, and more where it is known. */
+/** Input of the labels: an answer's metrics, and more if recorded. */
 export interface BehaviourFacts
   extends
     Pick<Measurement, 'answer' | 'em' | 'subset' | 'formatOk' | 'turns' | 'modelCalls'>,
@@ -51,7 +51,7 @@ export interface BehaviourFacts
 
 export interface BehaviourDefinition {
   title: string;
-  /** What a share is a share of. */
+  /** The items whose share is computed. */
   unit: string;
   /** True if, in words; what it needs follows. */
   meaning: string;
@@ -277,7 +277,7 @@ type Truth = Pick<Question, 'question' | 'goldenAnswers' | 'metadata'>;
 
 type QuestionFacts = Pick<BehaviourFacts, 'names' | 'hasGold' | 'entities' | 'compared'>;
 
-/** What a question says about the behaviour of any answer to it; many policies answer. */
+/** Facts about a question that hold for all answers to it. */
 const questionFacts = memoised((truth: Truth): QuestionFacts => {
   const { question, goldenAnswers, metadata } = truth;
   const { graph = [] } = metadata;

@@ -163,7 +163,7 @@ interface SampleJob<T> {
   /** Default: the small world's. */
   retriever?: Retriever;
   rollout?: Partial<RolloutConfig>;
-  /** What to return for each trajectory. */
+  /** Returns the result for a trajectory. */
   keep: (question: Question, trajectory: Trajectory) => T;
 }
 

@@ -9,7 +9,7 @@ import { figureText } from '../report/text.js';
 import type { Limit } from './budget.js';
 import type { ResultParts } from '../report/opening.js';
 
-/** What the charts show of a condition. */
+/** A condition as the charts show it. */
 export interface ChartedCondition extends Interval {
   condition: string;
   metric: string;

@@ -64,7 +64,7 @@ const MAX_CASES = 3;
 /** Rarer failures of both methods are not drawn. */
 const MIN_RATE = 0.01;
 
-/** What ParallelSearch does if it fails so. */
+/** How ParallelSearch behaves in this failure. */
 const DEEDS: Readonly<Record<(typeof FAILURES)[number], string>> = {
   over_parallelized: 'decomposes what cannot be decomposed',
   no_search: 'answers without a search',

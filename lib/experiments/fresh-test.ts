@@ -57,7 +57,7 @@ export async function readFreshTest(
   return stratifiedSample(dev, { oneOf: ONE_OF, seed: test.name });
 }
 
-/** What decides about its questions, for hashes. */
+/** Everything its questions depend on, for hashes. */
 export const freshTestHash = async (test: FreshTest): Promise<string | { devOneOf: number }> =>
   existsSync(questionsFile(test)) ? contentHash([questionsFile(test)]) : { devOneOf: ONE_OF };
 

@@ -62,8 +62,8 @@ export async function runJobs(experiment: Experiment, options: RunJobsOptions): 
     onProgress(sum(open, ({ job }, j) => fractions[j] * job.seconds) / total, open[i].job.key);
   };
   const { start: startOne = () => startJobWorker(computation) } = options;
-  const isKept = ({ residentBytes }: Reply): boolean => residentBytes < MAX_RESIDENT_BYTES;
-  await withWorkers({ signal, start: startOne, isKept }, (send) =>
+  const isReusable = ({ residentBytes }: Reply): boolean => residentBytes < MAX_RESIDENT_BYTES;
+  await withWorkers({ signal, start: startOne, isReusable }, (send) =>
     runConcurrently([...open.keys()], computation.processes ?? 2, async (i) => {
       signal.throwIfAborted();
       const { job, done } = open[i];

@@ -15,7 +15,7 @@ import type { World } from '../retrieval/small-world.js';
 export const NEAR_MISSES = {
   /** Recall of the best query by passages per query. */
   recall: { 1: 0.6, 3: 0.8, 5: 0.9, 10: 0.95 },
-  /** What near misses are about; as many as the largest k. */
+  /** Topics of near misses; as many as the largest k. */
   about: 'list festival theatre radio prize street bridge flood work case',
   /** The first with recall within 0.02 on training and on dev questions. */
   seed: 'near misses 3',

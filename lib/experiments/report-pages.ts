@@ -56,7 +56,7 @@ export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> 
   store?: boolean;
 }
 
-/** What a notebook shows of its experiment, without when and where it was computed. */
+/** A result as notebooks show it, without when and where it was computed. */
 export function shownResult(folder: string, name: string): object | undefined {
   const result = readResult(path.join(folder, `${name}.json`));
   if (!result) return undefined;

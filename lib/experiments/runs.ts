@@ -48,7 +48,15 @@ export const dropIncompleteSeeds = (
 const KEPT_STEPS = [25, 75];
 /** From hasty models, an early adapter answers the fresh test too. */
 export const EARLY_STEP = 50;
-const isKept = ({ method, model, initSeed, seed, lambdas, topK, topKs }: PolicyRun): boolean =>
+const hasEarlierSteps = ({
+  method,
+  model,
+  initSeed,
+  seed,
+  lambdas,
+  topK,
+  topKs,
+}: PolicyRun): boolean =>
   model === 'instruct' &&
   initSeed === 1 &&
   seed === 1 &&
@@ -58,7 +66,7 @@ const isKept = ({ method, model, initSeed, seed, lambdas, topK, topKs }: PolicyR
   MAIN_METHODS.some(({ name }) => name === method);
 export const keptSteps = (run: PolicyRun): readonly number[] => {
   if (run.model === 'hasty') return [EARLY_STEP];
-  return isKept(run) ? KEPT_STEPS : [];
+  return hasEarlierSteps(run) ? KEPT_STEPS : [];
 };
 
 /** Folder of the adapter after so many steps, in {@link adapterFolder}. */

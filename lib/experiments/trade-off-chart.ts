@@ -11,9 +11,9 @@ import { metricInfo, valueTitle, distinctValues } from '../report/titles.js';
 const GREY = '#888888';
 
 interface TradeOff {
-  /** What a point stands for. */
+  /** Each point is a setting or a method. */
   of: 'setting' | 'method';
-  /** What colour and shape show. */
+  /** Shown by colour and shape. */
   color: 'rewards' | 'method';
   questions: string;
   /** Whether a dashed line joins the points that none beats in both quantities. */

@@ -11,7 +11,7 @@ import type { Training } from './training-test.js';
 const nameTraining = ({ training, step }: Training): string =>
   training === 'hasty' ? `${valueTitle('training', training)}, ${step} steps` : training;
 
-/** What the charts show, each row with its test. */
+/** The rows of the charts, each with its test. */
 interface Charted {
   rows: readonly (TidyRow & Training & { test: string })[];
   conditions: readonly (ChartedCondition & { test: string })[];

@@ -1,6 +1,6 @@
 /** Recognises markup that is harmless in a page as it is. */
 
-/** What may stand in a page as it is: tags, and attributes with their values. */
+/** Markup that is allowed as it is: tags, and attributes with their values. */
 interface PlainMarkup {
   tags: ReadonlySet<string>;
   token: RegExp;

@@ -1,4 +1,4 @@
-/** The styles of pages, in a file beside each module whose pages have them. */
+/** The styles of pages, each in a file next to the module that uses it. */
 import { readFileSync } from 'node:fs';
 
 export const readStyles = (file: string, module: string): string =>

@@ -27,7 +27,7 @@ export interface AuditFault {
   remedy: string;
 }
 
-/** What the model's own files add to an audit. */
+/** The model's files, which allow further checks. */
 export interface AuditModel {
   tokenizer: Pick<Tokenizer, 'decode' | 'vocabSize'>;
   /** Null if the model has none. */
@@ -221,7 +221,7 @@ const checkTokenIds: Check = (row, model) =>
 
 const SENTINELS = ['Sentinel question.', 'Sentinel answer.', 'Sentinel result.'] as const;
 
-/** What a template writes between an answer and a result, and from there to an answer. */
+/** The template's text between an answer and a result, and before the next answer. */
 interface Separators {
   before: string;
   after: string;

@@ -25,9 +25,9 @@ export interface Piece {
 
 export interface TokenRow {
   format: TokenFormat;
-  /** What is trained: one sequence, or several if the rollout forked. */
+  /** The trained sequence, or several if the rollout forked. */
   sequences: Piece[][];
-  /** What the policy read and wrote in each turn, if recorded by turn. */
+  /** The policy's input and output in each turn, if recorded by turn. */
   turns?: { context: number[]; generation: number[] }[];
   /** Turn at which the history forks into several sequences, from 1. */
   forkTurn?: number;

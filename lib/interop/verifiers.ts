@@ -20,7 +20,7 @@ import { answersSchema } from './rows.js';
 export const TRACES_FILE = 'traces.jsonl';
 const TRACE_VERSION = 1;
 
-/** What {@link parseTrajectory} leaves out of a line. */
+/** Fields of a line that {@link parseTrajectory} ignores. */
 const tokensSchema = z.object({
   segments: z
     .array(

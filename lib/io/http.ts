@@ -191,7 +191,7 @@ async function requestBytes(
   throw new HttpError(message, { status, waitMs, body: text });
 }
 
-/** What is wrong with a server in a way that no further try changes. */
+/** The fault of a server that no retry changes. */
 function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoException> = {}) {
   if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
     return `its certificate is not trusted (${message}). If it is your own, set NODE_EXTRA_CA_CERTS to its file.`;

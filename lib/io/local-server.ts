@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const LOCAL_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 export const isLocalHost = (host: string): boolean => LOCAL_HOSTS.includes(host) || host === '::1';
 
-/** What is wrong where a server cannot listen, by Node's code. */
+/** Why a server cannot listen, by Node's error code. */
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken. Choose another, or 0 for a free one',
   EACCES: 'the port needs more rights. Choose one above 1023',

@@ -167,18 +167,18 @@ export function serve<Request, Reply, Note = never>(
 /**
  * Starts workers as `work` sends requests, each to an idle one if there is one; stops
  * them at its end or at the signal.
- * @param options.isKept whether a worker takes further requests; default always
+ * @param options.isReusable whether a worker takes further requests; default always
  * @throws the signal's reason, or what `work` throws
  */
 export async function withWorkers<Request, Reply, Note = never>(
   {
     signal,
     start,
-    isKept = () => true,
+    isReusable = () => true,
   }: {
     signal: AbortSignal;
     start: () => Worker<Request, Reply, Note>;
-    isKept?: (reply: Reply) => boolean;
+    isReusable?: (reply: Reply) => boolean;
   },
   work: (
     send: (request: Request, onNote?: (note: Note) => void) => Promise<Reply>,
@@ -193,7 +193,7 @@ export async function withWorkers<Request, Reply, Note = never>(
       const worker = idle.pop() ?? start();
       if (!started.includes(worker)) started.push(worker);
       const reply = await worker.send(request, onNote);
-      if (isKept(reply)) idle.push(worker);
+      if (isReusable(reply)) idle.push(worker);
       else worker.stop();
       return reply;
     });
@@ -226,7 +226,7 @@ export interface TrainInProcessOptions extends TrainingStreams {
   environment?: Record<string, string>;
 }
 
-/** What TensorFlow prints on startup. */
+/** TensorFlow's messages on startup. */
 const NOISE = /is already registered|^$|cuda|oneDNN|cpu_feature_guard|TF-TRT/;
 
 /**

@@ -16,7 +16,7 @@ const TEXT = 'text/plain';
 const VEGA_LITE = /^application\/vnd\.vegalite\./;
 const PRIVATE = /^application\/vnd\.parallelsearch\./;
 
-/** What stored outputs were made of, in the notebook's metadata. */
+/** The inputs of stored outputs, in the notebook's metadata. */
 export interface OutputsState {
   cells: string;
   /** The result that the notebook shows; absent if it shows none. */
@@ -138,10 +138,10 @@ export function compactSvg(svg: string): string {
     .replaceAll(FONT, '')
     .replace('<svg', `<svg${FONT}`);
   // A group without attributes ends where the matching end stands.
-  const isKept: boolean[] = [];
+  const groupsKept: boolean[] = [];
   const flat = bare.replace(/<g( [^>]*)?>|<\/g>/g, (tag, attributes?: string) => {
-    if (tag !== '</g>') isKept.push(attributes !== undefined);
-    return (tag === '</g>' ? isKept.pop() : isKept.at(-1)) ? tag : '';
+    if (tag !== '</g>') groupsKept.push(attributes !== undefined);
+    return (tag === '</g>' ? groupsKept.pop() : groupsKept.at(-1)) ? tag : '';
   });
   return flat
     .replace(/<g( [^>]*)?><\/g>/g, '')

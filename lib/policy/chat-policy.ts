@@ -20,7 +20,7 @@ export interface ReplyOptions {
   maxNewTokens: number;
   /** Texts that end a reply; they are part of it. */
   stop: readonly string[];
-  /** What the model may call; empty if it writes the paper's tags. */
+  /** The tools that the model may call; none if it writes the paper's tags. */
   tools: readonly Tool[];
   /** Whether a message may have several calls. */
   parallelToolCalls: boolean;

@@ -50,7 +50,7 @@ export interface ModelConfig {
 }
 
 /** A checkpoint's tensor within a {@link Slot}. */
-export interface Part {
+export interface SlotPart {
   /** Hugging Face's name. */
   name: string;
   /** Number of the slot's columns it fills. */
@@ -63,7 +63,7 @@ export interface Slot {
   key: string;
   shape: number[];
   /** The checkpoint's tensors, side by side; matrices are stored transposed. */
-  parts: Part[];
+  parts: SlotPart[];
   kind: 'matrix' | 'gain' | 'bias' | 'embedding';
 }
 
@@ -313,7 +313,7 @@ function layerSlots(c: ModelConfig, i: number): Slot[] {
     outputs: Record<string, number>,
     hasBias: boolean,
   ): Slot[] => {
-    const parts = (suffix: string): Part[] =>
+    const parts = (suffix: string): SlotPart[] =>
       Object.entries(outputs).map(([name, columns]) => ({
         name: `model.layers.${i}.${name}.${suffix}`,
         columns,

@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
 import { requireTensor, type NamedArray } from '../tensor/safetensors.js';
-import type { ModelConfig, Part } from './families.js';
+import type { ModelConfig, SlotPart } from './families.js';
 import { adaptedSlots, moduleName, peftName, trainedSlots, type LoraOptions } from './peft.js';
 import { matchLayout, takeColumns, transposeValues, type Weights } from './weights.js';
 
@@ -112,7 +112,7 @@ export function mergePeftArrays(
 ): Weights {
   const { rank, alpha, targetModules } = lora;
   const slots = adaptedSlots(config, lora);
-  const isAdapted = (part: Part): boolean => targetModules?.includes(moduleName(part)) ?? true;
+  const isAdapted = (part: SlotPart): boolean => targetModules?.includes(moduleName(part)) ?? true;
   const names = slots
     .flatMap(({ parts }) => parts.filter(isAdapted))
     .flatMap(({ name }) => [peftName(name, 'A'), peftName(name, 'B')]);

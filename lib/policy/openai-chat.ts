@@ -126,7 +126,7 @@ const OPTIONAL_PARAMS = [
   'tool_choice',
 ];
 
-/** What a server takes, found by requests at startup. */
+/** Capabilities of a server, found by requests at startup. */
 interface Capabilities {
   hasTools: boolean;
   /** How the first of these requests asks for a call. */

@@ -1,4 +1,4 @@
-/** What OpenAI's completions and chat completions share. */
+/** Shared by OpenAI's completions and chat completions. */
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
 

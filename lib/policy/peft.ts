@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { weightSlots, type ModelConfig, type Part, type Slot } from './families.js';
+import { weightSlots, type ModelConfig, type SlotPart, type Slot } from './families.js';
 
 export interface LoraOptions {
   rank: number;
@@ -20,7 +20,7 @@ export interface LoraOptions {
 }
 
 /** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
-export const moduleName = ({ name }: Part): string => name.split('.').at(-2)!;
+export const moduleName = ({ name }: SlotPart): string => name.split('.').at(-2)!;
 
 /**
  * The matrices that have an adapter.

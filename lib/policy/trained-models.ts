@@ -21,7 +21,7 @@ interface TrainedModel {
   readonly package: string;
   /** Folder of the adapter that is merged first. */
   readonly warmUp: string;
-  /** What that makes, a folder of {@link modelsFolder}. */
+  /** The folder that it makes, in {@link modelsFolder}. */
   readonly base: string;
   readonly adapter: string;
   readonly description: string;

@@ -24,7 +24,7 @@ export interface About {
    * is all there is to say.
    */
   finding: string;
-  /** What was read, in one sentence. */
+  /** The data behind the result, in one sentence. */
   summary: string;
   predictions?: readonly Prediction[];
   provenance: Provenance;

@@ -22,7 +22,7 @@ const LETTER_WIDTHS: readonly [letters: RegExp, width: number][] = [
 const LETTER_WIDTH = 0.63;
 const BOLD = 1.14;
 
-/** What Vega knows of a text to place. */
+/** Vega's description of a text to place. */
 interface TextItem {
   fontSize?: number;
   fontWeight?: string | number;

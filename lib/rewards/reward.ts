@@ -1,4 +1,4 @@
-/** What a reward is, what it sees, and how rewards add up. */
+/** Rewards, their input, and their sum. */
 import { sum } from 'd3-array';
 import { questionType, type Question, type QuestionType } from '../data/question.js';
 import type { RewardComponents, SearchTurn, Trajectory } from '../rollout/trajectory.js';
@@ -108,7 +108,7 @@ export function checkRewards(rewards: readonly Reward[]): void {
 const nameQuestion = (question: ScoringInput['question']): string =>
   question ? ` on the question ${question.id} ("${question.question}")` : '';
 
-/** What a user's function returns, which may be anything. */
+/** The return value of a user's function, which may be anything. */
 function callReward(
   reward: Reward,
   rollout: ScoringInput,

@@ -13,7 +13,7 @@ import type { TextSegment } from '../text/response.js';
 import { isLabelled } from '../text/labelled-information.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
-/** Plain text, or content parts, of which only text is kept. */
+/** Plain text, or content parts; only their text is kept. */
 const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
   .transform((content) =>

@@ -10,7 +10,7 @@ const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 /** With Python's word boundaries, which treat letters of all scripts as letters. */
 const ARTICLES = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 
-/** What Python's `split` takes for white space, with ASCII's four separators. */
+/** White space for Python's `split`, with ASCII's four separators. */
 const WHITE = new RegExp(`[\\t-\\r\\x85\\p{Z}${String.fromCharCode(28, 29, 30, 31)}]+`, 'gu');
 
 /** Lower-cases, removes punctuation and articles, and collapses white space. */

@@ -21,7 +21,7 @@ export function createCharsMap(base64: string): (text: string) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const offset = (unit: number): number => (unit >>> 10) << ((unit & 512) >>> 6);
 
-  /** What the shortest known beginning becomes. */
+  /** The replacement of the shortest known prefix. */
   const find = (key: Uint8Array): string | undefined => {
     let node = offset(units[0]);
     for (const byte of key) {

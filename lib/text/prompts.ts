@@ -32,7 +32,7 @@ const THINK =
 const SEARCH =
   'After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query </search> and it ' +
   'will return the top searched results between <information> and </information>. ';
-/** What ParallelSearch adds to Search-R1's prompt. */
+/** ParallelSearch's addition to Search-R1's prompt. */
 const DECOMPOSE =
   'If the original query is complex or involves multiple parts, you are encouraged to decompose it into smaller ' +
   'sub-questions, separated by ##. For example: <search> sub-question 1 ## sub-question 2 </search>. ';

@@ -40,7 +40,7 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
   return joined;
 }
 
-/** What separates sub-queries, if not recorded: `,` with labels, as RAG-R1, else `##`. */
+/** The query separator, if not recorded: `,` with labels, as in RAG-R1, else `##`. */
 export const inferSeparator = (segments: readonly TextSegment[]): string | undefined =>
   segments.some(({ kind, text }) => kind === 'information' && isLabelled(text)) ? ',' : undefined;
 

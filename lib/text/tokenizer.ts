@@ -91,7 +91,7 @@ function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer
   }
 }
 
-/** What transformers takes from tokenizer_config.json rather than tokenizer.json. */
+/** Settings that transformers takes from tokenizer_config.json, not tokenizer.json. */
 const overridesSchema = z.looseObject({
   tokenizer_class: z.string().nullish(),
   added_tokens_decoder: z

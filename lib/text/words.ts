@@ -6,7 +6,7 @@
  */
 const OPTIONAL_MARKS =
   /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
-/** What {@link OPTIONAL_MARKS} has to see: its lookbehind is slow over a whole text. */
+/** Context that {@link OPTIONAL_MARKS} needs: its lookbehind is slow on long texts. */
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
 const HAS_OTHERS = /['\x80-\uffff]/;

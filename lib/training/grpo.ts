@@ -78,7 +78,7 @@ export function createGrpoTrainer(task: TrainingTask): Trainer {
 
 const UPDATE_METRICS = ['loss', 'kl', 'clip_ratio', 'grad_norm'];
 
-/** What a step does after sampling: advantages and log-probs, then loss and update. */
+/** A step after sampling: advantages and log-probs, then loss and update. */
 export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
   const hasOutcome = session.rewards.some(({ name, weight }) => name === 'outcome' && weight !== 0);
   if (variant.outcomeGate !== 'none' && !hasOutcome)

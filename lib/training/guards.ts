@@ -116,7 +116,7 @@ export const guardsSchema = z
   .optional();
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
-/** What guards read of a run's configuration. */
+/** The part of a run's configuration that guards read. */
 interface GuardedRun {
   trainer: TrainerName;
   guards?: GuardSettings;

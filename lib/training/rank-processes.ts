@@ -7,7 +7,7 @@ import { Ranks } from './ranks.js';
 import type { TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 
-/** What a rank trains. Only rank 0 searches and scores. */
+/** The training task of a rank. Only rank 0 searches and scores. */
 interface RankTask extends Pick<TrainingTask, 'config' | 'questions'> {
   rank: number;
   size: number;

@@ -75,7 +75,7 @@ export class Ranks {
     for (const [i, item] of items.entries()) yield [item, decode(parts[owners[i]].shift()!)];
   }
 
-  /** What each rank has, on rank 0; null on the others. */
+  /** Gathers each rank's value on rank 0; null on the others. */
   async gather<T>(own: T): Promise<T[] | null> {
     if (this.rank === 0)
       return [own, ...((await Promise.all(this.channels.map((c) => c.receive()))) as T[])];

@@ -152,7 +152,7 @@ interface IdentifiedRun extends TrainingRun {
   lockLost: AbortSignal;
 }
 
-/** What a run keeps besides its weights. */
+/** A run's state besides its weights. */
 interface Progress {
   rollbacks: Rollbacks;
   best?: RunState['best'];

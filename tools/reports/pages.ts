@@ -1,5 +1,5 @@
 /**
- * Writes the pages beside the reports: playground, trajectories, their index and README.
+ * Writes the pages next to the reports: playground, trajectories, their index and README.
  * The end of `npm start`.
  */
 import {

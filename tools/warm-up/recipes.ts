@@ -1,11 +1,11 @@
 /**
- * What the initial models of the embedded scale are trained on. `base` learns to copy,
- * to read and to compare, and sees some transcripts and raw text; `instruct` goes on from
- * it with demonstrations under the prompts that RL uses. Both are unfinished
- * where reward is to teach: their queries are worded at random, they search again after a
- * third of their misses, and most of what could be asked at once they ask one by one.
- * `hasty` goes on from instruct and picks up a habit: one query for everything, then an
- * answer. `paired` goes on from instruct too, and sees both chains of a comparison of
+ * Training data of the initial models of the embedded scale. `base` learns to copy, to
+ * read and to compare, and sees some transcripts and raw text; `instruct` continues from
+ * it with demonstrations under the prompts that RL uses. Both leave RL something to learn:
+ * their queries are worded at random, they search again after a third of their misses, and
+ * they mostly search one by one for what they could search at once.
+ * `hasty` continues from instruct and picks up a habit: one query for everything, then an
+ * answer. `paired` also continues from instruct, and sees both chains of a comparison of
  * chains searched at once.
  */
 import type { ModelConfig } from '../../lib/policy/families.js';

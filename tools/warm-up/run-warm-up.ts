@@ -79,7 +79,7 @@ function learningRateAt(stages: readonly WarmUpStage[], step: number): number {
 
 /**
  * Trains `model` and returns the new weights; the model's own are disposed of. A run
- * that was stopped goes on from its checkpoint.
+ * that was stopped resumes from its checkpoint.
  * @throws the signal's reason, after a checkpoint; Error when another process works in
  * the folder
  */

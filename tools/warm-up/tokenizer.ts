@@ -21,7 +21,7 @@ const WORLD_SIZE = 150;
 /** So often that each number is one token. */
 const NUMBER_COPIES = 1000;
 
-/** What stands in prompts, thoughts and printed passages beside the text of the world. */
+/** Text of prompts, thoughts and printed passages that is not in the world. */
 const PHRASES = [
   ' Need',
   ' of each, all at once.',

@@ -1,4 +1,4 @@
-/** What a benchmark's format is, and parts that formats share. */
+/** The interface of benchmark formats, and what they share. */
 import { splitContents, type Passage, type Question } from '../question.js';
 
 /** Builds a corpus. */

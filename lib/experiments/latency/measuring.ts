@@ -77,7 +77,7 @@ export function askingTitle({ method, limit }: Pick<Asking, 'method' | 'limit'>)
   return limit === 'unlimited' ? 'one turn, no limit' : `one turn, ${limit} at a time`;
 }
 
-/** What a request costs, in milliseconds. */
+/** Costs of a request, in milliseconds. */
 export interface RequestCosts {
   /** Our own code, HTTP and JSON, however many queries the request has. */
   callMs: number;

@@ -151,7 +151,7 @@ function readThresholds(): (measure: string) => number {
   };
 }
 
-/** What `data/reader/predictions.json` predicted, and the figures that decide it. */
+/** The predictions in `data/reader/predictions.json`, with the figures that decide. */
 function listPredictions(tables: Tables): Predicted[] {
   const threshold = readThresholds();
   const right = threshold('exact match of ParallelSearch on HotpotQA and 2WikiMultiHopQA');

@@ -185,7 +185,7 @@ async function readFirst(folder?: string): Promise<RealRead> {
   };
 }
 
-/** Answers of both editions; a run of which no RL step was kept has those before RL. */
+/** Answers of both editions; a run without a kept RL step has its answers before RL. */
 async function readFresh(folder?: string): Promise<FreshRead> {
   const done = await requireResults<FreshRun, FreshAnswers>(realModelFresh, folder);
   const byRun = new Map(

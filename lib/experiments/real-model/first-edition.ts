@@ -1,4 +1,4 @@
-/** What the first edition's answers to its own test questions show. */
+/** Results of the first edition on its own test questions. */
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
