@@ -1,9 +1,9 @@
 /**
  * Training data of the initial models of the embedded scale. `base` learns to copy, to
  * read and to compare, and sees some transcripts and raw text; `instruct` continues from
- * it with demonstrations under the prompts that RL uses. Both leave RL something to learn:
- * their queries are worded at random, they search again after a third of their misses, and
- * they mostly search one by one for what they could search at once.
+ * it with demonstrations under the prompts that RL uses. Both leave RL something to
+ * learn: their queries are worded at random, they search again after a third of their
+ * misses, and they mostly search one by one for what they could search at once.
  * `hasty` continues from instruct and picks up a habit: one query for everything, then an
  * answer. `paired` also continues from instruct, and sees both chains of a comparison of
  * chains searched at once.
