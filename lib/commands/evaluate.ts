@@ -134,7 +134,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
   });
 }
 
-/** Each method has files of its own, such as `answers-search-r1.jsonl`. */
+/** Each method has its own files, such as `answers-search-r1.jsonl`. */
 function methodSettings(settings: EvaluateSettings, method: string): EvaluateSettings {
   const forMethod = (file: string | undefined): string | undefined =>
     file && join(dirname(file), `${parse(file).name}-${method}${extname(file)}`);

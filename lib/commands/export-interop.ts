@@ -51,7 +51,7 @@ function readCase(value: unknown): RewardCase {
   return { response: response ?? written, goldenAnswers, questionType };
 }
 
-/** An export has a README.md of its own, which must not replace another. */
+/** An export has its own README.md, which must not replace another. */
 const requireOwnFolder = (
   folder: string,
   { data, model }: { data?: string; model: string },
