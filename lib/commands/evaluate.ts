@@ -142,7 +142,7 @@ function methodSettings(settings: EvaluateSettings, method: string): EvaluateSet
   return { ...settings, method, out: forMethod(out), trajectories: forMethod(trajectories) };
 }
 
-/** Where unfinished answers are kept: next to the results if these go to a file. */
+/** Where unfinished answers are stored: next to the results if they go to a file. */
 function journalFile(out: string | undefined, hash: string): string {
   const isFile = out && (statSync(out, { throwIfNoEntry: false })?.isFile() ?? true);
   return `${isFile ? out : join('runs', `evaluate-${hash}`)}.partial`;
@@ -150,7 +150,7 @@ function journalFile(out: string | undefined, hash: string): string {
 
 type Journaled = Evaluation & { journal: Journal<Answer> };
 
-/** The caller closes the journal once it needs the answers no more. */
+/** The caller closes the journal when it no longer needs the answers. */
 async function evaluate(
   questions: readonly Question[],
   settings: EvaluateSettings,
@@ -203,7 +203,7 @@ async function answerAll(
       answers.set(question.id, { result, usage, seconds, ...(keepsTrajectory && { trajectory }) });
     },
     onBatch: async (_, batch) => {
-      // Resuming asks again for refused answers and those whose searches timed out.
+      // Refused answers and answers with searches that timed out are asked again on resuming.
       const failed = new Set([...refused, ...timedOut]);
       for (const { questionId } of batch)
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
