@@ -203,7 +203,7 @@ async function answerAll(
       answers.set(question.id, { result, usage, seconds, ...(keepsTrajectory && { trajectory }) });
     },
     onBatch: async (_, batch) => {
-      // Refused answers and answers with searches that timed out are asked again on resuming.
+      // Resuming repeats questions whose answer was refused or whose searches timed out.
       const failed = new Set([...refused, ...timedOut]);
       for (const { questionId } of batch)
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
