@@ -321,8 +321,8 @@ const missing = [
 const packages = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
 const page = `# Performance
 
-Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: speed beside other implementations, on the same weights,
-inputs and cores, in turns. A ratio is our seconds over theirs, so below 1 this project is faster. Brackets hold the least and the most of
+Written by \`npm run bench -- all PYTHON${isQuick ? ' --quick' : ''}\`: speed compared with other implementations, on the same weights,
+inputs and cores, in turns. A ratio is our seconds over theirs, so below 1 this project is faster. Brackets: minimum and maximum of
 the repeats; figures without them were measured once. TRL does not search: its completions are as long as what the policy writes here,
 its prompts as long as what it reads. BM25 and HNSW have seconds of the processor; a query's speed is that of the median of 500 after a
 warm-up, and returns ten passages.

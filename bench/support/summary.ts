@@ -25,11 +25,7 @@ export function updateReadme(readme: string, rows: readonly Row[]): string {
 function summarise(rows: readonly Row[]): string {
   const select = (work: string, peer: string, backend = 'native'): Row[] =>
     rows.filter(
-      (row) =>
-        row.work === work &&
-        row.peer === peer &&
-        row.backend === backend &&
-        row.counted !== 'tokens',
+      (row) => row.work.split(', ')[0] === work && row.peer === peer && row.backend === backend,
     );
   /** The least and the most of the median ratios; undefined without rows. */
   const times = (selected: readonly Row[]): string | undefined => {
