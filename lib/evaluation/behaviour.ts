@@ -149,7 +149,7 @@ const LABELS = {
     title: 'Gave up',
     unit: 'share of questions',
     meaning: 'answered with search turns left and some evidence never shown',
-    needs: `${EVIDENCE} and the most search turns`,
+    needs: `${EVIDENCE} and the maximum number of search turns`,
     test: ({ evidenceSeen, maxSearchTurns, ...facts }) =>
       isKnown(evidenceSeen) && maxSearchTurns !== undefined
         ? gaveUp({ ...facts, evidenceSeen, maxSearchTurns })
@@ -159,7 +159,7 @@ const LABELS = {
     title: 'Out of turns',
     unit: 'share of questions',
     meaning: 'no turn was left to answer in',
-    needs: 'an answer, why the rollout ended, or the most search turns',
+    needs: 'an answer, why the rollout ended, or the maximum number of search turns',
     test: ({ finish, answer, modelCalls, maxSearchTurns }) => {
       if (finish === 'budget') return true;
       if (finish === 'length' || finish === 'refused' || answer !== null) return false;
