@@ -197,7 +197,8 @@ const LABELS = {
   wrong_aggregation: {
     title: 'Wrong aggregation',
     unit: 'share of parallelizable questions',
-    meaning: 'the same, on a parallelizable question that was decomposed with every part asked',
+    meaning:
+      'as `evidence_unused`, on a parallelizable question that was decomposed with every part asked',
     needs: `a parallelizable question, ${EVIDENCE} and ${GOLD}`,
     test: (facts) => {
       const fails = failsWithEvidence(facts);
@@ -226,7 +227,8 @@ const LABELS = {
   invented_information: {
     title: 'Invented information',
     unit: 'share of questions',
-    meaning: 'the policy wrote an information block itself, or into one that a raw cut left open',
+    meaning:
+      'the policy wrote an information block itself, or continued one that a raw cut left open',
     needs: 'a trajectory',
     test: ({ inventsInformation }) => inventsInformation ?? null,
   },
