@@ -74,7 +74,8 @@ function writeAnswer({ answer, searchTurns, modelCalls }: Trajectory, elapsedMs:
 export async function runAsk(question: string, settings: PolicySpec): Promise<number> {
   return interruptible(
     async (signal) => {
-      const { policy, rollout, retriever, passages } = await setUp(settings, signal);
+      const brief = { isBrief: true };
+      const { policy, rollout, retriever, passages } = await setUp(settings, signal, brief);
       const contents = passages.map((passage) => passage.contents);
       const outside = contents.length > 0 && unknownNamesWarning(question, contents);
       if (outside) write(`${outside}\n`, 'yellow');

@@ -105,9 +105,15 @@ export interface Setup {
 /**
  * Loads a policy and its retriever. An adapter answers as it was trained unless the
  * options differ. A remote policy loads no TensorFlow.js.
+ * @param options.isBrief for one question: a small model has answered on wasm before the
+ * native library has loaded
  * @throws Error for an unknown model or a missing folder
  */
-export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Setup> {
+export async function setUp(
+  spec: PolicySpec,
+  signal?: AbortSignal,
+  { isBrief = false } = {},
+): Promise<Setup> {
   const { policy: address, method, seed, adapter, topK } = spec;
   if (address !== undefined && adapter !== undefined)
     throw new Error(
@@ -134,8 +140,11 @@ export async function setUp(spec: PolicySpec, signal?: AbortSignal): Promise<Set
     },
   };
   if (folders) requireFolders(listFolders(folders));
-  if (folders && !isLarge(await readModelConfig(folders.model))) limitThreads(1);
-  if (folders || search.options.encoder !== undefined) await announceBackend(spec.backend);
+  const isSmall = folders !== undefined && !isLarge(await readModelConfig(folders.model));
+  if (isSmall) limitThreads(1);
+  const isOnWasm = isSmall && isBrief && spec.backend === 'auto';
+  if (folders || search.options.encoder !== undefined)
+    await announceBackend(isOnWasm ? 'wasm' : spec.backend);
   let policy: AnyPolicy;
   if (folders) {
     const { loadLocalPolicy } = await import('../policy/model-folder.js');
