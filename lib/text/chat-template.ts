@@ -1,8 +1,7 @@
 /** Chat templates of `tokenizer_config.json`. */
-import { Template } from '@huggingface/jinja';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { PYTHON_FUNCTIONS, usePython } from './python-jinja.js';
+import { compileTemplate } from './python-jinja.js';
 
 /** A special token as text or as an object. */
 const tokenSchema = z
@@ -102,8 +101,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
       throw new Error(`Expected a valid chat template, but ${(cause as Error).message}`, { cause });
     }
   };
-  const template = rethrow(() => new Template(source));
-  usePython(template);
+  const template = rethrow(() => compileTemplate(source));
   // Tokens that are not set stay undefined.
   const tokens = Object.entries({
     ...Object.fromEntries(TOKEN_NAMES.map((name) => [name, rest[name]])),
@@ -111,15 +109,10 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
     ...rest.model_specific_special_tokens,
     additional_special_tokens: additional ?? (Array.isArray(extra) ? extra : null),
   }).filter(([, token]) => token !== null && token !== undefined);
-  const variables = {
-    ...Object.fromEntries(tokens),
-    ...PYTHON_FUNCTIONS,
-    tools: null,
-    documents: null,
-  };
+  const variables = { ...Object.fromEntries(tokens), tools: null, documents: null };
   return (messages, { addGenerationPrompt }) =>
     rethrow(() =>
-      template.render({
+      template({
         ...variables,
         add_generation_prompt: addGenerationPrompt,
         messages: [...messages],

@@ -85,13 +85,37 @@ describe('a message in a chat template', () => {
 });
 
 it('templates print and compare as Python does', () => {
-  const { message, texts } = JINJA;
+  const { message, texts, templates } = JINJA;
   for (const [expression, expected] of Object.entries(texts)) {
     const render = conversationTemplate({
       chat_template: `{% set m = messages[0] %}{% if true %}{{ ${expression} }}{% endif %}`,
     });
     expect(render!([message], { addGenerationPrompt: true }), expression).toBe(expected);
   }
+  for (const [chat_template, expected] of Object.entries(templates))
+    expect(chatTemplate({ chat_template })!('Hi'), chat_template).toBe(expected);
+});
+
+it.each([
+  ['1 < 2 == true', /chain, ending in ==/],
+  ["'a' in 'ab' in ['ab']", /chain, ending in in/],
+  ["'a' + 1", 'text and something else'],
+  ['1 % 0', 'divided by 0'],
+  ["'a' % 2", 'only numbers can be divided'],
+  ['[[1]]|unique', 'only texts and numbers'],
+  ['none|length', 'None is no list'],
+  ['missing.a', 'missing is not set'],
+  ['messages[3].content', 'messages.3 is not set'],
+  ['[1.0]|tojson', 'tojson of floats'],
+  ["[{}]|selectattr('a', 'undefined')", "selectattr of 'a', 'undefined'"],
+  ["'ab'.startswith('b', 1)", 'startswith takes one'],
+  ["[1]|join(attribute='a')", 'join takes no attribute'],
+  ["'inf'|float", 'inf is no number'],
+  ['9007199254740993', 'too large'],
+  ['range', 'a function has no text'],
+])('templates with %s are rejected', (expression, reason) => {
+  const render = (): string => chatTemplate({ chat_template: `{{ ${expression} }}` })!('Hi');
+  expect(render).toThrow(reason);
 });
 
 describe('chatTemplate', () => {
