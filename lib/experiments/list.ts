@@ -5,8 +5,6 @@ import { conditions } from './conditions.js';
 import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
 import { failures } from './failures.js';
-import { HABIT } from './habit.js';
-import { HYBRIDS, PAIRED } from './hybrids.js';
 import { lambdaAblation } from './lambda-ablation.js';
 import { latency } from './latency/experiment.js';
 import { mainResults } from './main-results.js';
@@ -14,12 +12,10 @@ import { realModel, realModelTiming } from './real-model/experiment.js';
 import { realModelFresh } from './real-model/fresh.js';
 import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
-import { PASSAGES } from './passages-per-query.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
-import { training } from './training.js';
+import { training, TRAINING_TESTS } from './training.js';
 import { trajectories } from './trajectories.js';
-import { REWARDS } from './which-reward.js';
 
 export const EXPERIMENTS: Experiment[] = [
   mainResults,
@@ -39,10 +35,6 @@ export const EXPERIMENTS: Experiment[] = [
   realModelTiming,
   realModelFresh,
   conditions,
-  HABIT.experiment,
-  HYBRIDS.experiment,
-  PAIRED.experiment,
-  REWARDS.experiment,
-  PASSAGES.experiment,
+  ...TRAINING_TESTS.map(({ experiment }) => experiment),
   training,
 ];

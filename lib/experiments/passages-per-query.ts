@@ -3,7 +3,7 @@
  * Both methods are trained among them with a number of passages drawn for each step, and
  * answer with each number; so do the main comparison's runs as they are.
  */
-import { PASSAGES_TEST } from '../io/paths.js';
+import { DRAWN_PASSAGES_TEST, LONGER_PASSAGES_TEST, PASSAGES_TEST } from '../io/paths.js';
 import type { PolicyRun } from '../training/policy-runs.js';
 import { BUDGET_METHODS, budgetRuns } from './budget.js';
 import type { PaperClaim } from './experiment.js';
@@ -11,13 +11,14 @@ import { TOP_K } from './top-k.js';
 import { trainingTest, variantName, type StageGroup } from './training-test.js';
 import { partsAhead } from './verdicts.js';
 
-/** RL steps: the main comparison's 200 take too long here. */
-const STEPS = 50;
 const { ks } = TOP_K;
 const [FEWEST, ...MORE] = ks;
+/** RL steps of the main comparison. */
+const MAIN_STEPS = 200;
 
-const drawnRuns = (): PolicyRun[] =>
-  budgetRuns().map((run) => ({ ...run, steps: STEPS, topKs: ks, nearMisses: true }));
+/** The main comparison's runs, but with a number of passages drawn for each step. */
+const drawnRuns = (settings: Pick<PolicyRun, 'steps' | 'nearMisses'> = {}): PolicyRun[] =>
+  budgetRuns().map((run) => ({ ...run, ...settings, topKs: ks }));
 
 const group = (training: string, runs: readonly PolicyRun[], step: number): StageGroup => ({
   training,
@@ -25,21 +26,52 @@ const group = (training: string, runs: readonly PolicyRun[], step: number): Stag
   stages: ks.flatMap((topK) => runs.map((run) => ({ run, step, topK }))),
 });
 
-export const PASSAGES = trainingTest({
-  name: 'passages',
+const SPEC = {
   title: 'passages per query among near misses',
-  folder: PASSAGES_TEST,
-  label: 'passages',
   nearMisses: true,
-  groups: () => [
-    group('near_misses', drawnRuns(), STEPS),
-    group('main_near_misses', budgetRuns(), 200),
-  ],
   pairs: [
     ...BUDGET_METHODS.flatMap((method) =>
       MORE.map((k) => [variantName(method, k), variantName(method, FEWEST)] as const),
     ),
     ...ks.map((k) => [variantName('parallelsearch', k), variantName('search-r1', k)] as const),
+  ],
+};
+
+/** After a quarter of the main comparison's steps. */
+export const PASSAGES = trainingTest({
+  ...SPEC,
+  name: 'passages',
+  folder: PASSAGES_TEST,
+  label: 'passages',
+  groups: () => [
+    group('near_misses', drawnRuns({ steps: 50, nearMisses: true }), 50),
+    group('main_near_misses', budgetRuns(), MAIN_STEPS),
+  ],
+});
+
+/** The same runs, continued to as many steps as the main comparison has. */
+export const LONGER_PASSAGES = trainingTest({
+  ...SPEC,
+  name: 'passages-200',
+  folder: LONGER_PASSAGES_TEST,
+  label: 'longerPassages',
+  groups: () => [
+    group('near_misses', drawnRuns({ nearMisses: true }), MAIN_STEPS),
+    group('main_near_misses', budgetRuns(), MAIN_STEPS),
+  ],
+});
+
+/** Without near misses: Figure 6 after RL with as many passages as it compares. */
+export const DRAWN_PASSAGES = trainingTest({
+  ...SPEC,
+  name: 'drawn-passages',
+  title: 'passages per query after RL with numbers drawn for each step',
+  nearMisses: false,
+  folder: DRAWN_PASSAGES_TEST,
+  label: 'drawnPassages',
+  groups: () => [
+    group('drawn_passages', drawnRuns(), MAIN_STEPS),
+    group('main', budgetRuns(), MAIN_STEPS),
   ],
 });
 

@@ -8,16 +8,13 @@ import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
-import { HABIT } from './habit.js';
-import { HYBRIDS, PAIRED } from './hybrids.js';
+import { TRAINING_TESTS } from './training.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
-import { PASSAGES } from './passages-per-query.js';
 import { runName, type PolicyRun } from '../training/policy-runs.js';
 import { INIT_SEEDS } from './runs.js';
 import { topKRuns } from './top-k.js';
 import { listTestRuns } from './training-test.js';
-import { REWARDS } from './which-reward.js';
 import {
   estimateTraining,
   estimateWarmUps,
@@ -31,7 +28,7 @@ import {
  * the conditions.
  */
 export function trainedRuns(): PolicyRun[] {
-  const tests = [HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES].flatMap(listTestRuns);
+  const tests = TRAINING_TESTS.flatMap(listTestRuns);
   const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...tests];
   const trained = all.filter(({ method }) => trainedBy(method) === method);
   return [...new Map(trained.map((run) => [runName(run), run])).values()];

@@ -14,7 +14,7 @@ import { readCurves } from './answers.js';
 import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
 import { describeFreshTest, STAGE_METRICS } from './fresh-test.js';
-import { HABIT, HASTY_STEPS } from './habit.js';
+import { HABIT, HABIT_SEEDS, HASTY_STEPS } from './habit.js';
 import { HYBRIDS, PAIRED } from './hybrids.js';
 import {
   describeOutcome,
@@ -34,17 +34,28 @@ import {
   type TrainingTest,
   type TrainingTestResults,
 } from './training-test.js';
-import { morePassages, PASSAGES } from './passages-per-query.js';
+import { CUTS } from './information-cut.js';
+import { DRAWN_PASSAGES, LONGER_PASSAGES, morePassages, PASSAGES } from './passages-per-query.js';
 import { REWARDS } from './which-reward.js';
 import { countText } from '../text/english.js';
 
 /** In the order of their draws: a prediction is judged by the first that can. */
-const TESTS: readonly TrainingTest[] = [HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES];
+export const TRAINING_TESTS: readonly TrainingTest[] = [
+  HABIT,
+  HYBRIDS,
+  PAIRED,
+  REWARDS,
+  PASSAGES,
+  LONGER_PASSAGES,
+  CUTS,
+  HABIT_SEEDS,
+  DRAWN_PASSAGES,
+];
 
 export const training: Experiment = {
   name: 'training',
   title: 'what parallel search learns from: initial models, questions and rewards',
-  reads: TESTS.map(({ name }) => name),
+  reads: TRAINING_TESTS.map(({ name }) => name),
   claims: [morePassages],
   result: compareTrainings,
 };
@@ -71,7 +82,7 @@ async function compareTrainings(
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
   const tested: Tested[] = [];
-  for (const test of TESTS) {
+  for (const test of TRAINING_TESTS) {
     const results = await loadTrainingTest(test, folder, { ...options, filter: isShown });
     if (results) tested.push({ test, results });
   }

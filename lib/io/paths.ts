@@ -42,6 +42,14 @@ export const PAIRED_TEST = packagePath('data', 'conditions', 'paired');
 export const REWARDS_TEST = packagePath('data', 'conditions', 'rewards');
 /** The one of numbers of passages among near misses. */
 export const PASSAGES_TEST = packagePath('data', 'conditions', 'passages');
+/** The one after it, of the same runs with more RL steps. */
+export const LONGER_PASSAGES_TEST = packagePath('data', 'conditions', 'passages-200');
+/** The one of runs with half of the information per turn. */
+export const CUT_TEST = packagePath('data', 'conditions', 'cut');
+/** The one of numbers of passages drawn in RL. */
+export const DRAWN_PASSAGES_TEST = packagePath('data', 'conditions', 'drawn-passages');
+/** The one of two RL seeds from each hasty model. */
+export const HABIT_SEEDS_TEST = packagePath('data', 'conditions', 'habit-seeds');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -11,7 +11,8 @@ import type { SearchTurn, Segment } from './trajectory.js';
 const count = z.int().min(1);
 
 /** How information that exceeds its limit is cut. */
-const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
+export const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
+export type InformationCut = (typeof INFORMATION_CUTS)[number];
 
 /**
  * An optional setting whose default is left out when it is named: hashes of records from

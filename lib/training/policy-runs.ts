@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
 import { listFolders, type PolicyFolders } from '../policy/folder-settings.js';
-import type { RolloutConfig } from '../rollout/options.js';
+import type { InformationCut, RolloutConfig } from '../rollout/options.js';
 import {
   mergeOverrides,
   parseTrainConfig,
@@ -37,7 +37,12 @@ export interface PolicyRun {
   topKs?: readonly number[];
   /** Whether the passages have near misses among them (`addNearMisses`). */
   nearMisses?: boolean;
+  /** How information is cut, with half of the preset's limit. */
+  halvedBy?: InformationCut;
 }
+
+/** Half of the most information that a turn shows in the small world, in tokens. */
+export const HALVED_INFORMATION = 160;
 
 /** Tokens kept free per later search turn where many passages fill the context. */
 export const RESERVE_PER_TURN = 100;
@@ -48,12 +53,13 @@ export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
 
 /** A file name, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
-  const { method, seed, lambdas, topK, steps, hybridShare, topKs, nearMisses } = run;
+  const { method, seed, lambdas, topK, steps, hybridShare, topKs, nearMisses, halvedBy } = run;
   const variants = [
     lambdas && `d${lambdas.lambdaD}-s${lambdas.lambdaS}`,
     topK && `k${topK}`,
     topKs && `k${topKs.join('-')}`,
     nearMisses && 'near-misses',
+    halvedBy && `cut-${halvedBy}`,
     steps && `${steps}steps`,
     hybridShare && `hybrid${hybridShare}`,
   ];
@@ -68,20 +74,26 @@ export function runName(run: PolicyRun): string {
 }
 
 /** The rollout settings of a run. */
-export const rolloutForRun = ({ method, topK, topKs }: PolicyRun): RolloutConfig => ({
-  ...resolveRollout(method, 'small-world'),
+export const rolloutForRun = (run: PolicyRun): RolloutConfig => ({
+  ...resolveRollout(run.method, 'small-world'),
+  ...rolloutOverrides(run),
+});
+
+/** Settings of the rollout that differ from the preset's. */
+const rolloutOverrides = ({ topK, topKs, halvedBy }: PolicyRun): Partial<RolloutConfig> => ({
   ...(topK && { topK }),
   ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
+  ...(halvedBy && { maxInformationTokens: HALVED_INFORMATION, informationCut: halvedBy }),
 });
 
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
-  const { method, seed, lambdas, topK, topKs, steps, hybridShare } = run;
+  const { method, seed, lambdas, topKs, steps, hybridShare } = run;
   const preset = trainingPreset(method, modelNameForRun(run), seed, { lambdas });
   // Trained earlier, from the same model with the same seed.
   const simulator = runName({ ...run, method: zeroSearchSimulator.name });
   const config = parseTrainConfig(
     mergeOverrides(preset, {
-      rollout: { topK, reservePerTurn: topKs && RESERVE_PER_TURN },
+      rollout: rolloutOverrides(run),
       [preset.trainer]: { steps, topKs },
       ...(preset.trainer === 'zerosearch' && { zerosearch: { simulator } }),
     }),

@@ -11,8 +11,12 @@ import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import {
   CONDITIONS,
+  CUT_TEST,
+  DRAWN_PASSAGES_TEST,
+  HABIT_SEEDS_TEST,
   HABIT_TEST,
   HYBRIDS_TEST,
+  LONGER_PASSAGES_TEST,
   packagePath,
   PAIRED_TEST,
   PASSAGES_TEST,
@@ -73,7 +77,9 @@ export async function writeTest(name: string, folder: string): Promise<number> {
 
 /**
  * The fresh tests, in the order of their draws: of limits, of runs from hasty models, two
- * with many hybrids, of runs with other rewards, and of passages with near misses.
+ * with many hybrids, of runs with other rewards, of passages with near misses (after few
+ * RL steps, then after more), of less information per turn, of two RL seeds, and of
+ * passages without near misses.
  */
 const FRESH_TESTS = {
   conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
@@ -82,6 +88,10 @@ const FRESH_TESTS = {
   paired: { folder: PAIRED_TEST, counts: HYBRIDS_COUNTS },
   'which-reward': { folder: REWARDS_TEST, counts: CONDITIONS_COUNTS },
   passages: { folder: PASSAGES_TEST, counts: PASSAGES_COUNTS },
+  'passages-200': { folder: LONGER_PASSAGES_TEST, counts: PASSAGES_COUNTS },
+  cut: { folder: CUT_TEST, counts: CONDITIONS_COUNTS },
+  'habit-seeds': { folder: HABIT_SEEDS_TEST, counts: CONDITIONS_COUNTS },
+  'drawn-passages': { folder: DRAWN_PASSAGES_TEST, counts: PASSAGES_COUNTS },
 };
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
