@@ -124,9 +124,16 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   doctor: ['', '--json'],
 };
 
+/** An example of each command of a group. */
+const firstExamples = ({ commands }: Command, path: string): string[] =>
+  commands.map((command) => {
+    const name = command.name();
+    return `${name} ${EXAMPLES[`${path} ${name}`][0]}`;
+  });
+
 function addExamples(command: Command, path = command.name()): Command {
   for (const child of command.commands) addExamples(child, `${path} ${child.name()}`);
-  const examples = EXAMPLES[path];
+  const examples = command.commands.length > 0 ? firstExamples(command, path) : EXAMPLES[path];
   if (!examples) return command;
   const lines = examples.map((rest) => `  npx parallelsearch ${path} ${rest}`.trimEnd());
   const heading = lines.length > 1 ? 'Examples:' : 'Example:';

@@ -1,6 +1,7 @@
 /**
  * The program that Jupyter starts: tslab's kernel, which also documents the function
- * whose arguments are being typed, and reports an interrupt without a stack trace.
+ * whose arguments are being typed, runs the cells after one that may fail, and reports an
+ * interrupt without a stack trace.
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +13,20 @@ interface InspectRequest {
   cursor_pos: number;
 }
 
+/** A request to run a cell; false for `stop_on_error` if it has `raises-exception`. */
+interface ExecuteRequest {
+  code: string;
+  stop_on_error?: boolean;
+}
+
 interface Handler {
   handleInspect: (this: Handler, request: InspectRequest) => { found: boolean };
+  handleExecute: (
+    this: Pick<Handler, 'execQueue'>,
+    request: ExecuteRequest,
+    ...writers: unknown[]
+  ) => Promise<{ status: string }>;
+  execQueue: { reset(): void };
 }
 
 /** What is used of tslab's modules. */
@@ -45,13 +58,25 @@ function documentCalls(handler: Handler): void {
   };
 }
 
+/** tslab rejects every cell in the 200 ms after a failed one, even if it may fail. */
+export function continueAfterErrors(handler: Pick<Handler, 'handleExecute' | 'execQueue'>): void {
+  const execute = handler.handleExecute;
+  handler.handleExecute = async function (request, ...writers) {
+    const reply = await execute.call(this, request, ...writers);
+    if (reply.status === 'error' && request.stop_on_error === false) this.execQueue.reset();
+    return reply;
+  };
+}
+
 /** @param scripts folder of this package's tslab; one next to the notebook comes first */
 function startKernel(scripts: string, configPath: string): void {
   const require = createRequire(path.join(scripts, 'kernel.cjs'));
   const paths = [process.cwd(), scripts];
   const load = <Name extends keyof TslabModules>(name: Name): TslabModules[Name] =>
     require(require.resolve(`tslab/dist/${name}`, { paths })) as TslabModules[Name];
-  documentCalls(load('jupyter').JupyterHandlerImpl.prototype);
+  const handler = load('jupyter').JupyterHandlerImpl.prototype;
+  documentCalls(handler);
+  continueAfterErrors(handler);
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0; // tslab creates the error of all interrupts when it starts.
   load('main').startKernel({ configPath, enableFindLocal: false });

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { EXAMPLES, createProgram } from '../../lib/commands/program.js';
+import { runCommand } from './command-line.js';
 
 const program = await createProgram();
 
@@ -25,6 +26,12 @@ describe('examples of --help', () => {
       for (const argument of command.registeredArguments)
         expect(argument.description, `${path} ${argument.name()}`).not.toBe('');
     }
+  });
+
+  it('show one of each command of a group', async () => {
+    const { stdout } = await runCommand(['export', '--help']);
+    expect(stdout).toContain('npx parallelsearch export hf ');
+    expect(stdout).toContain('npx parallelsearch export torch ');
   });
 
   it('parse', async () => {

@@ -103,7 +103,9 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
         const html = readFileSync(inProject('report.html'), 'utf8');
         expect(html).toContain('<h1 id="a-first-training">A first training</h1>');
         expect(html).toContain('<figure class="chart"');
-        expect(html).toContain('Winter Orchard');
+        expect(html).toContain('Secret River');
+        const answers = readFileSync(inProject('runs', 'first', 'answers.jsonl'), 'utf8');
+        expect(answers.match(/"em":1/g)?.length).toBeGreaterThan(2); // of 4
         expect(
           codeCells(readNotebook(inProject('notebook.ipynb'))).flatMap(({ outputs }) => outputs),
         ).toEqual([]);

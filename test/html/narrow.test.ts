@@ -42,6 +42,15 @@ it('stacks a grid whose panels would be too narrow', () => {
   });
 });
 
+it.each([
+  ['names of its columns', ['RL among near misses', 'base'], 'k'],
+  ['titles of its axes', ['base', 'instruct'], 'k (passages per query)'],
+])('stacks a grid whose %s would overlap', (_, sort, title) => {
+  const facet = { row: { field: 'a', sort: ['NQ'] }, column: { field: 'b', sort } };
+  const spec = { layer: [{ mark: 'point', encoding: { x: { field: 'k', title } } }] };
+  expect(narrowed({ facet, spec }, 300)).toHaveProperty('columns', 1);
+});
+
 it('fits a chart without panels', () => {
   expect(narrowed(view, 300)).toMatchObject({ width: 208 });
 });

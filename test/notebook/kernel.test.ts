@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findCall } from '../../lib/notebook/kernel.js';
+import { continueAfterErrors, findCall } from '../../lib/notebook/kernel.js';
 
 it.each([
   ['rollOut(', 'rollOut'],
@@ -17,3 +17,21 @@ it.each(['', 'rollOut', 'rollOut()', '(1 + ', 'const { a, ', '[1, '])(
   'nothing is called at the end of %s',
   (code) => expect(findCall(code, code.length)).toBeNull(),
 );
+
+it.each([
+  ['the next cell is rejected', true, 'abort'],
+  ['the next cell runs if this one may fail', false, 'ok'],
+])('after an error, %s', async (_, stopOnError, next) => {
+  let isRejecting = false;
+  const handler = {
+    execQueue: { reset: () => void (isRejecting = false) },
+    async handleExecute({ code }: { code: string }) {
+      if (isRejecting) return { status: 'abort' };
+      isRejecting = code === 'throw 1';
+      return { status: isRejecting ? 'error' : 'ok' };
+    },
+  };
+  continueAfterErrors(handler);
+  await handler.handleExecute({ code: 'throw 1', stop_on_error: stopOnError } as never);
+  expect(await handler.handleExecute({ code: '1' })).toEqual({ status: next });
+});

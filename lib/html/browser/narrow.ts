@@ -2,6 +2,7 @@
 
 interface Channel {
   field?: string;
+  title?: unknown;
   type?: string;
   axis?: object;
   sort?: unknown;
@@ -102,6 +103,13 @@ function resized(width: number, { encoding, layer, ...view }: View, isInner = fa
 /** Narrower panels of a grid, in pixels, are stacked. */
 const MIN_PANEL = 90;
 
+/** Whether names of columns, or titles of their axes, are wider than panels. */
+function areTitlesCrowded(columns: unknown, view: View | undefined, width: number): boolean {
+  const titles = [view, ...(view?.layer ?? [])].map((one) => one?.encoding?.x?.title ?? '');
+  const names = Array.isArray(columns) ? (columns as unknown[]) : [];
+  return [...titles, ...names].some((text) => areCrowded([text], width));
+}
+
 /** The panels of a grid below each other, by the titles of row and column. */
 function stacked(row: Channel, column: Channel): object {
   const [rows, columns] = [row, column].map(({ sort }) =>
@@ -136,7 +144,8 @@ export function narrowed(
   const titleWidth = Math.max(width, 0.75 * room);
   const [text, subtitle] = [title?.text, title?.subtitle].map((one) => wrapped(one, titleWidth));
   const below = { facet: { type: 'nominal', ...(column ?? row ?? facet) }, columns: 1 };
-  const panels = !isGrid ? below : inner < MIN_PANEL ? stacked(row, column) : { facet };
+  const isTight = inner < MIN_PANEL || areTitlesCrowded(column?.sort, spec, inner);
+  const panels = !isGrid ? below : isTight ? stacked(row, column) : { facet };
   const lines = labelLines({ data: chart.data, ...(spec ?? chart) }, room);
   const broken = (view: View): View => (lines ? withLabelLines(view, lines) : view);
   const innerWidth = panels === below || 'transform' in panels ? width - AXIS - 12 : inner;

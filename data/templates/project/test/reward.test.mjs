@@ -6,15 +6,16 @@ const rewards = await loadRewards('reward.ts');
 
 /** What a response is given. */
 const scoreOf = (response) => {
-  const rollout = scoringInputFromTranscript(response, { goldenAnswers: ['Salt Road'] });
+  const rollout = scoringInputFromTranscript(response, { goldenAnswers: ['Secret River'] });
   return scoreRollout(rewards, rollout).components.asked_at_once;
 };
 
-const found = '<information>Doc 1(Title: Salt Road) The film was released in 2004.</information>';
-const answer = '<answer> Salt Road </answer>';
+const found =
+  '<information>Doc 1(Title: Secret River) The film was released in 1965.</information>';
+const answer = '<answer> Secret River </answer>';
 
 test('a turn of two queries is rewarded, two turns of one query are not', () => {
-  assert.equal(scoreOf(`<search> Salt Road ## Paper Lantern </search>${found}${answer}`), 1);
-  const one = `<search> Salt Road </search>${found}`;
+  assert.equal(scoreOf(`<search> Secret River ## Frozen Falcon </search>${found}${answer}`), 1);
+  const one = `<search> Secret River </search>${found}`;
   assert.equal(scoreOf(`${one}${one}${answer}`), 0);
 });
