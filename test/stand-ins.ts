@@ -21,8 +21,8 @@ export default async function setup(): Promise<() => void> {
   for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary;
   const root = join(temporary, 'checkpoints');
   mkdirSync(root);
-  const link = (name: string, standIn: string): void => {
-    const from = [name, standIn]
+  const link = (name: string, ...standIns: string[]): void => {
+    const from = [name, ...standIns]
       .map((one) => join(CHECKPOINTS, one))
       .find((folder) => existsSync(folder));
     if (from && !existsSync(join(root, name))) symlinkSync(from, join(root, name));
@@ -31,7 +31,7 @@ export default async function setup(): Promise<() => void> {
     const method = run.method.startsWith('parallelsearch') ? 'parallelsearch' : 'search-r1';
     const standIn = { method, model: run.model, initSeed: 1, seed: 1 };
     link(modelNameForRun(run), modelNameForRun(standIn));
-    link(runName(run), runName(standIn));
+    link(runName(run), runName(standIn), runName({ ...standIn, steps: run.steps }));
   }
   process.env.PARALLELSEARCH_CHECKPOINTS = root;
   return () => rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });

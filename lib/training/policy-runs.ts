@@ -83,7 +83,8 @@ export const rolloutForRun = (run: PolicyRun): RolloutConfig => ({
 const rolloutOverrides = ({ topK, topKs, halvedBy }: PolicyRun): Partial<RolloutConfig> => ({
   ...(topK && { topK }),
   ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
-  ...(halvedBy && { maxInformationTokens: HALVED_INFORMATION, informationCut: halvedBy }),
+  ...(halvedBy && { maxInformationTokens: HALVED_INFORMATION }),
+  ...(halvedBy && halvedBy !== 'passage' && { informationCut: halvedBy }),
 });
 
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {

@@ -1,9 +1,14 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
 import { matching } from '../../lib/evaluation/table.js';
 import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
-import { HABIT, HASTY_STEPS } from '../../lib/experiments/habit.js';
+import { HABIT, HABIT_SEEDS, HASTY_STEPS } from '../../lib/experiments/habit.js';
 import { HYBRIDS, PAIRED } from '../../lib/experiments/hybrids.js';
-import { PASSAGES } from '../../lib/experiments/passages-per-query.js';
+import { CUTS } from '../../lib/experiments/information-cut.js';
+import {
+  DRAWN_PASSAGES,
+  LONGER_PASSAGES,
+  PASSAGES,
+} from '../../lib/experiments/passages-per-query.js';
 import { REWARDS } from '../../lib/experiments/which-reward.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
@@ -42,6 +47,9 @@ const byPassages: Change = ({ run: { nearMisses }, topK }) => ({
   em: nearMisses && topK === 1 ? 0 : 1,
 });
 
+/** All answers are right, but for those where information is cut raw. */
+const byCut: Change = ({ run: { halvedBy } }) => ({ em: halvedBy === 'raw' ? 0 : 1 });
+
 export async function writeSyntheticTraining(folder: string): Promise<void> {
   const results = matching(syntheticResults({ perTemplate: 14 }), { model: 'instruct' });
   const tests = [
@@ -50,6 +58,10 @@ export async function writeSyntheticTraining(folder: string): Promise<void> {
     { test: PAIRED, change: onHybrids },
     { test: REWARDS, change: byReward },
     { test: PASSAGES, change: byPassages },
+    { test: LONGER_PASSAGES, change: byPassages },
+    { test: CUTS, change: byCut },
+    { test: HABIT_SEEDS, change: fromHasty },
+    { test: DRAWN_PASSAGES, change: byPassages },
   ];
   for (const { test, change } of tests)
     await writeRecords(folder, test.experiment, (stage: Stage): StageRecord => {
