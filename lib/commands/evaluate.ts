@@ -1,4 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { basename, dirname, extname, join, parse, resolve } from 'node:path';
 import { sum } from 'd3-array';
 import { Command, InvalidArgumentError } from 'commander';
@@ -13,12 +14,15 @@ import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
-import { listFolders, settingFiles } from '../policy/folder-settings.js';
+import { isLarge } from '../policy/families.js';
+import { listFolders, readModelConfig, settingFiles } from '../policy/folder-settings.js';
 import { formatTrajectory, tokenUsage, type TotalUsage } from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
+import { isCpuBackend } from '../tensor/backend-names.js';
 import { formatList } from '../text/english.js';
 import { METHODS, methodTitle } from '../training/methods.js';
 import { exitWith, interruptible, parseCount, parseWeight, log } from './cli-utils.js';
+import { withHelpers } from './evaluate-helpers.js';
 import {
   comparedRun,
   comparisonText,
@@ -166,6 +170,28 @@ async function evaluate(
   });
 }
 
+/**
+ * Processes besides this one that answer. By default one for a small model on the CPU,
+ * which it keeps busy on one core only, and more than two batches: it loads the model,
+ * and indexes a small corpus again.
+ * @throws RangeError if several are wanted for a policy on a GPU or a server
+ */
+async function countHelpers(
+  { folders, backend }: Setup,
+  { processes, batchSize }: EvaluateSettings,
+  numQuestions: number,
+): Promise<number> {
+  if (!folders || !backend || !isCpuBackend(backend)) {
+    if (processes === undefined || processes === 1) return 0;
+    throw new RangeError(
+      `Expected one process ${folders ? 'on a GPU' : 'for a remote policy'}, which a second would not make faster. Use --processes 1.`,
+    );
+  }
+  if (processes !== undefined) return processes - 1;
+  const isSplit = numQuestions > 2 * batchSize && !isLarge(await readModelConfig(folders.model));
+  return isSplit && availableParallelism() > 1 ? 1 : 0;
+}
+
 /** Maximum number of questions named per kind of failure. */
 const MAX_NAMED = 20;
 
@@ -182,11 +208,12 @@ async function answerAll(
   const open = questions.filter(({ id }) => !answers.has(id));
   const numDone = questions.length - open.length;
   if (numDone > 0) log(`Resuming: ${numDone} answers already done.`);
+  const numHelpers = await countHelpers(setup, settings, open.length);
   const progress = startProgress('Evaluating', questions.length, numDone);
   const start = performance.now();
   const refused: string[] = [];
   const timedOut: string[] = [];
-  await answerQuestions(policy, retriever, open, {
+  const options: Parameters<typeof answerQuestions>[3] = {
     rollout,
     batchSize,
     signal,
@@ -209,7 +236,10 @@ async function answerAll(
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
       progress.update(answers.size);
     },
-  })
+  };
+  await withHelpers(numHelpers, { setup, settings, signal }, (helpers) =>
+    answerQuestions(policy, retriever, open, { ...options, helpers }),
+  )
     .catch((error: unknown) => {
       if (!signal.aborted) log(`${answers.size} answers are saved; the same command resumes.`);
       throw error;
@@ -310,6 +340,11 @@ export function evaluateCommand(): Command {
     .option('--split <name>', 'train, dev or test (default: test, else dev)')
     .addOption(limitOption())
     .option('--batch-size <n>', 'questions answered at a time', parseCount, 128)
+    .option(
+      '--processes <n>',
+      'processes that share the batches, with the same result for any number (default: 2 for a small model and more than 2 batches, unless on a GPU; else 1)',
+      parseCount,
+    )
     .option(
       '--price <read,written>',
       'US dollars per million tokens, to print the cost',

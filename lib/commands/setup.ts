@@ -2,6 +2,7 @@
  * One place where commands set up a policy, a retriever and data: their options and how
  * they are loaded.
  */
+import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
 import { passageFile, readPassages, type Passage, isSmallWorld } from '../data/flashrag.js';
@@ -30,7 +31,7 @@ import {
 } from '../training/config.js';
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
-import { isLarge } from '../policy/families.js';
+import { isLarge, type ModelConfig } from '../policy/families.js';
 import {
   listFolders,
   readModelConfig,
@@ -82,9 +83,11 @@ export interface PolicySpec extends ModelSettings {
   adapter?: string;
   topK?: number;
   set?: string[];
+  /** That answer together; only `evaluate` has several. */
+  processes?: number;
 }
 
-interface Search {
+export interface Search {
   name: string;
   options: RetrieverOptions;
 }
@@ -96,6 +99,8 @@ export interface Setup {
   rollout: RolloutConfig;
   /** Its weights; none for a remote policy. */
   folders?: PolicyFolders;
+  /** In use; none for a remote policy that searches without an encoder. */
+  backend?: BackendName;
   search: Search;
   retriever: Retriever;
   /** Empty if the retriever is a server, or reads them from disk. */
@@ -140,11 +145,13 @@ export async function setUp(
     },
   };
   if (folders) requireFolders(listFolders(folders));
-  const isSmall = folders !== undefined && !isLarge(await readModelConfig(folders.model));
-  if (isSmall) limitThreads(1);
-  const isOnWasm = isSmall && isBrief && spec.backend === 'auto';
-  if (folders || search.options.encoder !== undefined)
-    await announceBackend(isOnWasm ? 'wasm' : spec.backend);
+  const model = folders && (await readModelConfig(folders.model));
+  if (model) shareCores(model, spec.processes);
+  const isOnWasm = model && !isLarge(model) && isBrief && spec.backend === 'auto';
+  const needsBackend = folders !== undefined || search.options.encoder !== undefined;
+  const backend = needsBackend
+    ? (await announceBackend(isOnWasm ? 'wasm' : spec.backend)).name
+    : undefined;
   let policy: AnyPolicy;
   if (folders) {
     const { loadLocalPolicy } = await import('../policy/model-folder.js');
@@ -170,9 +177,19 @@ export async function setUp(
       ...(promptForm && { promptForm }),
     },
     folders,
+    backend,
     search,
     ...(await openRetriever({ ...spec, signal }, search)),
   };
+}
+
+/**
+ * Limits threads before the backend loads: one for a small model, an equal share of the
+ * cores for a large one in several processes.
+ */
+export function shareCores(model: ModelConfig, processes?: number): void {
+  if (!isLarge(model)) limitThreads(1);
+  else if (processes) limitThreads(Math.max(1, Math.floor(availableParallelism() / processes)));
 }
 
 /**

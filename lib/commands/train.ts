@@ -29,7 +29,7 @@ import { disposeWeights } from '../policy/weights.js';
 import { presetRewards, readsQuestionTypes } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
 import { weightFiles } from '../tensor/weight-files.js';
-import { limitThreads } from '../tensor/backend-names.js';
+import { isCpuBackend } from '../tensor/backend-names.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
 import { trainingMemory, describeStepsLeft, stepsLeft } from './training-estimates.js';
@@ -51,6 +51,7 @@ import {
   announceBackend,
   openRetriever,
   requireKnownData,
+  shareCores,
   withModelOptions,
   type ModelSettings,
 } from './setup.js';
@@ -176,9 +177,7 @@ function defaultProcesses(
 ): number {
   const { questionsPerStep, groupSize } = trainerSettings(config);
   const isSplit =
-    ['native', 'wasm', 'cpu'].includes(name) &&
-    !isLarge(model) &&
-    questionsPerStep * groupSize > BATCH_ROWS;
+    isCpuBackend(name) && !isLarge(model) && questionsPerStep * groupSize > BATCH_ROWS;
   return isSplit ? Math.min(2, availableParallelism()) : 1;
 }
 
@@ -219,9 +218,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
     settings.out ?? join('runs', `${basename(config.model)}-${config.method}-seed${config.seed}`);
   const questions = await trainingQuestions(settings.data, config);
   const modelConfig = await readModelConfig(modelFolder);
-  if (!isLarge(modelConfig)) limitThreads(1);
-  else if (settings.processes)
-    limitThreads(Math.max(1, Math.floor(availableParallelism() / settings.processes)));
+  shareCores(modelConfig, settings.processes);
   const backend = await announceBackend(settings.backend);
   const { processes = defaultProcesses(modelConfig, config, backend) } = settings;
   announceMemory(modelConfig, config, processes);

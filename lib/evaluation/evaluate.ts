@@ -17,8 +17,26 @@ export interface EvaluateOptions {
   /** Default 0 (greedy), so that a run is deterministic. */
   temperature?: number;
   signal?: AbortSignal;
+  /** Other processes, which share the batches with this one. */
+  helpers?: readonly AnswerBatch[];
   /** Its result is awaited. @param done questions answered so far */
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => unknown;
+}
+
+/** Answers questions together. */
+export type AnswerBatch = (questions: readonly Question[]) => Promise<Trajectory[]>;
+
+/** Answers questions together, each with its own random stream. */
+export async function answerBatch(
+  policy: AnyPolicy,
+  retriever: Retriever,
+  questions: readonly Question[],
+  options: RolloutOptions,
+): Promise<Trajectory[]> {
+  const randoms = questions.map(({ id }) => createRandom(id));
+  const { trajectories } = await rollOut(policy, retriever, questions, { ...options, randoms });
+  policy.release?.();
+  return trajectories;
 }
 
 /** Batches of indices. Similar questions share a batch, so that its rows end together. */
@@ -59,31 +77,28 @@ export async function answerQuestions<T>(
   const rollout = { ...options.rollout, temperature, cache: createSearchCache() };
   const stopped = new AbortController();
   let done = 0;
-  const answerBatch = async (batch: readonly number[]): Promise<void> => {
+  const answerHere: AnswerBatch = (part) => {
     // One signal per batch: many listeners on one look like a leak.
     const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
-    signal.throwIfAborted();
-    const part = batch.map((i) => questions[i]);
-    const start = performance.now();
-    const randoms = part.map((question) => createRandom(question.id));
-    const { trajectories } = await rollOut(policy, retriever, part, {
-      ...rollout,
-      signal,
-      randoms,
-    });
-    policy.release?.();
-    const seconds = (performance.now() - start) / 1000 / batch.length;
-    batch.forEach((i, j) => (kept[i] = options.toResult(questions[i], trajectories[j], seconds)));
-    await options.onBatch?.((done += batch.length), trajectories);
+    return answerBatch(policy, retriever, part, { ...rollout, signal });
   };
   // A concurrent policy answers questions separately: some search while others generate.
   const batches = createBatches(questions, policy.isConcurrent ? 1 : batchSize).values();
-  const work = async (): Promise<void> => {
-    for (const batch of batches) await answerBatch(batch);
+  const work = async (answer: AnswerBatch): Promise<void> => {
+    for (const batch of batches) {
+      stopped.signal.throwIfAborted();
+      options.signal?.throwIfAborted();
+      const start = performance.now();
+      const trajectories = await answer(batch.map((i) => questions[i]));
+      const seconds = (performance.now() - start) / 1000 / batch.length;
+      batch.forEach((i, j) => (kept[i] = options.toResult(questions[i], trajectories[j], seconds)));
+      await options.onBatch?.((done += batch.length), trajectories);
+    }
   };
-  const workers = Array.from({ length: policy.isConcurrent ? batchSize : 1 }, () =>
+  const here = new Array<AnswerBatch>(policy.isConcurrent ? batchSize : 1).fill(answerHere);
+  const workers = [...here, ...(options.helpers ?? [])].map((answer) =>
     // The first failure stops the others.
-    work().catch((error: unknown) => stopped.abort(error)),
+    work(answer).catch((error: unknown) => stopped.abort(error)),
   );
   await Promise.all(workers);
   stopped.signal.throwIfAborted();

@@ -11,6 +11,10 @@ export type BackendName = 'gpu' | 'native' | 'wasm' | 'cpu' | 'webgpu';
 export const TRIED_BACKENDS: readonly BackendName[] = ['gpu', 'native', 'wasm', 'cpu'];
 export const BACKEND_NAMES: readonly BackendName[] = [...TRIED_BACKENDS, 'webgpu'];
 
+/** Whether a backend leaves cores idle that a second process can use. */
+export const isCpuBackend = (name: BackendName): boolean =>
+  ['native', 'wasm', 'cpu'].includes(name);
+
 /**
  * Threads for one operation of libtensorflow, unless `TF_NUM_INTRAOP_THREADS` says so;
  * call before the backend loads. One is best for a small model, whose operations are over

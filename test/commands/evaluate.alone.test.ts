@@ -1,12 +1,15 @@
 /** A user's own model and data, trained by `train` and evaluated. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
+import { startWorker } from '../../lib/io/processes.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
+import { HAS_NATIVE } from '../tensor/has-backend.js';
 import { QUESTIONS, tinyTraining } from '../training/tiny.js';
 import { captured, linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 
@@ -14,6 +17,8 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => {
   const actual = await original();
   return { ...actual, createRetriever: vi.fn(actual.createRetriever) };
 });
+
+vi.mock(import('../../lib/io/processes.js'), { spy: true });
 
 /** Settings of no preset. */
 const CONFIG = tinyTraining({
@@ -122,5 +127,58 @@ describe('evaluate', () => {
     await expect(evaluate({ model, split: 'test' })).rejects.toThrow(
       'Expected questions of split test',
     );
+  });
+});
+
+describe('evaluate in two processes', () => {
+  const [asOne, asTwo] = [1, 2].map((n) => join(root, `transcripts-${n}.jsonl`));
+  /** Results and trajectories. */
+  async function answersOf(more: Parameters<typeof evaluate>[0]): Promise<string[]> {
+    const files = { out: more.processes === 1 ? asOne : asTwo, trajectories };
+    await evaluate({ adapter, method: 'parallelsearch', batchSize: 1, ...files, ...more });
+    return [files.out, trajectories].map((file) => readFileSync(file, 'utf8'));
+  }
+  beforeEach(() => void vi.mocked(startWorker).mockClear());
+
+  describe.each([
+    { backend: 'wasm' as const, isThere: true },
+    { backend: 'native' as const, isThere: HAS_NATIVE },
+  ])('on $backend', ({ backend, isThere }) => {
+    it.skipIf(!isThere)('gives the same bytes as one', async () => {
+      const answers = await answersOf({ backend, processes: 1 });
+      expect(startWorker).not.toHaveBeenCalled();
+      expect(await answersOf({ backend, processes: 2 })).toEqual(answers);
+      expect(startWorker).toHaveBeenCalledTimes(1);
+      expect(answers[0].split('\n')).toHaveLength(QUESTIONS.length + 1);
+    });
+  });
+
+  it('has two by default if there are more than two batches', async () => {
+    await answersOf({ batchSize: 2 });
+    expect(startWorker).not.toHaveBeenCalled();
+    await answersOf({ batchSize: 1 });
+    expect(startWorker).toHaveBeenCalledTimes(availableParallelism() > 1 ? 1 : 0);
+  });
+
+  it('keeps its answers if one process dies', async () => {
+    const expected = await answersOf({ processes: 1 });
+    rmSync(asTwo, { force: true });
+    const { startWorker: start } = await vi.importActual<
+      typeof import('../../lib/io/processes.js')
+    >('../../lib/io/processes.js');
+    vi.mocked(startWorker).mockImplementationOnce((url, env) => {
+      const worker = start(url, env);
+      const send: typeof worker.send = async (request) => {
+        const saved = (): string => readFileSync(`${asTwo}.partial`, 'utf8');
+        await vi.waitUntil(() => saved() !== '', { timeout: 60_000 });
+        worker.stop();
+        return worker.send(request);
+      };
+      return { ...worker, send };
+    });
+    await expect(answersOf({ processes: 2 })).rejects.toThrow('A worker process ended with');
+    expect(printed.stderr).toMatch(/^[1-3] answers are saved; the same command resumes\.$/m);
+    expect(await answersOf({ processes: 2 })).toEqual(expected);
+    expect(printed.stderr).toMatch(/^Resuming: [1-3] answers already done\.$/m);
   });
 });
