@@ -96,6 +96,8 @@ export async function runCompare(
   process.stdout.write(text);
   if (haveOtherRewards(runs.map(({ settings }) => settings)))
     log('Reward settings differ: compare the outcome reward, not the reward.');
+  if (figures.length === 0)
+    log('No figures: transcripts have none. Score them with `score`, or compare answers or runs.');
   log(`${runs.length} runs compared: ${out}`);
 }
 

@@ -16,7 +16,8 @@ const IN_PLACE = ['run', 'tensorboard'];
 
 function statIfThere(path: string): Stats | undefined {
   try {
-    return path === '-' ? fstatSync(0) : statSync(path);
+    // As it is written: `new/../t` is `t`, even where there is no `new`.
+    return path === '-' ? fstatSync(0) : statSync(resolve(path));
   } catch {
     return undefined; // No path, such as a question.
   }

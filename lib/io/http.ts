@@ -153,13 +153,9 @@ async function requestBytes(
       throw new AnswerError(`Expected an answer from ${url} that unpacks, but ${reason.message}.`);
     const flaw = permanentFlaw(reason);
     if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
-    const fault =
-      reason?.code === 'ENOTFOUND'
-        ? 'there is no host of this name. Check the address.'
-        : "it can't be reached. Is it running?";
     const message = timeout?.aborted
       ? `Expected an answer from ${url} within ${timeoutMs} ms.`
-      : `Expected ${server} at ${url}, but ${fault}`;
+      : `Expected ${server} at ${url}, but ${passingFault(reason?.code)}`;
     throw new HttpError(message, { cause });
   };
   const response = await fetch(url, {
@@ -191,12 +187,22 @@ async function requestBytes(
   throw new HttpError(message, { status, waitMs, body: text });
 }
 
+/** The fault of a server that a retry may change. */
+function passingFault(code = ''): string {
+  if (code === 'ENOTFOUND') return 'there is no host of this name. Check the address.';
+  if (/RESET|EPIPE|UND_ERR_SOCKET|LENGTH_MISMATCH/.test(code))
+    return 'it closed the connection before the end of its answer.';
+  return "it can't be reached. Is it running?";
+}
+
 /** The fault of a server that no retry changes. */
 function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoException> = {}) {
   if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
     return `its certificate is not trusted (${message}). If it is your own, set NODE_EXTRA_CA_CERTS to its file.`;
   if (/SSL|TLS|EPROTO/.test(code)) return `it does not speak https (${code}). Try http.`;
   if (message.includes('redirect')) return 'it redirects without end.';
+  if (message.includes('scheme')) return 'it redirects to an address that is not http.';
+  if (code.startsWith('HPE_')) return `it does not speak HTTP (${message}).`;
   return undefined;
 }
 

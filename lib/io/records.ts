@@ -232,7 +232,7 @@ export interface Journal<T> {
 export async function openJournal<T>(
   file: string,
   hash: string,
-  { dropsOthers = true } = {},
+  { dropsOthers = true, log = console.error as (line: string) => void } = {},
 ): Promise<Journal<T>> {
   const items: T[] = [];
   let numOthers = 0;
@@ -248,9 +248,15 @@ export async function openJournal<T>(
     );
   const line = (item: T): string => jsonLine({ hash, item });
   await writeLines(file, items, line);
+  const kept = [...items];
   return {
     items,
-    append: (item) => appendFile(file, line(item)),
+    append: async (item) => {
+      kept.push(item);
+      if (existsSync(file)) return appendFile(file, line(item));
+      log(`${shortPath(file)} was removed while in use. Writing its ${kept.length} results again.`);
+      await writeLines(file, kept, line);
+    },
     close: () => rm(file, { force: true }),
   };
 }

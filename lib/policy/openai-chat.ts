@@ -73,11 +73,15 @@ const usageSchema = z
 
 const finishReason = z.string().nullish();
 const completionSchema = z.object({
-  choices: z.array(z.object({ message: messageSchema, finish_reason: finishReason })).min(1),
+  choices: z.array(z.object({ message: messageSchema, finish_reason: finishReason })).length(1),
   usage: usageSchema,
 });
 const chunkSchema = z.object({
-  choices: z.array(z.object({ delta: deltaSchema, finish_reason: finishReason })).default([]),
+  choices: z
+    .array(
+      z.object({ index: z.literal(0).nullish(), delta: deltaSchema, finish_reason: finishReason }),
+    )
+    .default([]),
   usage: usageSchema,
   /** A server that fails in the middle says so here. */
   error: z.null().optional(),

@@ -48,7 +48,7 @@ const choiceSchema = z.object({
     .catch(undefined),
 });
 type Choice = z.infer<typeof choiceSchema>;
-const completionSchema = z.object({ choices: z.array(choiceSchema).min(1) });
+const completionSchema = z.object({ choices: z.array(choiceSchema).length(1) });
 
 /** vLLM's parameters: token ids with matching text, generation_config.json ignored. */
 const VLLM_PARAMS = {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
@@ -33,6 +33,13 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
     expect(rows.map((row) => JSON.parse(row) as object)).toContainEqual(
       expect.objectContaining({ source: 'training', metric: 'reward', run: 'longer', n: 2 }),
     );
+  });
+
+  it('says that transcripts have no figures', async () => {
+    const line = { id: 'q', golden_answers: ['x'], response: '<answer>x</answer>' };
+    writeFileSync(join(root, 't.jsonl'), JSON.stringify(line));
+    const { code, stderr } = await runCommand(['compare', 't.jsonl', '-o', 't.html'], root);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^No figures: .*`score`/)]);
   });
 
   it('names a missing run', async () => {

@@ -55,6 +55,7 @@ it.each(
   [
     'view t.jsonl --out t.jsonl',
     'view t.jsonl --out link.jsonl',
+    'view t.jsonl --out new/../link.jsonl',
     'view mine=t.jsonl --out hard.jsonl',
     'view t.jsonl --questions data/test.jsonl --out ./data/test.jsonl',
     'compare a=t.jsonl b=hard.jsonl -o t.jsonl',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { HttpError, requestEvents, requestJson, type JsonRequest } from '../../lib/io/http.js';
@@ -102,8 +102,24 @@ describe('requestJson', () => {
     const tries = { retries: 9, backOffMs: 60_000 };
     await serveAnswers(() => new Response('', { status: 307, headers: { location: '/' } }));
     await expect(ask(tries)).rejects.toThrow('redirects without end');
+    await serveAnswers(() => new Response('', { status: 302, headers: { location: 'file:///' } }));
+    await expect(ask(tries)).rejects.toThrow('an address that is not http');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+  });
+
+  it.each([
+    ['HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{', 'closed the connection before the end'],
+    ['', 'closed the connection before the end'],
+    ['220 mail.example ESMTP\r\n', 'does not speak HTTP'],
+  ])('says what is wrong with the answer %j', async (sent, reason) => {
+    const raw = createTcpServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(sent));
+    });
+    await once(raw.listen(0, '127.0.0.1'), 'listening');
+    const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}`;
+    await expect(requestJson(url, REQUEST)).rejects.toThrow(reason);
+    raw.close();
   });
 
   it('shows what came instead of events', async () => {

@@ -1,5 +1,5 @@
 import { constants } from 'node:buffer';
-import { appendFile, open, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, open, readdir, readFile, stat, writeFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
@@ -124,6 +124,18 @@ describe('openJournal', () => {
     expect(other.items).toEqual([]);
     await other.close();
     await expect(readFile(file)).rejects.toThrow('ENOENT');
+  });
+
+  it('says when its file is removed, and loses nothing', async () => {
+    const file = join(root, 'removed', 'a.jsonl');
+    const said: string[] = [];
+    const journal = await openJournal<number>(file, 'h', { log: (line) => said.push(line) });
+    await journal.append(1);
+    await rm(file);
+    await journal.append(2);
+    await journal.append(3);
+    expect(said).toEqual([expect.stringMatching(/was removed.* 2 results again/)]);
+    expect((await openJournal<number>(file, 'h')).items).toEqual([1, 2, 3]);
   });
 
   slow(

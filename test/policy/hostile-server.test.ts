@@ -56,6 +56,7 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'no text': [withChoice({ text: null }), /text/],
   'a text that is a list': [withChoice({ text: [] }), /text/],
   'no choice': ['{"choices": []}', /choices/],
+  'two choices': [JSON.stringify({ choices: [choice, choice] }), /choices/],
   'an empty object': ['{}', /choices/],
   'a list': ['[]', /object/],
   null: ['null', /object/],
@@ -117,7 +118,7 @@ describe.each(Object.entries(HOSTILE))('a server that answers with %s', (_, [bod
   });
 });
 
-it.each(['a text of 1.8 MB', 'no choice', 'a page', 'nothing', 'half an answer'])(
+it.each(['a text of 1.8 MB', 'no choice', 'two choices', 'a page', 'nothing', 'half an answer'])(
   'a chat server that answers with %s is refused, too',
   async (name) => {
     hostile = undefined;
