@@ -38,6 +38,24 @@ export function createMarkdown(): MarkdownRenderer {
     state.pos += math.length;
     return true;
   });
+  // Lines of a formula are neither lists nor headings.
+  markdown.block.ruler.before(
+    'code',
+    'math',
+    (state, line, _, isSilent) => {
+      MATH.lastIndex = state.bMarks[line] + state.tShift[line];
+      const [math] = (state.level === 0 && MATH.exec(state.src)) || [];
+      if (!math?.includes('\n') || !/^[ \t]*(\n|$)/.test(state.src.slice(MATH.lastIndex)))
+        return false;
+      if (isSilent) return true;
+      state.line = line + math.split('\n').length;
+      state.push('paragraph_open', 'p', 1);
+      Object.assign(state.push('inline', '', 0), { content: math, children: [] });
+      state.push('paragraph_close', 'p', -1);
+      return true;
+    },
+    { alt: ['paragraph'] },
+  );
   // A page loads nothing: pictures from elsewhere become their alternative text.
   markdown.renderer.rules.image = (tokens, i, _, env) => {
     const { content } = tokens[i];
@@ -66,7 +84,8 @@ export function createMarkdown(): MarkdownRenderer {
 }
 
 /** Formulas. */
-const MATH = /\$\$[^]+?\$\$|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
+const MATH =
+  /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
 
 /** A readable id: `main-results`, then `main-results-2`. */
 function uniqueId(text: string, headings: readonly Heading[]): string {

@@ -282,6 +282,14 @@ describe('outputs and cells of any kind', () => {
     const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
     for (const formula of formulas) expect(html).toContain(formula);
     expect(html).toContain('for $5 or <em>$6</em>');
+    const blocks = [
+      '$$\na\n- b\n\n    = c\n===\n$$',
+      '\\begin{align*}\nx_1 *y* \\\\\n# 1\n\\end{align*}',
+    ];
+    for (const block of blocks)
+      expect(await page(markdown(`So\n${block}\n\n*end*`))).toContain(
+        `<p>So</p>\n<p>${block}</p>\n<p><em>end</em></p>`,
+      );
   });
 
   it.each([
