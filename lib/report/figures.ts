@@ -11,13 +11,15 @@ interface ChartFigure {
   name: string;
   spec: VegaLiteSpec;
   svg: string;
+  /** Whether the picture stays one. */
+  isStill?: boolean;
 }
 
 /**
  * A chart as a picture, followed by its text alternative, its data as table and CSV
- * (folded), and the specification that makes it interactive.
+ * (folded), and the specification that makes it interactive, unless it is still.
  */
-export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
+export function chartHtml({ id, name, spec, svg, isStill = false }: ChartFigure): string {
   const { title, alt } = wrapSpec(spec);
   const data = chartData(spec, `Data of the chart: ${title}`);
   return [
@@ -26,7 +28,9 @@ export function chartHtml({ id, name, spec, svg }: ChartFigure): string {
     `<details class="data"><summary>Data and files</summary><p>${escapeHtml(alt)}</p>`,
     downloadsHtml({ ...data, caption: title }, name, ['csv']),
     `${scrolling(data.caption, foldedHtml(tableHtml(data)))}</details>`,
-    `<script type="application/json" data-chart="${id}" data-name="${escapeHtml(name)}">${inlineJson(spec)}</script>`,
+    isStill
+      ? '<p>This chart is interactive in Jupyter. Here it is a picture.</p>'
+      : `<script type="application/json" data-chart="${id}" data-name="${escapeHtml(name)}">${inlineJson(spec)}</script>`,
     '</figure>',
   ].join('\n');
 }

@@ -15,7 +15,7 @@ import {
   type CodeCell,
   type Notebook,
 } from '../notebook/nbformat.js';
-import { wrapSpec, type VegaLiteSpec } from './vega-lite.js';
+import { valuesUnder, wrapSpec, type VegaLiteSpec } from './vega-lite.js';
 import { CITATION, citationHtml } from './citation.js';
 import { MIME, type MimeBundle } from './display.js';
 import { isPlainHtml, isPlainSvg } from '../html/plain.js';
@@ -40,6 +40,8 @@ interface Rendering {
   hasChart: boolean;
   /** @throws ChartError for a chart that would block the page, or show nothing in it */
   checkChart: (spec: VegaLiteSpec) => void;
+  /** Pictures of the charts that may start work in the reader's browser. */
+  stills: ReadonlyMap<MimeBundle, string | Error>;
 }
 
 /** Tag of a section's first cell: the page folds the section. */
@@ -59,6 +61,7 @@ export async function reportHtml(notebook: Notebook): Promise<Report> {
     numCharts: 0,
     hasChart: false,
     checkChart: hasCharts(notebook) ? await chartChecker() : () => undefined,
+    stills: await drawStills(notebook),
   };
   const opening = findOpening(notebook);
   const about = opening && (opening.data[MIME.about] as About);
@@ -103,6 +106,39 @@ async function chartChecker(): Promise<Rendering['checkChart']> {
       if (error instanceof ChartError) throw error; // The page itself names other faults.
     }
   };
+}
+
+/** Whether a chart changes by events: these could start any work, at any time. */
+function isInteractive(spec: unknown): boolean {
+  const changing = (valuesUnder('params', spec).flat() as object[]).filter(
+    (param) => 'bind' in param || 'select' in param,
+  );
+  return [changing, valuesUnder('selection', spec), valuesUnder('signals', spec)].some(
+    ({ length }) => length > 0,
+  );
+}
+
+async function drawStills(notebook: Notebook): Promise<Rendering['stills']> {
+  const stills = new Map<MimeBundle, string | Error>();
+  for (const output of codeCells(notebook).flatMap(({ outputs }) => outputs)) {
+    const mime = 'data' in output ? findVegaLite(output.data) : undefined;
+    if (!('data' in output) || !mime || !isInteractive(output.data[mime])) continue;
+    const layOut = await loadVega();
+    try {
+      const { view } = layOut(wrapSpec(readSpec(output.data[mime])));
+      stills.set(output.data, await view.toSVG());
+      view.finalize();
+    } catch (error) {
+      stills.set(output.data, error as Error);
+    }
+  }
+  return stills;
+}
+
+/** Without options for Vega-Embed, which could change the chart after its check. */
+function readSpec(given: unknown): VegaLiteSpec {
+  const { usermeta: _, ...spec } = specSchema.parse(JSON.parse(printExactJson(given, 0)));
+  return spec;
 }
 
 /** A module of `html/browser/`. */
@@ -238,12 +274,15 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
     mime in data ? joinLines(data[mime] as string | string[]) : undefined;
   const vegaLite = findVegaLite(data);
   if (vegaLite) {
-    const spec = specSchema.parse(JSON.parse(printExactJson(data[vegaLite], 0)));
+    const spec = readSpec(data[vegaLite]);
     rendering.checkChart(spec);
-    const svg = text(MIME.svg) ?? '';
+    const still = rendering.stills.get(data);
+    if (still instanceof Error) throw still;
+    const svg = still ?? text(MIME.svg) ?? '';
     // A foreign picture may contain anything, such as a page's refresh.
     const drawing = svg === '' || isPlainSvg(svg) ? svg : pictureHtml(MIME.svg, svg);
-    const html = chartHtml({ id: `chart-${rendering.numCharts + 1}`, name, spec, svg: drawing });
+    const id = `chart-${rendering.numCharts + 1}`;
+    const html = chartHtml({ id, name, spec, svg: drawing, isStill: still !== undefined });
     rendering.hasChart = true;
     rendering.numCharts++;
     return html;

@@ -220,6 +220,28 @@ describe('outputs and cells of any kind', () => {
     expect(html).toMatch(/is not shown: Expected the chart.*<img alt="" src="data:image\/png/s);
   });
 
+  it.each([
+    { params: [{ name: 'n', value: 1, bind: { input: 'range' } }] },
+    { layer: [{ ...point, params: [{ name: 'p', select: 'interval' }] }] },
+    { config: { signals: [{ name: 's', on: [{ events: 'timer{9}', update: '1' }] }] } },
+  ])('shows an interactive chart as a picture: %j', async (more) => {
+    const spec = { ...('layer' in more ? {} : point), data: { values: [{ a: 1 }] }, ...more };
+    const html = await page(displayed({ [MIME.vegaLite]: spec }));
+    expect(html).not.toContain('data-chart="');
+    expect(html).toMatch(/<svg .*Here it is a picture/s);
+  });
+
+  it('draws charts without options for Vega-Embed, and says why one has no picture', async () => {
+    const data = { values: [{ a: 1 }] };
+    const usermeta = { embedOptions: { patch: 'elsewhere.json' } };
+    const html = await page(displayed({ [MIME.vegaLite]: { ...point, data, usermeta } }));
+    expect(html).toContain('data-chart="');
+    expect(html).not.toContain('elsewhere.json');
+    const params = [{ name: 'n', bind: { input: 'range' }, expr: '((' }];
+    const broken = await page(displayed({ [MIME.vegaLite]: { ...point, data, params } }));
+    expect(broken).toContain('is not shown: ');
+  });
+
   it('shows raw cells, and names of errors without a traceback', async () => {
     const error = { output_type: 'error', ename: 'RangeError', evalue: 'too far', traceback: [] };
     const html = await page({ cell_type: 'raw', metadata: {}, source: 'raw <b>' }, {
