@@ -57,9 +57,12 @@ export async function readFreshTest(
   return stratifiedSample(dev, { oneOf: ONE_OF, seed: test.name });
 }
 
+/** Whether the test's questions have been drawn, once its runs had finished. */
+export const isDrawn = (test: FreshTest): boolean => existsSync(questionsFile(test));
+
 /** Everything its questions depend on, for hashes. */
 export const freshTestHash = async (test: FreshTest): Promise<string | { devOneOf: number }> =>
-  existsSync(questionsFile(test)) ? contentHash([questionsFile(test)]) : { devOneOf: ONE_OF };
+  isDrawn(test) ? contentHash([questionsFile(test)]) : { devOneOf: ONE_OF };
 
 /** For the provenance: the commit that drew it, or that none has. */
 export async function describeFreshTest({ folder, label }: FreshTest): Promise<Provenance> {

@@ -13,7 +13,7 @@ import { modelNameForRun } from '../training/policy-runs.js';
 import { readCurves } from './answers.js';
 import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
-import { describeFreshTest, STAGE_METRICS } from './fresh-test.js';
+import { describeFreshTest, isDrawn, STAGE_METRICS } from './fresh-test.js';
 import { HABIT, HABIT_SEEDS, HASTY_STEPS } from './habit.js';
 import { HYBRIDS, PAIRED } from './hybrids.js';
 import {
@@ -55,7 +55,7 @@ export const TRAINING_TESTS: readonly TrainingTest[] = [
 export const training: Experiment = {
   name: 'training',
   title: 'what parallel search learns from: initial models, questions and rewards',
-  reads: TRAINING_TESTS.map(({ name }) => name),
+  reads: TRAINING_TESTS.filter(isDrawn).map(({ name }) => name),
   claims: [morePassages],
   result: compareTrainings,
 };
@@ -116,6 +116,7 @@ async function compareTrainings(
       frames: { conditions, trainings: named(listTrainings), curves },
       figures: drawTrainings({ rows, conditions, curves }),
     }),
+    card: { hybrid_answers: '', reward_answers: '', passages_answers: 'All questions' },
     predictions: conditions.map(describePrediction),
   };
 }

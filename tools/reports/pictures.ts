@@ -65,11 +65,11 @@ async function drawThumbnail(
     );
   const shown = facets.map(({ sort = [] }) => (sort.includes(panel) ? panel : sort[0]));
   const { height, layer } = (spec ?? chart) as { height?: unknown; layer?: VegaLiteSpec[] };
+  const rows = values.filter((row) => facets.every(({ field }, i) => row[field] === shown[i]));
+  const isPaperShown = rows.some(({ paper }) => typeof paper === 'number');
   const view = {
     ...(spec ?? chart),
-    data: {
-      values: values.filter((row) => facets.every(({ field }, i) => row[field] === shown[i])),
-    },
+    data: { values: rows },
     height: typeof height === 'object' ? height : THUMBNAIL.heightPx,
     ...(layer && { layer: layer.map(inOneLine) }),
   };
@@ -82,11 +82,9 @@ async function drawThumbnail(
     },
     THUMBNAIL.widthPx,
   );
-  const heading = { text: shown.join(', '), anchor: 'start', fontSize: 11, offset: 14 };
-  const svg = await renderSvg({
-    title: id,
-    spec: { ...small, title: shown.length > 0 ? heading : undefined },
-  });
+  const text = [...shown, ...(isPaperShown ? ['hollow: the paper'] : [])].join(', ');
+  const heading = { text, anchor: 'start', fontSize: 11, offset: 14 };
+  const svg = await renderSvg({ title: id, spec: { ...small, title: text ? heading : undefined } });
   return withUniqueIds(svg, id);
 }
 

@@ -203,9 +203,14 @@ function runsTableHtml(
     });
     return markup('tr', markup('th', { scope: 'row' }, title), cells);
   };
-  const head = ['Run', ...columns.map(([title]) => title)].map((title) =>
-    markup('th', { scope: 'col' }, markup('button', { type: 'button' }, title)),
-  );
+  const button = (title: string) => markup('button', { type: 'button' }, title);
+  const head = [
+    markup('th', { scope: 'col' }, button('Run')),
+    ...columns.map(([title, cell]) => {
+      const isFigure = runs.some((run) => cell(run).value !== undefined);
+      return markup('th', { scope: 'col', class: isFigure && 'figure' }, button(title));
+    }),
+  ];
   const intro =
     'Figures are means of the last tenth of the steps, at least five; intervals on hover. Chosen runs stand out in the charts. Rewards are comparable only with the same reward settings.';
   const table = markup(

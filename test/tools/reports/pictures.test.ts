@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { answersPicture } from '../../../tools/reports/pictures.js';
+import { intervalChart } from '../../../lib/report/chart.js';
+import { answersPicture, thumbnailSvg } from '../../../tools/reports/pictures.js';
 import type { With } from '../../../lib/rollout/trajectory.js';
 
 /** A right answer after these searches. */
@@ -58,4 +59,12 @@ it('shows a question that only the second method answered right', () => {
   expect(html).toContain('Question wrong?');
   expect(html).toContain('<li class="answer">no answer ✗</li>');
   expect(html).toContain('<li class="answer">Ada ✓</li>');
+});
+
+it('explains hollow points', async () => {
+  const row = { method: 'search-r1', benchmark: 'nq', metric: 'em', value: 0.5 };
+  const axes = { title: 'EM by benchmark', x: 'benchmark', color: 'method' };
+  const draw = (rows: object[], id: string) => thumbnailSvg(intervalChart(rows, axes).spec, id);
+  expect(await draw([{ ...row, paper: 0.4 }], 'a')).toContain('>hollow: the paper</text>');
+  expect(await draw([row], 'b')).not.toContain('hollow');
 });
