@@ -16,7 +16,12 @@ import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
 import { isLarge } from '../policy/families.js';
 import { listFolders, readModelConfig, settingFiles } from '../policy/folder-settings.js';
-import { formatTrajectory, tokenUsage, type TotalUsage } from '../rollout/trajectory.js';
+import {
+  formatTrajectory,
+  tokenUsage,
+  type TotalUsage,
+  type Trajectory,
+} from '../rollout/trajectory.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
 import { isCpuBackend } from '../tensor/backend-names.js';
 import { formatList } from '../text/english.js';
@@ -213,6 +218,7 @@ async function answerAll(
   const start = performance.now();
   const refused: string[] = [];
   const timedOut: string[] = [];
+  const unsearched: string[] = [];
   const options: Parameters<typeof answerQuestions>[3] = {
     rollout,
     batchSize,
@@ -227,11 +233,14 @@ async function answerAll(
         log(`Rejected the answer to question ${question.id}: ${refusal}`);
       if (result.timedOutQueries && timedOut.push(question.id) <= MAX_NAMED)
         log(`A search for question ${question.id} timed out.`);
+      const failure = searchFailure(trajectory);
+      if (failure !== undefined && unsearched.push(question.id) <= MAX_NAMED)
+        log(`A search for question ${question.id} failed: ${failure}`);
       answers.set(question.id, { result, usage, seconds, ...(keepsTrajectory && { trajectory }) });
     },
     onBatch: async (_, batch) => {
-      // Resuming repeats questions whose answer was refused or whose searches timed out.
-      const failed = new Set([...refused, ...timedOut]);
+      // Resuming repeats questions whose answer was refused or whose searches failed.
+      const failed = new Set([...refused, ...timedOut, ...unsearched]);
       for (const { questionId } of batch)
         if (!failed.has(questionId)) await journal.append(answers.get(questionId)!);
       progress.update(answers.size);
@@ -259,16 +268,14 @@ async function answerAll(
       const line = { ...run, benchmark, ...trajectory! };
       return formatTrajectory(line);
     });
-  const named = [
-    ...timedOut.slice(0, MAX_NAMED),
-    ...(timedOut.length > MAX_NAMED ? ['others'] : []),
-  ];
+  const affected = (ids: readonly string[]): string | false =>
+    ids.length > 0 &&
+    `searches for ${ids.length} questions, whose answers count all the same: ${formatList([...ids.slice(0, MAX_NAMED), ...(ids.length > MAX_NAMED ? ['others'] : [])])}`;
   const facts = {
     tokens: settings.policy && describeUsage(done, price),
     refused: refused.length > 0 && `${refused.length} answers, counted as wrong`,
-    'timed out':
-      timedOut.length > 0 &&
-      `searches for ${timedOut.length} questions, whose answers count all the same: ${formatList(named)}`,
+    'timed out': affected(timedOut),
+    failed: affected(unsearched),
     time:
       open.length > 0 &&
       `${seconds.toFixed(1)} s, ${(seconds / open.length).toFixed(2)} s a question`,
@@ -278,6 +285,13 @@ async function answerAll(
   const { prompt, promptForm, splitQueries, topK, maxSearchTurns } = rollout;
   const shown = { ...run, prompt, promptForm, splitQueries, topK, maxSearchTurns };
   return { name: methodTitle(run.method), settings: shown, answers: done, summary };
+}
+
+/** Why a search failed at the retriever, other than by a timeout. */
+function searchFailure({ searchTurns }: Pick<Trajectory, 'searchTurns'>): string | undefined {
+  const results = searchTurns.flatMap((turn) => turn.results);
+  const failed = results.find((result) => result.status === 'failed' && !result.isTimeout);
+  return failed?.status === 'failed' ? failed.detail : undefined;
 }
 
 /** Tokens of all answers and their cost. @param price US dollars per million tokens */

@@ -110,8 +110,17 @@ export function splitCredentials(address: string): { url: string; authorization?
   const { username, password } = url;
   if (username === '' && password === '') return { url: address };
   url.username = url.password = '';
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const credentials = `${decodePercent(username)}:${decodePercent(password)}`;
   return { url: url.href, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
+
+/** A percent sign that stands for itself is kept. */
+function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 async function retry<T>(

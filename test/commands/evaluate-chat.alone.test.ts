@@ -217,6 +217,21 @@ describe('evaluate --policy chat:', () => {
     }
   });
 
+  it('names questions whose searches fail, and why', async () => {
+    vi.mocked(createRetriever).mockResolvedValue({
+      name: 'down',
+      retrieve: (queries) =>
+        queries.some((query) => query.endsWith('17'))
+          ? Promise.reject(new Error('it is down'))
+          : Promise.resolve(queries.map(() => [])),
+    });
+    working = Infinity;
+    await runEvaluate(settings());
+    vi.mocked(createRetriever).mockReset();
+    expect(printed.stdout).toMatch(/^failed +searches for 1 questions, .*: q17$/m);
+    expect(printed.stderr).toContain('A search for question q17 failed: it is down');
+  });
+
   it('keeps answers from other settings and other processes, and resumes at another address', async () => {
     working = 50;
     await expect(runEvaluate(settings())).rejects.toThrow('out of credit');

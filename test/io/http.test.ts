@@ -6,7 +6,13 @@ import { createServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { HttpError, requestEvents, requestJson, type JsonRequest } from '../../lib/io/http.js';
+import {
+  HttpError,
+  requestEvents,
+  requestJson,
+  splitCredentials,
+  type JsonRequest,
+} from '../../lib/io/http.js';
 import { findProgram } from '../../lib/io/paths.js';
 import { words } from '../commands/command-line.js';
 import { temporaryFolder } from '../folder.js';
@@ -106,6 +112,12 @@ describe('requestJson', () => {
     await expect(ask(tries)).rejects.toThrow('an address that is not http');
     const url = server.url.replace('http:', 'https:');
     await expect(requestJson(url, { ...REQUEST, ...tries })).rejects.toThrow('https');
+  });
+
+  it('takes a percent sign in a password as it is', () => {
+    const { url, authorization } = splitCredentials('http://me:1%+%40@host/');
+    expect(url).toBe('http://host/');
+    expect(authorization).toBe(`Basic ${Buffer.from('me:1%+%40').toString('base64')}`);
   });
 
   it.each([
