@@ -1,10 +1,18 @@
 /** Serves the pages of a folder of runs, to this machine only. */
 import type { LocalServer } from '../../io/local-server.js';
+import { SITE_MARKS } from '../../html/page.js';
 import { compareHtml, readComparison } from '../compare/page.js';
 import { readDescription, readRun } from '../run/folder.js';
 import { runPageHtml } from '../run/page.js';
 import { runContent, servePages, stepRollouts } from '../run/server.js';
 import { findRuns, runsContentHtml, runsPageHtml, runsVersion } from './page.js';
+
+/** A page with a link to that of all runs. */
+const withNavigation = (html: string): string =>
+  html.replace(
+    SITE_MARKS[0],
+    `${SITE_MARKS[0]}<nav class="site" aria-label="Pages"><a href="./">All runs</a></nav>`,
+  );
 
 /**
  * Starts listening on a port, 0 for a free one. Runs that start later are shown too.
@@ -33,7 +41,7 @@ export async function startRunsServer(root: string, port = 0): Promise<LocalServ
       const description = run && (await readDescription(run.folder));
       if (!run || !description) return undefined;
       const live = { isLive: true, query: run.requests };
-      return runPageHtml(description, await readRun(run.folder), live);
+      return withNavigation(await runPageHtml(description, await readRun(run.folder), live));
     },
     '/rollouts': async (query) => {
       const run = find(query);
@@ -47,7 +55,7 @@ export async function startRunsServer(root: string, port = 0): Promise<LocalServ
       });
       if (sources.length === 0) return undefined;
       const { runs, ...asked } = await readComparison(sources);
-      return compareHtml(runs, asked);
+      return withNavigation(await compareHtml(runs, asked));
     },
   });
 }

@@ -70,6 +70,8 @@ describe('the server', () => {
   it('has the page of each run, rollouts of a step, and a comparison', async () => {
     expect((await get('run?run=a')).body).toContain('data-source="content?run=a&amp;"');
     expect((await get('rollouts?run=a&step=4')).body).toContain('<h3>Step 4: 0?');
+    for (const page of ['run?run=a', 'compare?run=a&run=b'])
+      expect((await get(page)).body, page).toContain('<a href="./">All runs</a>');
     expect((await get('compare?run=a&run=b')).body).toMatch(/<title>Compared: [ab] and [ab]</);
     const { body } = await get('content');
     const [, version] = /data-version="(\w+)"/.exec(body)!;
