@@ -23,7 +23,7 @@ export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
     name: 'chat',
     open: (address, options) => {
       const url = address.slice('chat:'.length);
-      if (!/^https?:\/\/./.test(url))
+      if (!/^https?:\/\/./i.test(url))
         throw new Error(`Expected an address such as chat:https://HOST/v1, but got ${address}.`);
       return openChatPolicy(url, { ...options, token: process.env.POLICY_TOKEN });
     },
@@ -38,7 +38,7 @@ export async function openRemotePolicy(
   address: string,
   options: RemoteOptions = {},
 ): Promise<AnyPolicy> {
-  const kind = address.slice(0, Math.max(0, address.indexOf(':')));
+  const kind = address.slice(0, Math.max(0, address.indexOf(':'))).toLowerCase();
   if (POLICY_KINDS.has(kind)) return POLICY_KINDS.get(kind).open(address, options);
   throw new Error(
     `Expected an address that begins with ${POLICY_KINDS.names().join(':, ')}:, but got ${address}. Give a folder with weights as the model.`,

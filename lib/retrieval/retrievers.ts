@@ -149,7 +149,7 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
 
 /** Whether a retriever's name is the address of a server. */
 export const isAddress = (name: string): boolean =>
-  /^https?:\/\//.test(name) || isMilvusAddress(name);
+  /^https?:\/\//i.test(name) || isMilvusAddress(name);
 
 /** A retriever in a configuration: a name in the registry, or the address of a server. */
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);

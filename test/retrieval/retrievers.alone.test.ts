@@ -47,6 +47,8 @@ describe('createRetriever', () => {
     await expect(idsOf(server.url)).rejects.toThrow('got 401');
     vi.stubEnv('RETRIEVAL_TOKEN', 'secret');
     expect(retrieverNameSchema.parse(server.url)).toBe(server.url);
+    const shouted = server.url.replace('http', 'HTTP');
+    expect(retrieverNameSchema.parse(shouted)).toBe(shouted);
     expect((await idsOf(server.url))[0]).toBe('p2');
   });
 
