@@ -75,7 +75,7 @@ export const DRAWN_PASSAGES = trainingTest({
   ],
 });
 
-const parallelSearch = { test: 'passages', subset: 'all', against: 'parallelsearch' };
+const parallelSearch = { test: 'passages-200', subset: 'all', against: 'parallelsearch' };
 const tenOverOne = { ...parallelSearch, k: 10, against_k: 1 };
 /** Judged among near misses: elsewhere, there is nothing to gain. */
 export const morePassages: PaperClaim = {

@@ -49,7 +49,7 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
     return shown.length > 0 ? { [name]: chart() } : {};
   };
   const perQuery = (): Record<string, Chart> => {
-    const answers = { test: 'passages', metric: 'em', subset: 'all' };
+    const answers = { test: 'passages-200', metric: 'em', subset: 'all' };
     const shown = matching(rows, { ...answers, benchmark: ['all', 'many'] });
     const chart = (): Chart =>
       intervalChart(shown, {

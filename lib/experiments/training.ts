@@ -183,6 +183,6 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
     },
     {
       lead: 'Where near misses hide facts, ten passages per query instead of one make ParallelSearch',
-      parts: { 'passages-10-over-1': describeOutcome },
+      parts: { 'passages-200-10-over-1': describeOutcome },
     },
   ]);
