@@ -116,7 +116,7 @@ async function compareTrainings(
       frames: { conditions, trainings: named(listTrainings), curves },
       figures: drawTrainings({ rows, conditions, curves }),
     }),
-    card: { hybrid_answers: '', reward_answers: '', passages_answers: 'All questions' },
+    card: { hybrid_answers: '', reward_answers: '', passages_answers: 'Many' },
     predictions: conditions.map(describePrediction),
   };
 }
@@ -182,7 +182,9 @@ export const describeFinding = (judged: readonly ConditionRow[]): string =>
       },
     },
     {
-      lead: 'Where near misses hide facts, ten passages per query instead of one make ParallelSearch',
-      parts: { 'passages-200-10-over-1': describeOutcome },
+      lead: 'With ten passages per query among near misses, ParallelSearch is',
+      parts: {
+        'passages-200-10-many': (row) => `${describeOutcome(row)} on comparisons of two to eight`,
+      },
     },
   ]);
