@@ -47,8 +47,8 @@ export const TRAINING_TESTS: readonly TrainingTest[] = [
   REWARDS,
   PASSAGES,
   LONGER_PASSAGES,
-  CUTS,
   HABIT_SEEDS,
+  CUTS,
   DRAWN_PASSAGES,
 ];
 

@@ -78,7 +78,7 @@ export async function writeTest(name: string, folder: string): Promise<number> {
 /**
  * The fresh tests, in the order of their draws: of limits, of runs from hasty models, two
  * with many hybrids, of runs with other rewards, of passages with near misses (after few
- * RL steps, then after more), of less information per turn, of two RL seeds, and of
+ * RL steps, then after more), of two RL seeds, of less information per turn, and of
  * passages without near misses.
  */
 const FRESH_TESTS = {
@@ -89,8 +89,8 @@ const FRESH_TESTS = {
   'which-reward': { folder: REWARDS_TEST, counts: CONDITIONS_COUNTS },
   passages: { folder: PASSAGES_TEST, counts: PASSAGES_COUNTS },
   'passages-200': { folder: LONGER_PASSAGES_TEST, counts: PASSAGES_COUNTS },
-  cut: { folder: CUT_TEST, counts: CONDITIONS_COUNTS },
   'habit-seeds': { folder: HABIT_SEEDS_TEST, counts: CONDITIONS_COUNTS },
+  cut: { folder: CUT_TEST, counts: CONDITIONS_COUNTS },
   'drawn-passages': { folder: DRAWN_PASSAGES_TEST, counts: PASSAGES_COUNTS },
 };
 export type FreshTest = keyof typeof FRESH_TESTS;
