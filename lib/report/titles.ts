@@ -115,6 +115,7 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
     mixed_without_rd: 'a fifth hybrid, no r_d',
     paired_before_rl: 'shown at once, before RL',
     paired: 'shown at once, then RL',
+    hasty_two_seeds: 'from hasty, two seeds',
     near_misses: 'RL among near misses',
     main_near_misses: 'RL without near misses',
   },
