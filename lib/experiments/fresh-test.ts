@@ -51,8 +51,7 @@ export async function readFreshTest(
   test: FreshTest,
   { questions }: Pick<World, 'questions'>,
 ): Promise<Question[]> {
-  const file = questionsFile(test);
-  if (existsSync(file)) return readQuestions(file);
+  if (isDrawn(test)) return readQuestions(questionsFile(test));
   const dev = questions.filter(({ split }) => split === 'dev');
   return stratifiedSample(dev, { oneOf: ONE_OF, seed: test.name });
 }

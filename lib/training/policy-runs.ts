@@ -42,7 +42,7 @@ export interface PolicyRun {
 }
 
 /** Half of the most information that a turn shows in the small world, in tokens. */
-export const HALVED_INFORMATION = 160;
+const HALVED_INFORMATION = 160;
 
 /** Tokens kept free per later search turn where many passages fill the context. */
 export const RESERVE_PER_TURN = 100;
