@@ -1,6 +1,9 @@
 import { SingleBar } from 'cli-progress';
 
-/** Progress on stderr: a bar on a terminal, otherwise a line every ten seconds. */
+/**
+ * Progress on stderr: a bar on a terminal, otherwise a line every ten seconds, or every minute
+ * while nothing happens.
+ */
 export interface Progress {
   /** @param note a few words, such as the latest reward */
   update(done: number, note?: string): void;
@@ -8,29 +11,36 @@ export interface Progress {
 }
 
 const PLAIN_INTERVAL_MS = 10_000;
+const UNCHANGED_INTERVAL_MS = 60_000;
 
 function formatSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return '?';
-  const minutes = Math.floor(seconds / 60);
-  return minutes > 0 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.round(seconds)} s`;
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
 /** Window of the estimate; items restored at once on resuming must soon leave it. */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/** The time left is estimated from the last two minutes. */
+/** The time left is estimated from the last two minutes, or the last item if it took longer. */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
   let done = first;
   let note = '';
+  let printed = { time: performance.now(), line: '' };
   const print = (): void => {
     const now = performance.now();
-    while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS) seen.shift();
+    if (done !== seen[seen.length - 1].done) seen.push({ time: now, done });
+    while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS && seen[1].done !== done)
+      seen.shift();
     // A rollback to a checkpoint makes it negative.
     const pace = Math.max(0, done - seen[0].done) / ((now - seen[0].time) / 1000);
-    seen.push({ time: now, done });
     const left = formatSeconds((total - done) / pace);
-    process.stderr.write(`${title}: ${done}/${total}, ${left} left${note && `, ${note}`}\n`);
+    const words = note && `, ${note}`;
+    const line = `${done}/${total}${words}`;
+    if (line === printed.line && now - printed.time < UNCHANGED_INTERVAL_MS) return;
+    printed = { time: now, line };
+    process.stderr.write(`${title}: ${done}/${total}, ${left} left${words}\n`);
   };
   const timer = setInterval(print, PLAIN_INTERVAL_MS).unref();
   return {

@@ -19,10 +19,24 @@ describe('startProgress where there is no terminal', () => {
     progress.update(100);
     progress.update(100, 'told again');
     after(60);
+    expect(lines).toEqual(['Test: 5/100, 3 min 10 s left, here\n', 'Test: 100/100, 0 s left\n']);
+  });
+
+  it('estimates items slower than that from the last one, and repeats a line only every minute', () => {
+    const progress = startProgress('Test', 3);
+    after(200);
+    progress.update(1);
+    after(80);
+    progress.update(2);
+    after(10);
     expect(lines).toEqual([
-      'Test: 5/100, 3 min 10 s left, here\n',
-      'Test: 5/100, 6 min 20 s left, here\n',
-      'Test: 100/100, 0 s left\n',
+      'Test: 0/3, ? left\n',
+      'Test: 0/3, ? left\n',
+      'Test: 0/3, ? left\n',
+      'Test: 0/3, ? left\n',
+      'Test: 1/3, 7 min 0 s left\n',
+      'Test: 1/3, 9 min 0 s left\n',
+      'Test: 2/3, 2 min 25 s left\n',
     ]);
   });
 
