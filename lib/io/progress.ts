@@ -1,8 +1,8 @@
 import { SingleBar } from 'cli-progress';
 
 /**
- * Progress on stderr: a bar on a terminal, otherwise a line every ten seconds, or every minute
- * while nothing happens.
+ * Progress on stderr: a bar on a terminal, otherwise a line every ten seconds, and every
+ * minute while nothing happens.
  */
 export interface Progress {
   /** @param note a few words, such as the latest reward */
@@ -22,7 +22,7 @@ function formatSeconds(seconds: number): string {
 /** Window of the estimate; items restored at once on resuming must soon leave it. */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/** The time left is estimated from the last two minutes, or the last item if it took longer. */
+/** The time left is estimated from the last two minutes, or a slower last item. */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
   let done = first;
