@@ -43,6 +43,12 @@ export class AnswerError extends Error {}
 const isRetried = (status: number | undefined): boolean =>
   status === undefined || status === 408 || status === 429 || status > 501;
 const MAX_WAIT_MS = 60_000;
+/** A server that asks for a longer wait has failed. */
+const MAX_RETRY_AFTER_MS = 300_000;
+/** Shorter waits are not worth a line. */
+const TOLD_WAIT_MS = 5000;
+/** Addresses whose wait has been announced. */
+const announced = new Set<string>();
 
 /**
  * The JSON of a response with status 200.
@@ -52,7 +58,7 @@ const MAX_WAIT_MS = 60_000;
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { url: shown } = splitCredentials(url);
-  return retry(request, async () => {
+  return retry(shown, request, async () => {
     const chunks: Uint8Array[] = [];
     await requestBytes(url, request, (bytes) => chunks.push(bytes));
     return parseBody(shown, Buffer.concat(chunks));
@@ -72,6 +78,7 @@ export async function requestEvents(
   url: string,
   request: JsonRequest & { onData: (data: string) => unknown },
 ): Promise<boolean> {
+  const { url: shown } = splitCredentials(url);
   let hasBegun = false;
   let isDone = false;
   let start = '';
@@ -93,10 +100,10 @@ export async function requestEvents(
     await work;
     if (!hasBegun)
       throw new AnswerError(
-        `Expected a stream of events from ${splitCredentials(url).url}, but got: ${excerpt(start)}`,
+        `Expected a stream of events from ${shown}, but got: ${excerpt(start)}`,
       );
   };
-  await retry(request, attempt, () => !hasBegun);
+  await retry(shown, request, attempt, () => !hasBegun);
   return isDone;
 }
 
@@ -124,6 +131,7 @@ function decodePercent(text: string): string {
 }
 
 async function retry<T>(
+  url: string,
   { retries, backOffMs, signal }: JsonRequest,
   attempt: () => Promise<T>,
   mayRepeat = (): boolean => true,
@@ -140,10 +148,18 @@ async function retry<T>(
         !mayRepeat()
       )
         throw error;
-      const waitMs = Math.max(backOffMs * 2 ** numTries, error.waitMs);
-      await delay(Math.min(waitMs, MAX_WAIT_MS), undefined, { signal }).catch(() =>
-        signal?.throwIfAborted(),
-      );
+      const { message, status, body, waitMs: askedMs } = error;
+      if (askedMs > MAX_RETRY_AFTER_MS)
+        throw new HttpError(
+          `${message} It asks to wait ${Math.round(askedMs / 1000)} s (Retry-After), longer than ${MAX_RETRY_AFTER_MS / 1000} s.`,
+          { status, body, waitMs: askedMs, cause: error },
+        );
+      const waitMs = Math.max(Math.min(backOffMs * 2 ** numTries, MAX_WAIT_MS), askedMs);
+      if (waitMs >= TOLD_WAIT_MS && !announced.has(url)) {
+        announced.add(url);
+        console.error(`Waiting ${Math.round(waitMs / 1000)} s before the next try: ${message}`);
+      }
+      await delay(waitMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   }
 }
@@ -158,8 +174,9 @@ async function requestBytes(
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const fail = (cause: Error): never => {
     const reason = cause.cause as NodeJS.ErrnoException | undefined;
-    if (reason?.code?.startsWith('Z_'))
-      throw new AnswerError(`Expected an answer from ${url} that unpacks, but ${reason.message}.`);
+    // zlib's codes, and brotli's.
+    if (/^(Z_|ERR__ERROR)/.test(reason?.code ?? ''))
+      throw new AnswerError(`Expected an answer from ${url} that unpacks, but ${reason!.message}.`);
     const flaw = permanentFlaw(reason);
     if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
     const message = timeout?.aborted
@@ -189,7 +206,13 @@ async function requestBytes(
       `Expected an answer of at most ${maxResponseBytes} bytes from ${url}. Ask for less at a time.`,
     );
   }
-  if (status === 200) return;
+  if (status === 200) {
+    const encoding = headers.get('content-encoding');
+    if (size > 0 || encoding === null) return;
+    throw new AnswerError(
+      `Expected an answer from ${url} that unpacks, but its content-encoding ${encoding} gives nothing.`,
+    );
+  }
   const text = Buffer.concat(rejection).toString('utf8');
   const waitMs = retryAfterMs(headers.get('retry-after'));
   const message = `Expected status 200 from ${url}, but got ${status}: ${excerpt(text)}`;

@@ -79,11 +79,13 @@ const HARMLESS = new Set(
   (
     'task_type inference_mode auto_mapping revision peft_version lora_dropout loftq_config ' +
     'eva_config corda_config lora_ga_config runtime_config megatron_core qalora_group_size ' +
-    'layers_pattern ensure_weight_tying'
+    'ensure_weight_tying'
   ).split(' '),
 );
-const isUnset = (value: unknown): boolean =>
-  [null, false, ''].includes(value as null) || ['{}', '[]'].includes(JSON.stringify(value));
+/** An empty dictionary stands for no patterns; elsewhere it has a field's default settings. */
+const isUnset = ([name, value]: [string, unknown]): boolean =>
+  [null, false, ''].includes(value as null) ||
+  JSON.stringify(value) === (name.endsWith('_pattern') ? '{}' : '[]');
 const peftSchema = z.looseObject({
   peft_type: z.literal('LORA').nullish(),
   bias: z.literal('none').nullish(),
@@ -101,6 +103,8 @@ const peftSchema = z.looseObject({
   layers_to_transform: z
     .union([z.array(layer).min(1), layer.transform((only) => [only])])
     .nullish(),
+  // The only name of a list of layers in the supported families.
+  layers_pattern: z.union([z.enum(['layers', '']), z.array(z.literal('layers'))]).nullish(),
   use_dora: z.literal(false).nullish(),
   use_rslora: z.literal(false).nullish(),
 });
@@ -116,7 +120,7 @@ export function parsePeftConfig(json: unknown): PeftConfig {
       `Expected the adapter_config.json of a LoRA adapter, but ${describeFaults(error)}`,
     );
   const unknown = Object.entries(data).find(
-    ([name, value]) => !HARMLESS.has(name) && !(name in peftSchema.shape) && !isUnset(value),
+    (entry) => !HARMLESS.has(entry[0]) && !(entry[0] in peftSchema.shape) && !isUnset(entry),
   );
   if (unknown)
     throw new Error(

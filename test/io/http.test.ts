@@ -85,6 +85,31 @@ describe('requestJson', () => {
     expect(error).toMatchObject({ status: 503, waitMs: 2000 });
   });
 
+  it('announces a long wait once, and refuses one without end', async () => {
+    const told = vi.spyOn(console, 'error').mockReturnValue();
+    await serveAnswers(() => busy({ 'retry-after': '7' }));
+    for (let i = 0; i < 2; i++) {
+      const signal = AbortSignal.timeout(100);
+      await expect(ask({ retries: 1, signal })).rejects.toThrow('timeout');
+    }
+    expect(told).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(/^Waiting 7 s .* status 200 from .*, but got 503: busy$/),
+    );
+    const asked = await serveAnswers(() => busy({ 'retry-after': '999999' }));
+    await expect(ask({ retries: 9 })).rejects.toThrow(/got 503: busy .*999999 s \(Retry-After\)/);
+    expect(asked).toHaveLength(1);
+    told.mockRestore();
+  });
+
+  it.each([
+    ['br', '{"a": 1}', 'Decompression failed'],
+    ['br', 'x', 'content-encoding br'],
+    ['gzip', '{"a": 1}', 'header'],
+  ])('says that an answer packed as %s does not unpack: %j', async (encoding, sent, reason) => {
+    await serveAnswers(() => new Response(sent, { headers: { 'content-encoding': encoding } }));
+    await expect(ask()).rejects.toThrow(reason);
+  });
+
   it('stops waiting when aborted', async () => {
     await serveAnswers(busy);
     const signal = AbortSignal.timeout(20);

@@ -280,6 +280,8 @@ describe('parsePeftConfig', () => {
     ['peft_type', { peft_type: 'IA3' }],
     ['bias', { bias: 'all' }],
     ['init_lora_weights', { init_lora_weights: 'pissa_niter_4' }],
+    ['layers_pattern', { layers_to_transform: [0], layers_pattern: 'h' }],
+    ['layers_pattern', { layers_to_transform: [0], layers_pattern: ['layers', 'h'] }],
   ])('rejects unsupported settings: %s', (field, change) => {
     expect(() => parsePeftConfig({ r: 4, lora_alpha: 8, ...change })).toThrow(`at ${field}`);
   });
@@ -290,8 +292,9 @@ describe('parsePeftConfig', () => {
       modules_to_save: null,
       exclude_modules: [],
       lora_bias: false,
+      layers_pattern: 'layers',
     };
-    const harmless = { peft_version: '0.18.0', lora_dropout: 0.1, inference_mode: true };
+    const harmless = { peft_version: '0.18.0', lora_dropout: 0.1, eva_config: { rho: 2 } };
     const config = { r: 4, lora_alpha: 8, ...unset, ...harmless };
     expect(parsePeftConfig(config)).toMatchObject({ rank: 4, alpha: 8 });
     for (const change of [
@@ -300,6 +303,10 @@ describe('parsePeftConfig', () => {
       { modules_to_save: ['lm_head'] },
       { layer_replication: [[0, 4]] },
       { fan_in_fan_out: true },
+      // These have defaults.
+      { arrow_config: {} },
+      { kasa_config: {} },
+      { use_bdlora: {} },
       { invented_in_2030: 1 },
     ])
       expect(() => parsePeftConfig({ ...config, ...change })).toThrow(Object.keys(change)[0]);
