@@ -10,6 +10,7 @@ import {
   LINE_BREAK,
   METHODS,
   OPERATORS,
+  RANGE,
   TESTS,
   toList,
   toText,
@@ -58,6 +59,8 @@ const { Environment, Interpreter, Template, parse, tokenize } = jinja as unknown
 interface Token {
   type: string;
   value: string;
+  /** The innermost bracket around it. */
+  bracket?: number;
 }
 
 const Func = toValue(() => 1).constructor as Make;
@@ -72,8 +75,8 @@ function checkFilter(name: string, operand: Value, args: readonly Value[]): void
         ? value.value
         : []
     ).some((inner: Value) => holds(inner, types));
-  if (name === 'tojson' && holds(operand, ['FloatValue', 'UndefinedValue']))
-    throw new Error('tojson of floats and of what is not set is not supported');
+  if (name === 'tojson' && holds(operand, ['FloatValue', 'UndefinedValue', RANGE]))
+    throw new Error('tojson of floats, of ranges and of what is not set is not supported');
   const [attribute, test] = args.map(toText);
   if (name.endsWith('ectattr') && (attribute.includes('.') || test === 'undefined'))
     throw new Error(`${name} of ${args.map(formatValue).join(', ')} is not supported`);
@@ -92,6 +95,18 @@ function describe({ type, value, object, property }: Node): string {
   return type.endsWith('Literal') || type === 'Identifier' ? String(value) : type;
 }
 
+/** `~` before `+` and `-`, which the library computes from left to right. */
+function joinFirst(node: Node): Node {
+  const operator = node.operator as Token | undefined;
+  if (node.type !== 'BinaryExpression' || operator!.value !== '~') return node;
+  const left = joinFirst(node.left as Node);
+  const outer = left.operator as Token | undefined;
+  const isSum = left.type === 'BinaryExpression' && /^[+-]$/.test(outer!.value);
+  return isSum && outer!.bracket === operator!.bracket
+    ? { ...left, right: { ...node, left: left.right } }
+    : { ...node, left };
+}
+
 /** Statements that print nothing. */
 const SILENT = new Set(['Set', 'Macro', 'Comment']);
 
@@ -103,23 +118,33 @@ class Stop extends Error {
   }
 }
 
+interface LoopState {
+  isBroken: boolean;
+  /** Rounds with and without a `break` or `continue`. */
+  numStopped: number;
+  numFinished: number;
+}
+
 /** The interpreter with Python's operators, filters, methods, tests, scopes and texts. */
 class PythonInterpreter extends Interpreter {
-  /** The bodies of loops, each with whether a `break` has ended it. */
-  private readonly loops = new Map<unknown, boolean>();
+  /** The bodies of loops. */
+  private readonly loops = new Map<unknown, LoopState>();
 
   override evaluate(node: Node | undefined, scope: Scope): Value {
     if (node?.type === 'Break' || node?.type === 'Continue') throw new Stop(node.type === 'Break');
     return node?.type === 'Value' ? (node.value as Value) : super.evaluate(node, scope);
   }
 
-  override evaluateBinaryExpression(node: Node, scope: Scope): Value {
+  override evaluateBinaryExpression(parsed: Node, scope: Scope): Value {
+    const node = joinFirst(parsed);
     const operator = (node.operator as Node).value as string;
     if (operator === 'and' || operator === 'or') return super.evaluateBinaryExpression(node, scope);
     const args = [node.left, node.right].map((side) => this.evaluate(side as Node, scope));
     if (Object.hasOwn(OPERATORS, operator)) return call(OPERATORS[operator], args);
     if (operator === '+' && new Set(args.map(({ type }) => type === 'StringValue')).size > 1)
       throw new Error('a text and something else cannot be added');
+    if (operator === '+' && args.some(({ type }) => type === RANGE))
+      throw new Error('a range and something else cannot be added');
     const [left, right] = args.map((value) => ({ type: 'Value', value }));
     return super.evaluateBinaryExpression({ ...node, left, right }, scope);
   }
@@ -135,7 +160,8 @@ class PythonInterpreter extends Interpreter {
     const member = { ...node, object: { type: 'Value', value } };
     if (property.type === 'SliceExpression') {
       const slice = super.evaluateMemberExpression(member, scope);
-      return Array.isArray(slice.value) ? toList(slice.value as Value[], value) : slice;
+      if (!Array.isArray(slice.value)) return slice;
+      return Object.assign(toList(slice.value as Value[], value), { type: value.type });
     }
     if (node.computed && typeof value.value === 'string') {
       const letters = toList([...value.value].map(toValue));
@@ -191,10 +217,16 @@ class PythonInterpreter extends Interpreter {
 
   override evaluateFor(node: Node, scope: Scope): Value {
     const outer = this.loops.get(node.body);
-    this.loops.set(node.body, false);
+    const state = { isBroken: false, numStopped: 0, numFinished: 0 };
+    this.loops.set(node.body, state);
     const text = super.evaluateFor(node, scope);
-    if (outer !== undefined) this.loops.set(node.body, outer);
-    return text;
+    if (outer) this.loops.set(node.body, outer);
+    if (state.numStopped === 0 || state.numFinished > 0) return text;
+    // Jinja's else is for loops without a whole round.
+    return toValue(
+      toText(text) +
+        toText(this.evaluateBlock(node.defaultBlock as Node[], new Environment(scope))),
+    );
   }
 
   /** Macros see the names where they stand, not where they are called. */
@@ -215,41 +247,49 @@ class PythonInterpreter extends Interpreter {
 
   /** A loop's body has its own names in each round, and keeps its text at a `break`. */
   override evaluateBlock(statements: readonly Node[], scope: Scope): Value {
-    const ended = this.loops.get(statements);
-    if (ended) return toValue('');
-    const own = ended === undefined ? scope : new Environment(scope);
+    const loop = this.loops.get(statements);
+    if (loop?.isBroken) return toValue('');
+    const own = loop ? new Environment(scope) : scope;
     let text = '';
     try {
       for (const statement of statements) {
         const value = this.evaluate(statement, own);
         if (!SILENT.has(statement.type)) text += toText(value);
       }
+      if (loop) loop.numFinished++;
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
       error.text = text + error.text;
-      if (ended === undefined) throw error;
-      if (error.isBreak) this.loops.set(statements, true);
+      if (!loop) throw error;
+      loop.numStopped++;
+      loop.isBroken = error.isBreak;
       text = error.text;
     }
     return toValue(text);
   }
 }
 
-/** The library cannot tell `a < b < c`, two comparisons in Python, from `(a < b) < c`. */
-function rejectChains(tokens: readonly Token[]): void {
-  const compared = [false];
-  for (const { type, value } of tokens) {
+/**
+ * Notes each token's bracket, which the library forgets, and rejects `a < b < c`, two
+ * comparisons in Python.
+ */
+function noteBrackets(tokens: readonly Token[]): void {
+  const open = [{ bracket: 0, isCompared: false }];
+  for (const [i, token] of tokens.entries()) {
+    const { type, value } = token;
+    const inner = open.at(-1)!;
     const isComparison =
       type === 'ComparisonBinaryOperator' || (type === 'Identifier' && value === 'in');
-    if (type.startsWith('Open')) compared.push(false);
-    else if (type.startsWith('Close')) compared.pop();
-    else if (isComparison && compared.at(-1))
+    token.bracket = inner.bracket;
+    if (type.startsWith('Open')) open.push({ bracket: i + 1, isCompared: false });
+    else if (type.startsWith('Close')) open.pop();
+    else if (isComparison && inner.isCompared)
       throw new Error(
         `comparisons in a chain, ending in ${value}, are not supported; write them with and`,
       );
-    else if (isComparison) compared[compared.length - 1] = true;
+    else if (isComparison) inner.isCompared = true;
     else if (!['StringLiteral', 'Text', 'Comment'].includes(type) && SEPARATORS.has(value))
-      compared[compared.length - 1] = false;
+      inner.isCompared = false;
   }
 }
 
@@ -264,6 +304,11 @@ new Template('{{ keep(range, strftime_now) }}').render({
       FUNCTIONS.set(name, new Func(functions[i]));
   },
 });
+const { value: makeRange } = FUNCTIONS.get('range') as { value: (...args: unknown[]) => Value };
+FUNCTIONS.set(
+  'range',
+  new Func((...args: unknown[]) => Object.assign(makeRange(...args), { type: RANGE })),
+);
 
 const raise = (message: string): never => {
   throw new Error(message);
@@ -273,7 +318,7 @@ const CONSTANTS = { true: true, false: false, none: null, True: true, False: fal
 /** Renders a template with variables. */
 export function compileTemplate(source: string): (variables: object) => string {
   const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
-  rejectChains(tokens);
+  noteBrackets(tokens);
   const program = parse(tokens);
   return (variables) => {
     const scope = new Environment();

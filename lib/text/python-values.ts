@@ -21,6 +21,9 @@ export const toValue = (value: unknown): Value => new Environment().set('value',
 export type Make = new (value: unknown) => Value;
 const [Integer, Float] = [1, 0.5].map((value) => toValue(value).constructor as Make);
 
+/** The type of a list that Python makes by `range`, which is not equal to a list. */
+export const RANGE = 'RangeValue';
+
 /** White space in Python: with some separators, without a byte order mark. */
 const SPACE =
   '\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000';
@@ -78,6 +81,7 @@ export function formatValue({ type: name, value, isTuple }: Value): string {
   if (type === 'ObjectValue') return `{${entries()}}`;
   if (type === 'NamespaceValue') return `<Namespace {${entries()}}>`;
   if (type === 'UndefinedValue') return 'Undefined';
+  if (type === RANGE) throw new Error('a range has no text here; write range(...)|list');
   if (Number.isSafeInteger(value)) return String(value);
   throw new Error(typeof value === 'number' ? `${value} is too large` : 'a function has no text');
 }

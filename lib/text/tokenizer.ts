@@ -91,6 +91,32 @@ function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer
   }
 }
 
+type Vocab = TokenizerJson['model']['vocab'];
+
+/** Pieces with their ids; a unigram model lists pieces with their scores. */
+const vocabEntries = (vocab: Vocab): [string, number][] =>
+  Array.isArray(vocab)
+    ? vocab.map((entry, id) => [String([entry].flat()[0]), id])
+    : Object.entries(vocab);
+
+/** @throws Error for an added token that has two ids, or shares its id with another token */
+function requireUniqueIds(vocab: Vocab, added: TokenizerJson['added_tokens']): void {
+  const entries = added.map(({ content, id }): [string, number] => [content, id]);
+  const ids = new Map(entries);
+  const contents = new Map(entries.map(([content, id]) => [id, content]));
+  for (const [content, id] of [...entries, ...vocabEntries(vocab)]) {
+    const [otherContent, otherId] = [contents.get(id) ?? content, ids.get(content) ?? id];
+    if (otherContent === content && otherId === id) continue;
+    const fault =
+      otherId === id
+        ? `${id} is both ${JSON.stringify(otherContent)} and ${JSON.stringify(content)}`
+        : `${JSON.stringify(content)} has both ${otherId} and ${id}`;
+    throw new Error(
+      `Expected each token of tokenizer.json and tokenizer_config.json to have one id, but ${fault}. Load the tokenizer with transformers and save it again.`,
+    );
+  }
+}
+
 /** Settings that transformers takes from tokenizer_config.json, not tokenizer.json. */
 const overridesSchema = z.looseObject({
   tokenizer_class: z.string().nullish(),
@@ -134,15 +160,17 @@ function addedByConfig(
           `Expected tokenizer.json and tokenizer_config.json to agree, but ${field} is ${JSON.stringify(stepValue)} in the former and ${name} is ${JSON.stringify(value)} in the latter. Load the tokenizer with transformers and save it again.`,
         );
     }
-  const pieces = Array.isArray(vocab) ? vocab.map((entry) => [entry].flat()[0]) : [];
+  const ids = new Map(vocabEntries(vocab).reverse());
   const more = new Map<string, TokenizerJson['added_tokens'][number]>();
   for (const content of specialTokens(config)) {
-    const listed = pieces.indexOf(content);
-    const id = listed >= 0 || Array.isArray(vocab) ? listed : (vocab[content] ?? -1);
-    if (id >= 0) more.set(content, { id, content, special: true, normalized: false });
+    const id = ids.get(content);
+    if (id !== undefined) more.set(content, { id, content, special: true, normalized: false });
   }
-  for (const [id, token] of Object.entries(data.added_tokens_decoder ?? {}))
-    more.set(token.content, tokenSchema.parse({ ...token, id: Number(id) }));
+  const configured = Object.entries(data.added_tokens_decoder ?? {}).map(([id, token]) =>
+    tokenSchema.parse({ ...token, id: Number(id) }),
+  );
+  requireUniqueIds(vocab, [...added_tokens, ...configured]);
+  for (const token of configured) more.set(token.content, token);
   for (const { content } of added_tokens) more.delete(content);
   return [...more.values()];
 }

@@ -113,6 +113,11 @@ it.each([
   ["'inf'|float", 'inf is no number'],
   ['9007199254740993', 'too large'],
   ['range', 'a function has no text'],
+  ['1 + 2 ~ 3', 'text and something else'],
+  ['[range(3)]', 'range has no text'],
+  ['range(3)[1:]', 'range has no text'],
+  ['range(3)|tojson', 'of ranges'],
+  ['range(3) + [1]', 'a range and something else'],
 ])('templates with %s are rejected', (expression, reason) => {
   const render = (): string => chatTemplate({ chat_template: `{{ ${expression} }}` })!('Hi');
   expect(render).toThrow(reason);

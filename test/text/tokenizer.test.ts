@@ -26,7 +26,10 @@ const COMMON = {
   decoder: null,
 };
 const words = Object.fromEntries(['<unk>', 'a', '<', '<eos>', '[SEP]'].map((word, i) => [word, i]));
-const { model } = TOKENIZER_JSON as { model: object };
+const { model } = TOKENIZER_JSON as { model: { vocab: Record<string, number> } };
+/** {@link SPECIAL} with the ids of a vocabulary, where it has them. */
+const specialTokens = (vocab: Record<string, number>, more = {}) =>
+  added(SPECIAL, more).map((token) => ({ ...token, id: vocab[token.content] ?? token.id + 300 }));
 
 /**
  * Each kind of tokenizer, with special tokens in the vocabulary or from normalisation.
@@ -34,12 +37,7 @@ const { model } = TOKENIZER_JSON as { model: object };
 const KINDS: [string, object][] = [
   [
     'byte-level BPE',
-    {
-      ...COMMON,
-      ...TOKENIZER_JSON,
-      model,
-      added_tokens: added(SPECIAL).map((t) => ({ ...t, id: t.id + 300 })),
-    },
+    { ...COMMON, ...TOKENIZER_JSON, model, added_tokens: specialTokens(model.vocab) },
   ],
   [
     'a list of words',
@@ -52,7 +50,7 @@ const KINDS: [string, object][] = [
         max_input_chars_per_word: 100,
         vocab: words,
       },
-      added_tokens: added(SPECIAL),
+      added_tokens: specialTokens(words),
     },
   ],
   [
@@ -79,7 +77,7 @@ const KINDS: [string, object][] = [
       ...COMMON,
       ...TOKENIZER_JSON,
       normalizer: { type: 'NFKC' },
-      added_tokens: added(SPECIAL, { normalized: true }).map((t) => ({ ...t, id: t.id + 300 })),
+      added_tokens: specialTokens(model.vocab, { normalized: true }),
     },
   ],
 ];
@@ -245,6 +243,18 @@ describe('createTokenizer', () => {
   });
 
   it.each([
+    [[{ id: 9, content: 'a' }], {}, '"a" has both 9 and'],
+    [[{ id: 0, content: '<new>' }], {}, '0 is both "<new>" and'],
+    [added(['<x>', '<x>']), {}, '"<x>" has both 101 and 100'],
+    [added(['<x>']), { 100: { content: '<y>' } }, '100 is both'],
+    [added(['<x>']), { 101: { content: '<x>' } }, '"<x>" has both'],
+  ])('rejects ids that contradict each other: %j %j', (added_tokens, decoder, fault) => {
+    const json = { ...COMMON, model: { type: 'WordLevel', unk_token: '<', vocab: words } };
+    const config = { added_tokens_decoder: decoder };
+    expect(() => createTokenizer({ ...json, added_tokens }, config)).toThrow(fault);
+  });
+
+  it.each([
     ['single_word', { added_tokens: added(['<a>'], { single_word: true }) }],
     ['dropout', { model: { ...model, dropout: 0.1 } }],
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
@@ -256,8 +266,7 @@ describe('createTokenizer', () => {
   });
 
   it('has a vocabulary size above the largest id', () => {
-    const { vocab } = model as { vocab: Record<string, number> };
-    const size = Object.keys(vocab).length;
+    const size = Object.keys(model.vocab).length;
     expect(createTokenizer(TOKENIZER_JSON).vocabSize).toBe(size);
     const token = { ...added(['<far>'])[0], id: size + 10 };
     expect(createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] }).vocabSize).toBe(size + 11);
