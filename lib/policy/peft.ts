@@ -82,7 +82,7 @@ const HARMLESS = new Set(
     'ensure_weight_tying'
   ).split(' '),
 );
-/** An empty dictionary stands for no patterns; elsewhere it has a field's default settings. */
+/** An empty dictionary stands for no patterns; elsewhere for default settings. */
 const isUnset = ([name, value]: [string, unknown]): boolean =>
   [null, false, ''].includes(value as null) ||
   JSON.stringify(value) === (name.endsWith('_pattern') ? '{}' : '[]');
