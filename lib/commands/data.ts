@@ -22,7 +22,8 @@ import { writeFileSafely } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
 import { TRAINED_MODELS } from '../policy/trained-models.js';
-import { findAnswerRanks, findStatedAnswers, hasStatableAnswer } from '../retrieval/recall.js';
+import { findAnswerRanks, findStatedAnswers } from '../retrieval/recall.js';
+import { statableAnswers } from '../text/answer-match.js';
 import {
   createRetriever,
   DEFAULT_RETRIEVER,
@@ -130,7 +131,9 @@ async function measureCoverage(
   { file, passages }: { file: string | undefined; passages: readonly Passage[] },
   { retriever = DEFAULT_RETRIEVER, analyzer, encoder, index, backend }: CheckSettings,
 ): Promise<Coverage> {
-  const statable = questions.filter(hasStatableAnswer);
+  const statable = questions.filter(
+    ({ goldenAnswers }) => statableAnswers(goldenAnswers).length > 0,
+  );
   const names = [...new Set([DEFAULT_RETRIEVER, retriever])].filter(
     (name) => file !== undefined || isAddress(name),
   );

@@ -12,7 +12,7 @@ import { evidenceRecall, gaveUp, hasEvidence } from '../rewards/sub-questions.js
 import type { Trajectory } from '../rollout/trajectory.js';
 import { parseLabelled } from '../text/labelled-information.js';
 import { findNames } from '../text/names.js';
-import { exactMatch, normalizeAnswer, paddedWords } from '../text/answer-match.js';
+import { exactMatch, paddedWords, statableAnswers } from '../text/answer-match.js';
 import type { TextSegment } from '../text/response.js';
 import { openTag } from '../text/tags.js';
 import type { Interval } from './bootstrap.js';
@@ -313,15 +313,11 @@ export function labelAnswer<Label extends BehaviourLabel = BehaviourLabel>(
   return labelBehaviour({ ...answer, evidenceSeen, names, hasGold, entities, compared }, labels);
 }
 
-/** Answers that a passage can state: not yes or no. */
-const statable = (answers: readonly string[]): string[] =>
-  answers.filter((answer) => !['', 'yes', 'no', 'noanswer'].includes(normalizeAnswer(answer)));
-
 function isAnswerShown(
   segments: readonly TextSegment[],
   goldenAnswers: readonly string[],
 ): boolean | undefined {
-  const answers = statable(goldenAnswers).map(paddedWords);
+  const answers = statableAnswers(goldenAnswers);
   if (answers.length === 0) return undefined;
   const shown = segments.filter(({ kind }) => kind === 'information');
   return shown.some(({ text }) => {

@@ -22,6 +22,15 @@ export function parsePlainJson(text: string): unknown {
   return text.length > MAX_DEPTH ? requireShallow(value) : value;
 }
 
+/** `JSON.parse`; undefined for a text that is not JSON. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
 

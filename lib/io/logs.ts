@@ -2,28 +2,19 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { tryParseJson } from './json.js';
 
 /** Bytes; 0 without a file. */
 export const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
 
 /** Whether the last line of a log is complete, also without a line feed. */
-export function isComplete(line: string): boolean {
-  try {
-    return JSON.parse(line) !== null;
-  } catch {
-    return false; // Being written.
-  }
-}
+export const isComplete = (line: string): boolean => (tryParseJson(line) ?? null) !== null;
 
 /** @throws Error naming the line that is not an object */
 export function parseLogLine(file: string, line: string): unknown {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // reported below
-  }
+  const value = tryParseJson(line);
+  if (typeof value === 'object' && value !== null) return value;
   throw new Error(
     `Expected the lines of ${file} to be JSON objects, but got ${line.slice(0, 60)}. Remove it.`,
   );

@@ -43,7 +43,18 @@ export const configHash = (config: object): string =>
 /** By the files with their sizes and times of change. */
 const contentHashes = new Map<string, string>();
 
-/** SHA-256 of files, twelve digits; cached, as experiments share most of them. */
+/** SHA-256 in hex of files one after the other. */
+export async function hashFiles(paths: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of paths)
+    for await (const chunk of createReadStream(path, {
+      highWaterMark: 1 << 20,
+    }) as AsyncIterable<Buffer>)
+      hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/** {@link hashFiles}, twelve digits; cached, as experiments share most of them. */
 export async function contentHash(paths: readonly string[]): Promise<string> {
   const versions = paths.map((path) => {
     const { size, mtimeMs, ctimeMs } = statSync(path);
@@ -52,13 +63,7 @@ export async function contentHash(paths: readonly string[]): Promise<string> {
   const key = JSON.stringify(versions);
   const cached = contentHashes.get(key);
   if (cached !== undefined) return cached;
-  const hash = createHash('sha256');
-  for (const path of paths)
-    for await (const chunk of createReadStream(path, {
-      highWaterMark: 1 << 20,
-    }) as AsyncIterable<Buffer>)
-      hash.update(chunk);
-  const digest = hash.digest('hex').slice(0, 12);
+  const digest = (await hashFiles(paths)).slice(0, 12);
   contentHashes.set(key, digest);
   return digest;
 }

@@ -14,6 +14,7 @@ import {
 } from 'node:zlib';
 import { z } from 'zod';
 import { jsonLine, readLines, writeFileSafely, writeLines } from './files.js';
+import { tryParseJson } from './json.js';
 import { shortPath } from './paths.js';
 import type { Provenance } from './provenance.js';
 
@@ -37,17 +38,7 @@ const recordSchema = z.object({
   provenance: z.record(z.string(), z.unknown()),
   value: z.unknown(),
 });
-const entrySchema = z
-  .string()
-  .transform((text, context) => {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue('not JSON');
-      return z.NEVER;
-    }
-  })
-  .pipe(z.object({ hash: z.string(), item: z.unknown() }));
+const entrySchema = z.object({ hash: z.string(), item: z.unknown() });
 /** Protects against decompression bombs. */
 const LIMIT = { maxOutputLength: 2 ** 30 };
 const KEY = /^[\w.=,-]+(\/[\w.=,-]+)*$/;
@@ -238,7 +229,7 @@ export async function openJournal<T>(
   let numOthers = 0;
   // Line by line: it may exceed the longest string.
   for await (const { text } of existsSync(file) ? readLines(createReadStream(file)) : []) {
-    const { data } = entrySchema.safeParse(text);
+    const { data } = entrySchema.safeParse(tryParseJson(text));
     if (data?.hash === hash) items.push(data.item as T);
     else if (data) numOthers++;
   }

@@ -4,6 +4,7 @@
  * grouped-query attention and SwiGLU, with or without biases and norms of queries and
  * keys.
  */
+import { sum } from 'd3-array';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { createRegistry } from '../registry.js';
@@ -12,17 +13,8 @@ import { MAX_VOCAB_SIZE } from '../text/tokenizer.js';
 /** The base of rotary frequencies, and how they are stretched for long contexts. */
 export interface RopeConfig {
   theta: number;
-  scaling:
-    | { type: 'none' }
-    | { type: 'linear'; factor: number }
-    /** Llama 3.1: keeps high frequencies, divides low ones, interpolates in between. */
-    | {
-        type: 'llama3';
-        factor: number;
-        lowFreqFactor: number;
-        highFreqFactor: number;
-        originalLength: number;
-      };
+  /** transformers' `rope_scaling`. */
+  scaling: z.infer<typeof scalingSchema>;
 }
 
 /** The hyperparameters of a decoder. */
@@ -71,7 +63,7 @@ export interface Slot {
 export interface ModelFamily {
   /** `model_type` in config.json. */
   readonly name: string;
-  /** Reads config.json. @throws Error naming the field that is missing or unsupported */
+  /** @throws Error naming the field that is missing or unsupported */
   readonly parse: (json: unknown) => ModelConfig;
   /** Writes a config.json that `transformers` loads. */
   readonly format: (config: ModelConfig) => Record<string, unknown>;
@@ -91,6 +83,7 @@ const scalingSchema = z.preprocess(
   z.discriminatedUnion('rope_type', [
     z.object({ rope_type: z.literal('default') }),
     z.object({ rope_type: z.literal('linear'), factor: positive }),
+    // Llama 3.1: keeps high frequencies, divides low ones, interpolates in between.
     z.object({
       rope_type: z.literal('llama3'),
       factor: positive,
@@ -194,41 +187,17 @@ function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields):
     throw new Error(
       `Expected rope_scaling and rope_parameters in config.json to agree, but got ${JSON.stringify(rope_scaling)} and ${JSON.stringify(rope_parameters)}. Remove one of them.`,
     );
-  const { rope_theta: theta = rope_theta ?? 10000, ...scaling } = rope_parameters ?? {
-    ...(rope_scaling ?? { rope_type: 'default' }),
-    rope_theta: undefined,
-  };
-  if (scaling.rope_type === 'linear')
-    return { theta, scaling: { type: 'linear', factor: scaling.factor } };
-  if (scaling.rope_type !== 'llama3') return { theta, scaling: { type: 'none' } };
   return {
-    theta,
-    scaling: {
-      type: 'llama3',
-      factor: scaling.factor,
-      lowFreqFactor: scaling.low_freq_factor,
-      highFreqFactor: scaling.high_freq_factor,
-      originalLength: scaling.original_max_position_embeddings,
-    },
+    theta: rope_parameters?.rope_theta ?? rope_theta ?? 10000,
+    scaling: scalingSchema.parse(parameters),
   };
 }
 
 /** As transformers 4 writes it; 5 reads it too. */
-function formatRope({ theta, scaling }: RopeConfig): Record<string, unknown> {
-  if (scaling.type === 'none') return { rope_theta: theta };
-  if (scaling.type === 'linear')
-    return { rope_theta: theta, rope_scaling: { rope_type: 'linear', factor: scaling.factor } };
-  return {
-    rope_theta: theta,
-    rope_scaling: {
-      rope_type: 'llama3',
-      factor: scaling.factor,
-      low_freq_factor: scaling.lowFreqFactor,
-      high_freq_factor: scaling.highFreqFactor,
-      original_max_position_embeddings: scaling.originalLength,
-    },
-  };
-}
+const formatRope = ({ theta, scaling }: RopeConfig): Record<string, unknown> => ({
+  rope_theta: theta,
+  ...(scaling.rope_type !== 'default' && { rope_scaling: scaling }),
+});
 
 /** Largest table of positions (positions x head width), which is built at once. */
 const MAX_POSITION_VALUES = 2 ** 27;
@@ -318,16 +287,17 @@ function layerSlots(c: ModelConfig, i: number): Slot[] {
         name: `model.layers.${i}.${name}.${suffix}`,
         columns,
       }));
-    const columns = Object.values(outputs).reduce((a, b) => a + b);
-    const bias: Slot = {
-      key: `${i}.${key}Bias`,
-      shape: [columns],
-      parts: parts('bias'),
-      kind: 'bias',
+    const columns = sum(Object.values(outputs));
+    const matrix: Slot = {
+      key: `${i}.${key}`,
+      shape: [rows, columns],
+      parts: parts('weight'),
+      kind: 'matrix',
     };
+    if (!hasBias) return [matrix];
     return [
-      { key: `${i}.${key}`, shape: [rows, columns], parts: parts('weight'), kind: 'matrix' },
-      ...(hasBias ? [bias] : []),
+      matrix,
+      { key: `${i}.${key}Bias`, shape: [columns], parts: parts('bias'), kind: 'bias' },
     ];
   };
   const [width, inner] = [c.hiddenSize, c.intermediateSize];
@@ -391,7 +361,7 @@ export const weightSlots = (config: ModelConfig): Slot[] =>
 
 /** Number of weights; a tied head counts once. */
 export const numParameters = (config: ModelConfig): number =>
-  weightSlots(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
+  sum(weightSlots(config), ({ shape }) => shape.reduce((a, b) => a * b, 1));
 
 /** Models above this size are trained by adapters only, one layer in memory at a time. */
 const LARGE = 20e6;

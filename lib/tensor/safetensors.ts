@@ -50,24 +50,9 @@ export interface ByteSource {
 
 export type StorageType = 'F32' | 'F16';
 
-/** Bytes per value. */
-const WIDTHS: Readonly<Record<string, number>> = {
-  BOOL: 1,
-  U8: 1,
-  I8: 1,
-  F8_E5M2: 1,
-  F8_E4M3: 1,
-  U16: 2,
-  I16: 2,
-  F16: 2,
-  BF16: 2,
-  U32: 4,
-  I32: 4,
-  F32: 4,
-  U64: 8,
-  I64: 8,
-  F64: 8,
-};
+const TYPES = 'BOOL U8 I8 F8_E5M2 F8_E4M3 U16 I16 F16 BF16 U32 I32 F32 U64 I64 F64'.split(' ');
+/** Bytes per value: a type's name has its bits. */
+const WIDTHS = new Map(TYPES.map((type) => [type, Number(/\d+/.exec(type)?.[0] ?? 8) / 8]));
 /** As in the reference implementation. */
 const MAX_HEADER_BYTES = 100_000_000;
 
@@ -75,11 +60,7 @@ const size = z.int().min(0);
 const headerSchema = z
   .object({ __metadata__: z.record(z.string(), z.string()).default({}) })
   .catchall(
-    z.object({
-      dtype: z.enum(Object.keys(WIDTHS)),
-      shape: z.array(size),
-      data_offsets: z.tuple([size, size]),
-    }),
+    z.object({ dtype: z.enum(TYPES), shape: z.array(size), data_offsets: z.tuple([size, size]) }),
   );
 
 function headerJson(bytes: Uint8Array): unknown {
@@ -136,7 +117,7 @@ export function parseStored(bytes: ByteSource): StoredTensors {
   );
   for (const [name, { dtype, shape, data_offsets }] of inOrder) {
     const [from, to] = data_offsets;
-    const numBytes = shape.reduce((product, length) => product * length, WIDTHS[dtype]);
+    const numBytes = shape.reduce((product, length) => product * length, WIDTHS.get(dtype)!);
     if (from !== end)
       throw new Error(
         `Expected tensor ${name} to begin at byte ${end} of the data, but it begins at ${from}.`,
@@ -257,7 +238,7 @@ function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArra
 /** A tensor in storage precision. @throws Error as {@link encodeSafetensors} */
 function toStored(name: string, { shape, values }: NamedArray, storage: StorageType): StoredTensor {
   requireFinite(name, values);
-  const view = new DataView(new ArrayBuffer(values.length * WIDTHS[storage]));
+  const view = new DataView(new ArrayBuffer(values.length * WIDTHS.get(storage)!));
   values.forEach((value, i) => {
     if (storage === 'F32') return view.setFloat32(4 * i, value, true);
     const half = floatToHalf(value);

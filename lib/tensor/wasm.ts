@@ -6,6 +6,7 @@
  * on internals of `@tensorflow/tfjs-backend-wasm` 4.22, which package.json pins.
  */
 import * as tf from '@tensorflow/tfjs-core';
+import { replaceKernel } from './ops.js';
 
 /** The parts of the backend used here. */
 interface WasmBackend {
@@ -25,28 +26,15 @@ interface WasmBackend {
   disposeData(dataId: object): void;
 }
 
-type KernelArguments<Inputs, Attributes> = {
+interface KernelArguments<Inputs, Attributes = unknown> {
   inputs: Inputs;
   attrs: Attributes;
   backend: WasmBackend;
-};
-type Kernel = (args: KernelArguments<unknown, unknown>) => tf.TensorInfo | tf.TensorInfo[];
+}
 
 const BYTES = 4;
 /** With fewer rows, setting up the plain product costs more than the naive loop. */
 const FEWEST_ROWS = 8;
-
-const getKernelFunc = (name: string): Kernel =>
-  tf.getKernel(name, 'wasm').kernelFunc as unknown as Kernel;
-
-function replaceKernel(name: string, kernel: Kernel): void {
-  tf.unregisterKernel(name, 'wasm');
-  tf.registerKernel({
-    kernelName: name,
-    backendName: 'wasm',
-    kernelFunc: kernel as unknown as tf.KernelFunc,
-  });
-}
 
 const int32Bytes = (values: readonly number[]): Uint8Array =>
   new Uint8Array(Int32Array.from(values).buffer);
@@ -104,12 +92,14 @@ type MatMulArguments = KernelArguments<
 /** Swaps the last two axes. */
 function transposeLast(x: tf.TensorInfo, backend: WasmBackend): tf.TensorInfo {
   const perm = x.shape.length === 2 ? [1, 0] : [0, 2, 1];
-  return getKernelFunc('Transpose')({ inputs: { x }, attrs: { perm }, backend }) as tf.TensorInfo;
+  const { kernelFunc } = tf.getKernel('Transpose', 'wasm');
+  return kernelFunc({ inputs: { x }, attrs: { perm }, backend }) as tf.TensorInfo;
 }
 
-function batchMatMulKernel(original: Kernel): Kernel {
-  return (args) => {
-    const { inputs, attrs, backend } = args as MatMulArguments;
+const batchMatMul =
+  (original: (args: MatMulArguments) => tf.TensorInfo) =>
+  (args: MatMulArguments): tf.TensorInfo => {
+    const { inputs, attrs, backend } = args;
     const { a, b } = inputs;
     const { transposeA, transposeB } = attrs;
     const isBatched =
@@ -125,14 +115,11 @@ function batchMatMulKernel(original: Kernel): Kernel {
       attrs: { transposeA: false, transposeB: false },
       backend,
     };
-    const out = isBatched
-      ? multiplyBatches(left, right, backend)
-      : (original(plain) as tf.TensorInfo);
+    const out = isBatched ? multiplyBatches(left, right, backend) : original(plain);
     for (const copy of [left, right])
       if (copy !== a && copy !== b) backend.disposeData(copy.dataId);
     return out;
   };
-}
 
 type SplitArguments = KernelArguments<
   { x: tf.TensorInfo },
@@ -140,9 +127,7 @@ type SplitArguments = KernelArguments<
 >;
 
 /** Splits along an axis, copying row by row within wasm's memory. */
-function splitKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo[] {
-  const { inputs, attrs, backend } = args as SplitArguments;
-  const { x } = inputs;
+function split({ inputs: { x }, attrs, backend }: SplitArguments): tf.TensorInfo[] {
   const axis = tf.util.parseAxisParam(attrs.axis, x.shape)[0];
   const sizes = tf.backend_util.prepareSplitSize(x, attrs.numOrSizeSplits, axis);
   const rows = tf.util.sizeFromShape(x.shape.slice(0, axis));
@@ -171,9 +156,10 @@ type GatherArguments = KernelArguments<
 >;
 
 /** Gathers along the first axis by copying whole rows within wasm's memory. */
-function gatherKernel(original: Kernel): Kernel {
-  return (args) => {
-    const { inputs, attrs, backend } = args as GatherArguments;
+const gather =
+  (original: (args: GatherArguments) => tf.TensorInfo) =>
+  (args: GatherArguments): tf.TensorInfo => {
+    const { inputs, attrs, backend } = args;
     const { x, indices } = inputs;
     const rowBytes = tf.util.sizeFromShape(x.shape.slice(1)) * BYTES;
     const isRows = attrs.axis === 0 && attrs.batchDims === 0 && rowBytes > 0;
@@ -193,14 +179,14 @@ function gatherKernel(original: Kernel): Kernel {
     }
     return out;
   };
-}
 
 type TileArguments = KernelArguments<{ x: tf.TensorInfo }, { reps: number[] }>;
 
 /** Repeats along one axis by copying whole blocks within wasm's memory. */
-function tileKernel(original: Kernel): Kernel {
-  return (args) => {
-    const { inputs, attrs, backend } = args as TileArguments;
+const tile =
+  (original: (args: TileArguments) => tf.TensorInfo) =>
+  (args: TileArguments): tf.TensorInfo => {
+    const { inputs, attrs, backend } = args;
     const { x } = inputs;
     const repeated = attrs.reps.flatMap((times, axis) => (times === 1 ? [] : [axis]));
     if (repeated.length !== 1 || x.dtype === 'bool') return original(args);
@@ -220,11 +206,9 @@ function tileKernel(original: Kernel): Kernel {
     }
     return out;
   };
-}
 
 /** The same data under another name; the stock kernel copies it. */
-function identityKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo {
-  const { inputs, backend } = args as KernelArguments<{ x: tf.TensorInfo }, unknown>;
+function identity({ inputs, backend }: KernelArguments<{ x: tf.TensorInfo }>): tf.TensorInfo {
   const { dataId, shape, dtype } = inputs.x;
   backend.incRef(dataId);
   return { dataId, shape, dtype };
@@ -232,9 +216,9 @@ function identityKernel(args: KernelArguments<unknown, unknown>): tf.TensorInfo 
 
 /** Installs the kernels; call once, while wasm is the backend. */
 export function installWasmKernels(): void {
-  replaceKernel('BatchMatMul', batchMatMulKernel(getKernelFunc('BatchMatMul')));
-  replaceKernel('SplitV', splitKernel);
-  replaceKernel('GatherV2', gatherKernel(getKernelFunc('GatherV2')));
-  replaceKernel('Tile', tileKernel(getKernelFunc('Tile')));
-  replaceKernel('Identity', identityKernel);
+  replaceKernel('wasm', 'BatchMatMul', batchMatMul);
+  replaceKernel('wasm', 'SplitV', () => split);
+  replaceKernel('wasm', 'GatherV2', gather);
+  replaceKernel('wasm', 'Tile', tile);
+  replaceKernel('wasm', 'Identity', () => identity);
 }

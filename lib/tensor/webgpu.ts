@@ -290,8 +290,13 @@ const WRITE_COLUMNS: KernelCode = {
 };
 
 /** Installs the kernels; call once, while webgpu is the backend. */
-export const installWebGpuKernels = (): void =>
+export function setUpWebGpu(): void {
   [RMS_NORM, ROTARY, SWIGLU, ATTEND_CACHED, WRITE_COLUMNS].forEach(register);
+  boundFreeBuffers(tf.backend(), FREE_BYTES);
+}
+
+/** Most bytes of free buffers on the GPU. */
+const FREE_BYTES = 4e9;
 
 /**
  * Destroys all free buffers once they exceed `maxBytes`. The backend keeps them for

@@ -40,6 +40,12 @@ export function exactMatch(answer: string | null, goldenAnswers: readonly string
 /** Answers without partial credit. */
 const CLOSED_ANSWERS = new Set(['yes', 'no', 'noanswer']);
 
+/** Answers that a passage can state, padded: not yes or no, nor without letters. */
+export const statableAnswers = (answers: readonly string[]): string[] =>
+  answers
+    .filter((answer) => !['', ...CLOSED_ANSWERS].includes(normalizeAnswer(answer)))
+    .map(paddedWords);
+
 function pairF1(answer: string, golden: string): number {
   if (answer !== golden && (CLOSED_ANSWERS.has(answer) || CLOSED_ANSWERS.has(golden))) return 0;
   const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');

@@ -3,6 +3,8 @@
  * turn, and the documents of each as one text.
  */
 
+import { tryParseJson } from '../io/json.js';
+
 export interface LabelledInformation {
   query: string[];
   /** One per query; fewer if the text was cut. */
@@ -24,11 +26,7 @@ const STRINGS = /"((?:[^"\\]|\\.)*)(?:"|\\?$)/gs;
 /** The text of a JSON string's inside; a cut escape at its end is dropped. */
 function readString(inside: string): string {
   const whole = inside.replace(/(?<!\\)((?:\\\\)*)\\u[\da-f]{0,3}$/i, '$1');
-  try {
-    return JSON.parse(`"${whole}"`) as string;
-  } catch {
-    return whole;
-  }
+  return (tryParseJson(`"${whole}"`) as string | undefined) ?? whole;
 }
 
 const HEAD = /^\s*(?:<information>)?\s*\{\s*"query"\s*:\s*\[/;

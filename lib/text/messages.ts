@@ -3,6 +3,7 @@
  * the tags of a transcript. One search turn is all tool calls of one message.
  */
 import { z } from 'zod';
+import { tryParseJson } from '../io/json.js';
 import { nextAction, oneLine, formatBlock, formatSearch } from './tags.js';
 
 export interface ToolCall {
@@ -61,13 +62,8 @@ export function searchTool({ splitQueries }: { splitQueries: boolean }): Tool {
 }
 
 /** Some models write the list as JSON in a string. */
-function readList(text: string): string[] {
-  try {
-    return z.array(z.string()).parse(JSON.parse(text));
-  } catch {
-    return [text];
-  }
-}
+const readList = (text: string): string[] =>
+  z.array(z.string()).safeParse(tryParseJson(text)).data ?? [text];
 
 const oneOrMore = z
   .union([z.string().transform(readList), z.array(z.string())])
@@ -84,11 +80,7 @@ const cleanQuery = (query: string): string => oneLine(query.replace(/#{2,}/g, ' 
 /** The queries of a call of `search`; null if the call or its arguments are invalid. */
 export function readToolCall({ function: { name, arguments: json } }: ToolCall): string[] | null {
   if (name !== 'search') return null;
-  try {
-    return argumentsSchema.parse(JSON.parse(json));
-  } catch {
-    return null;
-  }
+  return argumentsSchema.safeParse(tryParseJson(json)).data ?? null;
 }
 
 /** Reasoning as a block; tags inside are escaped. */

@@ -6,20 +6,7 @@ const CAPITALISED = /^(?:[dl]['’])?\p{Lu}/u;
 /** Part of a name directly after a capitalised word, as in `Apollo 11`. */
 const NUMBER = /^\p{N}+(?:st|nd|rd|th)?$/iu;
 /** Words that join two capitalised parts of one name: `House of Hanover`. */
-const JOINING = new Set([
-  'of',
-  'the',
-  'in',
-  'for',
-  'on',
-  'de',
-  'da',
-  'di',
-  'du',
-  'von',
-  'van',
-  '&',
-]);
+const JOINING = new Set('of the in for on de da di du von van &'.split(' '));
 /** Capitalised only because they open a sentence. */
 const OPENING = new Set(
   (

@@ -121,7 +121,7 @@ describe('llama', () => {
     ).toMatchObject({
       numKeyValueHeads: 8,
       headDim: 8,
-      rope: { theta: 10000, scaling: { type: 'none' } },
+      rope: { theta: 10000, scaling: { rope_type: 'default' } },
       tieWordEmbeddings: false,
       eosTokenIds: [],
     });
@@ -163,7 +163,7 @@ describe('llama', () => {
         rope_parameters: { ...rope, factor, rope_theta: 1e4 },
       });
     expect(() => parse(4)).toThrow(/rope_scaling and rope_parameters/);
-    expect(parse(2)).toMatchObject({ rope: { scaling: { type: 'linear', factor: 2 } } });
+    expect(parse(2)).toMatchObject({ rope: { scaling: { rope_type: 'linear', factor: 2 } } });
   });
 
   it('rejects heads that do not share keys evenly', () => {

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/question.js';
-import {
-  findAnswerRanks,
-  findStatedAnswers,
-  hasStatableAnswer,
-} from '../../lib/retrieval/recall.js';
+import { findAnswerRanks, findStatedAnswers } from '../../lib/retrieval/recall.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { normalizeAnswer } from '../../lib/text/answer-match.js';
 
@@ -59,12 +55,6 @@ describe('findStatedAnswers', () => {
       }),
     );
   });
-});
-
-it('hasStatableAnswer is false for answers that no passage states', () => {
-  expect(['yes', 'No.', 'the', 'Noor'].map((answer) => hasStatableAnswer(ask('', answer)))).toEqual(
-    [false, false, false, true],
-  );
 });
 
 it('findAnswerRanks gives the rank of the first passage with an answer', async () => {

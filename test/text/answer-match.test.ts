@@ -2,7 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exactMatch, normalizeAnswer, paddedWords, tokenF1 } from '../../lib/text/answer-match.js';
+import {
+  exactMatch,
+  normalizeAnswer,
+  paddedWords,
+  statableAnswers,
+  tokenF1,
+} from '../../lib/text/answer-match.js';
 import { finalAnswer, splitTranscript } from '../../lib/text/response.js';
 
 describe('normalizeAnswer', () => {
@@ -103,3 +109,7 @@ describe.skipIf(!existsSync(rollouts))(
     });
   },
 );
+
+it('statableAnswers drops answers that no passage states', () => {
+  expect(statableAnswers(['yes', 'No.', 'the', 'Noor'])).toEqual([' noor ']);
+});

@@ -117,7 +117,7 @@ export const CONFIG: ModelConfig = {
   headDim: 4,
   maxPositionEmbeddings: 512,
   rmsNormEps: 1e-5,
-  rope: { theta: 10000, scaling: { type: 'none' } },
+  rope: { theta: 10000, scaling: { rope_type: 'default' } },
   tieWordEmbeddings: true,
   biases: { qkv: false, o: false, mlp: false },
   qkNorm: false,

@@ -33,7 +33,7 @@ export const SMALL_MODEL: ModelConfig = {
   headDim: 32,
   maxPositionEmbeddings: 1024,
   rmsNormEps: 1e-5,
-  rope: { theta: 10000, scaling: { type: 'none' } },
+  rope: { theta: 10000, scaling: { rope_type: 'default' } },
   tieWordEmbeddings: true,
   biases: { qkv: false, o: false, mlp: false },
   qkNorm: false,
