@@ -8,9 +8,9 @@ import { PassageCollector } from '../data/formats/format.js';
 import { DATA_FORMATS, readBenchmark, readFolder } from '../data/formats/read.js';
 import { type Question, questionType, requireUniqueIds } from '../data/question.js';
 import { readRows, writeRows } from '../interop/rows.js';
+import { methodRollout } from '../interop/export.js';
 import { DEFAULT_METHOD } from '../training/models.js';
 import { writeLines, writeTextsSafely } from '../io/files.js';
-import { rolloutSchema } from '../rollout/options.js';
 import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
@@ -125,22 +125,14 @@ async function writeAll(
       }
       await writeTextsSafely(addFile(split + format.ending), formatRows(rows(), format.ending));
     } else {
-      const { rollout, smallWorldRollout } = METHODS.get(method);
-      const { prompt, querySeparator: separator } = rolloutSchema.parse({
-        ...rollout,
-        ...(promptForm === 'short' && smallWorldRollout),
-      });
-      await writeRows(addFile(`${split}.parquet`), members, { prompt, promptForm, separator });
+      await writeRows(addFile(`${split}.parquet`), members, methodRollout(method, promptForm));
     }
   }
   return files;
 }
 
-/** Returns the written files. @throws Error for invalid sources, or no question */
-async function runConvert(
-  sources: readonly string[],
-  settings: ConvertSettings,
-): Promise<string[]> {
+/** @throws Error for invalid sources, or no question */
+async function runConvert(sources: readonly string[], settings: ConvertSettings): Promise<void> {
   const passages = new PassageCollector();
   const { questions: read, numSkipped } = await readAll(sources, passages);
   if (read.length === 0)
@@ -156,7 +148,6 @@ async function runConvert(
   );
   if (numSkipped > 0)
     log(`Skipped ${numSkipped} rows without an answer, or without one in their paragraphs.`);
-  return files;
 }
 
 export const convertCommand = (): Command =>
@@ -181,6 +172,4 @@ export const convertCommand = (): Command =>
     .addOption(
       choice('--prompt-form <form>', 'form of the prompt in verl’s rows', PROMPT_FORMS, 'chat'),
     )
-    .action(async (sources: string[], settings: ConvertSettings) => {
-      await runConvert(sources, settings);
-    });
+    .action(runConvert);

@@ -61,24 +61,20 @@ function countBy<T>(items: readonly T[], name: (item: T) => string): string {
   return formatList(groups.map(([key, number]) => `${countText(number)} ${key}`));
 }
 
-interface PassageCount {
-  numPassages: number;
-  /** Empty if the file is large. */
-  passages: Passage[];
-  /** Evidence of the questions that is not among them. */
-  missing: ReadonlySet<string>;
-}
-
-/** Reads a passage file once; a large one is not kept. */
+/**
+ * Reads a passage file once; passages of a large one are not kept. `missing` is the
+ * questions' evidence that is not among them.
+ */
 async function countPassages(
-  file: string,
+  file: string | undefined,
   questions: readonly Question[],
   complain: (complaint: string) => void,
-): Promise<PassageCount> {
+) {
   const missing = new Set(questions.flatMap(allEvidence));
   const passages: Passage[] = [];
-  const isLarge = isLargeFile(file);
   let numPassages = 0;
+  if (file === undefined) return { numPassages, passages, missing };
+  const isLarge = isLargeFile(file);
   for await (const { passage } of streamPassages(file, complain)) {
     numPassages++;
     missing.delete(passage.id);
@@ -139,25 +135,20 @@ async function measureCoverage(
   );
   if (encoder !== undefined) await announceBackend(backend);
   const ranks: Coverage['ranks'] = new Map();
+  const options = { analyzer, encoder, index };
+  const topK = Math.max(...DEPTHS);
   for (const name of names) {
-    const isLarge = file !== undefined && isLargeFile(file);
-    const opened = await createRetriever(name, isLarge ? file : passages, {
-      analyzer,
-      encoder,
-      index,
-    });
+    const source = file !== undefined && isLargeFile(file) ? file : passages;
+    const opened = await createRetriever(name, source, options);
     const progress = startProgress(`Searching with ${opened.name}`, statable.length);
     const onBatch = (done: number): void => progress.update(done);
-    const answerRanks = await findAnswerRanks(opened, statable, {
-      topK: Math.max(...DEPTHS),
-      onBatch,
-    }).finally(() => progress.stop());
+    const answerRanks = await findAnswerRanks(opened, statable, { topK, onBatch }).finally(() =>
+      progress.stop(),
+    );
     ranks.set(isAddress(name) ? opened.name : name, answerRanks);
   }
-  const stated =
-    file === undefined
-      ? undefined
-      : await findStatedAnswers(statable, passages.length > 0 ? passages : onlyPassages(file));
+  const all = file !== undefined && passages.length === 0 ? onlyPassages(file) : passages;
+  const stated = file === undefined ? undefined : await findStatedAnswers(statable, all);
   return { questions: statable, stated, ranks };
 }
 
@@ -180,36 +171,26 @@ function coverageTable({ questions, stated, ranks }: Coverage): string {
   return formatTable(['questions', '', ...columns.map(({ title }) => title)], body);
 }
 
-/** Lines about what `evaluate` and `train` can do with the questions. */
-function enabledCommands(questions: readonly Question[]): [string, string][] {
+/** What `evaluate` and `train` can do with the questions, by command. */
+function enabledCommands(questions: readonly Question[]): Record<string, string> {
   const split = evaluatedSplit(questions);
   const evaluated = selectSplit(questions, split);
   const trained = selectSplit(questions, 'train');
   const numGraphs = evaluated.filter(({ metadata }) => metadata.graph?.length).length;
-  const hasTypes = trained.some((question) => questionType(question));
-  return [
-    [
-      'evaluate',
+  const graphs =
+    numGraphs > 0
+      ? `critical path of the ${countText(numGraphs)} with a graph`
+      : 'critical path need graphs';
+  return {
+    evaluate:
       evaluated.length === 0
         ? `no questions of ${split}: use --split`
-        : `${countText(evaluated.length)} questions of ${split}: EM, F1, turns, calls and time; sub-question recall, evidence recall and ` +
-          (numGraphs > 0
-            ? `critical path of the ${countText(numGraphs)} with a graph`
-            : 'critical path need graphs'),
-    ],
-    [
-      'train --method search-r1',
-      trained.length === 0
-        ? 'no questions of train'
-        : `${countText(trained.length)} questions of train`,
-    ],
-    [
-      'train',
-      hasTypes
-        ? 'ParallelSearch’s rewards know from type or graph what is parallelizable'
-        : 'ParallelSearch’s rewards need a type or a graph, such as "metadata": {"type": "comparison"}',
-    ],
-  ];
+        : `${countText(evaluated.length)} questions of ${split}: EM, F1, turns, calls and time; sub-question recall, evidence recall and ${graphs}`,
+    'train --method search-r1': `${trained.length === 0 ? 'no' : countText(trained.length)} questions of train`,
+    train: trained.some((question) => questionType(question))
+      ? 'ParallelSearch’s rewards know from type or graph what is parallelizable'
+      : 'ParallelSearch’s rewards need a type or a graph, such as "metadata": {"type": "comparison"}',
+  };
 }
 
 /** Prints what a folder holds. Returns the exit code: 1 if something is wrong. */
@@ -235,9 +216,7 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   }
   const questions = questionFiles.flatMap(([, fileQuestions]) => fileQuestions);
   const file = files.passages;
-  const { numPassages, passages, missing } = file
-    ? await countPassages(file, questions, complain)
-    : { numPassages: 0, passages: [], missing: new Set(questions.flatMap(allEvidence)) };
+  const { numPassages, passages, missing } = await countPassages(file, questions, complain);
   // A large file is read again, which stops at the first problem.
   const isSearched = numPassages > 0 && (passages.length > 0 || complaints.length === 0);
   complaints.push(...questionComplaints);
@@ -253,12 +232,11 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
     );
   if (!file && files.questions.length === 0)
     complain(`${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl.`);
-  for (const name of ['train.jsonl', 'dev.jsonl', 'test.jsonl', 'passages.jsonl'])
-    if (
-      existsSync(join(folder, name)) &&
-      ![files.passages, ...files.questions].includes(join(folder, name))
-    )
+  for (const name of ['train.jsonl', 'dev.jsonl', 'test.jsonl', 'passages.jsonl']) {
+    const path = join(folder, name);
+    if (existsSync(path) && ![files.passages, ...files.questions].includes(path))
       row(name, 'is ignored: another file takes precedence');
+  }
   const typed = questions.filter(({ metadata }) => metadata.type);
   const graphs = questions.filter(({ metadata }) => metadata.graph?.length);
   for (const { id, question, goldenAnswers } of questions) {
@@ -288,7 +266,8 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
       'models',
       `ask and evaluate: --model ${TRAINED_MODELS.names()[0]} (the default) or --policy chat:https://HOST/v1; train: a Hugging Face folder. base-*, instruct-*, hasty-* and paired-* only know the small world`,
     );
-  if (questions.length > 0) enabledCommands(questions).forEach((line) => row(...line));
+  if (questions.length > 0)
+    Object.entries(enabledCommands(questions)).forEach((line) => row(...line));
   else row('evaluate, train', 'no questions: add questions.jsonl, or train.jsonl and test.jsonl');
   print(`How to add questions, types or graphs: ${shortPath(packagePath('docs', 'data.md'))}`);
 
@@ -326,9 +305,8 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
   if (warnings.length > 0) print(`\nWarnings: ${countText(warnings.length)}`);
   printSome(warnings);
   const problems = complaints.length === 1 ? 'problem' : 'problems';
-  print(
-    complaints.length > 0 ? `\n${countText(complaints.length)} ${problems}:` : '\nNo problems.',
-  );
+  const count = complaints.length > 0 ? `${countText(complaints.length)} ${problems}:` : '';
+  print(`\n${count || 'No problems.'}`);
   printSome(complaints);
   return complaints.length > 0 ? 1 : 0;
 }

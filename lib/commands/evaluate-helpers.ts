@@ -10,14 +10,11 @@ import { openRetriever, type PolicySpec, type Setup } from './setup.js';
 type Task = Pick<Setup, 'backend' | 'folders' | 'search' | 'rollout'> &
   Pick<PolicySpec, 'data' | 'index' | 'force'> & { questions: readonly Question[] };
 
-/**
- * Runs `work` with helpers, which end with it or at the signal.
- * @param setup of a local policy
- */
-export async function withHelpers<T>(
+/** Runs `work` with helpers, which end with it or at the signal. */
+export async function withHelpers(
   numHelpers: number,
   { setup, settings, signal }: { setup: Setup; settings: PolicySpec; signal: AbortSignal },
-  work: (helpers: AnswerBatch[]) => Promise<T>,
+  work: (helpers: AnswerBatch[]) => Promise<unknown>,
 ): Promise<void> {
   const { backend, folders, search, rollout } = setup;
   const { data, index, force } = settings;

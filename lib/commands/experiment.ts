@@ -19,13 +19,11 @@ interface ExperimentSettings {
   backend: BackendName | 'auto';
 }
 
-interface RunOptions
-  extends
-    Omit<ExperimentSettings, 'backend'>,
-    Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> {
-  log?: (line: string) => void;
-  startProgress?: (title: string, total: number) => Progress;
-}
+type RunOptions = Omit<ExperimentSettings, 'backend'> &
+  Pick<RunJobsOptions, 'start' | 'backend' | 'signal'> & {
+    log?: (line: string) => void;
+    startProgress?: (title: string, total: number) => Progress;
+  };
 
 /** Experiments with jobs of their own. */
 export const COMPUTED: readonly Experiment[] = EXPERIMENTS.filter(({ computation }) => computation);
@@ -73,23 +71,14 @@ export async function runExperiments(
   experiments: readonly Experiment[],
   options: RunOptions,
 ): Promise<void> {
-  const {
-    signal,
-    backend,
-    log = printLine,
-    startProgress: start = startProgress,
-    out: folder,
-    force,
-  } = options;
+  const { signal, backend, log = printLine, out: folder, force, start } = options;
   const plan: Planned[] = [];
   for (const experiment of experiments) plan.push(await planExperiment(experiment, options));
   plan.forEach(({ line }) => log(line));
   const wanted = plan.filter(({ seconds }) => seconds > 0);
   if (wanted.length === 0) return;
-  const progress = start(
-    'Experiments',
-    Math.max(1, Math.ceil(sum(wanted, ({ seconds }) => seconds))),
-  );
+  const total = Math.max(1, Math.ceil(sum(wanted, ({ seconds }) => seconds)));
+  const progress = (options.startProgress ?? startProgress)('Experiments', total);
   let before = 0;
   try {
     for (const { experiment, isPrepared, seconds } of wanted) {
@@ -101,14 +90,7 @@ export async function runExperiments(
       }
       const onProgress = (fraction: number, note: string): void =>
         report(isPrepared ? fraction : 1, note);
-      await runJobs(experiment, {
-        backend,
-        folder,
-        force,
-        signal,
-        onProgress,
-        start: options.start,
-      });
+      await runJobs(experiment, { backend, folder, force, signal, onProgress, start });
       before += seconds;
     }
   } finally {
@@ -118,16 +100,12 @@ export async function runExperiments(
 
 export function experimentCommand(): Command {
   const list = COMPUTED.map(({ name, title }) => `  ${name.padEnd(22)} ${title}`);
+  const names = [...COMPUTED.map(({ name }) => name), 'all'];
   return new Command('experiment')
     .description(
       'compute the results that notebooks read; keeps what is done and resumes if interrupted',
     )
-    .addArgument(
-      new Argument('<name>', 'an experiment, or all').choices([
-        ...COMPUTED.map(({ name }) => name),
-        'all',
-      ]),
-    )
+    .addArgument(new Argument('<name>', 'an experiment, or all').choices(names))
     .option('--force', 'recompute existing results')
     .option('--no-train', 'use only runs that are already trained')
     .addOption(

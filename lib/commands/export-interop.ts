@@ -132,9 +132,6 @@ async function runExportTorch(folder: string, settings: ExportTorchSettings): Pr
   );
 }
 
-const grpoMethods = (): string[] =>
-  exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo');
-
 const trainingCommand = (name: string, description: string, methods: string[]): Command =>
   new Command(name)
     .description(description)
@@ -171,23 +168,20 @@ const exportTrainingCommand = (name: string, description: string, write: Write):
 
 type ExportHfSettings = WeightsSpec & { dtype: 'float32' | 'float16' };
 
-async function exportHf(
-  folder: string,
-  settings: ExportHfSettings,
-  signal: AbortSignal,
-): Promise<void> {
-  const folders = await policyFolders(settings, signal);
-  requireOtherFiles([folder], listFolders(folders));
-  await useBackend('auto');
-  const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
-  await exportModel(folder, folders, { storage, force: settings.force });
-  const adapter = folders.adapter === undefined ? '' : '; the adapter is in its folder adapter';
-  log(`${folder}: ${listFolders(folders).join(' with ')}${adapter}`);
-}
-
 /** Writes the merged model and its adapter; the exit code is 130 after Ctrl-C. */
 export const runExportHf = (folder: string, settings: ExportHfSettings): Promise<number> =>
-  interruptible((signal) => exportHf(folder, settings, signal), { stopped: 'Stopped.' });
+  interruptible(
+    async (signal) => {
+      const folders = await policyFolders(settings, signal);
+      requireOtherFiles([folder], listFolders(folders));
+      await useBackend('auto');
+      const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
+      await exportModel(folder, folders, { storage, force: settings.force });
+      const adapter = folders.adapter === undefined ? '' : '; the adapter is in its folder adapter';
+      log(`${folder}: ${listFolders(folders).join(' with ')}${adapter}`);
+    },
+    { stopped: 'Stopped.' },
+  );
 
 /** Writes trajectories as episodes of verifiers, ids and log-probs included. */
 async function runExportVerifiers(
@@ -238,7 +232,7 @@ export const exportInteropCommands = (): Command[] => [
   trainingCommand(
     'torch',
     'write a training for one GPU in plain PyTorch: demonstrations to imitate, then GRPO, with a small model',
-    grpoMethods(),
+    exportableMethods().filter((name) => requireExportable(name).algorithm === 'grpo'),
   )
     .requiredOption('--data <folder>', 'questions and passages in the FlashRAG layout')
     .requiredOption('--model <folder>', 'folder of a Llama model in Hugging Face format')

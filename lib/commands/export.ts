@@ -41,22 +41,20 @@ interface Source {
   figures: readonly Artefact[];
 }
 
-/** The figures of a report by its name, or of an executed notebook (.ipynb). */
-function readSource(report: string, folder: string): Source {
+/** A report by its name, an executed notebook (.ipynb), or all reports of a folder. */
+function readSources(report: string, folder: string): Source[] {
+  if (report === 'all') {
+    const reports = listReports(folder).filter(({ figures }) => figures.length > 0);
+    if (reports.length > 0) return reports;
+    throw new Error(
+      `Expected reports in ${folder}, but found none. Run "npm start" or set --reports.`,
+    );
+  }
   const source = report.endsWith('.ipynb')
     ? { name: path.basename(report, '.ipynb'), figures: notebookFigures(readNotebook(report)) }
     : readReportInfo(folder, report);
-  if (source.figures.length === 0)
-    throw new Error(`Expected charts or tables in ${report}, but there are none.`);
-  return source;
-}
-
-function allSources(folder: string): Source[] {
-  const reports = listReports(folder).filter(({ figures }) => figures.length > 0);
-  if (reports.length > 0) return reports;
-  throw new Error(
-    `Expected reports in ${folder}, but found none. Run "npm start" or set --reports.`,
-  );
+  if (source.figures.length > 0) return [source];
+  throw new Error(`Expected charts or tables in ${report}, but there are none.`);
 }
 
 /** Exports the charts and tables of reports (`all`: of the folder). Returns the files. */
@@ -65,9 +63,7 @@ export async function runExport(
   settings: ExportSettings,
 ): Promise<string[]> {
   const { out, format, reports: folder, log: print = log } = settings;
-  const sources: Source[] = [];
-  for (const report of reports)
-    sources.push(...(report === 'all' ? allSources(folder) : [readSource(report, folder)]));
+  const sources = reports.flatMap((report) => readSources(report, folder));
   const written: string[] = [];
   for (const { name, figures } of sources) {
     const target = path.join(out, name);

@@ -64,20 +64,13 @@ async function runImport(
       `Expected a checkpoint or rollouts of ${name} in ${folder}, but found neither.`,
     );
   if (recorded) {
+    const questions = await loadQuestions(data);
     const progress = startProgress('Reading steps', files(recorded).length);
     let done = 0;
     const onStep = (): void => progress.update(++done);
-    const options = {
-      folder: out,
-      questions: await loadQuestions(data),
-      method,
-      trainer: name,
-      onStep,
-    };
-    const { numSteps, numRollouts, numDifferent, numAmbiguous } = await importRollouts(
-      read(recorded),
-      options,
-    ).finally(() => progress.stop());
+    const options = { folder: out, questions, method, trainer: name, onStep };
+    const imported = await importRollouts(read(recorded), options).finally(() => progress.stop());
+    const { numSteps, numRollouts, numDifferent, numAmbiguous } = imported;
     log(
       `${numRollouts} rollouts of ${numSteps} steps: npx parallelsearch view ${path.join(out, TRAJECTORIES_FILE)}`,
     );

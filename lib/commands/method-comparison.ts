@@ -43,16 +43,14 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
 ];
 
 function costColumns(price?: TokenUsage): Column<Answer>[] {
-  const columns: Column<Answer>[] = [
-    { title: 'tokens read', value: ({ usage }) => (usage.uncounted ? NaN : usage.read || NaN) },
+  const counted = (value: (usage: TotalUsage) => number) => ({
+    value: ({ usage }: Answer) => (usage.uncounted ? NaN : value(usage) || NaN),
+  });
+  return [
+    { title: 'tokens read', ...counted(({ read }) => read) },
     { title: 'seconds', value: ({ seconds }) => seconds },
+    ...(price ? [{ title: '$ per 1,000', ...counted((usage) => 1000 * cost(usage, price)) }] : []),
   ];
-  if (!price) return columns;
-  const paid = {
-    title: '$ per 1,000',
-    value: ({ usage }: Answer) => (usage.uncounted ? NaN : 1000 * cost(usage, price) || NaN),
-  };
-  return [...columns, paid];
 }
 
 export const comparedRun = (

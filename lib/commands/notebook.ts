@@ -61,18 +61,14 @@ export async function runNotebooks(
 ): Promise<number> {
   const started = performance.now();
   const outputs = outputFiles(files, settings.out);
-  let passed = 0;
-  let cached = 0;
-  let failed = 0;
+  let [passed, cached, failed] = [0, 0, 0];
   for (const [i, file] of files.entries()) {
+    if (failed > 0 && !settings.continue) break;
     const done = await attempt(file, outputs[i], settings, log);
     for (const { message } of done.failures) log(`\n${message}\n\n`, 'stderr');
     if (done.cached) cached++;
-    if (done.failures.length === 0) passed++;
-    else {
-      failed++;
-      if (!settings.continue) break;
-    }
+    if (done.failures.length > 0) failed++;
+    else passed++;
   }
   const skipped = files.length - passed - failed;
   const notes = [
@@ -103,12 +99,12 @@ async function attempt(
       inputs: input?.map((each) => path.resolve(each)),
     });
   } catch (error) {
-    if (error instanceof NotebookError) return { cached: false, failures: [error] };
-    const message = error instanceof Error ? error.message : String(error);
-    return {
-      cached: false,
-      failures: [new Error(`${file} did not run: ${message}`, { cause: error })],
-    };
+    const reason = error instanceof Error ? error.message : String(error);
+    const failure =
+      error instanceof NotebookError
+        ? error
+        : new Error(`${file} did not run: ${reason}`, { cause: error });
+    return { cached: false, failures: [failure] };
   }
 }
 

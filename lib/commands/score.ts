@@ -67,8 +67,10 @@ export async function runScore(
     const question = find({ id, question: text, benchmark: metadata?.benchmark });
     const type = trajectory.questionType ?? (question && questionType(question));
     const scored = scoreTranscript({ ...trajectory, questionType: type }, rules);
-    if (!settings.behaviour) return scored;
-    return { ...scored, behaviour: labelTrajectory(trajectory, question) };
+    return {
+      ...scored,
+      ...(settings.behaviour && { behaviour: labelTrajectory(trajectory, question) }),
+    };
   };
   const print = createWriter(streams.stdout);
   const complain = createWriter(streams.stderr);
@@ -90,14 +92,13 @@ export async function runScore(
         } else scores.push(outcome.value);
       }
       if (complaints.length > 0) exitCode = 1;
-      const hasNone = numScored === 0 && complaints.length > 1;
-      const report = hasNone
-        ? `No line is a trajectory or transcript. The first: ${complaints[0]}`
-        : complaints.join('\n');
+      const report =
+        numScored === 0 && complaints.length > 1
+          ? `No line is a trajectory or transcript. The first: ${complaints[0]}`
+          : complaints.join('\n');
       if (report) await complain(`${report}\n`);
     }
-    const hasOnlyComplaints = scores.length === 0 && exitCode !== 0;
-    if (!settings.json && !hasOnlyComplaints) {
+    if (!settings.json && (scores.length > 0 || exitCode === 0)) {
       const types = scores.map((one) => ({ ...one, type: typeName(one) }));
       const behaviour = settings.behaviour ? `\n${behaviourTable(types)}\n` : '';
       await print(`${scoreTable(scores)}\n${behaviour}`);

@@ -23,12 +23,7 @@ import {
   readTrainConfig,
 } from '../training/models.js';
 import { weightFolders } from '../training/policy-runs.js';
-import {
-  mergeOverrides,
-  parseSetting,
-  type ConfigOverrides,
-  type TrainConfig,
-} from '../training/config.js';
+import { mergeOverrides, parseSetting, type ConfigOverrides } from '../training/config.js';
 import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { isLarge, type ModelConfig } from '../policy/families.js';
@@ -87,6 +82,8 @@ export interface PolicySpec extends ModelSettings {
   processes?: number;
 }
 
+type ConfigFile = ConfigOverrides & { rollout?: object };
+
 export interface Search {
   name: string;
   options: RetrieverOptions;
@@ -129,7 +126,10 @@ export async function setUp(
       `Expected --policy chat:https://HOST/v1 with --prompt-form tools, but got ${address ?? 'a local model'}, which can't call tools. Use --prompt-form chat or full.`,
     );
   const changes = parseRolloutSettings(spec.set);
-  const given = spec.config === undefined ? null : await readConfig(spec.config, spec);
+  const file = spec.config === undefined ? null : ((await readJson(spec.config)) as ConfigFile);
+  // A remote policy's model has no folder here.
+  const named = { model: address === undefined ? spec.model : DEFAULT_MODEL };
+  const given = file && (await resolveTrainConfig(file, named)).config;
   const folders =
     address === undefined
       ? await policyFolders({ ...spec, method: method ?? given?.method }, signal)
@@ -152,15 +152,15 @@ export async function setUp(
   const backend = needsBackend
     ? (await announceBackend(isOnWasm ? 'wasm' : spec.backend)).name
     : undefined;
-  let policy: AnyPolicy;
-  if (folders) {
-    const { loadLocalPolicy } = await import('../policy/model-folder.js');
-    const { model, adapter: used } = folders;
-    policy = await loadLocalPolicy(model, { adapter: used, force: spec.force });
-  } else policy = await openRemotePolicy(address!, spec);
+  const policy = folders
+    ? await (
+        await import('../policy/model-folder.js')
+      ).loadLocalPolicy(folders.model, { adapter: folders.adapter, force: spec.force })
+    : await openRemotePolicy(address!, spec);
   if (policy.note !== undefined) log(policy.note);
   const promptForm = isChatPolicy(policy) ? policy.promptForm : spec.promptForm;
   const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;
+  const isSmall = !isChatPolicy(policy) && (await isSmallWorldPolicy(policy));
   return {
     policy,
     run: {
@@ -168,14 +168,17 @@ export async function setUp(
       model: folders ? basename(folders.model) : policy.name,
       seed: adapter === undefined ? seed : (trained?.seed ?? seed),
     },
-    rollout: {
-      ...rolloutSchema.parse({
-        ...(await chooseRollout(usedMethod, policy, { spec, trained })),
+    rollout: resolveRollout(usedMethod, isSmall ? 'small-world' : policy, {
+      trained: folders && trained,
+      changes: {
+        // Of a remote policy's configuration only the file's part: the preset's limits
+        // belong to a model that is not used here.
+        ...(!folders && trained?.method === usedMethod && file?.rollout),
         ...changes,
-      }),
-      ...(topK && { topK }),
-      ...(promptForm && { promptForm }),
-    },
+        ...(topK && { topK }),
+        ...(promptForm && { promptForm }),
+      },
+    }),
     folders,
     backend,
     search,
@@ -207,34 +210,6 @@ function parseRolloutSettings(set: readonly string[] = []): object {
   const parsed = rolloutSchema.safeParse({ prompt: 'parallel', splitQueries: true, ...changes });
   if (parsed.success) return changes;
   throw new RangeError(`Expected settings of the rollout, but:\n${describeFaults(parsed.error)}`);
-}
-
-/** A configuration's file with the preset's settings; `--model` replaces its model. */
-async function readConfig(file: string, { policy, model }: PolicySpec): Promise<TrainConfig> {
-  // A remote policy's model has no folder here.
-  const override = { model: policy === undefined ? model : DEFAULT_MODEL };
-  return (await resolveTrainConfig((await readJson(file)) as ConfigOverrides, override)).config;
-}
-
-/**
- * How a policy answers: as it was trained, with another method's prompt if one is named;
- * without a configuration, within the limits of its model.
- */
-async function chooseRollout(
-  method: string,
-  policy: AnyPolicy,
-  { spec, trained }: { spec: PolicySpec; trained: TrainConfig | null },
-): Promise<RolloutConfig> {
-  const isLocal = spec.policy === undefined;
-  const isAsTrained = trained?.method === method;
-  if (isAsTrained && isLocal) return trained.rollout;
-  const isSmall = !isChatPolicy(policy) && (await isSmallWorldPolicy(policy));
-  const limits = resolveRollout(method, isSmall ? 'small-world' : policy);
-  if (isSmall || !trained) return limits;
-  if (isLocal) return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
-  // The preset's limits belong to a model that is not used here.
-  const { rollout = {} } = (await readJson(spec.config!)) as { rollout?: object };
-  return isAsTrained ? rolloutSchema.parse({ ...limits, ...rollout }) : limits;
 }
 
 /** Options that name a model for any data. */

@@ -39,21 +39,20 @@ export function createStages(file: string): Stages {
   const isTerminal = stderr.isTTY;
   const toTerminal = stderr.write.bind(stderr);
   const toFile = (text: string | Uint8Array): boolean =>
-    (typeof text === 'string' ? writeSync(descriptor, text) : writeSync(descriptor, text)) >= 0;
+    writeSync(descriptor, Buffer.from(text)) >= 0;
   for (const { stream } of streams) stream.write = toFile;
   // Progress bars would fill the file with control characters.
   stderr.isTTY = false;
 
   const running = new Map<string, { start: number; state: string }>();
   const clearStatus = isTerminal ? '\r\x1b[2K' : '';
-  const describeRunning = (): string =>
-    [...running]
-      .map(([name, { start, state }]) => `${name} ${state || elapsed(start)}`)
-      .join(' · ');
   const showStatus = (): void => {
     if (running.size === 0) return;
-    if (isTerminal) toTerminal(clearStatus + describeRunning().slice(0, stderr.columns - 1));
-    else toTerminal(`... ${describeRunning()}\n`);
+    const states = [...running].map(
+      ([name, { start, state }]) => `${name} ${state || elapsed(start)}`,
+    );
+    const line = states.join(' · ');
+    toTerminal(isTerminal ? clearStatus + line.slice(0, stderr.columns - 1) : `... ${line}\n`);
   };
   const print = (line: string): void => {
     toTerminal(`${clearStatus}${line}\n`);
@@ -67,14 +66,8 @@ export function createStages(file: string): Stages {
     async run(name, work) {
       const stage = { start: performance.now(), state: '' };
       running.set(name, stage);
-      try {
-        const done = await work((state) => (stage.state = state));
-        running.delete(name);
-        print(`${name.padEnd(NAME_WIDTH)} ${done}, ${elapsed(stage.start)}`);
-      } catch (error) {
-        running.delete(name);
-        throw error;
-      }
+      const done = await work((state) => (stage.state = state)).finally(() => running.delete(name));
+      print(`${name.padEnd(NAME_WIDTH)} ${done}, ${elapsed(stage.start)}`);
     },
     close() {
       clearInterval(timer);

@@ -114,10 +114,8 @@ async function withOwnRewards(
   files: readonly string[] = [],
 ): Promise<Reward[] | undefined> {
   if (files.length === 0) return undefined;
-  const rewards = [
-    ...presetRewards(preset, overrides),
-    ...(await Promise.all(files.map(loadRewards))).flat(),
-  ];
+  const own = (await Promise.all(files.map(loadRewards))).flat();
+  const rewards = [...presetRewards(preset, overrides), ...own];
   checkRewards(rewards);
   return rewards;
 }
@@ -234,8 +232,9 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   ];
   const training = [{ config, folder }];
   const [numLeft] = await stepsLeft(training);
+  const hash = configHash(config);
   log(
-    `${config.method} from ${config.model}, seed ${config.seed}, config ${configHash(config)}, into ${folder}: ` +
+    `${config.method} from ${config.model}, seed ${config.seed}, config ${hash}, into ${folder}: ` +
       (await describeStepsLeft(training, backend.name)),
   );
   const differences = configDifferences(config, preset);
@@ -245,12 +244,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
   for (const { name, value, preset: usual } of differences)
     log(`  ${name}: ${value} (preset: ${usual})`);
   const { commit, ...machine } = provenanceHere();
-  const made = {
-    seed: config.seed,
-    commit,
-    configHash: configHash(config),
-    backend: backend.detail,
-  };
+  const made = { seed: config.seed, commit, configHash: hash, backend: backend.detail };
   const run = { config, preset, data: settings.data, provenance: { ...made, ...machine } };
   const stopWatching = settings.watch ? await watchRun(folder, run, settings.port) : undefined;
   return interruptible(
@@ -264,7 +258,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
         inputsHash: await contentHash(inputs),
         folder,
         description: run,
-        ...(rewards ? { rewards } : {}),
+        rewards,
         keepSteps: settings.keepSteps,
         processes,
         signal,
@@ -296,22 +290,21 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
 }
 
 export function trainCommand(): Command {
-  const orElse = (byDefault: string): string => ` (default: ${byDefault})`;
   const command = new Command('train')
     .description(
       'train an adapter with a method’s preset (default: GRPO with the paper’s rewards); resumes if interrupted',
     )
     .option('--config <file>', 'settings (JSON) that override the preset')
-    .addOption(choice('--method <name>', `preset${orElse(DEFAULT_METHOD)}`, trainedMethods()))
+    .addOption(choice('--method <name>', `preset (default: ${DEFAULT_METHOD})`, trainedMethods()))
     .option('--seed <n>', 'random seed (default: 1)', parseCount)
     .option(
       '--lambda-d <x>',
-      `weight of the decomposition reward${orElse('the preset’s')}`,
+      'weight of the decomposition reward (default: the preset’s)',
       parseWeight,
     )
     .option(
       '--lambda-s <x>',
-      `weight of the search-count reward${orElse('the preset’s')}`,
+      'weight of the search-count reward (default: the preset’s)',
       parseWeight,
     )
     .option(
@@ -320,7 +313,7 @@ export function trainCommand(): Command {
       collect,
     )
     .option('--simulator <folder>', 'adapter that simulates the search engine, for zerosearch')
-    .option('--steps <n>', `training steps${orElse('the preset’s')}`, parseCount)
+    .option('--steps <n>', 'training steps (default: the preset’s)', parseCount)
     .option(
       '--retrieval-deadline <ms>',
       'longest time that a step waits for searches that time out; their rollouts are dropped (default: 5000)',

@@ -84,23 +84,24 @@ const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 
 const QUERY_CUT_TOKENS = 3 * 1000;
 const RETRIEVAL_SECONDS = 10;
 
+/** The method's rollout; models of the small world have the short form. */
+export const methodRollout = (method: string, promptForm: PromptForm): RolloutConfig =>
+  promptForm === 'short'
+    ? resolveRollout(method, 'small-world')
+    : rolloutSchema.parse({ ...METHODS.get(method).rollout, promptForm });
+
 /** The method's rollout at the paper's lengths. */
-export function exportedRollout({
-  method,
-  topK,
-  promptForm,
-}: Pick<TrainingExport, 'method' | 'topK' | 'promptForm'>): RolloutConfig {
-  const rollout =
-    promptForm === 'short'
-      ? resolveRollout(method, 'small-world')
-      : rolloutSchema.parse(METHODS.get(method).rollout);
+export function exportedRollout(
+  training: Pick<TrainingExport, 'method' | 'topK' | 'promptForm'>,
+): RolloutConfig {
+  const { method, topK, promptForm } = training;
+  const rollout = methodRollout(method, promptForm);
   return {
     ...rollout,
     ...PAPER,
     ...(rollout.informationCut === 'query' && { maxInformationTokens: QUERY_CUT_TOKENS }),
     maxSearchTurns: Math.min(PAPER.maxSearchTurns, rollout.maxSearchTurns),
     topK,
-    promptForm,
   };
 }
 
@@ -163,14 +164,12 @@ export async function writeExport(
   folder: string,
   training: TrainingExport,
 ): Promise<{ train: number; val: number }> {
-  const { method, promptForm, rewardTest } = training;
-  const { prompt, querySeparator: separator } = exportedRollout(training);
+  const rollout = exportedRollout(training);
   const { train, val } = splitQuestions(training);
-  const row = { prompt, promptForm, separator };
   for (const [name, questions] of Object.entries({ train, val }))
-    await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, row);
-  const constants = rewardConstants(requireExportable(method).rewards);
-  await writePython(folder, formatRewardTest(constants, rewardTest));
+    await writeRows(path.join(folder, 'data', `${name}.parquet`), questions, rollout);
+  const constants = rewardConstants(requireExportable(training.method).rewards);
+  await writePython(folder, formatRewardTest(constants, training.rewardTest));
   return { train: train.length, val: val.length };
 }
 

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { describeFaults, parsePlainJson } from '../io/json.js';
 import { questionMetadataSchema, type Question, questionType } from '../data/question.js';
 import { readParquet, writeParquet, type ColumnType } from '../io/parquet.js';
-import { buildPrompt, type PromptForm } from '../text/prompts.js';
+import type { RolloutConfig } from '../rollout/options.js';
+import { buildPrompt } from '../text/prompts.js';
 
 const COLUMNS = {
   data_source: 'text',
@@ -16,25 +17,18 @@ const COLUMNS = {
   extra_info: { split: 'text', index: 'integer', type: 'text', question: 'text', metadata: 'text' },
 } satisfies Record<string, ColumnType>;
 
-export interface RowPrompt {
-  /** A name of `PROMPTS`. */
-  prompt: string;
-  /** `chat` and `full` have the same text: the trainer applies the template. */
-  promptForm: PromptForm;
-  /** Between sub-queries; default `##`. */
-  separator?: string;
-}
-
 /**
  * Writes questions as a Parquet file of verl. `shape` in the ground truth is the question
  * type; `extra_info.metadata` is all metadata as JSON, so that {@link readRows} restores
- * the questions.
+ * the questions. The forms `chat` and `full` have the same text: the trainer applies the
+ * template.
  */
 export async function writeRows(
   file: string,
   questions: readonly Question[],
-  { prompt, promptForm: form, separator }: RowPrompt,
+  rollout: Pick<RolloutConfig, 'prompt' | 'promptForm' | 'querySeparator'>,
 ): Promise<void> {
+  const { prompt, promptForm: form, querySeparator: separator } = rollout;
   const rows = questions.map((question, index) => {
     const { id, goldenAnswers: target, metadata, split } = question;
     return {

@@ -2,27 +2,24 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray } from '../tensor/safetensors.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 
-interface AdamWOptions {
-  beta1: number;
-  beta2: number;
-  epsilon: number;
+/** The defaults of all training here. */
+const DEFAULTS = {
+  beta1: 0.9,
+  beta2: 0.98,
+  epsilon: 1e-8,
   /** Decoupled weight decay; applied to matrices only, never to gains. */
-  weightDecay: number;
-}
+  weightDecay: 0,
+};
 
 /** AdamW (Loshchilov and Hutter 2019, Algorithm 2, as in PyTorch). */
 export class AdamW {
-  private readonly options: AdamWOptions;
+  private readonly options: typeof DEFAULTS;
   /** `mean.KEY` and `variance.KEY`: moments of each weight's gradient. */
   private moments: Weights = {};
   private step = 0;
 
-  /**
-   * @param options overrides of the defaults shared by all training here: beta2 = 0.98,
-   * no weight decay
-   */
-  constructor(options: Partial<AdamWOptions> = {}) {
-    this.options = { beta1: 0.9, beta2: 0.98, epsilon: 1e-8, weightDecay: 0, ...options };
+  constructor(options: Partial<typeof DEFAULTS> = {}) {
+    this.options = { ...DEFAULTS, ...options };
   }
 
   /**

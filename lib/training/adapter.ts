@@ -57,26 +57,21 @@ export class TrainedAdapter {
     private readonly model: Model,
     adapterOptions: AdapterOptions,
   ) {
-    const { name, lora, random, temperature, maxTokensPerPass } = adapterOptions;
-    const { extraParams, ranks = ALONE } = adapterOptions;
+    const { name, lora, random, extraParams, ranks = ALONE, ...passes } = adapterOptions;
     this.ranks = ranks;
     const { config, tokenizer, weights } = model;
     this.localPolicy = new LocalPolicy(name, weights, config, tokenizer);
-    const table = rotaryTable(config, config.maxPositionEmbeddings);
-    const isCheckpointed = isLarge(config);
     this.lora = lora;
     this.trained = { ...createAdapter(config, lora, random), ...extraParams };
     const lowest = lowestLayer(this.trained, config);
     this.frozen = lowest > 0 ? new FrozenLayerCache(lowest) : undefined;
-    const { frozen } = this;
     this.passes = {
+      ...passes,
       config,
-      table,
-      temperature,
-      maxTokensPerPass,
+      table: rotaryTable(config, config.maxPositionEmbeddings),
       isAdapter: true,
-      isCheckpointed,
-      frozen,
+      isCheckpointed: isLarge(config),
+      frozen: this.frozen,
       ranks,
     };
   }
@@ -138,23 +133,24 @@ export class TrainedAdapter {
     this.dropMerged();
     const buildWeights = (trained: Weights): Weights =>
       withAdapter(this.model.weights, trained, this.lora);
-    const passes = { ...this.passes, buildWeights };
-    const {
-      loss,
-      gradients,
-      passes: values,
-    } = await rowGradients(this.trained, rows, passes, tokenLoss);
+    const computed = await rowGradients(
+      this.trained,
+      rows,
+      { ...this.passes, buildWeights },
+      tokenLoss,
+    );
+    const { loss, passes } = computed;
     this.frozen?.release();
     if (this.ranks.rank > 0) {
       await this.synchronise();
-      return { loss, gradNorm: 0, passes: values };
+      return { loss, gradNorm: 0, passes };
     }
-    const clipped = await clipByGlobalNorm(gradients, options.maxGradNorm);
-    if (Number.isFinite(clipped.norm))
-      this.trained = this.optimizer.apply(this.trained, clipped.gradients, options.learningRate);
-    else disposeWeights(clipped.gradients);
+    const { gradients, norm } = await clipByGlobalNorm(computed.gradients, options.maxGradNorm);
+    if (Number.isFinite(norm))
+      this.trained = this.optimizer.apply(this.trained, gradients, options.learningRate);
+    else disposeWeights(gradients);
     await this.synchronise();
-    return { loss, gradNorm: clipped.norm, passes: values };
+    return { loss, gradNorm: norm, passes };
   }
 
   /** Gives every rank the weights of rank 0. */

@@ -13,7 +13,7 @@ interface Normalization {
   unbiased?: boolean;
   /** Added to standard deviations; default 1e-6, TRL's is 1e-4. */
   epsilon?: number;
-  /** Default `group`. */
+  /** The deviation that divides: of the `group` (default), of the `batch`, or none. */
   scaleRewards?: GrpoVariant['scaleRewards'];
 }
 
@@ -51,24 +51,18 @@ function normalised(
 
 /** @throws RangeError unless rewards are whole groups of at least two */
 function checkGroups(rewards: readonly unknown[], groupSize: number): void {
-  if (!Number.isInteger(groupSize) || groupSize < 2) {
+  if (!Number.isInteger(groupSize) || groupSize < 2)
     throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);
-  }
-  if (rewards.length % groupSize !== 0) {
+  if (rewards.length % groupSize !== 0)
     throw new RangeError(
       `Expected a multiple of groupSize ${groupSize} rewards, but got ${rewards.length}.`,
     );
-  }
 }
 
 /**
  * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script.
  * `rewards` is one group of `groupSize` after another; a null reward is a rollout that is
  * left out (TRL: NaN), with advantage 0. Zeros if a group's rewards are equal.
- * @param options.scaleRewards divides by the standard deviation of the `group` (default)
- * or of the `batch`, or by nothing (`none`)
- * @param options.unbiased divides the variance by n - 1 (torch.std, default) or by n
- * @param options.epsilon added to the standard deviation; TRL's is 1e-4
  */
 export function groupAdvantages(
   rewards: readonly (number | null)[],
@@ -158,18 +152,16 @@ export function withAdvantages(
   );
   const total = (i: number): number =>
     isOpen[i] ? trajectories[i].rewards.total : sum(weights, (w, k) => w * components[i][k]);
+  const unlessMasked = <T>(value: (i: number) => T): (T | null)[] =>
+    masked.map((isLeftOut, i) => (isLeftOut ? null : value(i)));
   const rolloutAdvantages =
     multiObjectiveAggregation === 'normalize_then_sum'
       ? decoupledAdvantages(
-          components.map((values, i) => (masked[i] ? null : values)),
+          unlessMasked((i) => components[i]),
           groupSize,
           { ...normalization, weights },
         )
-      : groupAdvantages(
-          trajectories.map((_, i) => (masked[i] ? null : total(i))),
-          groupSize,
-          normalization,
-        );
+      : groupAdvantages(unlessMasked(total), groupSize, normalization);
   const turnValues = trajectories.map(({ turnRewards = [] }, i) =>
     masked[i] ? [] : turnRewards.map((value) => (isOpen[i] ? value : 0)),
   );
@@ -180,7 +172,7 @@ export function withAdvantages(
   return trajectories.map((trajectory, i) => ({
     ...trajectory,
     advantage: rolloutAdvantages[i],
-    ...(advantagesByTurn[i].length > 0 ? { turnAdvantages: advantagesByTurn[i] } : {}),
+    ...(advantagesByTurn[i].length > 0 && { turnAdvantages: advantagesByTurn[i] }),
   }));
 }
 

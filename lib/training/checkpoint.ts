@@ -64,14 +64,14 @@ function stepFolder(folder: string, step: number): string {
  * Writes a step's checkpoint as a folder that appears once all of it is on disk, and
  * keeps the previous one: after a kill or a disk fault, at least one of the two is
  * intact.
- * @param options.records files with one line per step, flushed to disk first
+ * @param records files with one line per step, flushed to disk first
  */
 export async function saveCheckpoint(
   folder: string,
   trainable: Weights,
   optimizer: AdamW,
   state: RunState,
-  { records = [] }: { records?: readonly string[] } = {},
+  records: readonly string[] = [],
 ): Promise<void> {
   const { nextStep } = state;
   const target = join(folder, String(nextStep));

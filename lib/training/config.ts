@@ -12,7 +12,6 @@ import { rewardsSchema } from '../rewards/presets.js';
 import { rolloutSchema } from '../rollout/options.js';
 import type { PromptForm } from '../text/prompts.js';
 import { guardsSchema } from './guards.js';
-import { importanceSampling } from './importance-sampling.js';
 import {
   METHODS,
   methodNameSchema,
@@ -22,7 +21,7 @@ import {
   type TrainerName,
 } from './methods.js';
 import { questionMixSchema } from './question-sampler.js';
-import { variantSettings } from './variants.js';
+import { grpoVariant, variantSettings } from './variants.js';
 
 const positive = z.number().positive();
 const share = z.number().min(0).max(1);
@@ -132,33 +131,28 @@ export const trainConfigSchema = z
         : `Expected no settings of ${trainer}, since ${config.method} is trained by ${config.trainer}.`;
       context.addIssue({ code: 'custom', path: [trainer], message });
     }
-    const {
-      scaleRewards = 'group',
-      multiObjectiveAggregation,
-      llds = 0,
-      miniBatches = 1,
-    } = config.grpo ?? config.zerosearch ?? {};
-    const { importanceSamplingClipMin: min, importanceSamplingClipMax: max } = importanceSampling(
-      config.grpo ?? config.zerosearch ?? {},
-    );
+    const settings = config.grpo ?? config.zerosearch;
+    if (!settings) return;
+    const refuse = (name: string, message: string): void =>
+      context.addIssue({ code: 'custom', path: [config.trainer, name], message });
+    const { miniBatches } = settings;
+    const { scaleRewards, multiObjectiveAggregation, llds, ...sampling } = grpoVariant(settings);
+    const { importanceSamplingClipMin: min, importanceSamplingClipMax: max } = sampling;
     if (min >= max)
-      context.addIssue({
-        code: 'custom',
-        path: [config.trainer, 'importanceSamplingClipMin'],
-        message: `Expected less than importanceSamplingClipMax ${max}, but got ${min}. Lower it, or leave it out.`,
-      });
+      refuse(
+        'importanceSamplingClipMin',
+        `Expected less than importanceSamplingClipMax ${max}, but got ${min}. Lower it, or leave it out.`,
+      );
     if (llds > 0 && miniBatches < 2)
-      context.addIssue({
-        code: 'custom',
-        path: [config.trainer, 'miniBatches'],
-        message: `Expected miniBatches >= 2 with llds, but got ${miniBatches}: no log-prob has fallen before the first update of a step.`,
-      });
+      refuse(
+        'miniBatches',
+        `Expected miniBatches >= 2 with llds, but got ${miniBatches}: no log-prob has fallen before the first update of a step.`,
+      );
     if (multiObjectiveAggregation === 'normalize_then_sum' && scaleRewards !== 'group')
-      context.addIssue({
-        code: 'custom',
-        path: [config.trainer, 'scaleRewards'],
-        message: `Expected "group" with normalize_then_sum, which normalises by group and then by step, but got "${scaleRewards}". Leave it out.`,
-      });
+      refuse(
+        'scaleRewards',
+        `Expected "group" with normalize_then_sum, which normalises by group and then by step, but got "${scaleRewards}". Leave it out.`,
+      );
   });
 
 export type TrainConfig = z.infer<typeof trainConfigSchema>;
@@ -303,11 +297,9 @@ export function trainingPreset(
     model,
     seed,
     trainer,
-    rollout: {
-      ...resolveRollout(method, 'small-world'),
-      ...preset.rollout,
-      ...(promptForm && { promptForm }),
-    },
+    rollout: resolveRollout(method, 'small-world', {
+      changes: { ...preset.rollout, ...(promptForm && { promptForm }) },
+    }),
     rewards: { preset: rewards, ...lambdas },
     [trainer]: {
       ...preset.settings,

@@ -80,10 +80,11 @@ const UPDATE_METRICS = ['loss', 'kl', 'clip_ratio', 'grad_norm'];
 
 /** A step after sampling: advantages and log-probs, then loss and update. */
 export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
-  const hasOutcome = session.rewards.some(({ name, weight }) => name === 'outcome' && weight !== 0);
+  const { rewards } = session;
+  const hasOutcome = rewards.some(({ name, weight }) => name === 'outcome' && weight !== 0);
   if (variant.outcomeGate !== 'none' && !hasOutcome)
     throw new RangeError(
-      `Expected a reward "outcome" with a weight for outcomeGate "${variant.outcomeGate}", but got ${session.rewards.map(({ name }) => name).join(', ')}. Add one, or leave outcomeGate out.`,
+      `Expected a reward "outcome" with a weight for outcomeGate "${variant.outcomeGate}", but got ${rewards.map(({ name }) => name).join(', ')}. Add one, or leave outcomeGate out.`,
     );
   return {
     prepare: (sampled: SampledStep) => prepareGroups(session, sampled, variant),
@@ -112,14 +113,9 @@ async function prepareGroups(session: TrainingSession, sampled: SampledStep, var
     ? null
     : correctSampling(recorded, await session.trained.logProbs(recorded), variant);
   const policyRows = corrected?.rows ?? recorded;
-  const weights = tokenWeights(
-    policyRows.map(({ oldLogProbs }) => oldLogProbs.length),
-    {
-      lossType: variant.lossType,
-      miniBatches,
-      maxCompletionLength: maxNewTokens * (maxSearchTurns + 1),
-    },
-  );
+  const lengths = policyRows.map(({ oldLogProbs }) => oldLogProbs.length);
+  const maxCompletionLength = maxNewTokens * (maxSearchTurns + 1);
+  const weights = tokenWeights(lengths, { ...variant, miniBatches, maxCompletionLength });
   const rows = policyRows.map(
     (row, i): GrpoRow => ({
       ...row,
@@ -235,7 +231,7 @@ interface RatioOptions {
   clip: number;
   /** Default `clip`. */
   epsilonHigh?: number;
-  /** Default `token`. */
+  /** A ratio per `token` (default) or `sequence`. */
   importanceSamplingLevel?: GrpoVariant['importanceSamplingLevel'];
 }
 
@@ -319,26 +315,16 @@ export function likelihoodPenalty(
  * penalty), with the importance weight w, {@link likelihoodPenalty} and Schulman's
  * low-variance estimator KL = exp(d) - d - 1, d = log reference - log policy.
  * Differentiable in `logProbs`. The caller disposes of the result.
- * @param options.clip the ratio is clipped to [1 - clip, 1 + epsilonHigh]
- * @param options.epsilonHigh default: `clip`
- * @param options.importanceSamplingLevel a ratio per `token` (default) or `sequence`
- * @param options.beta weight of the KL term
- * @param options.llds weight of LLDS' penalty; default 0
- * @param options.lldsGate default `action`
  */
 export function grpoLoss(
   logProbs: tf.Tensor1D,
   tokens: GrpoTokens,
-  {
-    beta,
-    llds = 0,
-    lldsGate = 'action',
-    ...ratio
-  }: RatioOptions & { beta: number; llds?: number; lldsGate?: GrpoVariant['lldsGate'] },
+  options: RatioOptions & Partial<Pick<GrpoVariant, 'llds' | 'lldsGate'>> & { beta: number },
 ): tf.Scalar {
+  const { beta, llds = 0, lldsGate = 'action' } = options;
   const d = tf.sub(tokens.referenceLogProbs, logProbs);
   const kl = tf.sub(tf.sub(tf.exp(d), d), 1);
-  const objective = clippedObjective(logProbs, tokens, ratio);
+  const objective = clippedObjective(logProbs, tokens, options);
   const { importanceWeights } = tokens;
   const surrogate = importanceWeights ? tf.mul(objective, importanceWeights) : objective;
   const losses = tf.sub<tf.Tensor1D>(tf.mul(kl, beta), surrogate);

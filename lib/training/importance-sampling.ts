@@ -80,11 +80,8 @@ const atLevel = (
  * are exactly 1 where both have the same log-probs, and with mode `none`.
  */
 export function importanceWeights(policies: Policies, options: ImportanceSampling): number[][] {
-  const {
-    importanceSamplingMode: mode,
-    importanceSamplingClipMax: clipMax,
-    importanceSamplingClipMin: clipMin,
-  } = options;
+  const { importanceSamplingMode: mode } = options;
+  const { importanceSamplingClipMax: clipMax, importanceSamplingClipMin: clipMin } = options;
   const limit = (ratio: number): number => {
     if (ratio >= clipMin && ratio <= clipMax) return ratio;
     return mode.endsWith('mask') ? 0 : Math.min(Math.max(ratio, clipMin), clipMax);
@@ -159,12 +156,10 @@ export function correctSampling<Row extends { oldLogProbs: number[] }>(
 ): { rows: (Row & { importanceWeights: number[] })[]; metrics: Record<string, number> } {
   const policies = { learner, sampler: rows.map(({ oldLogProbs }) => oldLogProbs) };
   const weights = importanceWeights(policies, options);
-  return {
-    rows: rows.map((row, i) => ({
-      ...row,
-      oldLogProbs: learner[i],
-      importanceWeights: weights[i],
-    })),
-    metrics: samplingMetrics(policies, options),
-  };
+  const corrected = rows.map((row, i) => ({
+    ...row,
+    oldLogProbs: learner[i],
+    importanceWeights: weights[i],
+  }));
+  return { rows: corrected, metrics: samplingMetrics(policies, options) };
 }

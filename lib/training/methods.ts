@@ -320,20 +320,26 @@ export const methodTitle = (name: string): string =>
   METHODS.has(name) ? METHODS.get(name).title : name;
 
 /**
- * How a method answers with a model. Models of the small world have a short prompt and
- * short turns (the defaults).
+ * How a policy answers by a method: as it was trained if that was by this method, else
+ * with the method's prompt, within the limits of its training or of its model. Models of
+ * the small world have a short prompt and short turns (the defaults).
+ * @param options.trained the configuration that the policy was trained with
+ * @param options.changes override everything else
  * @throws RangeError for an unknown method
  */
 export function resolveRollout(
   method: string,
   model: 'small-world' | Parameters<typeof modelLimits>[0],
+  options: { trained?: { method: string; rollout: RolloutConfig } | null; changes?: object } = {},
 ): RolloutConfig {
+  const { trained, changes } = options;
   const { rollout, smallWorldRollout } = METHODS.get(method);
-  return rolloutSchema.parse(
+  const isAsTrained = trained?.method === method;
+  const presets =
     model === 'small-world'
       ? { ...rollout, ...smallWorldRollout }
-      : { ...modelLimits(model), ...rollout },
-  );
+      : { ...(trained?.rollout ?? modelLimits(model)), ...rollout };
+  return rolloutSchema.parse({ ...(isAsTrained ? trained.rollout : presets), ...changes });
 }
 
 /** Names of the trained methods, each with weights of its own. */

@@ -74,17 +74,14 @@ export function runName(run: PolicyRun): string {
 }
 
 /** The rollout settings of a run. */
-export const rolloutForRun = (run: PolicyRun): RolloutConfig => ({
-  ...resolveRollout(run.method, 'small-world'),
-  ...rolloutOverrides(run),
-});
+export const rolloutForRun = (run: PolicyRun): RolloutConfig =>
+  resolveRollout(run.method, 'small-world', { changes: rolloutOverrides(run) });
 
 /** Settings of the rollout that differ from the preset's. */
 const rolloutOverrides = ({ topK, topKs, halvedBy }: PolicyRun): Partial<RolloutConfig> => ({
   ...(topK && { topK }),
   ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
-  ...(halvedBy && { maxInformationTokens: HALVED_INFORMATION }),
-  ...(halvedBy && halvedBy !== 'passage' && { informationCut: halvedBy }),
+  ...(halvedBy && { maxInformationTokens: HALVED_INFORMATION, informationCut: halvedBy }),
 });
 
 export const trainConfigForRun = (run: PolicyRun): TrainConfig => {

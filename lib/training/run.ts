@@ -111,10 +111,9 @@ export async function runTraining(run: TrainingRun): Promise<void> {
     ranks.close();
     throw error;
   });
-  const { keepSteps = [] } = run;
   const { numSteps } = trainer.session;
   try {
-    const invalidStep = keepSteps.find(
+    const invalidStep = run.keepSteps?.find(
       (step) => !Number.isInteger(step) || step < 1 || step > numSteps,
     );
     if (invalidStep !== undefined)
@@ -244,8 +243,7 @@ function save(
     ...(rewards.length > 0 && { rewards }),
   };
   const { weights, optimizer } = trained;
-  const options = { records: recordFiles(run.folder) };
-  return saveCheckpoint(checkpointFolder(run), weights, optimizer, state, options);
+  return saveCheckpoint(checkpointFolder(run), weights, optimizer, state, recordFiles(run.folder));
 }
 
 /** Restores the newest checkpoint, or the newest before a step; null if there is none. */

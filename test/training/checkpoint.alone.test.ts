@@ -111,7 +111,7 @@ describe('a checkpoint', () => {
       const saved = async (nextStep: number, more: Partial<RunState> = {}): Promise<string[]> => {
         kill.done = [];
         const state = { nextStep, hash: 'mine', ...more };
-        await saveCheckpoint(folder, trainable(nextStep), optimizerAfter(0), state, { records });
+        await saveCheckpoint(folder, trainable(nextStep), optimizerAfter(0), state, records);
         return kill.done;
       };
       const written = (step: number): string[] => [

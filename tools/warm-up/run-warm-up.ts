@@ -119,14 +119,10 @@ async function warmUpInFolder(
   for (let step = checkpoint?.state.nextStep ?? 0; step < totalSteps(stages); step++) {
     const start = performance.now();
     const rows = draw(step, stageAt(stages, step).stage.options);
-    const passes = {
-      config,
-      table,
-      maxTokensPerPass: supervised.maxTokensPerPass,
-      totalWeight: totalWeight(rows),
-    };
+    const { maxGradNorm, maxTokensPerPass } = supervised;
+    const passes = { config, table, maxTokensPerPass, totalWeight: totalWeight(rows) };
     const { loss, gradients } = await supervisedGradients(weights, rows, passes);
-    const clipped = await clipByGlobalNorm(gradients, supervised.maxGradNorm);
+    const clipped = await clipByGlobalNorm(gradients, maxGradNorm);
     if (!Number.isFinite(clipped.norm))
       throw new Error(
         `Expected a finite norm of the gradients, but got ${clipped.norm}. Lower the learning rate.`,
@@ -141,13 +137,7 @@ async function warmUpInFolder(
     options.onStep?.(report);
     const nextStep = step + 1;
     if (options.signal?.aborted || nextStep % run.checkpointEvery === 0)
-      await saveCheckpoint(
-        checkpointFolder,
-        weights,
-        optimizer,
-        { nextStep, hash },
-        { records: [metricsFile] },
-      );
+      await saveCheckpoint(checkpointFolder, weights, optimizer, { nextStep, hash }, [metricsFile]);
     options.signal?.throwIfAborted();
   }
   tf.dispose([table.cos, table.sin, table.rotation]);
