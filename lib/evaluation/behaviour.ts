@@ -40,7 +40,6 @@ export interface BehaviourFacts
   entities?: readonly string[];
   /** Names among which the answer chooses; absent if the question offers no choice. */
   compared?: readonly string[];
-  /** Maximum number of search turns. */
   maxSearchTurns?: number;
   finish?: string | null;
   /** Whether a passage that was shown states a gold answer. */
@@ -262,7 +261,6 @@ export type Behaviour<Label extends BehaviourLabel = BehaviourLabel> = Record<
   boolean | null
 >;
 
-/** The labels of an answer. */
 export const labelBehaviour = <Label extends BehaviourLabel = BehaviourLabel>(
   facts: BehaviourFacts,
   labels = BEHAVIOUR_LABELS as readonly string[] as readonly Label[],
@@ -271,7 +269,6 @@ export const labelBehaviour = <Label extends BehaviourLabel = BehaviourLabel>(
     labels.map((label) => [label, BEHAVIOURS[label].test(facts)]),
   ) as Behaviour<Label>;
 
-/** The labels that hold. */
 export const shownLabels = (behaviour: Behaviour): BehaviourLabel[] =>
   BEHAVIOUR_LABELS.filter((label) => behaviour[label]);
 
@@ -378,7 +375,6 @@ export function labelTrajectory(
 
 export interface BehaviourShare extends Interval {
   label: BehaviourLabel;
-  /** Answers with the label. */
   count: number;
   /** Answers for which it is not null. */
   n: number;

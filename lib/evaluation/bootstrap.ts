@@ -33,7 +33,6 @@ export interface Run {
   model: string;
   /** Seed of the initial model. */
   initSeed: number;
-  /** Seed of RL. */
   seed: number;
 }
 
@@ -173,7 +172,6 @@ export interface BootstrapOptions {
 }
 
 export interface Strata {
-  /** The stratum of each question. */
   ids: Int32Array;
   count: number;
 }
@@ -188,7 +186,6 @@ export function groupStrata(keys: readonly string[]): Strata {
   return { ids, count: index.size };
 }
 
-/** Draws all resamples at once. */
 export function createBootstrap(
   table: ScoreTable,
   strata: Strata,

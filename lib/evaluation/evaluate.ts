@@ -1,4 +1,5 @@
 /** Answers questions with a policy. */
+import { range } from 'd3-array';
 import { graphDepth, type Question } from '../data/question.js';
 import type { AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
@@ -23,7 +24,6 @@ export interface EvaluateOptions {
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => unknown;
 }
 
-/** Answers questions together. */
 export type AnswerBatch = (questions: readonly Question[]) => Promise<Trajectory[]>;
 
 /** Answers questions together, each with its own random stream. */
@@ -41,19 +41,14 @@ export async function answerBatch(
 
 /** Batches of indices. Similar questions share a batch, so that its rows end together. */
 export function createBatches(questions: readonly Question[], batchSize: number): number[][] {
-  const difficulty = ({ metadata }: Question): number => {
-    const graph = metadata.graph ?? [];
-    return 10 * graphDepth(graph) + graph.length;
-  };
-  const order = questions
-    .map((_, i) => i)
-    .sort((a, b) => difficulty(questions[a]) - difficulty(questions[b]) || a - b);
-  return Array.from({ length: Math.ceil(order.length / batchSize) }, (_, b) =>
-    order.slice(b * batchSize, (b + 1) * batchSize),
+  const difficulty = ({ metadata: { graph = [] } }: Question): number =>
+    10 * graphDepth(graph) + graph.length;
+  const order = range(questions.length).sort(
+    (a, b) => difficulty(questions[a]) - difficulty(questions[b]) || a - b,
   );
+  return range(0, order.length, batchSize).map((start) => order.slice(start, start + batchSize));
 }
 
-/** Measurements in the order of the questions. */
 export const evaluatePolicy = (
   policy: AnyPolicy,
   retriever: Retriever,

@@ -1,4 +1,3 @@
-/** The metrics of a trajectory. */
 import { graphDepth, type Question } from '../data/question.js';
 import { isDecomposed } from '../rewards/parallelsearch.js';
 import { scoringInput } from '../rewards/reward.js';

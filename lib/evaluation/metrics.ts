@@ -5,7 +5,6 @@ import type { Measurement, QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 import { paddedWords } from '../text/answer-match.js';
 
-/** The share of sub-queries that repeat an earlier one. */
 export function repeatedQueries({ searches }: Pick<Measurement, 'searches'>): number {
   const queries = searches.flat();
   return queries.length === 0 ? 0 : 1 - new Set(queries.map(paddedWords)).size / queries.length;
@@ -31,7 +30,6 @@ export const METRICS = Object.keys(ANSWER_METRICS) as Metric[];
 
 /** A figure with an interval, for any selection of questions. */
 export interface Measure {
-  /** The name in tidy rows. */
   metric: string;
   /** An answer's value, or its part of the numerator. */
   numerator: (answer: QuestionResult) => number;

@@ -11,7 +11,6 @@ export interface Measurement {
   benchmark: string;
   /** The benchmark's own type, such as `comparison` or `bridge`. */
   type: string;
-  /** The question type. */
   subset: QuestionType | 'unknown';
   /** Entities compared (2 to 8); 0 if the question is not a comparison. */
   entitiesCompared: number;
@@ -19,12 +18,10 @@ export interface Measurement {
   hops?: number;
   /** Whether training questions use the same wording; absent if unknown. */
   wording?: 'seen' | 'unseen';
-  /** Whether the answer is yes or no. */
   isYesNo: boolean;
   em: 0 | 1;
   f1: number;
   formatOk: boolean;
-  /** Search turns. */
   turns: number;
   /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;
@@ -36,7 +33,6 @@ export interface Measurement {
   evidenceSeen: number;
   /** Model calls / (graph depth + 1); 1 is the minimum. */
   criticalPathRatio: number;
-  /** Tokens written by the policy. */
   responseTokens: number;
   /** The sub-queries of each search turn. */
   searches: string[][];

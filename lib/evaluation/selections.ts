@@ -54,15 +54,8 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
 export const SUBSETS = Object.keys(MEMBERSHIP);
 
 /** Questions with equal keys are in the same selections. */
-export const selectionKey = ({
-  benchmark,
-  subset,
-  entitiesCompared,
-  hops,
-  wording,
-  isYesNo,
-}: QuestionKey): string =>
-  JSON.stringify([benchmark, subset, entitiesCompared, hops, wording, isYesNo]);
+export const selectionKey = (q: QuestionKey): string =>
+  JSON.stringify([q.benchmark, q.subset, q.entitiesCompared, q.hops, q.wording, q.isYesNo]);
 
 export function isSelected(question: QuestionKey, { benchmark, subset }: Selection): boolean {
   const inBenchmark =
@@ -93,7 +86,6 @@ export function selectionWeights(
 /** Subsets with an average over benchmarks. */
 const AVERAGED = ['all', 'wording_seen', 'wording_unseen'];
 
-/** Every selection with at least one question. */
 export function listSelections(questions: readonly QuestionKey[]): Selection[] {
   const present = [...new Set(questions.map(({ benchmark }) => benchmark))].sort();
   const benchmarks = new Set(['all', ...Object.keys(BENCHMARK_TITLES), ...present]);

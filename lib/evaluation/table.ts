@@ -31,9 +31,7 @@ export interface TidyRow extends Interval {
   benchmark: string;
   subset: string;
   metric: string;
-  /** Number of questions. */
   n: number;
-  /** Number of runs. */
   seeds: number;
   /** The paper's figure, at its scale; null if it prints none. */
   paper: number | null;
@@ -93,11 +91,9 @@ const PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'r1'],
 ];
 
-/** A measure over a selection. */
 interface Cell {
   selection: Selection;
   measure: Measure;
-  /** Number of questions. */
   n: number;
   /**
    * The mean over models; null if a denominator is 0 in a resample, or if the selection

@@ -9,22 +9,7 @@ import {
   readSync,
   type Stats,
 } from 'node:fs';
-import {
-  access,
-  chmod,
-  chown,
-  copyFile,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -48,7 +33,7 @@ type Texts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
  */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
   replaceFile(path, {
-    write: (partial) => writeFile(partial, content, { flush: true }),
+    write: (partial) => fs.writeFile(partial, content, { flush: true }),
     texts: () => [content],
   });
 
@@ -81,9 +66,9 @@ export function writeLines<T>(
 export const copySafely = (from: string, to: string): Promise<void> =>
   replaceFile(to, {
     write: async (partial) => {
-      await copyFile(from, partial, constants.COPYFILE_FICLONE);
+      await fs.copyFile(from, partial, constants.COPYFILE_FICLONE);
       await flush(partial);
-      await chmod(partial, 0o644);
+      await fs.chmod(partial, 0o644);
     },
     texts: () => createReadStream(from),
   });
@@ -93,26 +78,26 @@ async function replaceFile(
   path: string,
   { write, texts }: { write: (partial: string) => Promise<void>; texts: () => Texts },
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const old = await stat(path).catch(() => undefined);
+  await fs.mkdir(dirname(path), { recursive: true });
+  const old = await fs.stat(path).catch(() => undefined);
   if (old?.isDirectory())
     throw new Error(`Expected a file to write to, but ${shortPath(path)} is a folder.`);
   const ownOutput = old && findOwnOutput(old);
   // Opening standard output by name would write at its start, or fail.
   if (ownOutput) return pipeline(Readable.from(texts()), ownOutput, { end: false });
   if (old && !old.isFile()) return pipeline(Readable.from(texts()), createWriteStream(path));
-  if (old) await access(path, constants.W_OK);
+  if (old) await fs.access(path, constants.W_OK);
   const target = await followLink(path);
   const partial = partialPath(target);
   try {
     await write(partial);
     if (old) {
-      await chown(partial, old.uid, old.gid).catch(() => undefined); // Needs rights.
-      await chmod(partial, old.mode);
+      await fs.chown(partial, old.uid, old.gid).catch(() => undefined); // Needs rights.
+      await fs.chmod(partial, old.mode);
     }
-    await rename(partial, target);
+    await fs.rename(partial, target);
   } finally {
-    await rm(partial, { force: true });
+    await fs.rm(partial, { force: true });
   }
   await flush(dirname(target));
 }
@@ -132,8 +117,8 @@ const findOwnOutput = (file: Stats): NodeJS.WriteStream | undefined =>
 
 /** The file that a link leads to, which need not exist. */
 async function followLink(path: string): Promise<string> {
-  const link = await readlink(path).catch(() => undefined);
-  return link === undefined ? path : realpath(path).catch(() => resolve(dirname(path), link));
+  const link = await fs.readlink(path).catch(() => undefined);
+  return link === undefined ? path : fs.realpath(path).catch(() => resolve(dirname(path), link));
 }
 
 /** The name of a folder while it is being replaced. */
@@ -144,12 +129,12 @@ export async function replaceFolder(partial: string, path: string): Promise<void
   const old = oldPath(path);
   await flush(partial);
   if (existsSync(path)) {
-    await rm(old, { recursive: true, force: true });
-    await rename(path, old);
+    await fs.rm(old, { recursive: true, force: true });
+    await fs.rename(path, old);
   }
-  await rename(partial, path);
+  await fs.rename(partial, path);
   await flush(dirname(path));
-  await rm(old, { recursive: true, force: true });
+  await fs.rm(old, { recursive: true, force: true });
 }
 
 /** Errors of file systems that cannot flush a folder. */
@@ -158,7 +143,7 @@ const CANNOT_FLUSH = ['EINVAL', 'ENOTSUP'];
 /** Flushes a file, or the entries of a folder, to disk; does nothing on Windows. */
 export async function flush(path: string): Promise<void> {
   if (process.platform === 'win32') return;
-  const handle = await open(path);
+  const handle = await fs.open(path);
   await handle
     .sync()
     .catch((error: NodeJS.ErrnoException) => {
@@ -169,13 +154,12 @@ export async function flush(path: string): Promise<void> {
 
 /** Removes partial files that a kill left in a folder. Nobody else may write there. */
 export async function removePartial(folder: string): Promise<void> {
-  const names = existsSync(folder) ? await readdir(folder) : [];
+  const names = existsSync(folder) ? await fs.readdir(folder) : [];
   for (const name of names.filter((name) => /\.\d+-\d+\.partial$/.test(name)))
-    await rm(join(folder, name), { recursive: true, force: true });
+    await fs.rm(join(folder, name), { recursive: true, force: true });
 }
 
-const GZIP = [0x1f, 0x8b];
-const isGzip = (bytes: Uint8Array): boolean => GZIP.every((byte, i) => bytes[i] === byte);
+const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /** @throws Error naming another format that bytes begin like */
 function requireText(bytes: Uint8Array, path: string): void {
@@ -223,7 +207,7 @@ export const notUtf8 = (where: string): string =>
 
 /** The bytes that name a file's format. */
 export async function readStart(path: string): Promise<Buffer> {
-  const handle = await open(path);
+  const handle = await fs.open(path);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(FORMAT_BYTES), 0, FORMAT_BYTES, 0);
   await handle.close();
   return buffer.subarray(0, bytesRead);
@@ -271,7 +255,7 @@ export function readAt(file: number, array: ArrayBufferView, position: number): 
 
 /** Reads a JSON file. @throws Error naming a file that is missing or not JSON */
 export async function readJson(path: string): Promise<unknown> {
-  const bytes = await readFile(path).catch((cause: NodeJS.ErrnoException) => {
+  const bytes = await fs.readFile(path).catch((cause: NodeJS.ErrnoException) => {
     throw new Error(`Could not read ${shortPath(path)} (${cause.code}). Check the path.`, {
       cause,
     });

@@ -65,7 +65,6 @@ async function bringToPresent(lockfilePath: string): Promise<void> {
   if (mtimeMs > Date.now()) await utimes(lockfilePath, new Date(), new Date());
 }
 
-/** Holds a lock until `release`. */
 interface Held {
   release: () => Promise<void>;
   /** Aborts if the lock was removed or taken over. */
@@ -124,7 +123,6 @@ async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
   }
 }
 
-/** Work under a lock; its signal aborts if the lock is lost. */
 type LockedWork<T> = (lost: AbortSignal) => Promise<T>;
 
 async function withLock<T>(place: Place, work: LockedWork<T>): Promise<T> {

@@ -8,7 +8,6 @@ export interface JsonRequest {
   body?: object;
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
-  /** Retries if the server is busy, slow or unreachable. */
   retries: number;
   /** Wait before the first retry; doubles each time, up to {@link MAX_WAIT_MS}. */
   backOffMs: number;
@@ -23,9 +22,7 @@ export interface JsonRequest {
 export class HttpError extends Error {
   /** Undefined without a response. */
   readonly status: number | undefined;
-  /** From `Retry-After`. */
   readonly waitMs: number;
-  /** The body of the response. */
   readonly body: string;
 
   constructor(message: string, { status, waitMs = 0, body = '', cause }: Partial<HttpError>) {
@@ -47,7 +44,6 @@ const MAX_WAIT_MS = 60_000;
 const MAX_RETRY_AFTER_MS = 300_000;
 /** Shorter waits are not worth a line. */
 const TOLD_WAIT_MS = 5000;
-/** Addresses whose wait has been announced. */
 const announced = new Set<string>();
 
 /**

@@ -58,7 +58,6 @@ export const printExactJson = (value: unknown, indent: number): string =>
 /** Maximum number of faults in a message: third-party JSON may have a million. */
 const MAX_FAULTS = 3;
 
-/** The first few faults that a schema found. */
 export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
   const text = z.prettifyError({ issues: issues.slice(0, MAX_FAULTS) });
   const numMore = issues.length - MAX_FAULTS;

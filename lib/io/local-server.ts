@@ -19,7 +19,6 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 const BACKLOG = 4096;
 
 export interface LocalServer {
-  /** Such as `http://127.0.0.1:8000/`. */
   readonly url: string;
   readonly port: number;
   /** Stops listening, gives requests `graceMs` (default 0), and frees the port. */

@@ -4,7 +4,6 @@ import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { tryParseJson } from './json.js';
 
-/** Bytes; 0 without a file. */
 export const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
 

@@ -1,4 +1,3 @@
-/** Optional packages, loaded on demand. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';

@@ -42,7 +42,6 @@ function columnSchema(name: string, type: ColumnType): SchemaElement[] {
 
 const isList = (type: ColumnType): type is readonly [ColumnType] => Array.isArray(type);
 
-/** Writes a Parquet file (snappy). */
 export async function writeParquet<Name extends string>(
   file: string,
   rows: readonly Readonly<Record<Name, unknown>>[],

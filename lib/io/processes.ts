@@ -210,7 +210,6 @@ export async function withWorkers<Request, Reply, Note = never>(
 const hasAmx = (): boolean =>
   existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
 
-/** Environment variables of a training process. */
 export const trainingEnvironment = (threads: number): Record<string, string> => ({
   TF_NUM_INTRAOP_THREADS: String(threads),
   ...(hasAmx() && { ONEDNN_DEFAULT_FPMATH_MODE: 'BF16' }),
@@ -218,7 +217,6 @@ export const trainingEnvironment = (threads: number): Record<string, string> => 
 
 interface TrainingStreams {
   signal?: AbortSignal;
-  /** Called with each line. */
   log?: (line: string) => void;
 }
 

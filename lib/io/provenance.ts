@@ -32,7 +32,6 @@ const withSortedKeys = (_: string, value: unknown): unknown =>
     ? value
     : Object.fromEntries(sort(Object.entries(value), ([key]) => key));
 
-/** SHA-256 in hex. */
 export const sha256 = (content: string | Uint8Array): string =>
   createHash('sha256').update(content).digest('hex');
 

@@ -56,7 +56,6 @@ export function recordFile(folder: string, key: string): string {
   return join(folder, `${key}.json.gz`);
 }
 
-/** The files with records in a folder, in order. */
 export const recordFiles = (folder: string): string[] =>
   existsSync(folder)
     ? readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -206,7 +205,6 @@ export async function writeArchives(
   }
 }
 
-/** The results so far of an unfinished computation. */
 export interface Journal<T> {
   /** From earlier calls, in order. */
   items: readonly T[];

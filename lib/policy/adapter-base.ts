@@ -18,7 +18,6 @@ export const BASE_FILE = 'base_model.json';
 
 const hash = z.string().regex(/^[0-9a-f]{12}$/);
 const baseSchema = z.strictObject({
-  /** Name of its folder. */
   name: z.string().min(1),
   /** First twelve digits of the SHA-256 of the weight files. */
   weights: hash,
@@ -27,7 +26,6 @@ const baseSchema = z.strictObject({
 });
 export type BaseModel = z.infer<typeof baseSchema>;
 
-/** Name and hashes of a model's folder. */
 export async function identifyModel(folder: string): Promise<BaseModel> {
   const [weights, tokenizer] = await Promise.all([
     weightFiles(folder).then(contentHash),

@@ -105,7 +105,6 @@ export function causalBlocks(tokens: number, c: ModelConfig, cached = 0): QueryB
   });
 }
 
-/** Elements from `start` along an axis; the tensor itself if those are all. */
 function sliceAxis<T extends tf.Tensor>(x: T, axis: number, start: number, size: number): T {
   if (size === x.shape[axis]) return x;
   const begin = x.shape.map((_, i) => (i === axis ? start : 0));

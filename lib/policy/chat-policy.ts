@@ -16,13 +16,11 @@ export interface ReplyOptions {
   /** 0 is greedy. */
   temperature: number;
   topP: number;
-  /** Maximum number of new tokens. */
   maxNewTokens: number;
   /** Texts that end a reply; they are part of it. */
   stop: readonly string[];
   /** The tools that the model may call; none if it writes the paper's tags. */
   tools: readonly Tool[];
-  /** Whether a message may have several calls. */
   parallelToolCalls: boolean;
   /** Absent when greedy. */
   seed?: number;
@@ -33,11 +31,9 @@ export interface ReplyOptions {
 
 export interface Reply {
   message: AssistantMessage;
-  /** Absent if unknown. */
   usage?: TokenUsage;
 }
 
-/** A language model that continues a conversation. */
 export interface ChatPolicy {
   readonly name: string;
   /** Whether it calls the tool `search`, or writes the paper's tags. */
@@ -54,7 +50,6 @@ export interface ChatPolicy {
   dispose?(): void;
 }
 
-/** A policy of either kind. */
 export type AnyPolicy = Policy | ChatPolicy;
 
 export const isChatPolicy = (policy: AnyPolicy): policy is ChatPolicy => 'reply' in policy;

@@ -17,9 +17,7 @@ export interface RopeConfig {
   scaling: z.infer<typeof scalingSchema>;
 }
 
-/** The hyperparameters of a decoder. */
 export interface ModelConfig {
-  /** The family: `model_type` in config.json. */
   modelType: string;
   vocabSize: number;
   hiddenSize: number;
@@ -43,7 +41,6 @@ export interface ModelConfig {
 
 /** A checkpoint's tensor within a {@link Slot}. */
 export interface SlotPart {
-  /** Hugging Face's name. */
   name: string;
   /** Number of the slot's columns it fills. */
   columns: number;
@@ -131,7 +128,6 @@ const configSchema = z.object({
 });
 type ConfigFields = z.infer<typeof configSchema>;
 
-/** The differences between families. */
 interface FamilyTraits {
   name: string;
   architecture: string;
@@ -139,7 +135,6 @@ interface FamilyTraits {
   qkNorm?: boolean;
   /** Tokens that attention sees in layers with a sliding window. */
   window?: (fields: ConfigFields) => number | null;
-  /** Further fields of config.json. */
   format: (config: ModelConfig) => Record<string, unknown>;
 }
 
@@ -351,11 +346,9 @@ export const FAMILIES = createRegistry<ModelFamily>(
 export const parseModelConfig = (json: unknown): ModelConfig =>
   FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
 
-/** The JSON of config.json. */
 export const formatModelConfig = (config: ModelConfig): Record<string, unknown> =>
   FAMILIES.get(config.modelType).format(config);
 
-/** All weights with their shapes and the checkpoint's tensors. */
 export const weightSlots = (config: ModelConfig): Slot[] =>
   FAMILIES.get(config.modelType).slots(config);
 

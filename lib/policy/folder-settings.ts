@@ -18,7 +18,6 @@ export const moreWeights = (): string =>
     ? 'Check the path, or train them: npm start -- --retrain (prints an estimate first).'
     : 'The npm package has the first model of each kind and its first runs; a clone of the repository has all, and PARALLELSEARCH_CHECKPOINTS can name its data/checkpoints.';
 
-/** Where the weights of a local policy are. */
 export interface PolicyFolders {
   model: string;
   adapter?: string;
@@ -27,7 +26,6 @@ export interface PolicyFolders {
 export const listFolders = ({ model, adapter }: PolicyFolders): string[] =>
   adapter === undefined ? [model] : [model, adapter];
 
-/** The files that this project's own weights consist of. */
 export const committedWeights = ({ model, adapter }: PolicyFolders): string[] => [
   join(model, 'model.safetensors'),
   ...(adapter === undefined ? [] : [join(adapter, 'adapter_model.safetensors')]),
@@ -45,7 +43,6 @@ export function requireFolders(folders: readonly string[]): void {
 /** The file with the configuration of a training, in the folder of what it trained. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
-/** The file with the description of a run, in its folder. */
 export const RUN_FILE = 'run.json';
 
 /** A run's metrics and its rollouts, a line per step and per rollout. */

@@ -134,7 +134,6 @@ export function moveRows(
   return plans.map(({ bias }, group) => ({ bias, layers: layers.map((moved) => moved[group]) }));
 }
 
-/** Contexts whose keys and values are cached, and the pieces that hold each. */
 export interface PrefixCache {
   contexts: number[][];
   blocks: CacheBlock[];

@@ -34,7 +34,6 @@ type Contexts = readonly (readonly number[])[];
 interface Row {
   generated: number[];
   logProbs: number[];
-  /** Position of the next token. */
   position: number;
   finish: Generation['finish'] | null;
 }

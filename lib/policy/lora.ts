@@ -64,7 +64,6 @@ export const withAdapter = (
   ),
 });
 
-/** Disposes of the merged weights that are not the base's own. */
 export function disposeMerged(merged: Weights, base: Weights): void {
   for (const [key, tensor] of Object.entries(merged)) if (tensor !== base[key]) tensor.dispose();
 }

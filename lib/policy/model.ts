@@ -19,15 +19,12 @@ export interface Model {
 
 /** The contents of a folder in Hugging Face format. */
 export interface ModelContents {
-  /** The JSON of `config.json`. */
   config: unknown;
-  /** The JSON of `tokenizer.json`. */
   tokenizer: object;
   /** `tokenizer_config.json`, with `chat_template.jinja` as its `chat_template`. */
   tokenizerConfig?: object;
   /** `generation_config.json`; its end tokens override those of `config.json`. */
   generation?: unknown;
-  /** The tensors of the safetensors files. */
   arrays: Tensors;
 }
 
@@ -81,21 +78,15 @@ export function createModel(
   contents: ModelContents,
   makeTokenizer: typeof createTokenizer = createTokenizer,
 ): Model {
-  const {
-    config: configJson,
-    tokenizer: tokenizerJson,
-    tokenizerConfig,
-    generation,
-    arrays,
-  } = contents;
-  const config = parseModelConfig(configJson);
-  const { endTokens, note } = parseGeneration(generation);
+  const { tokenizer: tokenizerJson, tokenizerConfig } = contents;
+  const config = parseModelConfig(contents.config);
+  const { endTokens, note } = parseGeneration(contents.generation);
   config.eosTokenIds = [endTokens ?? config.eosTokenIds].flat();
   const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
   if (tokenizer.vocabSize > config.vocabSize)
     throw new Error(
       `Expected token ids below the model's vocab_size ${config.vocabSize}, but the tokenizer has the id ${tokenizer.vocabSize - 1}. Take both files from one model.`,
     );
-  const weights = weightsFromArrays(arrays, config);
+  const weights = weightsFromArrays(contents.arrays, config);
   return { config, tokenizerJson, tokenizerConfig, tokenizer, weights, note };
 }

@@ -109,7 +109,6 @@ const errorSchema = z.object({
   }),
 });
 
-/** The server's error for a rejected request, or null. */
 function refusal(error: unknown): Partial<z.infer<typeof errorSchema>['error']> | null {
   if (!(error instanceof HttpError) || ![400, 404, 422, 500, 501].includes(error.status!))
     return null;
@@ -186,7 +185,6 @@ export async function openChatPolicy(
     );
   };
 
-  /** A request's body and its own limits. */
   interface Sent {
     body: object;
     signal?: AbortSignal;
@@ -331,7 +329,6 @@ async function probe(
   }
 }
 
-/** Adds a piece of a stream to its message. */
 function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchema>): void {
   for (const key of ['content', 'reasoning_content', 'reasoning', 'refusal'] as const)
     if (delta[key]) message[key] = (message[key] ?? '') + delta[key];

@@ -193,7 +193,6 @@ export async function openCompletionsPolicy(
   };
 }
 
-/** The folder on this machine that the server names. */
 function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
   const folders = [model, ...cards.flatMap(({ root }) => root ?? [])];
   const folder = folders.find((path) => existsSync(join(path, 'tokenizer.json')));

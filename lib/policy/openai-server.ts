@@ -3,7 +3,6 @@ import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
 
 export interface RemoteOptions {
-  /** The model's name on the server. */
   model?: string;
   /** Folder with the model's tokenizer; not used by chat policies. */
   tokenizer?: string;
@@ -28,7 +27,6 @@ export interface OpenAiOptions extends RemoteOptions {
 export const trimEndpoint = (url: string): string =>
   url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
 
-/** How a request to such a server is sent. */
 export const requestLimits = ({
   token,
   timeoutMs = 240_000,

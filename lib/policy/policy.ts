@@ -2,7 +2,6 @@ import type { Random } from '../random.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
 export interface SampledToken {
-  /** Index of the context. */
   row: number;
   tokenId: number;
   /** Nats, as in {@link Generation}. */
@@ -14,7 +13,6 @@ export interface SamplingOptions {
   temperature: number;
   /** Keeps the smallest set of tokens with at least this probability; 1 keeps all. */
   topP: number;
-  /** Maximum number of new tokens per row. */
   maxNewTokens: number;
   /** A row stops after the token that completes one of these texts. */
   stop: readonly string[];
@@ -59,7 +57,6 @@ export interface Policy {
     contexts: readonly (readonly number[])[],
     options: SamplingOptions,
   ): Promise<Generation[]>;
-  /** Frees what is cached between calls. */
   release?(): void;
   /** Frees everything; the policy is unusable afterwards. */
   dispose?(): void;

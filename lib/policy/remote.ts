@@ -1,4 +1,3 @@
-/** Policies on servers: a registry by the beginning of an address. */
 import { createRegistry } from '../registry.js';
 import type { AnyPolicy } from './chat-policy.js';
 import { openChatPolicy } from './openai-chat.js';

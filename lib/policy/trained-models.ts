@@ -8,7 +8,6 @@ import { outputPath, packagePath } from '../io/paths.js';
 import { createRegistry } from '../registry.js';
 import { MODEL_PACKAGES } from './model-packages.js';
 
-/** Where models are made. */
 export const modelsFolder = (): string => process.env.PARALLELSEARCH_MODELS ?? outputPath('models');
 /** Adapters of the experiment with a language model. */
 export const REAL_MODEL = packagePath('data', 'real-model');
@@ -19,7 +18,6 @@ interface TrainedModel {
   readonly name: string;
   /** Of {@link MODEL_PACKAGES}. */
   readonly package: string;
-  /** Folder of the adapter that is merged first. */
   readonly warmUp: string;
   /** The folder that it makes, in {@link modelsFolder}. */
   readonly base: string;

@@ -149,7 +149,6 @@ function afterAttention(
   return tf.add(y, project(hidden, w, `${i}.down`, store));
 }
 
-/** What all layers need to know of the tokens. */
 export interface LayerContext {
   attention: TreeAttention;
   rope: RotaryTable;
@@ -203,7 +202,6 @@ export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor
 
 /** Keeps the outputs of the first layers, below the lowest one that is trained. */
 export interface FrozenLayerStore {
-  /** Number of frozen layers. */
   count: number;
   /** Their output (N, C), computed or kept from an earlier pass. */
   getOutput: (tree: PrefixTree, compute: () => tf.Tensor2D) => tf.Tensor2D;

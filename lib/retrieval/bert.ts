@@ -201,7 +201,6 @@ function embedTexts(
   });
 }
 
-/** Padded tokens in a pass. */
 const MAX_TOKENS_PER_PASS = 4096;
 
 // Files of sentence-transformers.

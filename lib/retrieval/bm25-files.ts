@@ -32,6 +32,7 @@ import {
   createBm25Search,
   hashWord,
   largestGain,
+  retrieverFrom,
   type Bm25Search,
   type Postings,
   type Shard,
@@ -39,7 +40,7 @@ import {
   type Weights,
 } from './bm25.js';
 import { readManifest, requireSame } from './dense.js';
-import { perQuery, type Retriever } from './retriever.js';
+import type { Retriever } from './retriever.js';
 
 /** A passage file and how its texts become words. */
 export interface Bm25Corpus {
@@ -49,10 +50,7 @@ export interface Bm25Corpus {
   analyzer: string;
 }
 
-export interface Bm25Files extends Retriever, Bm25Search {
-  readonly numPassages: number;
-  fullScore(query: string): number;
-}
+export type Bm25Files = Retriever & Bm25Search & { readonly numPassages: number };
 
 /** Arrays that are read whole when an index is opened. */
 const ARRAYS = {
@@ -107,11 +105,9 @@ type Manifest = z.infer<typeof manifestSchema>;
 
 const indexFolder = (folder: string): string => join(folder, 'bm25');
 
-/** Whether a folder holds an index. */
 export const hasBm25Index = (folder: string): boolean =>
   existsSync(join(indexFolder(folder), MANIFEST));
 
-/** Where a corpus is indexed by default. */
 export const defaultBm25Folder = (corpus: Bm25Corpus): string =>
   join('runs', 'indexes', `bm25-${configHash(identity(corpus))}`);
 
@@ -267,7 +263,6 @@ interface ShardFile {
   handle: FileHandle;
   numWords: number;
   numPostings: number;
-  /** Postings that have been merged. */
   numMerged: number;
 }
 
@@ -294,14 +289,12 @@ function readShard(shard: ShardFile, first: number, end: number): Shard {
 
 interface Merge {
   weights: Weights;
-  /** The file to write. */
   postings: string;
   /** Postings at a time. */
   size: number;
   breathe: Breather;
 }
 
-/** Writes the postings of all shards word by word. */
 async function mergeShards(
   shards: readonly ShardFile[],
   { weights, postings, size: limit, breathe }: Merge,
@@ -449,18 +442,7 @@ function readIndex(folder: string, { file, analyzer }: Bm25Corpus): Bm25Files {
     },
     ANALYZERS.get(analyzer),
   );
-  return {
-    ...bm25,
-    name: 'bm25',
-    isLocal: true,
-    numPassages: starts.length,
-    retrieve: (queries, { topK, signal }) =>
-      perQuery(queries, signal, (query) =>
-        bm25
-          .search(query, topK)
-          .map(({ index, score }) => ({ passage: readPassage(index), score })),
-      ),
-  };
+  return { ...retrieverFrom(bm25, readPassage), numPassages: starts.length };
 }
 
 const viewBytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>

@@ -14,7 +14,6 @@ export interface Bm25Options {
   analyze?: (text: string) => string[];
 }
 
-/** BM25's synchronous search. */
 export interface Bm25Search {
   /** The best `topK` passages that share a word with the query, by their positions. */
   search(query: string, topK: number): Neighbour[];
@@ -22,10 +21,7 @@ export interface Bm25Search {
   fullScore(query: string): number;
 }
 
-export interface Bm25Retriever extends Retriever, Bm25Search {
-  readonly passages: readonly Passage[];
-  fullScore(query: string): number;
-}
+export type Bm25Retriever = Retriever & Bm25Search & { readonly passages: readonly Passage[] };
 
 /** A word's postings: the passages with the word, ascending. */
 export interface Postings {
@@ -72,17 +68,22 @@ export function createBm25Retriever(
   const indexer = new Bm25Indexer(options);
   for (const { contents } of passages) indexer.add(contents);
   const bm25 = createBm25Search(indexInMemory(indexer), options);
-  return {
-    ...bm25,
-    name: 'bm25',
-    isLocal: true,
-    passages,
-    retrieve: (queries, { topK, signal }) =>
-      perQuery(queries, signal, (query) =>
-        bm25.search(query, topK).map(({ index, score }) => ({ passage: passages[index], score })),
-      ),
-  };
+  return { ...retrieverFrom(bm25, (i) => passages[i]), passages };
 }
+
+/** A retriever by a search that gives positions of passages. */
+export const retrieverFrom = (
+  bm25: Bm25Search,
+  readPassage: (index: number) => Passage,
+): Retriever & Bm25Search => ({
+  ...bm25,
+  name: 'bm25',
+  isLocal: true,
+  retrieve: (queries, { topK, signal }) =>
+    perQuery(queries, signal, (query) =>
+      bm25.search(query, topK).map(({ index, score }) => ({ passage: readPassage(index), score })),
+    ),
+});
 
 function indexInMemory(indexer: Bm25Indexer): Bm25Index {
   const { vocabulary } = indexer;
@@ -115,7 +116,6 @@ export class Vocabulary {
     return number === 0 ? undefined : number - 1;
   }
 
-  /** The number of a word, which may be new. */
   add(text: string): number {
     const hash = hashWord(text);
     const slot = this.findSlot(text, hash);
@@ -282,7 +282,6 @@ export function largestGain({ passages, codes }: Postings, weights: Weights): nu
   return largest;
 }
 
-/** A word of a query. */
 interface Term extends Postings {
   idf: number;
   /** How often the query has it. */
@@ -351,7 +350,6 @@ export function createBm25Search(
 class PartialScores {
   /** In single precision, which needs half the cache. */
   private readonly scores: Float32Array;
-  /** Passages with a score. */
   private readonly touched: Uint32Array;
   private numTouched = 0;
 

@@ -62,7 +62,6 @@ export async function encodePassages(
   return vectors;
 }
 
-/** Provenance of stored vectors. */
 export const sourceSchema = z.strictObject({
   /** Hash of the passages in their order. */
   corpus: z.string(),
@@ -71,7 +70,6 @@ export const sourceSchema = z.strictObject({
 });
 export type VectorSource = z.infer<typeof sourceSchema>;
 
-/** A hash of the passages' ids, texts and order. */
 export function corpusHash(passages: readonly Pick<Passage, 'id' | 'contents'>[]): string {
   const hash = createHash('sha256');
   for (const { id, contents } of passages) hash.update(JSON.stringify([id, contents]));
@@ -107,7 +105,6 @@ const manifestSchema = sourceSchema.extend({
   shardSize: z.int().min(1),
 });
 
-/** Passages per shard. */
 const SHARD_SIZE = 512;
 
 /**

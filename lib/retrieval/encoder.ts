@@ -20,9 +20,7 @@ export interface Encoder {
 }
 
 export interface FeatureOptions {
-  /** Hash buckets for whole words. */
   wordBuckets: number;
-  /** Hash buckets for character n-grams. */
   gramBuckets: number;
   /** Lengths of the n-grams, counting word boundaries as characters. */
   gramLengths: readonly number[];
@@ -178,7 +176,6 @@ export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   });
 }
 
-/** Loads an encoder from its folder. */
 export async function loadEncoder(folder: string): Promise<HashedEncoder> {
   return encoderFromBytes(await readFile(join(folder, ENCODER_FILE)));
 }

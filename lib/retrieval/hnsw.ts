@@ -27,7 +27,6 @@ export interface HnswIndex extends VectorIndex {
   save(path: string, source?: VectorSource): Promise<void>;
 }
 
-/** The parts of hnswlib-node used here. */
 interface HierarchicalNSW {
   initIndex(options: {
     maxElements: number;

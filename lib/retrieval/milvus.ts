@@ -31,7 +31,6 @@ interface Hit {
   contents: string;
 }
 
-/** The parts of @zilliz/milvus2-sdk-node used here. */
 export interface MilvusClient {
   connectPromise: Promise<unknown>;
   hasCollection(request: Collection): Promise<{ status: Status; value: boolean }>;
@@ -76,7 +75,6 @@ const BATCH_SIZE = 1000;
 
 const EXAMPLE = 'milvus://127.0.0.1:19530/passages';
 
-/** Whether a retriever's name is the address of a collection. */
 export const isMilvusAddress = (name: string): boolean => name.startsWith('milvus:');
 
 /** @throws TypeError unless the form is `milvus://HOST:PORT/COLLECTION` */

@@ -10,7 +10,6 @@ export interface QueryWithEvidence {
   evidence: readonly string[];
 }
 
-/** The parts of a question that recall needs. */
 export interface EvidenceQuestion {
   question: string;
   split?: string;

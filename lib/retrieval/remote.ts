@@ -100,7 +100,6 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
   };
 }
 
-/** The lists of a response, checked. */
 function parseResult(
   json: unknown,
   { url, numQueries, topK }: { url: string; numQueries: number; topK: number },

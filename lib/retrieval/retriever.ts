@@ -10,7 +10,6 @@ export interface RetrievedPassage {
 }
 
 export interface RetrieveOptions {
-  /** Passages per query. */
   topK: number;
   /** Aborts the search: the promise rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -35,7 +34,6 @@ export function requireInteger(name: string, value: number, least = 1): void {
     throw new RangeError(`Expected ${name} to be an integer >= ${least}, but got ${value}.`);
 }
 
-/** An index in a list of passages or vectors, with its score. */
 export interface Neighbour {
   index: number;
   score: number;

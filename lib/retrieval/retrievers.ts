@@ -24,7 +24,6 @@ import type { Retriever } from './retriever.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from './analyzers.js';
 
 export const DEFAULT_RETRIEVER = 'bm25';
-/** Default weight of a title's words in BM25. */
 export const TITLE_WEIGHT = 5;
 
 export interface RetrieverOptions {
@@ -147,7 +146,6 @@ export const RETRIEVERS = createRegistry<RetrieverKind>(
   { orElse: ', or the address of a server' },
 );
 
-/** Whether a retriever's name is the address of a server. */
 export const isAddress = (name: string): boolean =>
   /^https?:\/\//i.test(name) || isMilvusAddress(name);
 

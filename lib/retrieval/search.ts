@@ -5,12 +5,7 @@ import { type RetrievedPassage, type Retriever, requireInteger } from './retriev
 
 export type SearchOutcome =
   | { status: 'ok'; passages: RetrievedPassage[] }
-  | {
-      status: 'failed';
-      reason: string;
-      /** The retriever did not return in time; else absent. */
-      isTimeout?: true;
-    };
+  | { status: 'failed'; reason: string; isTimeout?: true };
 
 export interface SearchStats {
   /** All queries, including duplicates. */
@@ -28,7 +23,6 @@ export interface SearchStats {
 }
 
 export interface SearchOptions {
-  /** Passages per query. */
   topK: number;
   /** Timeout of one request to the retriever, milliseconds; default 10,000. */
   timeoutMs?: number;

@@ -22,7 +22,6 @@ export interface RetrievalServerOptions extends Partial<typeof LIMITS> {
   stopOnSignals?: boolean;
 }
 
-/** Limits of a server by default. */
 const LIMITS = {
   /** Passages per query if a request has no `topk`. */
   defaultTopK: 3,
@@ -36,13 +35,11 @@ const LIMITS = {
   maxBodyBytes: 1 << 20,
   /** Requests at a time; further ones get status 429 unread. */
   maxConcurrency: 64,
-  /** Time limit of a request. */
   timeoutMs: 30_000,
   /** Artificial latency of each request. */
   delayMs: 0,
 };
 
-/** A client's error, with its HTTP status. */
 class RequestError extends Error {
   constructor(
     readonly status: number,
@@ -116,7 +113,6 @@ export async function startRetrievalServer(
   return { ...server, close, url: `${server.url}retrieve` };
 }
 
-/** Constant-time comparison. */
 const isSame = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 

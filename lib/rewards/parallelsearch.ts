@@ -29,7 +29,6 @@ export interface RewardConstants {
  */
 export const outcomeReward = exactMatch;
 
-/** Eq. 3 as a reward. */
 export const outcome = (): Reward => ({
   name: 'outcome',
   score: ({ answer, goldenAnswers }) => outcomeReward(answer, goldenAnswers),

@@ -12,29 +12,6 @@ import {
 import type { Reward } from './reward.js';
 import { stepSearch } from './stepsearch.js';
 
-export const REWARD_PRESET_NAMES = [
-  'paper',
-  'authors-code',
-  'search-r1',
-  'search-r1-format',
-  'otc-grpo',
-  'otc-ppo',
-  'stepsearch',
-  'f1',
-] as const;
-export type RewardPresetName = (typeof REWARD_PRESET_NAMES)[number];
-
-const weight = z.number().min(0).optional();
-
-/** Rewards in a configuration: a preset, and weights that override the preset's. */
-export const rewardsSchema = z.strictObject({
-  preset: z.enum(REWARD_PRESET_NAMES),
-  lambdaD: weight,
-  lambdaS: weight,
-  lambdaF: weight,
-  alpha: z.number().positive().optional(),
-});
-
 const PAPER: RewardConstants = {
   lambdaD: 0.15,
   lambdaS: 0.35,
@@ -57,13 +34,12 @@ const f1 = (): Reward[] => [
 ];
 
 /** Constants of Eq. 3 to 6, or another paper's rewards. */
-type RewardPreset = { source: string } & (
-  | { constants: RewardConstants }
-  | { rewards: () => Reward[] }
+type RewardPreset = { readonly source: string } & (
+  | { readonly constants: RewardConstants }
+  | { readonly rewards: () => Reward[] }
 );
 
-/** The presets, each with its source. */
-export const REWARD_PRESETS: Readonly<Record<RewardPresetName, Readonly<RewardPreset>>> = {
+const PRESETS = {
   paper: {
     source:
       'ParallelSearch (arXiv 2508.09303), Eq. 3 to 7 with lambda_d = 0.15 and lambda_s = 0.35; the paper gives no values for ' +
@@ -105,7 +81,23 @@ export const REWARD_PRESETS: Readonly<Record<RewardPresetName, Readonly<RewardPr
     source: 'ZeroSearch (arXiv 2505.04588), the outcome reward only: F1 of the final answer.',
     rewards: f1,
   },
-};
+} satisfies Record<string, RewardPreset>;
+
+export type RewardPresetName = keyof typeof PRESETS;
+export const REWARD_PRESET_NAMES = Object.keys(PRESETS) as RewardPresetName[];
+/** The presets, each with its source. */
+export const REWARD_PRESETS: Readonly<Record<RewardPresetName, RewardPreset>> = PRESETS;
+
+const weight = z.number().min(0).optional();
+
+/** Rewards in a configuration: a preset, and weights that override the preset's. */
+export const rewardsSchema = z.strictObject({
+  preset: z.enum(REWARD_PRESET_NAMES),
+  lambdaD: weight,
+  lambdaS: weight,
+  lambdaF: weight,
+  alpha: z.number().positive().optional(),
+});
 
 /** Presets of Eq. 3 to 6: the others are rewards of other papers. */
 export const CONSTANT_PRESET_NAMES: readonly RewardPresetName[] = REWARD_PRESET_NAMES.filter(
@@ -143,7 +135,6 @@ export function rewardConstants(
   return constants;
 }
 
-/** Eq. 3 to 6 with these constants. */
 export const createRewards = (constants: RewardConstants): Reward[] => [
   outcome(),
   decomposition(constants),
@@ -177,7 +168,6 @@ export function readsQuestionTypes(name: string, overrides?: Partial<RewardConst
   return lambdaD > 0 || lambdaS > 0;
 }
 
-/** How recorded trajectories are scored. */
 export interface ScoringRules {
   rewards: readonly Reward[];
   decomposedBy: RewardConstants['decomposedBy'];

@@ -1,4 +1,3 @@
-/** Rewards, their input, and their sum. */
 import { sum } from 'd3-array';
 import { questionType, type Question, type QuestionType } from '../data/question.js';
 import type { RewardComponents, SearchTurn, Trajectory } from '../rollout/trajectory.js';
@@ -18,7 +17,6 @@ export interface ScoringInput {
   formatOk: boolean;
   /** The sub-queries of each executed search turn. */
   searchTurns: readonly (readonly string[])[];
-  /** Undefined if unknown. */
   questionType: QuestionType | undefined;
   /** All segments, and the search turns with their passages if recorded. */
   trajectory: { segments: readonly TextSegment[]; searchTurns: readonly SearchTurn[] };

@@ -1,4 +1,3 @@
-/** Scores of recorded trajectories. */
 import type { QuestionType } from '../data/question.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { formatFault } from '../text/response.js';
@@ -17,7 +16,6 @@ export interface TranscriptScore {
   formatOk: boolean;
   /** What is wrong with the format, else null. */
   formatReason: string | null;
-  /** Executed search turns. */
   turns: number;
   /** Generations: search turns, invalid actions and the answer. */
   modelCalls: number;

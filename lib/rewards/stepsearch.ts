@@ -22,7 +22,6 @@ import type { Reward, ScoringInput } from './reward.js';
 
 const KEY_WORDS_WEIGHT = 0.618;
 
-/** Ids of the passages returned in each search turn. */
 const passagesByTurn = ({ trajectory }: ScoringInput): string[][] =>
   trajectory.searchTurns.map(({ results }) =>
     results.flatMap((result) =>

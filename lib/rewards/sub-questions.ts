@@ -4,7 +4,6 @@ import { independentSubQuestions, type Question, type QuestionGraph } from '../d
 import type { Trajectory } from '../rollout/trajectory.js';
 import { paddedWords } from '../text/answer-match.js';
 
-/** The sub-queries of each search turn. */
 export type Searches = readonly (readonly string[])[];
 
 export interface AskedEntity {
@@ -52,7 +51,6 @@ export const gaveUp = ({
   evidenceSeen,
 }: Pick<Trajectory, 'answer' | 'modelCalls'> & {
   maxSearchTurns: number;
-  /** {@link evidenceRecall}. */
   evidenceSeen: number;
 }): boolean => answer !== null && modelCalls <= maxSearchTurns && evidenceSeen < 1;
 

@@ -8,7 +8,6 @@ import type { RolloutConfig } from './options.js';
 import { parseQueries, rollOut } from './rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 
-/** An event on the way to an answer. */
 export type AnswerEvent =
   /** Text as the policy writes it; a chat model streams no tokens and no tool calls. */
   | { type: 'text'; text: string; token?: { id: number; probability: number } }

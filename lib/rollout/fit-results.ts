@@ -22,13 +22,11 @@ const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.
 
 /** How much of a result the policy sees. */
 interface Visible {
-  /** Number of passages. */
   depth: number;
   /** Whether the last of them is cut. */
   isLastCut: boolean;
 }
 
-/** The record of an outcome. */
 function toSearchResult(
   outcome: SearchOutcome,
   { depth, isLastCut }: Visible,

@@ -107,7 +107,6 @@ export type RolloutConfig = z.infer<typeof rolloutSchema>;
 /** Before defaults are applied. */
 export type RolloutInput = z.input<typeof rolloutSchema>;
 
-/** A query and its question. */
 export interface SimulatedQuery {
   query: string;
   question: Question;

@@ -33,9 +33,7 @@ import {
 import { transcriptSeparator, type RolloutOptions } from './options.js';
 import { tokenIds, type Segment, type Trajectory } from './trajectory.js';
 
-/** A rollout in progress. */
 export interface Row {
-  /** Index of the question. */
   index: number;
   random: Random;
   trajectory: Trajectory;

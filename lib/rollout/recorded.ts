@@ -88,50 +88,43 @@ export const trajectorySchema = z.object({
 type Line = z.infer<typeof trajectorySchema>;
 
 /** Fields of transcripts and conversations. */
-const recordingFields = {
+const recordingSchema = z.object({
   ...sharedFields,
   id: idSchema,
   golden_answers: z.array(z.string()),
   stop_reason: optional(z.string()),
   max_search_turns: optional(z.int()),
-};
+});
+
+const renameFields = <T extends z.infer<typeof recordingSchema>>({
+  id,
+  golden_answers: goldenAnswers,
+  stop_reason: finish,
+  max_search_turns: maxSearchTurns,
+  ...line
+}: T) => ({ ...line, questionId: id, goldenAnswers, finish, maxSearchTurns });
 
 /** A response with the paper's tags. */
-export const transcriptSchema = z
-  .object({ ...recordingFields, prompt: optional(z.string()), response: z.string() })
-  .transform(({ id, golden_answers, prompt, response, stop_reason, max_search_turns, ...line }) => {
+export const transcriptSchema = recordingSchema
+  .extend({ prompt: optional(z.string()), response: z.string() })
+  .transform(({ prompt, response, ...line }) => {
     const repeated = prompt && response.startsWith(prompt) ? prompt.length : 0;
     const segments = splitTranscript(response.slice(repeated));
     return {
-      ...line,
-      questionId: id,
-      goldenAnswers: golden_answers,
+      ...renameFields(line),
       segments: [...(prompt ? [{ kind: 'prompt' as const, text: prompt }] : []), ...segments],
-      finish: stop_reason,
-      maxSearchTurns: max_search_turns,
       ambiguous: ambiguity(segments) ?? undefined,
     };
   });
 
 /** A conversation with a model that calls a search function, or writes the tags. */
-export const conversationSchema = z
-  .object({ ...recordingFields, messages: messagesSchema })
-  .transform(
-    ({ id, golden_answers, messages, stop_reason, max_search_turns, question, ...line }) => {
-      const conversation = splitConversation(messages);
-      return {
-        ...line,
-        questionId: id,
-        goldenAnswers: golden_answers,
-        question: question ?? conversation.question,
-        segments: conversation.segments,
-        finish: stop_reason,
-        maxSearchTurns: max_search_turns,
-      };
-    },
-  );
+export const conversationSchema = recordingSchema
+  .extend({ messages: messagesSchema })
+  .transform(({ messages, ...line }) => {
+    const { question, segments } = splitConversation(messages);
+    return { ...renameFields(line), question: line.question ?? question, segments };
+  });
 
-/** Layouts by the field unique to each. */
 const LAYOUTS = {
   segments: trajectorySchema,
   response: transcriptSchema,

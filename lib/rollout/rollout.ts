@@ -24,7 +24,6 @@ import type { Segment, Trajectory } from './trajectory.js';
 type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
 export interface RolloutStats {
-  /** Queries sent to the retriever. */
   retrievalsRequested: number;
   /** Those that failed, other than by timeout. */
   retrievalsFailed: number;

@@ -10,7 +10,6 @@ import { answerQuestion, type AnswerEvent } from './answer-question.js';
 import { modelLimits, rolloutSchema, type RolloutConfig } from './options.js';
 import { shownTexts, type Trajectory } from './trajectory.js';
 
-/** A passage as the policy saw it. */
 export interface ShownPassage {
   id: string;
   title: string;

@@ -94,7 +94,6 @@ export interface Trajectory {
   turnAdvantages?: number[];
 
   method?: string;
-  /** Training step. */
   step?: number;
   metadata?: QuestionMetadata;
   /** Why it is unclear which text of a recording without segments the policy wrote. */
@@ -157,7 +156,6 @@ export function shownTexts(
   );
 }
 
-/** The text after the prompt. */
 export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
   return trajectory.segments
     .filter((s) => s.kind !== 'prompt')

@@ -14,7 +14,6 @@ export { BACKEND_NAMES, type BackendName };
 
 export interface BackendReport {
   name: BackendName;
-  /** tfjs's name and the library's version. */
   detail: string;
   /** Backends tried before, and why they did not load. */
   skipped: { name: BackendName; reason: string }[];
@@ -26,7 +25,6 @@ function restoreRemovedUtil(): void {
   mutable.isNullOrUndefined ??= (value: unknown) => value === null || value === undefined;
 }
 
-/** The parts of tfjs-node's backend used here. */
 interface NodeBinding {
   binding?: { TF_Version?: string };
   isUsingGpuDevice?: boolean;
@@ -109,7 +107,6 @@ interface Dawn {
   globals: object;
 }
 
-/** The GPU's name, once it has been opened. */
 let gpuDevice: string | null = null;
 
 async function openGpu(): Promise<string> {

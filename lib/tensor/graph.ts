@@ -6,14 +6,12 @@ import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native.js';
 import * as webgpu from './webgpu.js';
 
-/** A captured computation. */
 export interface Graph<T extends tf.Tensor = tf.Tensor> {
   /**
    * The result, overwritten by each run; the caller disposes of it. Never read its
    * values, which TensorFlow.js would cache: read a copy, or compute with it.
    */
   result: T;
-  /** Repeats the computation. */
   run: () => void;
   /** Frees the memory of intermediate results, not the inputs or the result. */
   dispose: () => void;
@@ -27,7 +25,6 @@ export function setNativeGraphs(graphs: NativeGraphs): void {
   nativeGraphs = graphs;
 }
 
-/** Whether the current backend can capture computations. */
 export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.isCurrent();
 
 /**
@@ -37,7 +34,6 @@ export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.
 export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'float32' | 'int32') =>
   tf.fill<R>(shape, 0, dtype);
 
-/** Replaces the values of a {@link graphInput}. */
 export const overwrite = (tensor: tf.Tensor, values: readonly number[]): void =>
   (tf.getBackend() === 'webgpu' ? webgpu : native).overwrite(tensor, values);
 

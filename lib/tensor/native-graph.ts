@@ -149,7 +149,6 @@ class Trace {
     }
   }
 
-  /** Frees the constants. */
   dispose(): void {
     this.disposed.splice(0).forEach((id) => this.binding.deleteTensor(id));
   }
@@ -203,7 +202,6 @@ class Trace {
   }
 }
 
-/** Names of the ports as the addon wants them. */
 const listPorts = (ports: readonly Port[]): string =>
   ports.map((port) => (port.includes(':') ? port : `${port}:0`)).join(',');
 

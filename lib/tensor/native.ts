@@ -6,7 +6,6 @@ import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { replaceKernel } from './ops.js';
 
-/** An attribute of an operation. */
 export interface OpAttribute {
   name: string;
   /** One of the addon's `TF_ATTR_*`. */
@@ -14,7 +13,6 @@ export interface OpAttribute {
   value: unknown;
 }
 
-/** What the backend keeps of a tensor. */
 export interface TensorData {
   shape: number[];
   dtype: number;
@@ -24,14 +22,12 @@ export interface TensorData {
   values: ArrayLike<number> | null;
 }
 
-/** A result as the addon describes it. */
 interface Output {
   id: number;
   shape: number[];
   dtype: number;
 }
 
-/** The addon. */
 export interface Binding {
   TF_ATTR_BOOL: number;
   TF_ATTR_FLOAT: number;
@@ -49,7 +45,6 @@ export interface Binding {
   runSavedModel: (session: number, ids: number[], inputs: string, outputs: string) => Output[];
 }
 
-/** The parts of the backend used here. */
 export interface NativeBackend {
   binding: Binding;
   /** Whether the addon is that of `@tensorflow/tfjs-node-gpu`. */

@@ -2,7 +2,6 @@
 import { broadcast_util } from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 
-/** An input of an operation. */
 export interface OpInput {
   shape: readonly number[];
   /** Its values, for an input that says a shape or an axis. */

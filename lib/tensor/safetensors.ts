@@ -29,7 +29,6 @@ export function requireTensor(
   );
 }
 
-/** A tensor as it is stored. */
 export interface StoredTensor {
   dtype: string;
   shape: number[];

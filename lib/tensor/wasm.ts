@@ -8,7 +8,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { replaceKernel } from './ops.js';
 
-/** The parts of the backend used here. */
 interface WasmBackend {
   wasm: {
     HEAPU8: Uint8Array;
@@ -89,7 +88,6 @@ type MatMulArguments = KernelArguments<
   { transposeA: boolean; transposeB: boolean }
 >;
 
-/** Swaps the last two axes. */
 function transposeLast(x: tf.TensorInfo, backend: WasmBackend): tf.TensorInfo {
   const perm = x.shape.length === 2 ? [1, 0] : [0, 2, 1];
   const { kernelFunc } = tf.getKernel('Transpose', 'wasm');

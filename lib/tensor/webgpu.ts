@@ -42,7 +42,6 @@ interface BufferManager {
   releaseBuffer: (buffer: { size: number }, reuse?: boolean) => void;
 }
 
-/** The parts of the backend used here. */
 interface WebGpuBackend {
   runWebGPUProgram(
     program: Program,
@@ -64,7 +63,6 @@ interface WebGpuBackend {
 
 const currentBackend = (): WebGpuBackend => tf.backend() as unknown as WebGpuBackend;
 
-/** Default threads per workgroup. */
 const THREADS = 64;
 
 interface KernelCode {
@@ -333,7 +331,6 @@ interface Dispatch {
   workgroups: [number, number, number];
 }
 
-/** A compute pass that records its dispatches. */
 function recordingPass(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
   let [pipeline, group]: Opaque[] = [];
   return {

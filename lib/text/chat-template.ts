@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { compileTemplate } from './python-jinja.js';
 
-/** A special token as text or as an object. */
 const tokenSchema = z
   .union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)])
   .nullish();
@@ -61,7 +60,6 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
     .filter((token) => [...token].length > 1);
 }
 
-/** The text of the token that begins a document, if there is one. */
 export const beginToken = (tokenizerConfig: unknown): string | undefined =>
   parseConfig(tokenizerConfig).bos_token ?? undefined;
 
@@ -123,7 +121,6 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
 /** Renders a user message up to the model's answer. */
 export type ChatTemplate = (message: string) => string;
 
-/** The chat template for a single user message, or null. */
 export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {
   const render = conversationTemplate(tokenizerConfig);
   return (

@@ -8,7 +8,6 @@ export const formatList = (names: readonly string[]): string =>
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
 
-/** A whole number, such as `46,520`. */
 export const countText = (count: number): string => count.toLocaleString('en');
 
 /** A number with decimals, or two significant digits where those would all be 0. */

@@ -26,7 +26,6 @@ export type Message =
   | AssistantMessage
   | { role: 'tool'; tool_call_id: string; content: string };
 
-/** A message in a conversation of plain text. */
 export interface TextMessage {
   role: 'user' | 'assistant';
   content: string;

@@ -28,7 +28,6 @@ interface Word {
   text: string;
   /** Whether punctuation after it ends a name. */
   ends: boolean;
-  /** Whether it ends a sentence. */
   endsSentence: boolean;
 }
 

@@ -7,7 +7,6 @@ import { joinQueries, QUERY_SEPARATOR } from './tags.js';
 
 export interface Prompt {
   readonly name: string;
-  /** Text before the question. */
   readonly full: string;
   readonly short: string;
   /** For models that call the tool `search`; default: the full form. */

@@ -19,7 +19,6 @@ import {
   type Value,
 } from './python-values.js';
 
-/** A part of a parsed template. */
 interface Node {
   type: string;
   value?: unknown;
@@ -82,7 +81,6 @@ function checkFilter(name: string, operand: Value, args: readonly Value[]): void
     throw new Error(`${name} of ${args.map(formatValue).join(', ')} is not supported`);
 }
 
-/** A computed result as a value. */
 function call(compute: (args: readonly Value[]) => unknown, args: readonly Value[]): Value {
   const result = compute(args);
   return typeof result === 'object' && result !== null ? (result as Value) : toValue(result);
@@ -315,7 +313,6 @@ const raise = (message: string): never => {
 };
 const CONSTANTS = { true: true, false: false, none: null, True: true, False: false, None: null };
 
-/** Renders a template with variables. */
 export function compileTemplate(source: string): (variables: object) => string {
   const tokens = tokenize(source, { lstrip_blocks: true, trim_blocks: true });
   noteBrackets(tokens);

@@ -1,7 +1,6 @@
 /** What Python and Jinja compute with the values of `@huggingface/jinja`. */
 import * as jinja from '@huggingface/jinja';
 
-/** A value in a running template. */
 export interface Value {
   type: string;
   value: unknown;
@@ -192,7 +191,6 @@ function unique([list]: readonly Value[]): Value {
 export const toList = (items: readonly Value[], like: Value = toValue([])): Value =>
   new (like.constructor as Make)(items);
 
-/** A dictionary's pairs. */
 export function asTuples(pairs: Value): Value {
   for (const pair of pairs.value as Value[]) pair.isTuple = true;
   return pairs;

@@ -13,7 +13,6 @@ import {
   type Tag,
 } from './tags.js';
 
-/** A segment without tokens. */
 export interface TextSegment {
   kind: 'prompt' | 'policy' | 'information' | 'notice';
   text: string;
@@ -71,7 +70,6 @@ export function finalAnswer(segments: readonly TextSegment[]): string | null {
   return blocks.findLast((block) => block.tag === 'answer')?.body.trim() ?? null;
 }
 
-/** Which block may follow which. */
 const FOLLOWERS: Record<Tag | 'start', readonly Tag[]> = {
   start: ['think'],
   think: ['search', 'answer'],
