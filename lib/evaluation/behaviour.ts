@@ -294,11 +294,7 @@ const questionFacts = memoised((truth: Truth): QuestionFacts => {
   };
 });
 
-/**
- * The labels of a recorded answer. Those that need the passages of each search, their
- * text or the policy's are null.
- * @param labels default: all
- */
+/** A recorded answer's labels; those that need passages or the policy's text are null. */
 export function labelAnswer<Label extends BehaviourLabel = BehaviourLabel>(
   answer: Measurement & Pick<QuestionResult, 'maxSearchTurns'>,
   question?: Truth,
@@ -337,10 +333,7 @@ const inventsInformation = (segments: readonly TextSegment[]): boolean =>
     return isOpen && /^\s*[^\s<]/.test(text);
   });
 
-/**
- * The labels of a trajectory, this project's or another system's.
- * @param question with its graph; default what the trajectory says of its question
- */
+/** @param question with its graph; default what the trajectory says of its question */
 export function labelTrajectory(
   trajectory: Trajectory,
   question: Question = {

@@ -153,10 +153,7 @@ export type Estimator = (weights: Float64Array) => Estimate;
 
 export interface Bootstrap {
   resamples: number;
-  /**
-   * Resamples a column of a group's runs, for any selection of questions. It holds
-   * (strata, resamples) numbers.
-   */
+  /** Resamples a column for any selection; holds (strata, resamples) numbers. */
   estimator(group: Group, column: string): Estimator;
 }
 
@@ -250,9 +247,7 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
   return index;
 }
 
-/**
- * The weight of each stratum's questions. @throws Error if a selection splits a stratum
- */
+/** By stratum. @throws Error if a selection splits one */
 function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
   for (let q = 0; q < weights.length; q++) {
@@ -294,10 +289,7 @@ const LANES = 4;
 /** Poisson(64) exceeds 255 with a probability below 1e-70. */
 const MAX_ADDED = 64;
 
-/**
- * Draws runs: the share of each in every resample.
- * @param initSeeds the initial model of each run
- */
+/** The share of each run, given its initial model, in every resample. */
 function drawRuns(
   initSeeds: readonly number[],
   resamples: number,
@@ -316,8 +308,7 @@ function drawRuns(
 
 /**
  * The sum over the drawn questions of each stratum, as a mean over the drawn runs:
- * (strata, resamples).
- * @param values (runs)(questions)
+ * (strata, resamples). `values` is (runs)(questions).
  */
 function resampledSums(
   { members, counts, shares }: DrawnQuestions & { shares: readonly Float64Array[] },

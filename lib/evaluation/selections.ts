@@ -17,9 +17,7 @@ export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
 export const MANY = 'many';
 
 export interface Selection {
-  /**
-   * A benchmark, `all` (each question has equal weight) or `average` (each benchmark).
-   */
+  /** A benchmark, or with equal weight: `all` (questions), `average` (benchmarks). */
   benchmark: string;
   /** A name of {@link SUBSETS}. */
   subset: string;

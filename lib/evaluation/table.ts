@@ -95,10 +95,7 @@ interface Cell {
   selection: Selection;
   measure: Measure;
   n: number;
-  /**
-   * The mean over models; null if a denominator is 0 in a resample, or if the selection
-   * lacks the measure.
-   */
+  /** The mean over models; null without the measure, or with 0 as a denominator. */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
 

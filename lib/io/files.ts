@@ -354,11 +354,7 @@ export async function* streamJsonLines<T>(
   }
 }
 
-/**
- * The values of {@link streamJsonLines}.
- * @param expected what the lines are, for the error
- * @throws Error with the first complaint
- */
+/** @throws Error saying what was expected, with the first complaint */
 export async function* readJsonLines<T>(
   file: string,
   parse: (value: unknown) => T,

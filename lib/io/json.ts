@@ -34,10 +34,7 @@ export function tryParseJson(text: string): unknown {
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
 
-/**
- * {@link parsePlainJson}, but integers beyond 2^53, such as 64-bit ids, become texts,
- * which begin with `mark`.
- */
+/** {@link parsePlainJson}; integers beyond 2^53 become texts that begin with `mark`. */
 export function parseJson(text: string, mark = ''): unknown {
   if (!HAS_LONG_NUMBER.test(text)) return parsePlainJson(text);
   const exact = text.replace(TOKENS, (token) =>

@@ -19,10 +19,7 @@ export function parseLogLine(file: string, line: string): unknown {
   );
 }
 
-/**
- * The complete lines of a log; none without the file.
- * @param maxBytes read from its end
- */
+/** The complete lines of a log, from the last `maxBytes`; none without the file. */
 export async function readLog<Line>(file: string, maxBytes = Infinity): Promise<Line[]> {
   if (!existsSync(file)) return [];
   const start = Math.max(0, (await fileSize(file)) - maxBytes);

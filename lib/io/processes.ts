@@ -68,11 +68,7 @@ const GRACE_MS = 1000;
 
 type Packet = { value: unknown } | { error: string };
 
-/**
- * Starts a process that runs the module at `url`, which calls {@link connectToParent}.
- * @param name of the process in errors
- * @param env is added to this process's environment
- */
+/** Runs the module at `url`, which calls {@link connectToParent}, in a new process. */
 export function startPeer(url: string, name: string, env: Record<string, string> = {}): Channel {
   const child = forkModule(url, env);
   const packets = on(child, 'message', { close: ['close'] });
@@ -123,9 +119,8 @@ export interface Worker<Request, Reply, Note = never> {
 type Message<Reply, Note> = { note: Note } | { reply: Reply } | { failure: string };
 
 /**
- * Starts a process that runs the module at `url`, which calls {@link serve}. (tinypool
+ * Runs the module at `url`, which calls {@link serve}, in a new process. (tinypool
  * recycles workers by heap size, but tensors live outside the heap.)
- * @param env is added to this process's environment
  */
 export function startWorker<Request, Reply, Note = never>(
   url: string,

@@ -177,9 +177,8 @@ const WINDOW_BITS = 24;
 const QUALITY = 9;
 
 /**
- * Writes records into a folder's archives. A record replaces the one with the same key;
- * new ones go into the archive `name`. Answers of many runs to the same questions are
- * similar: in one file they take a quarter of the space.
+ * Writes records into archives: over the one with the same key, else into `name`. Answers
+ * of many runs to the same questions take a quarter of the space in one file.
  */
 export async function writeArchives(
   folder: string,

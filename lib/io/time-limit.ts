@@ -1,7 +1,4 @@
-/**
- * A time limit for work that third-party files determine, such as their regular
- * expressions.
- */
+/** A time limit for work that others' files determine, such as their expressions. */
 import { createContext, Script } from 'node:vm';
 
 /** How long it may take, and how much more for each character of a text. */
@@ -25,11 +22,7 @@ export function limitTime<T>(timeoutMs: number, fail: () => Error, compute: () =
   }
 }
 
-/**
- * The result of synchronous work on a text of `length` characters.
- * @param what the file that decides how long it takes
- * @throws Error naming the file when the work takes too long
- */
+/** Limits work on `length` characters. @throws Error naming the file, `what` */
 export function withTimeLimit<T>(what: string, length: number, compute: () => T): T {
   const timeout = Math.ceil(LIMIT_MS.base + LIMIT_MS.perCharacter * length);
   const fail = (): Error =>

@@ -1,7 +1,4 @@
-/**
- * Which model an adapter was trained from. An adapter on another base answers, but badly,
- * so its folder names the base by the hashes of weights and tokenizer.
- */
+/** The base of an adapter by the hashes of weights and tokenizer; others answer badly. */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';

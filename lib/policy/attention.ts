@@ -93,9 +93,8 @@ export const isLong = (numKeys: number): boolean =>
   numKeys > SHORT_ROW && tf.getBackend() !== 'webgpu';
 
 /**
- * The queries of rows of new tokens after cached ones. Long rows are split into blocks:
- * this skips most scores of later keys, and a block's scores fit into the processor's
- * cache.
+ * The queries of rows of new tokens after cached ones. In blocks, most scores of later
+ * keys are skipped, and a block's scores fit into the processor's cache.
  */
 export function causalBlocks(tokens: number, c: ModelConfig, cached = 0): QueryBlock[] {
   const size = isLong(cached + tokens) ? BLOCK_SIZE : tokens;
@@ -159,10 +158,7 @@ export function biasPerHead(bias: tf.Tensor2D, c: ModelConfig, tokens = 1): tf.T
   return tokens === 1 ? perHead : tf.add(causalBias({ start: 0, end: tokens }, c), perHead);
 }
 
-/**
- * Attention (B*K, G*T, D) over one or two blocks of keys, with one softmax over all of
- * them.
- */
+/** Attention (B*K, G*T, D) over one or two blocks of keys, with one softmax over both. */
 export function attendBlocks(
   q: tf.Tensor3D,
   blocks: readonly CachedKeys[],

@@ -41,10 +41,7 @@ export interface ChatPolicy {
   /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
   readonly isConcurrent: true;
-  /**
-   * @throws ContextFullError if the conversation is too long for the model, ReplyError
-   * if its reply cannot be used
-   */
+  /** @throws ContextFullError; ReplyError for a reply that cannot be used */
   reply(messages: readonly Message[], options: ReplyOptions): Promise<Reply>;
   release?(): void;
   dispose?(): void;

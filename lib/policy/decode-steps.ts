@@ -32,11 +32,7 @@ type Forward = (
   cached: CachedTokens,
 ) => { logits: tf.Tensor2D; block: CacheBlock };
 
-/**
- * For backends with immutable tensors: the first block stays as it is, and each token
- * makes a new tail that is one longer.
- * @param lengths cached tokens of each row
- */
+/** For backends with immutable tensors: each token makes a new tail, one longer. */
 function growTail(past: CacheBlock, lengths: readonly number[], forward: Forward): DecodeSteps {
   let tail: CacheBlock | null = null;
   return {
@@ -67,9 +63,8 @@ function growTail(past: CacheBlock, lengths: readonly number[], forward: Forward
 }
 
 /**
- * For backends that can overwrite tensors: tokens are written into the block, so that
- * every step after the first repeats the same {@link Graph}.
- * @param preallocated a block with columns for the tokens to come
+ * For backends that can overwrite tensors: tokens are written into a block with room for
+ * them, so that every step after the first repeats the same {@link Graph}.
  */
 function repeatGraph(preallocated: CacheBlock, forward: Forward): DecodeSteps {
   const [rows] = preallocated.bias.shape;
@@ -106,10 +101,7 @@ function repeatGraph(preallocated: CacheBlock, forward: Forward): DecodeSteps {
 /** Columns that a block needs for tokens to come. */
 export const spareColumnsFor = (numTokens: number): number => (canCapture() ? numTokens : 0);
 
-/**
- * Decodes from a block that has {@link spareColumnsFor} the tokens to come.
- * @param lengths cached tokens of each row
- */
+/** Decodes from a block with {@link spareColumnsFor} the tokens to come. */
 export const decodeSteps = (
   block: CacheBlock,
   lengths: readonly number[],

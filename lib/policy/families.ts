@@ -1,8 +1,6 @@
 /**
- * Model families: what config.json and checkpoints of Llama, Mistral and Qwen say, and
- * where they differ. All are computed alike: pre-normalised blocks of rotary
- * grouped-query attention and SwiGLU, with or without biases and norms of queries and
- * keys.
+ * Model families: where config.json and checkpoints of Llama, Mistral and Qwen differ.
+ * All are pre-normalised blocks of rotary grouped-query attention and SwiGLU.
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
@@ -338,11 +336,7 @@ export const FAMILIES = createRegistry<ModelFamily>(
   })),
 );
 
-/**
- * Reads config.json.
- * @throws Error for an unknown `model_type`, or naming the field that is missing or
- * unsupported
- */
+/** @throws Error for an unknown `model_type`, or naming the field that is unsupported */
 export const parseModelConfig = (json: unknown): ModelConfig =>
   FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
 

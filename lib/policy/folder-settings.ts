@@ -49,25 +49,17 @@ export const RUN_FILE = 'run.json';
 export const METRICS_FILE = 'metrics.jsonl';
 export const TRAJECTORIES_FILE = 'trajectories.jsonl';
 
-/**
- * A model folder's configuration.
- * @throws Error for a model that this project does not know
- */
+/** @throws Error for a model that this project does not know */
 export const readModelConfig = async (folder: string): Promise<ModelConfig> =>
   parseModelConfig(await readJson(join(folder, 'config.json')));
 
-/**
- * `adapter_config.json` of an adapter in PEFT's format. @throws Error when it is missing
- */
+/** @throws Error for a missing `adapter_config.json`, or as {@link parsePeftConfig} */
 export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
   parsePeftConfig(await readJson(join(adapter, 'adapter_config.json')));
 
 const LONG_TEXT = 1000;
 
-/**
- * A tokenizer whose regular expressions, words and chat template end, or are an error.
- * @param file for the error
- */
+/** A tokenizer whose expressions, words and chat template end, or are an error. */
 export function createLimitedTokenizer(json: object, config: object, file: string): FileTokenizer {
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(file), length, compute);

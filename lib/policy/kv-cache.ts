@@ -12,10 +12,7 @@ import { sum } from 'd3-array';
 /** Keys and values of one layer, (B*K, L, D) each. */
 export type KeyValue = { k: tf.Tensor3D; v: tf.Tensor3D };
 
-/**
- * Cached rows, right-padded. `bias` (B, L) is 0 for a real token, {@link MASKED} for
- * padding.
- */
+/** Rows, right-padded: `bias` (B, L) is 0 for a token, {@link MASKED} for padding. */
 export type CacheBlock = { layers: KeyValue[]; bias: tf.Tensor2D };
 
 export function disposeBlock(block: CacheBlock | null): void {
@@ -86,11 +83,7 @@ const pack = (
     return tf.reshape(tf.gather(columns, index), [rows * kvHeads, length, headDim]);
   });
 
-/**
- * New rows, each made of pieces of old ones, as one block. The caller disposes of it; the
- * old blocks stay.
- * @param spareColumns columns for tokens to come
- */
+/** Rows of pieces of old ones as one block. The caller disposes of it; the old stay. */
 export function packRows(
   blocks: readonly CacheBlock[],
   rows: readonly (readonly Piece[])[],

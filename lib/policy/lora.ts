@@ -26,9 +26,8 @@ export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Ra
 }
 
 /**
- * The base's weights with the adapter's update added; differentiable in the adapter. The
- * caller disposes of the result by {@link disposeMerged}: weights without an adapter are
- * the base's own tensors.
+ * The base's weights plus the adapter's update; differentiable in the adapter. Dispose
+ * of them by {@link disposeMerged}: some are the base's own tensors.
  */
 export function mergeAdapter(
   base: Weights,
@@ -46,9 +45,8 @@ export function mergeAdapter(
 }
 
 /**
- * The base's weights next to the adapter's A and scaled B, for products that add the
- * update without merging; differentiable in the adapter. The caller disposes of the
- * scaled B only.
+ * The base's weights next to the adapter's A and scaled B, for products without merging;
+ * differentiable in the adapter. The caller disposes of the scaled B only.
  */
 export const withAdapter = (
   base: Weights,

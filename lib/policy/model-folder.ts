@@ -1,7 +1,4 @@
-/**
- * Models as folders in Hugging Face format: `config.json`, `tokenizer.json`, and
- * `model.safetensors` or the files that its index lists.
- */
+/** Models as folders in Hugging Face format. */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { copySafely, readJson, readJsonIfThere, writeFileSafely, writeJson } from '../io/files.js';
@@ -33,8 +30,7 @@ const tokenizerHome = (model: string, adapter: string | undefined): string =>
   adapter !== undefined && existsSync(join(adapter, 'tokenizer.json')) ? adapter : model;
 
 /**
- * Loads a model. The caller disposes of its weights.
- * @param tokenizerFolder default: the same folder
+ * The caller disposes of the weights.
  * @throws Error naming the file that is missing or does not fit
  */
 export async function loadModel(folder: string, tokenizerFolder = folder): Promise<Model> {
@@ -73,10 +69,7 @@ export async function loadMerged(
 }
 
 /**
- * This project's transformer with weights from files.
- * @param model folder in Hugging Face format
- * @param options.adapter folder of an adapter in PEFT's format, merged into the model
- * @param options.name the policy's name; the folder by default
+ * This project's transformer with a model's weights and, merged into them, an adapter's.
  * @param options.force accepts an adapter that was trained from another model
  * @throws Error naming the folder that is missing, or the adapter of another model
  */
@@ -136,11 +129,8 @@ const TOKENIZER_FILES = [
 ];
 
 /**
- * Writes a model with its adapter merged into it. Other files are copied unchanged, so
- * that whatever loads the model loads the export. The adapter itself goes into the
- * subfolder `adapter`, in PEFT's format.
- * @param folders of the model and, if there is one, of the adapter
- * @param options.force accepts an adapter that was trained from another model
+ * Writes a model with its adapter merged into it. Other files are copied, so that what
+ * loads the model loads the export; the adapter itself goes into `adapter`.
  * @throws Error naming the folder or the file that is missing or does not fit
  */
 export async function exportModel(
@@ -181,8 +171,7 @@ export async function makeWarmedUp(
 }
 
 /**
- * The folders of a trained model: its base, built if it is missing, and its adapter.
- * Needs a tensor backend to make the base.
+ * A trained model's folders: its base, made if missing (needs a backend), and adapter.
  * @throws the signal's reason; Error naming what is missing
  */
 export async function prepareTrainedModel(

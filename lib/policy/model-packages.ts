@@ -100,9 +100,7 @@ async function findPip(): Promise<string> {
   return python;
 }
 
-/**
- * Runs Python with its output on stderr. @throws the signal's reason; Error if it fails
- */
+/** Output goes to stderr. @throws the signal's reason; Error if it fails */
 async function runPython(
   python: string,
   args: readonly string[],

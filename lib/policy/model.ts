@@ -69,11 +69,7 @@ function parseGeneration(json: unknown): { endTokens?: number | number[] | null;
   };
 }
 
-/**
- * A model from the contents of its folder. The caller disposes of its weights.
- * @param makeTokenizer default {@link createTokenizer}
- * @throws Error naming what is missing or does not fit
- */
+/** The caller disposes of the weights. @throws Error naming what does not fit */
 export function createModel(
   contents: ModelContents,
   makeTokenizer: typeof createTokenizer = createTokenizer,

@@ -1,7 +1,4 @@
-/**
- * Any model behind OpenAI's chat completions API, with tool calls where the server offers
- * them, otherwise with the paper's tags in chat messages.
- */
+/** Models behind OpenAI's chat completions API, with tool calls or the paper's tags. */
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { describeFaults, tryParseJson } from '../io/json.js';
@@ -346,10 +343,7 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
   }
 }
 
-/**
- * @param stop texts that the API may have cut off the end
- * @throws ReplyError if the reply was cut off or withheld before it said anything
- */
+/** @throws ReplyError if the reply was cut off or withheld before it said anything */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,
   stop: readonly string[],

@@ -43,10 +43,7 @@ export function onlyModel(base: string, served: readonly { id: string }[]): stri
   );
 }
 
-/**
- * Restores the stop text that an API cut off: the closing tag of the open block. A block
- * that the end token cut short looks the same.
- */
+/** Restores the stop text that an API, or the end token, cut off the open block. */
 export function closeTag(text: string, stop: readonly string[]): string {
   const cut = `</${openTag(text)}>`;
   return stop.includes(cut) ? text + cut : text;

@@ -1,7 +1,4 @@
-/**
- * PEFT's format of adapters: which matrices are adapted, under which names, and
- * `adapter_config.json`.
- */
+/** PEFT's format: which matrices are adapted, their names, and `adapter_config.json`. */
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { weightSlots, type ModelConfig, type SlotPart, type Slot } from './families.js';
@@ -22,10 +19,7 @@ export interface LoraOptions {
 /** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
 export const moduleName = ({ name }: SlotPart): string => name.split('.').at(-2)!;
 
-/**
- * The matrices that have an adapter.
- * @throws Error for a module or a layer that the model does not have
- */
+/** @throws Error for a module or a layer that the model does not have */
 export function adaptedSlots(
   config: ModelConfig,
   { targetModules, layersToTransform: layers }: LoraOptions,
@@ -46,11 +40,7 @@ export function adaptedSlots(
   );
 }
 
-/**
- * The matrices that have an adapter in training.
- * @throws Error where only some modules of a fused product are adapted: they share one A
- * here
- */
+/** @throws Error where some modules of a fused product, which share an A, are adapted */
 export function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
   const slots = adaptedSlots(config, lora);
   for (const { parts } of slots) {
@@ -109,10 +99,7 @@ const peftSchema = z.looseObject({
   use_rslora: z.literal(false).nullish(),
 });
 
-/**
- * Parses `adapter_config.json`. @throws Error naming the field that is missing or
- * unsupported
- */
+/** @throws Error naming the field that is missing or unsupported */
 export function parsePeftConfig(json: unknown): PeftConfig {
   const { data, error } = peftSchema.safeParse(json);
   if (!data)

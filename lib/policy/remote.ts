@@ -29,10 +29,7 @@ export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
   },
 ]);
 
-/**
- * The policy at an address.
- * @throws Error for an unknown kind of address, and the errors of the kind's `open`
- */
+/** @throws Error for an unknown kind of address, and the errors of the kind's `open` */
 export async function openRemotePolicy(
   address: string,
   options: RemoteOptions = {},

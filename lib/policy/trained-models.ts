@@ -1,7 +1,6 @@
 /**
- * Trained language models by name: a model from a Python package, a warm-up merged into
- * it, and a method's adapter. The repository has the adapters; the base is made on first
- * use and kept.
+ * Trained language models: a Python package's weights, a warm-up merged into them on
+ * first use, and a method's adapter.
  */
 import { basename, join } from 'node:path';
 import { outputPath, packagePath } from '../io/paths.js';

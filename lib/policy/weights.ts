@@ -47,10 +47,8 @@ export function takeColumns(
 const PAGE = 1024;
 
 /**
- * Whether a matrix stays output by input, as in checkpoints: oneDNN, in the native
- * backend, takes twice as long for one whose rows fill whole pages. Not for square
- * matrices, whose shape would not tell the layout, and only in models whose weights stay
- * frozen.
+ * Whether a matrix stays output by input: oneDNN takes twice as long for one whose rows
+ * fill whole pages. Not for square ones, whose shape hides it, nor for trained weights.
  */
 const isStoredTransposed = (
   { key, kind, shape: [rows, columns] }: Slot,
@@ -90,8 +88,7 @@ const storedShape = ({ kind, shape }: Slot, columns: number): number[] =>
   kind === 'matrix' ? [columns, shape[0]] : [...shape.slice(0, -1), columns];
 
 /**
- * Weights from a checkpoint's tensors. The caller disposes of them ({@link
- * disposeWeights}).
+ * The caller disposes of them ({@link disposeWeights}).
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights {

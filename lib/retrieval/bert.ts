@@ -109,10 +109,7 @@ const REDUNDANT = /^(pooler|cls|lm_head|classifier)\.|position_ids$/;
 /** Prefix of names in models with a head for another task. */
 const PREFIX = /^(bert|roberta)\./;
 
-/**
- * Weights of a checkpoint. The caller disposes of them.
- * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
- */
+/** The caller disposes of them. @throws Error naming a tensor that does not fit */
 export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeights {
   const names = new Map(
     Array.from(arrays.keys(), (name) => [name.replace(PREFIX, ''), name] as const),
@@ -235,10 +232,7 @@ async function readSettings<T>(file: string, schema: z.ZodType<T>): Promise<T> {
 /** E5's prompts (Wang et al. 2022, arXiv 2212.03533). */
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
 
-/**
- * Query and passage prefixes from the folder's config. E5 folders have none, so they are
- * inferred from the name, as in FlashRAG.
- */
+/** Prefixes from the folder's config; E5's by the folder's name, as in FlashRAG. */
 async function readPrompts(folder: string, config: unknown): Promise<Record<TextKind, string>> {
   const file = join(folder, CONFIG_FILE);
   const settings = await readSettings(file, promptsSchema);

@@ -85,10 +85,7 @@ export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promi
   );
 }
 
-/**
- * @throws Error if a folder's index was made of other passages, by another encoder or
- * differently
- */
+/** @throws Error if a folder's index was made of other passages or in another way */
 export function requireSame(folder: string, actual: object, expected: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const other = (actual as Record<string, unknown>)[name];

@@ -1,7 +1,4 @@
-/**
- * Sentence encoders, and this project's own: hashed words and character n-grams,
- * projected.
- */
+/** Sentence encoders, and this project's own: hashed words and n-grams, projected. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -144,10 +141,7 @@ const optionsSchema = z.strictObject({
   }),
 });
 
-/**
- * Reads an encoder's file.
- * @throws Error for another format, a truncated file, or a gain that is not finite
- */
+/** @throws Error for another format, a truncated file, or a gain that is not finite */
 export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   const { metadata, tensors } = parseStored(bytes);
   if (metadata.format !== ENCODER_FORMAT)

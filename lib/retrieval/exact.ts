@@ -37,9 +37,7 @@ export function normalise(vector: Float32Array): Float32Array {
   return vector.map((value) => value * scale);
 }
 
-/**
- * The vectors' dimensions. @throws RangeError if they differ, or a value is not finite
- */
+/** @throws RangeError if dimensions differ, or a value is not finite */
 export function commonDimensions(vectors: readonly Float32Array[]): number {
   if (vectors.length === 0) throw new RangeError('Expected at least one vector, but got none.');
   const dimensions = vectors[0].length;

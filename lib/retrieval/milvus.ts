@@ -1,6 +1,4 @@
-/**
- * Dense retrieval from Milvus: passages, vectors and their HNSW graph in a collection.
- */
+/** Dense retrieval from Milvus: passages, vectors and their HNSW graph. */
 import { z } from 'zod';
 import { type Passage, splitContents } from '../data/question.js';
 import { tryParseJson } from '../io/json.js';
@@ -112,10 +110,7 @@ interface MilvusOptions {
   connect?: typeof connect;
 }
 
-/**
- * The description of a collection.
- * @throws Error if this project did not build it, or used another encoder
- */
+/** @throws Error if this project did not build the collection, or used another encoder */
 async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
   const { data: manifest } = manifestSchema.safeParse(tryParseJson(schema.description));

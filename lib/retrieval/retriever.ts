@@ -19,10 +19,7 @@ export interface Retriever {
   readonly name: string;
   /** Computes in this process: a call may be slow but cannot hang; else absent. */
   readonly isLocal?: true;
-  /**
-   * Reference score: a passage consisting of exactly the query's words, unknown ones
-   * included. Absent if the retriever cannot compute it.
-   */
+  /** Score of a passage of exactly the query's words, unknown ones included, if known. */
   fullScore?(query: string): number;
   /** Passages for each query; result i belongs to query i, best passage first. */
   retrieve(queries: readonly string[], options: RetrieveOptions): Promise<RetrievedPassage[][]>;
@@ -58,10 +55,7 @@ export class TopK {
   }
 }
 
-/**
- * Answers queries one by one, but lets timers and aborts run every 25 ms. Rejects with
- * the signal's reason once it is aborted.
- */
+/** Answers one by one; timers and aborts, which reject, run every 25 ms. */
 export async function perQuery<Q, R>(
   queries: readonly Q[],
   signal: AbortSignal | undefined,

@@ -80,10 +80,7 @@ async function openBm25(
   return isIndexed ? openBm25Files(corpus, { folder, signal }) : undefined;
 }
 
-/**
- * A hashed encoder, or one in Hugging Face format.
- * @throws Error naming what is missing or unsupported
- */
+/** Of either kind. @throws Error naming what is missing or unsupported */
 export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
   if (!existsSync(join(folder, 'config.json'))) return loadEncoder(folder);
   const { loadBertEncoder } = await import('./bert.js'); // and TensorFlow.js

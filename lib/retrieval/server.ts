@@ -53,9 +53,8 @@ const failure = (status: number, message: string, headers = {}): Response =>
   Response.json({ error: { message, code: status } }, { status, headers });
 
 /**
- * Serves a retriever over Search-R1's protocol at `url`.
- * @throws RangeError for a limit out of range, or a host that others can reach without a
- * token
+ * Serves Search-R1's protocol at `url`.
+ * @throws RangeError for a limit out of range, or a public host without a token
  */
 export async function startRetrievalServer(
   retriever: Retriever,

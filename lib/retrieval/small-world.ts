@@ -1,7 +1,4 @@
-/**
- * The small world: its questions, its passages with BM25, and the draw of its test
- * questions.
- */
+/** The small world's questions, its passages with BM25, and the draw of its tests. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadDataSet, type DataSet } from '../data/flashrag.js';

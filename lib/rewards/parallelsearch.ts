@@ -23,10 +23,7 @@ export interface RewardConstants {
   parallelizableTypes: readonly (QuestionType | undefined)[];
 }
 
-/**
- * Outcome reward r_o (Eq. 3): 1 if the normalised answer equals a normalised gold answer,
- * else 0. No answer gives 0.
- */
+/** Outcome reward r_o (Eq. 3): 1 for a gold answer, normalised, else 0. */
 export const outcomeReward = exactMatch;
 
 export const outcome = (): Reward => ({
@@ -37,11 +34,7 @@ export const outcome = (): Reward => ({
 export const hasCorrectAnswer = ({ answer, goldenAnswers }: ScoringInput): boolean =>
   outcomeReward(answer, goldenAnswers) === 1;
 
-/**
- * Whether a search asked two or more sub-queries at once.
- * @param searchTurns the sub-queries of each search turn
- * @param decomposedBy `any` turn, or only the first, as in the authors' code
- */
+/** Whether a search turn asked two or more sub-queries at once. */
 export function isDecomposed(
   searchTurns: readonly (readonly string[])[],
   decomposedBy: RewardConstants['decomposedBy'] = 'any',

@@ -85,9 +85,7 @@ export interface Reward {
   score(rollout: ScoringInput, group: readonly ScoringInput[]): number | TurnReward;
 }
 
-/**
- * @throws RangeError if a name is missing, repeated or `total`, or a weight is not finite
- */
+/** @throws RangeError for a name that is missing, repeated or `total`, or for a weight */
 export function checkRewards(rewards: readonly Reward[]): void {
   const names = rewards.map(({ name }) => name);
   for (const [i, name] of names.entries()) {

@@ -29,11 +29,7 @@ const passagesByTurn = ({ trajectory }: ScoringInput): string[][] =>
     ),
   );
 
-/**
- * Information gain of each search turn.
- * @param turns ids of the passages of each turn
- * @param gold for each sub-question the ids of its gold passages
- */
+/** Gain of each turn by ids of its passages, and of each sub-question's gold passages. */
 export function informationGains(
   turns: readonly (readonly string[])[],
   gold: readonly (readonly string[])[],
@@ -57,10 +53,7 @@ export function redundancies(turns: readonly (readonly string[])[]): number[] {
   });
 }
 
-/**
- * How well searches match key words: each search is assigned to its closest key words,
- * and key words score their best F1.
- */
+/** Mean of the key words' best F1 with a search, each of which counts for its closest. */
 export function keyWordMatch(searches: readonly string[], keyWords: readonly string[]): number {
   const best = keyWords.map(() => 0);
   for (const search of searches) {

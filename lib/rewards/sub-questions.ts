@@ -21,10 +21,7 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
   }));
 }
 
-/**
- * Fraction of the sub-questions of which a passage with the answer was shown, without its
- * end cut off by the turn's limit; NaN without any.
- */
+/** Share of sub-questions of which a passage with the answer was shown uncut, or NaN. */
 export function evidenceRecall(
   graph: QuestionGraph,
   { searchTurns }: Pick<Trajectory, 'searchTurns'>,

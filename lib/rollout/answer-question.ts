@@ -41,10 +41,7 @@ export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => str
   };
 }
 
-/**
- * Answers a question greedily, as evaluation does.
- * @throws the signal's reason when aborted
- */
+/** Greedily, as evaluation does. @throws the signal's reason when aborted */
 export async function answerQuestion(
   text: string,
   { policy, retriever }: { policy: AnyPolicy; retriever: Retriever },

@@ -1,7 +1,4 @@
-/**
- * Fits a turn's search results into the policy's token limit, cut as
- * {@link RolloutOptions}' `informationCut` says.
- */
+/** Fits a turn's results into the policy's token limit, as `informationCut` says. */
 import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOutSearch, type SearchOutcome } from '../retrieval/search.js';
 import { formatResult, parseInformation, wrapResults, type PrintedResult } from '../text/tags.js';
@@ -88,10 +85,7 @@ function countVisible(whole: PrintedResult | undefined, cut: PrintedResult | und
   return { depth, isLastCut: !isWhole };
 }
 
-/**
- * The information segment of a turn, and the record of what it shows.
- * @param turn the outcome of each query
- */
+/** The information segment of a turn, and the record of what it shows. */
 export function fitResults(
   row: Row,
   { queries, outcomes }: { queries: string[]; outcomes: readonly SearchOutcome[] },

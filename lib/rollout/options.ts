@@ -14,10 +14,7 @@ const count = z.int().min(1);
 export const INFORMATION_CUTS = ['passage', 'query', 'raw'] as const;
 export type InformationCut = (typeof INFORMATION_CUTS)[number];
 
-/**
- * An optional setting whose default is left out when it is named: hashes of records from
- * before the setting stay valid.
- */
+/** A named default is left out: hashes of records from before the setting stay valid. */
 const unlessDefault = <T extends z.ZodType>(schema: T, byDefault: z.output<T>) =>
   schema.optional().overwrite((value) => (value === byDefault ? undefined : value));
 

@@ -61,10 +61,7 @@ function append({ index, trajectory }: Row, segment: Segment, { onSegment }: Rol
   onSegment?.(segment, index, trajectory.searchTurns);
 }
 
-/**
- * Generates a turn for each row. Rows without room for it finish with `length`, those
- * whose answer could not be used with `refused`.
- */
+/** A turn of each row; others finish: without room `length`, by an answer `refused`. */
 async function generateTurn(
   rows: readonly Row[],
   dialogue: Dialogue,

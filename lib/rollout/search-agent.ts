@@ -43,10 +43,7 @@ export interface SearchAgentOptions {
 }
 
 export interface SearchAgent {
-  /**
-   * Answers a question; leaving the loop early stops it.
-   * @throws what the policy throws, and the signal's reason
-   */
+  /** Leaving the loop early stops it. @throws as the policy, and the signal's reason */
   ask: (question: string, options?: { signal?: AbortSignal }) => AsyncIterable<AgentEvent>;
 }
 

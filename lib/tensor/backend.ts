@@ -37,10 +37,7 @@ function installOnce(install: () => void): void {
   installed.add(install);
 }
 
-/**
- * Whether a package holds another one: in a clone, `@tensorflow/tfjs-node` is
- * `@tensorflow/tfjs`, which danfo.js is content with. It takes half a second to load.
- */
+/** In a clone, `@tensorflow/tfjs-node` is `@tensorflow/tfjs`, which loads slowly. */
 function isAlias(name: string): boolean {
   const require = createRequire(import.meta.url);
   try {
@@ -159,9 +156,7 @@ export async function tryBackend(
 }
 
 /**
- * Makes a backend the current one.
- * @param requested a backend, or `auto` for the first that loads of gpu, native, wasm and
- * cpu
+ * @param requested `auto` for the first that loads of gpu, native, wasm and cpu
  * @throws Error with the reasons if none loads
  */
 export async function useBackend(requested: BackendName | 'auto' = 'auto'): Promise<BackendReport> {

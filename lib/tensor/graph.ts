@@ -27,10 +27,7 @@ export function setNativeGraphs(graphs: NativeGraphs): void {
 
 export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.isCurrent();
 
-/**
- * A tensor of zeros for a captured computation to read and {@link overwrite} to fill. The
- * caller disposes of it.
- */
+/** Zeros for a captured computation, to {@link overwrite}. The caller disposes of it. */
 export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'float32' | 'int32') =>
   tf.fill<R>(shape, 0, dtype);
 

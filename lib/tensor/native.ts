@@ -1,7 +1,4 @@
-/**
- * This project's kernels for the native backend. Relies on internals of tfjs-node 4.22,
- * which package.json pins.
- */
+/** Kernels for the native backend; they rely on internals of tfjs-node 4.22. */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { replaceKernel } from './ops.js';

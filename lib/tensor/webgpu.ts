@@ -180,10 +180,7 @@ const KEYS = 256;
 /** Values that a thread reads at a time, to hide the latency. */
 const UNDERWAY = 4;
 
-/**
- * The loop over blocks of keys, with a running maximum and running sums. Inner loops are
- * unrolled so that reads overlap.
- */
+/** Blocks of keys with running maximum and sums; unrolled, so that reads overlap. */
 const attendKeys = (vectors: number, parts: number): string => `
       for (var base = 0; base < uniforms.kShape.y; base += ${KEYS}) {
         let count = min(${KEYS}, uniforms.kShape.y - base);

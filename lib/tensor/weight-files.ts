@@ -78,10 +78,7 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
   }
 }
 
-/**
- * Runs `read` on a folder's weights, each loaded on access.
- * @throws Error naming the file that is missing or does not fit
- */
+/** Each of a folder's weights is loaded on access. @throws Error naming the file */
 export async function withWeights<T>(folder: string, read: (tensors: Tensors) => T): Promise<T> {
   const files = (await weightFiles(folder)).map(openFile);
   const homes = new Map(

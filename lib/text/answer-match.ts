@@ -1,7 +1,4 @@
-/**
- * Answer normalisation, exact match and F1 of SQuAD's evaluation script, for Eq. 3 and
- * every reported EM and F1.
- */
+/** SQuAD's normalisation, exact match and F1 of answers, for Eq. 3 and all reports. */
 
 import { spaceWords } from './words.js';
 

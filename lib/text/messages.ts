@@ -117,10 +117,7 @@ export function formatToolMessage(
   return `${formatThought(thought)}\n${content.slice(start, action.end)}`;
 }
 
-/**
- * A message of a model that writes the tags itself, up to the end of its action. The
- * caller restores a stop text that the server cut off.
- */
+/** A message with the paper's tags, up to the end of its action. */
 export function formatTagMessage({
   content,
   reasoning_content: reasoning,

@@ -1,7 +1,4 @@
-/**
- * The prompts (Table 1): full forms for real language models, and short forms for the
- * small policy, which learns their meaning in supervised training.
- */
+/** The prompts (Table 1), and short forms, which the small policy learns. */
 import { createRegistry } from '../registry.js';
 import { joinQueries, QUERY_SEPARATOR } from './tags.js';
 
@@ -86,11 +83,7 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
   { name: 'drill', full: 'Practice. ', short: 'Practice. ' },
 ]);
 
-/**
- * The prompt of a question, with a question mark at the end as in the authors' data
- * script.
- * @throws RangeError for an unknown name
- */
+/** With a question mark, as in the authors' data script. @throws RangeError for a name */
 export const buildPrompt = (name: string, question: string, options: PromptOptions): string =>
   `${instructions(PROMPTS.get(name), options)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
 

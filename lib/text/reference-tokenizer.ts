@@ -1,7 +1,4 @@
-/**
- * The package's tokenizer, corrected where it departs from the reference, the Rust crate
- * `tokenizers`.
- */
+/** The package's tokenizer, corrected to compute as the Rust crate `tokenizers`. */
 import * as huggingFace from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { createCharsMap } from './chars-map.js';

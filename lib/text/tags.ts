@@ -19,10 +19,7 @@ export const QUERY_SEPARATOR = '##';
 /** A generation ends at the first of these. */
 export const STOP_STRINGS = ['</search>', '</answer>'] as const;
 
-/**
- * Sent to the small policy after an invalid action (Algorithm 1). Notices contain no
- * tags, so that they are never parsed as actions.
- */
+/** To the small policy after an invalid action (Algorithm 1); without tags. */
 export const INVALID_ACTION_NOTICE = '\nMy action is not correct. Let me rethink.\n';
 
 /** For real language models; Search-R1's message without its tags. */
@@ -119,11 +116,7 @@ export function formatBlock(tag: Tag, body: string): string {
 export const joinQueries = (queries: readonly string[], separator = QUERY_SEPARATOR): string =>
   queries.join(separator === ',' ? separator : ` ${separator} `);
 
-/**
- * `<search> a ## b </search>`.
- * @throws RangeError without queries, or for one that is blank or contains the separator
- * or a tag
- */
+/** @throws RangeError without queries, or for one that could not be parsed back */
 export function formatSearch(queries: readonly string[], separator = QUERY_SEPARATOR): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
   for (const query of queries) {
@@ -145,10 +138,7 @@ export type PrintedResult =
 const FAILED = 'Retrieval failed: ';
 const NOTHING = 'Nothing found.';
 
-/**
- * Collapses white space and escapes tags (`<answer>` becomes `(answer)`), so that a
- * passage can neither close its block nor pass for an action.
- */
+/** Text on one line without tags, so that a passage can neither end its block nor act. */
 export function oneLine(text: string): string {
   return escapeTags(text).replace(/\s+/g, ' ').trim();
 }

@@ -175,11 +175,7 @@ function addedByConfig(
   return [...more.values()];
 }
 
-/**
- * A tokenizer from a Hugging Face `tokenizer.json` and `tokenizer_config.json`, as
- * objects.
- * @throws Error for invalid objects
- */
+/** From the objects in `tokenizer.json` and `tokenizer_config.json`. @throws Error */
 export function createTokenizer(
   tokenizerJson: object,
   tokenizerConfig: object = {},
