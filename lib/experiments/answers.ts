@@ -184,10 +184,7 @@ export async function answerSample<T>(
   return kept;
 }
 
-/**
- * A job for each run that is trained.
- * @param options.hash of a job, by the hash of what the run's answers depend on
- */
+/** A job for each trained run. @param options.hash of a job, by its evaluation's hash */
 export function listRunJobs(
   runs: readonly PolicyRun[],
   options: { name: string; seconds: number; hash?: (evaluation: string) => string },

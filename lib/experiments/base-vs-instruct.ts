@@ -1,7 +1,4 @@
-/**
- * The two initial models compared: where training from each ends (Table 2), and its
- * course (Figure 5).
- */
+/** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
 import { matching, where } from '../evaluation/table.js';
 import { UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';

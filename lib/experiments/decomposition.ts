@@ -103,9 +103,7 @@ export function matchSubQuestions({ metadata }: Question, searches: Searches) {
   };
 }
 
-/**
- * Size of the largest matching of queries with entities they name, by augmenting paths.
- */
+/** The most queries that can be paired with entities they name, by augmenting paths. */
 function maxPairs(queries: readonly string[], entities: readonly string[]): number {
   const queryByEntity = new Map<string, string>();
   const assign = (query: string, tried: Set<string>): boolean =>
@@ -298,9 +296,6 @@ export const decomposition: Experiment = {
   title: 'sub-queries compared with the dependency graphs',
   reads: [mainResults.name],
   claims: decompositionClaims,
-  /**
-   * The main comparison's answers against the graphs of their questions.
-   */
   async result(folder, options = {}) {
     const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
     const answers = matching(all, { method: PAIRS.flat() });

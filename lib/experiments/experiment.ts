@@ -5,9 +5,7 @@ import type { Interval } from '../evaluation/bootstrap.js';
 import type { SummaryOptions } from '../evaluation/table.js';
 import type { World } from '../retrieval/small-world.js';
 
-/**
- * A piece of work, recorded under its key; the record is valid while the hash matches.
- */
+/** A piece of work, recorded under its key; valid while the hash matches. */
 export interface Job<Input> {
   key: string;
   /** Changes with everything the record depends on: settings, data, weights. */

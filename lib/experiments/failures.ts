@@ -1,7 +1,4 @@
-/**
- * Behaviour labels of answers, failures first: rates by method and over training, and
- * cases to read.
- */
+/** Behaviour labels, failures first: rates by method and over training, and cases. */
 import { greatest } from 'd3-array';
 import type { Question } from '../data/question.js';
 import {

@@ -1,6 +1,4 @@
-/**
- * `parallelsearch/experiments`: results for notebooks, and the parts of an experiment.
- */
+/** `parallelsearch/experiments`: results for notebooks, parts of an experiment. */
 export { EXPERIMENTS } from './list.js';
 export { defineComputation, type Computation, type Experiment, type Job } from './experiment.js';
 export type { ResultParts } from '../report/opening.js';

@@ -275,9 +275,7 @@ const filter = where({
 });
 const DYNAMICS = ['turns', 'decomposition_ratio/parallelizable', 'decomposition_ratio/sequential'];
 
-/**
- * The paper's setting and every other, the identical ones, and each reward and neither.
- */
+/** The paper's setting and every other, identical ones, each reward and neither. */
 function pairs(): MethodPair[] {
   const [twin, ...twins] = identicalSettings();
   const compared: (readonly [Lambdas, Lambdas])[] = [

@@ -1,6 +1,4 @@
-/**
- * The main comparison (Table 2): every method from every initial model, on all questions.
- */
+/** The main comparison (Table 2): every method and initial model, on all questions. */
 import { mean } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';

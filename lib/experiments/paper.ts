@@ -164,9 +164,7 @@ export function countCellsAhead(
   return `${gaps.filter((gap) => gap > 0).length} of ${gaps.length} cells`;
 }
 
-/**
- * Adds the paper's difference or ratio (`paper`); null if it lacks one of the figures.
- */
+/** Adds the paper's difference or ratio (`paper`); null if it lacks a figure. */
 export const withPaper = (
   contrasts: readonly TidyContrast[],
 ): (TidyContrast & { paper: number | null })[] =>

@@ -210,9 +210,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
   },
 ];
 
-/**
- * Whole numbers from 0 to `largest` or just beyond, in at most 16 steps of a round width.
- */
+/** 0 to `largest` or just beyond, in at most 16 steps of a round width. */
 export function thresholds(largest: number): number[] {
   const widths = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
   const width = widths.find((step) => largest / step <= 15) ?? Math.ceil(largest / 15);
@@ -236,10 +234,7 @@ export const distributionPoints = (rows: readonly TidyRow[]): (TidyRow & { at_mo
     return metric ? [{ ...row, metric, at_most: Number(atMost) }] : [];
   });
 
-/**
- * The data sets of the paper's Tables 3, 5 and 6 that the small world has, and all of
- * ours.
- */
+/** The data sets of Tables 3, 5 and 6 that the small world has, and all of ours. */
 const filter = where({
   benchmark: ['hotpotqa', '2wikimultihopqa', 'all', MANY],
   subset: ['all', ...TYPES, ...range(2, 9).map((size) => `entities_${size}`)],

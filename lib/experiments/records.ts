@@ -49,10 +49,7 @@ export async function hasRecords({ computation }: Experiment): Promise<boolean |
   return exist.length === 0 ? null : exist.every(Boolean);
 }
 
-/**
- * The records of all jobs, in order.
- * @throws Error with the command that computes them, if one is missing
- */
+/** The records of all jobs. @throws Error with the command that computes missing ones */
 export async function requireResults<Input, Value>(
   experiment: Experiment,
   folder = RESULTS,

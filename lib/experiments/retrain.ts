@@ -23,10 +23,7 @@ import {
   trainRuns,
 } from './train-runs.js';
 
-/**
- * The runs that need training: the main comparison, the ablations, then those of
- * the conditions.
- */
+/** Runs to train: the main comparison, the ablations, then those of the conditions. */
 export function trainedRuns(): PolicyRun[] {
   const tests = TRAINING_TESTS.flatMap(listTestRuns);
   const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...tests];
@@ -50,10 +47,7 @@ interface RetrainOptions {
   onProgress?: (fraction: number) => void;
 }
 
-/**
- * Trains everything into `data/checkpoints`. Resumes if interrupted, until
- * {@link finishRetraining}.
- */
+/** Trains everything into `data/checkpoints`. Resumes until {@link finishRetraining}. */
 export async function retrainEverything(options: RetrainOptions): Promise<void> {
   const step = async (name: string, work: () => Promise<unknown>): Promise<void> => {
     const done = join(options.folder, `${name}-finished`);

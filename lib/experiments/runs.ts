@@ -41,10 +41,7 @@ export const dropIncompleteSeeds = (
   return runs.filter(({ initSeed }) => !missing.has(initSeed));
 };
 
-/**
- * Steps whose adapters are also published, for one run per method of the main comparison:
- * the playground shows them.
- */
+/** Steps that the playground shows, of one run per method of the main comparison. */
 const KEPT_STEPS = [25, 75];
 /** From hasty models, an early adapter answers the fresh test too. */
 export const EARLY_STEP = 50;

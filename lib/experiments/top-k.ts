@@ -73,9 +73,7 @@ export const topKSettings = (trainedK = 3): TopKSetting[] =>
     .slice(0, trainedK === 1 ? 1 : undefined)
     .flatMap((retriever) => TOP_K.ks.map((k) => ({ retriever, k, trainedK })));
 
-/**
- * The main comparison's runs of the first seed, and the same trained with one passage.
- */
+/** The main comparison's runs of the first seed, and the same trained with k = 1. */
 export const topKRuns = (): PolicyRun[] =>
   listRuns({ methods: TOP_K.methods, models: [TOP_K.model] }).flatMap((run) =>
     TOP_K.trainedKs.map((trainedK) => (trainedK === 1 ? { ...run, topK: 1 } : run)),
@@ -225,9 +223,7 @@ const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
   compared
     .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
     .filter(([variant, other]) => variant !== other);
-/**
- * Every k and the smallest, every retriever and the first, both methods, both trainings.
- */
+/** Every k and the smallest, every retriever and the first, methods, trainings. */
 const PAIRS: readonly MethodPair[] = [
   ...compare({ k: Math.min(...TOP_K.ks) }),
   ...compare({ retriever: TOP_K.retrievers[0] }),

@@ -9,9 +9,7 @@ import { type MethodPair, type SummaryOptions, type TidyRow } from '../evaluatio
 import { summarise } from './summary.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
 
-/**
- * Differences with p after Holm's correction over all of them, and the side they are on.
- */
+/** Differences with their side, and p after Holm's correction over all of them. */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {
   const ps = holm(differences.map((estimate) => pValue({ estimate, threshold: 0 })));
   return differences.map((row, i) => {
@@ -43,10 +41,7 @@ export function meanRanks(
   return sort(means, ({ mean_rank }) => mean_rank);
 }
 
-/**
- * Exact match on the average of seven benchmarks, of trainings that differ only in
- * initial model and seed.
- */
+/** Exact match, averaged over benchmarks, of trainings of a method and kind of model. */
 export interface Spread {
   method: string;
   model: string;
@@ -143,10 +138,7 @@ export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
     }));
 }
 
-/**
- * 95 % of pairs of trainings of one method differ by less, by the pooled variance of a
- * normal distribution.
- */
+/** 95 % of pairs of trainings of a method differ by less (normal, pooled variance). */
 export function trainingNoise(spread: readonly Spread[]): number {
   const variance =
     sum(spread, ({ deviation, trainings }) => (trainings - 1) * deviation ** 2) /

@@ -136,10 +136,7 @@ const listTrainings = ({ answered }: TrainingTestResults) =>
 
 const CURVES = ['turns', 'turns/sequential', 'decomposition_ratio/parallelizable'];
 
-/**
- * From hasty models: searches of the rollouts in training; evidence and searches of dev
- * answers.
- */
+/** From hasty models: searches in training rollouts; evidence and searches on dev. */
 async function readHastyCurves(
   tested: readonly Tested[],
 ): Promise<(TrainingRow & { test: string })[]> {

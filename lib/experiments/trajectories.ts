@@ -83,10 +83,7 @@ export const trajectories: Experiment = {
   }),
 };
 
-/**
- * Lines question by question. @throws Error naming the command that records them, where
- * they are missing
- */
+/** Lines question by question. @throws Error with the command that records them */
 export async function loadTrajectories(
   folder?: string,
 ): Promise<{ lines: TrajectoryLine[]; provenance: Provenance }> {

@@ -15,9 +15,7 @@ export class Markup {
 export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];
 type Child = Nested<Markup | string>;
 
-/**
- * Takes apart calls such as `markup('p.soft', { id }, text)`; attributes are optional.
- */
+/** Takes apart `markup('p.soft', { id }, text)` and the like; attributes are optional. */
 export function elementParts<A extends object, C>(
   selector: string,
   content: readonly (A | Nested<C>)[],

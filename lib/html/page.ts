@@ -1,6 +1,4 @@
-/**
- * The frame of every page: one file that holds its styles and scripts and loads nothing.
- */
+/** The frame of every page: one file with its styles and scripts that loads nothing. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { escapeHtml, markup, markupHtml } from './markup.js';
@@ -180,9 +178,7 @@ const PROVENANCE_TITLES: Record<string, string> = {
   takenFromRecords: 'From records',
 };
 
-/**
- * The provenance as a list of names and values, folded unless `isOpen`, after `intro`.
- */
+/** The provenance as names and values, folded unless `isOpen`, after `intro`. */
 export function provenanceHtml(
   provenance: Readonly<Record<string, unknown>>,
   { intro = '', isOpen = false } = {},

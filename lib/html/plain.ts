@@ -19,19 +19,14 @@ const PLAIN_HTML = definePlain(
   ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")',
 );
 
-/**
- * Vega's drawings; no links, styles or events, and references only within, not spelt by
- * escapes.
- */
+/** Vega's drawings; no links, styles, events or escapes, references only within. */
 const PLAIN_SVG = definePlain(
   'svg g path rect text tspan line circle defs clipPath linearGradient radialGradient stop title desc',
   ' (?:(?:aria-[a-z]+|xmlns:xlink)="[^"<>]*"|(?!on|href|src|style|data-)[a-z0-9-]+="(?![^"]*(?:url[(](?!#)|&#|\\\\))[^"<>]*")',
   '/?',
 );
 
-/**
- * Whether HTML is harmless: balanced text, lists and tables, no style, script or picture.
- */
+/** Whether HTML is harmless: balanced text, lists, tables; no style, script, picture. */
 export const isPlainHtml = (html: string): boolean => isPlain(html, PLAIN_HTML);
 
 /** Whether a drawing only draws. */

@@ -53,10 +53,7 @@ function informationMarkup(text: string, turn: ShownTurn = { queries: [], result
   return part('information', title, columns, foldedMarkup('As the policy read it', text));
 }
 
-/**
- * All segments as a list.
- * @param turns one per information segment; missing ones are parsed from its text
- */
+/** All segments. @param turns one per information segment; missing ones are parsed */
 export function segmentsMarkup(
   {
     segments,
@@ -99,9 +96,7 @@ interface ShownResult {
   passages: ShownPassage[];
 }
 
-/**
- * Results of a turn by sub-query: recorded scores, with the text that the policy read.
- */
+/** Results by sub-query: recorded scores, with the text that the policy read. */
 export function shownResults({ queries, results }: ShownTurn, information: string): ShownResult[] {
   const printed = parseInformation(information);
   const number = Math.max(results.length, printed.length);

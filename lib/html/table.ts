@@ -40,10 +40,7 @@ function columnRuns(columns: readonly string[]): ColumnRun[] {
 /** Longer texts wrap: row headers, and cells. */
 const [MAX_HEADER, MAX_CELL] = [22, 44];
 
-/**
- * An HTML table with scoped headers; columns of numbers have the class `figure`, long
- * texts `long`.
- */
+/** An HTML table; columns of numbers have the class `figure`, long texts `long`. */
 export function tableHtml(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));

@@ -20,9 +20,7 @@ export interface Timing {
   cellMs: number[];
 }
 
-/**
- * The hash of a file, or of all files in a folder with their names; `absent` for none.
- */
+/** The hash of a file, or of a folder's files and their names; `absent` for none. */
 export async function hashPath(target: string): Promise<string> {
   if (!existsSync(target)) return 'absent';
   const hash = createHash('sha256');

@@ -36,10 +36,7 @@ export const findDisplayWriter = (): DisplayWriter | undefined =>
 const pending = new Set<Promise<unknown>>();
 let holdsCells = false;
 
-/**
- * Delays the end of the running cell until `work` has settled, so that its output still
- * belongs to the cell.
- */
+/** Delays the end of the running cell until `work`, which adds output, has settled. */
 export function holdCell(work: Promise<unknown>): void {
   const settled = work.catch(() => undefined).finally(() => pending.delete(settled));
   pending.add(settled);

@@ -43,10 +43,7 @@ export interface RunOptions {
   kernel?: Kernel;
   /** Longest time for one cell; default 10 minutes. */
   cellTimeoutMs?: number;
-  /**
-   * Continues after failed cells, unless the kernel is gone, and lists them in the
-   * result.
-   */
+  /** Continues after failed cells, while the kernel lives; the result lists them. */
   keepGoing?: boolean;
   /**
    * Folder of remembered outputs; by default every run is real. So is a run of a notebook

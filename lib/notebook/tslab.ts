@@ -107,9 +107,7 @@ export const tslabScript = (): string => path.join(optionalFolder('tslab'), 'bin
 export const loadTypeScript = (): typeof ts =>
   createRequire(tslabScript())('@tslab/typescript-for-tslab') as typeof ts;
 
-/**
- * Starts a kernel; imports and paths of cells are relative to `cwd`. @throws KernelError
- */
+/** Starts a kernel; imports and paths are relative to `cwd`. @throws KernelError */
 export async function startKernel(cwd: string): Promise<Kernel> {
   const child = spawnKernel(cwd);
   const death = rejectOnExit(child);

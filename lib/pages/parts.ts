@@ -57,10 +57,7 @@ export async function sectionsPage({
 export const POLL_MS = 2000;
 const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
 
-/**
- * The part of a page that a live one replaces.
- * @param source beginning of a request for it
- */
+/** The part that a live page replaces. @param source beginning of a request for it */
 export const liveHtml = (
   { version, source = 'content?' }: { version: string; source?: string },
   html: readonly string[],

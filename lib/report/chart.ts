@@ -129,10 +129,7 @@ interface BandOptions {
   highlight?: readonly string[];
 }
 
-/**
- * Lines over a quantity, such as training steps, with a band from `low` to `high` if the
- * frame has these columns.
- */
+/** Lines over a quantity, such as steps, with a band from `low` to `high` if present. */
 export function bandChart(
   frame: Rows,
   { interpolate = 'linear', log, mark, points, ...spec }: ChartSpec & BandOptions,

@@ -13,9 +13,7 @@ export interface CurvePoint {
   [metric: string]: string | number | null | undefined;
 }
 
-/**
- * A window of steps; `low` and `high` are the lowest and highest seed, not an interval.
- */
+/** A window of steps; `low` and `high` are the extremes of seeds, not an interval. */
 export interface TrainingRow extends Interval {
   method: string;
   model: string;

@@ -173,10 +173,7 @@ export interface Transcript {
   text: string;
 }
 
-/**
- * A trajectory, segment by segment, for `display`.
- * @param address of a page with more about it, to link
- */
+/** A trajectory by segments, for `display`. @param address of a page to link */
 export function createTranscript(
   trajectory: Pick<Trajectory, 'question' | 'segments' | 'searchTurns' | 'querySeparator'>,
   address?: string,

@@ -124,10 +124,7 @@ const newFrame = (...args: ConstructorParameters<FrameClass>): Frame =>
 const renumbered = (frame: DataFrame): Frame =>
   newFrame(frame.values, { columns: [...frame.columns], dtypes: [...frame.dtypes] });
 
-/**
- * A data frame of records; missing fields are null.
- * @throws Error if danfojs-node is not installed
- */
+/** A data frame of records, null for missing. @throws Error without danfojs-node */
 export function createFrame(records: readonly object[]): Frame {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = records.map((record) => columns.map((column) => (record as Row)[column] ?? null));

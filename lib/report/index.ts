@@ -1,6 +1,4 @@
-/**
- * `parallelsearch/report`: data frames, tables, charts and their display in notebooks.
- */
+/** `parallelsearch/report`: data frames, tables, charts and their display. */
 export { formatList } from '../text/english.js';
 export { bandChart, intervalChart, lineChart, type ChartSpec } from './chart.js';
 export { stackedChart } from './stacked-chart.js';

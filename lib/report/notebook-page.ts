@@ -253,10 +253,7 @@ function outputHtml(output: CellOutput, name: string, rendering: Rendering): str
   return isOpening(output) ? '' : bundleHtml(output.data, name, rendering);
 }
 
-/**
- * The richest representation that a page supports, or why it is not shown, with its
- * picture.
- */
+/** The richest representation that a page supports, or why it is not shown. */
 function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
   try {
     return richestHtml(data, name, rendering);

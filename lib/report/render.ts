@@ -142,9 +142,7 @@ const CHROMIUM_FILES = [
 const PNG_SCALE = 3;
 const TIMEOUT_MS = 60_000;
 
-/**
- * The file of Chromium: `CHROMIUM` of the environment, on the PATH or in usual places.
- */
+/** The file of Chromium: `CHROMIUM` of the environment, on the PATH or a usual place. */
 export function findChromium(): string | undefined {
   const files = [process.env.CHROMIUM, ...CHROMIUM_NAMES.map(findProgram), ...CHROMIUM_FILES];
   return files.find((file) => file && existsSync(file));

@@ -1,6 +1,4 @@
-/**
- * Tables, declared by the fields of their rows and columns and the format of their cells.
- */
+/** Tables, declared by the fields of rows and columns and the format of cells. */
 import { sort } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { TableCells } from '../html/table.js';

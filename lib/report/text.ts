@@ -44,10 +44,7 @@ export function ratioWords({ value, low, high }: Interval): string {
   return `${shareWords(Math.abs(1 - value))} ${value < 1 ? 'fewer' : 'more'}`;
 }
 
-/**
- * A difference of shares in words: `37 points worse`, `2.2 points worse`, or `same` if it
- * is not clear.
- */
+/** A difference of shares in words: `2.2 points worse`, or `same` if not clear. */
 export function gapWords({ value, low, high }: Interval, same = 'no different'): string {
   if (low <= 0 && high >= 0) return same;
   const points = 100 * Math.abs(value);

@@ -2,9 +2,7 @@
 import type { TableCells } from '../html/table.js';
 import { listColumns, type Row } from './frame.js';
 
-/**
- * A Vega-Lite specification as JSON, within what versions 5 (JupyterLab 4) and 6 share.
- */
+/** A Vega-Lite specification within what versions 5 (JupyterLab 4) and 6 share. */
 export type VegaLiteSpec = Record<string, unknown>;
 
 export interface Chart {

@@ -37,10 +37,7 @@ export interface OpenOptions {
   withScripts?: boolean;
 }
 
-/**
- * Opens a file or address in a new window with an empty profile and waits for its load
- * event.
- */
+/** Opens an address in a new window with an empty profile, once it has loaded. */
 export async function openPage(
   place: string | URL,
   { withScripts = true }: OpenOptions = {},

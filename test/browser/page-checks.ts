@@ -192,10 +192,7 @@ async function narrowComplaints(page: Page): Promise<string[]> {
   return [...(width > 320 ? [`${width} pixels wide in a window of 320`] : []), ...found];
 }
 
-/**
- * Texts and points of charts that are cut off, and texts on top of each other. Runs in
- * the page.
- */
+/** Texts and points of charts that are cut off or overlap. Runs in the page. */
 function drawingComplaints(): string[] {
   type Corners = { x: number; y: number }[];
   /** Corners on the screen, so that slanted labels are no larger than they are. */
@@ -366,10 +363,7 @@ export async function chartComplaints(
   return complaints;
 }
 
-/**
- * Accessibility and layout of texts: all checks, with details as they are and then all
- * open.
- */
+/** Accessibility and layout of texts, with details as they are, then all open. */
 export async function accessibilityComplaints(page: Page, thoroughness = USUAL): Promise<string[]> {
   const folded = await nameComplaints(page);
   await page.evaluate(() =>
@@ -394,10 +388,7 @@ export async function chartsDrawn(page: Page): Promise<void> {
   });
 }
 
-/**
- * All faults of a report, including requests and console errors; in the full run also
- * without scripts.
- */
+/** All faults of a report, with requests and console; the full run omits scripts, too. */
 export async function complaintsAboutReport(file: string): Promise<string[]> {
   const complaints: string[] = [];
   for (const withScripts of isFull ? [true, false] : [true]) {

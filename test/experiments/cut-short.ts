@@ -11,8 +11,5 @@ export const numTrainedSteps = trainerSettings(
   parseTrainConfig(JSON.parse(readFileSync(join(folder, TRAIN_CONFIG_FILE), 'utf8'))),
 ).steps;
 
-/**
- * Weights of a training that was cut short, as by `npm start -- --retrain --max-steps 1`,
- * do not search.
- */
+/** A training cut short, as by `--retrain --max-steps 1`, does not search. */
 export const isCutShort = numTrainedSteps < 50;

@@ -23,10 +23,7 @@ const AT_ONCE: Readonly<Record<string, number>> = {
   'search-r1-parallel-prompt': 0.4,
 };
 
-/**
- * The sub-queries of each turn: all independent ones at once or one by one, sometimes one
- * of them again.
- */
+/** Sub-queries by turn: independent ones at once or one by one, sometimes repeated. */
 function searchesOf({ metadata }: Question, { method }: PolicyRun, random: Random): string[][] {
   const { graph = [] } = metadata;
   if (['r1', 'r1:trained', 'sft', 'lookup'].includes(method)) return [];

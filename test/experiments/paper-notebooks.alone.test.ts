@@ -1,7 +1,4 @@
-/**
- * Notebooks through the real kernel, on made-up results: one of them in `npm test`, all
- * of them in the full run.
- */
+/** Notebooks in the real kernel on made-up results: one, all of them in the full run. */
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

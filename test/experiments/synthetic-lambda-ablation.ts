@@ -4,10 +4,7 @@ import { lambdaAblation, runLambdas } from '../../lib/experiments/lambda-ablatio
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
-/**
- * Without lambda_d nothing is decomposed; without lambda_s every parallelizable question
- * takes two more calls.
- */
+/** Without lambda_d nothing is decomposed; without lambda_s, two more calls. */
 export async function writeSyntheticLambdaAblation(folder: string): Promise<void> {
   const ours = { method: 'parallelsearch', model: 'instruct' };
   const answers = matching(syntheticResults({ perTemplate: 8 }), ours);

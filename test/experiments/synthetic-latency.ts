@@ -1,7 +1,4 @@
-/**
- * Made-up latencies: what the model of time gives for known costs, spread by known
- * factors.
- */
+/** Made-up latencies: the model of time for known costs, spread by known factors. */
 import { latency, type Latency } from '../../lib/experiments/latency/experiment.js';
 import {
   allAskings,

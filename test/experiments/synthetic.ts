@@ -1,6 +1,4 @@
-/**
- * Made-up results for tests of statistics and reports. They are never shown as results.
- */
+/** Made-up results for tests of statistics and reports, never shown as results. */
 import { cross, range } from 'd3-array';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { MANY } from '../../lib/evaluation/selections.js';
@@ -88,10 +86,7 @@ export function result(fields: Partial<QuestionResult> = {}): QuestionResult {
   };
 }
 
-/**
- * `perTemplate` questions of each kind, answered by every method from two models of
- * `warmUps` warm-ups.
- */
+/** `perTemplate` questions of each kind, by every method and `warmUps` of two models. */
 export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): QuestionResult[] {
   const random = createRandom('synthetic');
   const questions = cross(

@@ -1,7 +1,4 @@
-/**
- * A page with everything that reports are made of, in a real browser: for every reader,
- * with scripts and without.
- */
+/** A page with all parts of reports in a real browser, with scripts and without. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

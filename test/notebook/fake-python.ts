@@ -10,10 +10,7 @@ export interface FakePython {
   isShadowed?: boolean;
 }
 
-/**
- * Writes the program into `folder` and returns its file. It keeps its kernels in a file
- * beside it.
- */
+/** Writes the program into `folder`; it keeps its kernels in a file beside it. */
 export function writeFakePython(folder: string, fake: FakePython): string {
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, 'python');

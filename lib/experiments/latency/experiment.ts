@@ -1,7 +1,4 @@
-/**
- * Wall clock of 1 to 8 sub-queries in one turn against the same sub-queries in turns,
- * with fast and slow retrievers.
- */
+/** Wall clock of 1 to 8 sub-queries in one turn and in turns, by retriever. */
 import { loadavg } from 'node:os';
 import { greatest, max, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
@@ -244,10 +241,7 @@ export const latency: Experiment = {
   name: 'latency',
   title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',
   computation: defineComputation({ jobs: listJobs, work: measureRetriever, processes: 1 }),
-  /**
-   * The measurements and the time model. Without the timing experiment, the time of a
-   * model call is unknown.
-   */
+  /** Without the timing experiment, the time of a model call is unknown. */
   async result(folder) {
     const done = await requireResults<LatencyRetriever, Recorded>(latency, folder);
     const timed = await loadTiming(folder);

@@ -230,9 +230,7 @@ export function independentQueries(questions: readonly Question[]): string[] {
 /** Takes the artificial delay of requests in milliseconds, returns the URL to post to. */
 export type LatencyServer = Worker<{ delayMs: number }, string>;
 
-/**
- * A process that serves BM25 over the small world: asking and searching share no thread.
- */
+/** Serves BM25 in a process of its own: asking and searching share no thread. */
 export const startLatencyServer = (): LatencyServer => startWorker(import.meta.url);
 
 let world: World | null = null;

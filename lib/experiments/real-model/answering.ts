@@ -61,10 +61,7 @@ const digest = (text: string): string =>
     .digest('hex')
     .slice(0, 4);
 
-/**
- * Replaces texts by digests: nothing of the benchmarks is kept, and metrics stay the
- * same.
- */
+/** Texts become digests: no text of a benchmark is kept, and metrics stay the same. */
 export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
   ...measurement,
   searches: measurement.searches.map((queries) => queries.map(digest)),

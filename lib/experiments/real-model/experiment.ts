@@ -1,7 +1,4 @@
-/**
- * A language model on real questions: before and after RL by either method, on
- * eight benchmarks.
- */
+/** A language model on eight real benchmarks, before and after RL by either method. */
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';

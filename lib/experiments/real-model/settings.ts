@@ -22,9 +22,7 @@ import { createRetriever } from '../../retrieval/retrievers.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { readFolder } from '../../data/formats/read.js';
 
-/**
- * SmolLM2-135M-Instruct as `parallelsearch model` builds it, or `PARALLELSEARCH_MODEL`.
- */
+/** SmolLM2-135M-Instruct by `parallelsearch model`, or `PARALLELSEARCH_MODEL`. */
 export const MODEL =
   process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
 /** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
@@ -54,9 +52,7 @@ export const FOLDERS: Readonly<Record<string, string>> = {
 };
 /** Benchmarks with annotations from which dependency graphs are made. */
 const TRAINED_ON = ['hotpotqa', '2wikimultihopqa', 'musique'];
-/**
- * Benchmarks that tell comparisons from chains: most of the evidence comes from these.
- */
+/** Benchmarks that tell comparisons from chains; most evidence comes from them. */
 export const MULTI_HOP = ['hotpotqa', '2wikimultihopqa'];
 
 /** Passages per query. */

@@ -40,9 +40,7 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/**
- * Throughput by engine, schedule and concurrent questions, where a search takes no time.
- */
+/** Throughput by engine, schedule and batch size, where a search takes no time. */
 const throughputRows = ({ engines }: MeasuredScale): object[] =>
   engines.flatMap(({ engine, rows }) =>
     matching(rows, { delayMs: 0 }).flatMap(({ schedule, rows, ...measured }) => {

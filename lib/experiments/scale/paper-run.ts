@@ -43,9 +43,7 @@ export const AGENT = {
 
 /** Qwen2.5-7B's configuration; bfloat16. */
 const MODEL = { parameters: 7.62e9, keyValueBytesPerToken: 2 * 28 * 4 * 128 * 2 };
-/**
- * NVIDIA's data sheet of the H100 SXM: bytes and dense bfloat16 operations per second.
- */
+/** Data sheet of NVIDIA's H100 SXM: bytes and dense bfloat16 operations per second. */
 const GPU = { bytesPerSecond: 3.35e12, operationsPerSecond: 989e12 };
 /** Shares of these that are reached: assumed, not measured. */
 const REACHED = { bandwidth: 0.8, generating: 0.5, training: 0.4 };
@@ -63,10 +61,7 @@ type Assumptions = typeof ASSUMED;
 const computeMs = (operations: number, reached: number): number =>
   (operations / (GPU.operationsPerSecond * reached)) * 1000;
 
-/**
- * A GPU with the whole model: a step reads all weights once, and each row's keys and
- * values.
- */
+/** A GPU with the whole model; a step reads all weights, and each row's cache, once. */
 function gpuEngine(speed: number): Engine {
   const readMs = (bytes: number): number =>
     (bytes / (GPU.bytesPerSecond * REACHED.bandwidth)) * 1000;

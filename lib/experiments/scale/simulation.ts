@@ -169,9 +169,7 @@ export function simulateRollouts(
   };
 }
 
-/**
- * Milliseconds of a rollout that has the machine to itself: more machines cannot help it.
- */
+/** A rollout with the machine to itself, in ms: more machines cannot help it. */
 export function aloneMs(shape: RolloutShape, { engine, search, ...cluster }: Cluster): number {
   const callMs = ({ written, subQueries }: Call): number =>
     written * engine.stepMs(1) +

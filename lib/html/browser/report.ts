@@ -1,7 +1,4 @@
-/**
- * The script of every report: copy buttons, tables behind their fold, and folded contents
- * in narrow windows.
- */
+/** Every report's script: copy buttons, folded tables, contents in narrow windows. */
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy!)!;
   const showStatus = (words: string) =>

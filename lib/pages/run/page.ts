@@ -248,10 +248,7 @@ function runCharts(
   ];
 }
 
-/**
- * Writes `report.html` into a run's folder, one file that works offline. Returns its
- * path.
- */
+/** Writes `report.html`, which works offline, into a run's folder. Returns its path. */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
   await writeFileSafely(

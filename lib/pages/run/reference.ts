@@ -29,10 +29,7 @@ export interface Reference {
   bands: Record<string, BandPoint[]>;
 }
 
-/**
- * The values of a metric around a step; some metrics say nothing of steps without
- * questions of a type.
- */
+/** The values of a metric around a step; some need questions of a type. */
 export const valuesNear = (steps: readonly StepMetrics[], metric: string, at: number): number[] => {
   const [, type] = /^decomposition_ratio\/(.+)$/.exec(metric) ?? [];
   return steps

@@ -78,10 +78,7 @@ export const startWatchServer = ({
     '/rollouts': stepRollouts(folder),
   });
 
-/**
- * Starts a process that serves the page and replies with its URL: training blocks its
- * own.
- */
+/** Serves the page from a process of its own, since training blocks this one. */
 export const startWatching = (): Worker<WatchOptions, string> => startWorker(import.meta.url);
 
 serve<WatchOptions, string>(

@@ -42,10 +42,7 @@ const MAX_SETTINGS = 4;
 /** Steps and runs whose rollouts a standalone page carries. */
 const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];
 
-/**
- * The folders of runs below a folder, newest first, by name.
- * @throws Error if there is none
- */
+/** The folders of runs in a folder, newest first, by name. @throws Error without any */
 export function findRuns(root: string): Map<string, string> {
   const entries = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
   const files = entries

@@ -21,9 +21,7 @@ import { INJECTION, syntheticQuestion } from '../viewer/synthetic.js';
 const root = temporaryFolder();
 const inRoot = (...parts: string[]): string => path.join(root, ...parts);
 
-/**
- * Writes a training of six steps whose configuration differs from the synthetic one.
- */
+/** Writes a training of six steps with another configuration than the synthetic one. */
 function writeTraining(
   name: string,
   config: object,

@@ -23,10 +23,7 @@ export function percentText(probability: number): string {
   return `${(100 * probability).toFixed(1)} %`;
 }
 
-/**
- * A text that shows each token's probability on hover and on arrow keys.
- * @param tip the box for the probability
- */
+/** A text that shows token probabilities in the box `tip` on hover and arrow keys. */
 function createTokenText(label: string, tip: HTMLElement) {
   let current = -1;
   /** The block of the next token. */

@@ -71,10 +71,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
     name,
     node: column.node,
     clear,
-    /**
-     * Replaces the worker. Resolves with the backend's name, or never if another load
-     * follows.
-     */
+    /** Replaces the worker. Resolves with the backend, never if another load follows. */
     load: (parts: WorkerParts): Promise<string> =>
       new Promise((resolve) => {
         worker?.terminate();

@@ -1,7 +1,4 @@
-/**
- * Diagrams of a question's dependency graph and of the policy's searches. Boxes in one
- * column happen in parallel.
- */
+/** Diagrams of question graph and searches. Boxes in one column happen in parallel. */
 import type { SubQuestion } from '../../../data/question.js';
 import { svg } from '../../../html/browser/dom.js';
 import { paddedWords } from '../../../text/answer-match.js';
@@ -42,9 +39,7 @@ export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
 const END = '';
 const OPERATIONS = { argmin: 'the least', argmax: 'the greatest' };
 
-/**
- * The sub-questions, marked if the policy asks for them, and how they lead to the answer.
- */
+/** The sub-questions, marked if the policy asks them, and how they lead to the answer. */
 export function questionDiagram({ goldenAnswers, metadata, turns }: ViewerTrajectory): Box[][] {
   const { graph = [], operation } = metadata;
   const queries = turns.flatMap((turn) => turn.queries);
