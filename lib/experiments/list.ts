@@ -14,7 +14,8 @@ import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
-import { training, TRAINING_TESTS } from './training.js';
+import { training } from './training.js';
+import { TRAINING_TESTS } from './trainings.js';
 import { trajectories } from './trajectories.js';
 
 export const EXPERIMENTS: Experiment[] = [

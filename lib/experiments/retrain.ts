@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import { trainedBy } from '../training/methods.js';
 import type { BackendName } from '../tensor/backend.js';
-import { TRAINING_TESTS } from './training.js';
+import { TRAINING_TESTS } from './trainings.js';
 import { lambdaRuns } from './lambda-ablation.js';
 import { mainRuns } from './main-results.js';
 import { runName, type PolicyRun } from '../training/policy-runs.js';

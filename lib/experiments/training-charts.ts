@@ -19,115 +19,100 @@ interface Charted {
 }
 
 export function drawTrainings({ rows, conditions, curves }: Charted): Record<string, Chart> {
-  const leads = (name: string, shown: Fields, what: string): Record<string, Chart> => {
+  const leads = (shown: Fields, what: string): Chart | null => {
     const judged = matching(conditions, shown);
-    const title = `${what}, with 95 % intervals`;
-    return judged.length > 0 ? { [name]: conditionsChart(judged, title) } : {};
+    return judged.length > 0 ? conditionsChart(judged, `${what}, with 95 % intervals`) : null;
   };
-  const bars = (name: string, fields: { metric: string } & Fields, what: string) => {
+  const bars = (fields: { metric: string } & Fields, what: string): Chart | null => {
     const shown = matching(rows, fields).map((row) => ({ ...row, training: nameTraining(row) }));
-    const chart = (): Chart =>
-      intervalChart(shown, {
-        title: `${metricInfo(fields.metric).title} ${what}, with 95 % intervals`,
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'training',
-        xTitle: 'Training',
-        color: 'method',
-      });
-    return shown.length > 0 ? { [name]: chart() } : {};
+    if (shown.length === 0) return null;
+    return intervalChart(shown, {
+      title: `${metricInfo(fields.metric).title} ${what}, with 95 % intervals`,
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'training',
+      xTitle: 'Training',
+      color: 'method',
+    });
   };
-  const curve = (name: string, fields: Fields, spec: { title: string; panel?: string }) => {
+  const curve = (fields: Fields, title: string, panel?: string): Chart | null => {
     const shown = matching(curves, fields);
-    const chart = (): Chart =>
-      bandChart(shown, {
-        ...spec,
-        subtitle: 'Band: range of initial models (small world)',
-        x: 'step',
-        color: 'method',
-        points: fields.benchmark === 'dev',
-      });
-    return shown.length > 0 ? { [name]: chart() } : {};
+    if (shown.length === 0) return null;
+    return bandChart(shown, {
+      title,
+      panel,
+      subtitle: 'Band: range of initial models (small world)',
+      x: 'step',
+      color: 'method',
+      points: fields.benchmark === 'dev',
+    });
   };
-  const perQuery = (): Record<string, Chart> => {
+  const perQuery = (): Chart | null => {
     const answers = { test: 'passages-200', metric: 'em', subset: 'all' };
     const shown = matching(rows, { ...answers, benchmark: ['all', 'many'] });
-    const chart = (): Chart =>
-      intervalChart(shown, {
-        title:
-          'Exact match by passages per query among near misses, with 95 % intervals (Figure 6)',
-        subtitle: SMALL_WORLD_NOTE,
-        x: 'k',
-        xTitle: 'k (passages per query)',
-        color: 'method',
-        column: 'training',
-        row: 'benchmark',
-        height: 160,
-        zoomed: true,
-      });
-    return shown.length > 0 ? { passages_answers: chart() } : {};
+    if (shown.length === 0) return null;
+    return intervalChart(shown, {
+      title: 'Exact match by passages per query among near misses, with 95 % intervals (Figure 6)',
+      subtitle: SMALL_WORLD_NOTE,
+      x: 'k',
+      xTitle: 'k (passages per query)',
+      color: 'method',
+      column: 'training',
+      row: 'benchmark',
+      height: 160,
+      zoomed: true,
+    });
   };
   const answers = 'ParallelSearch’s lead in exact match over Search-R1';
   const hybrid = { benchmark: 'all', subset: 'hybrid' };
   const many = { benchmark: 'many', subset: 'all' };
   const inTraining = { benchmark: 'training', metric: 'turns' };
-  return {
-    ...bars(
-      'hybrid_answers',
+  const charts = {
+    hybrid_answers: bars(
       { test: 'paired', metric: 'em', ...hybrid },
       'on hybrid questions by training',
     ),
-    ...leads(
-      'habit_evidence_leads',
+    habit_evidence_leads: leads(
       { test: 'habit', metric: 'evidence_seen' },
       'Lead in evidence over Search-R1 from hasty models',
     ),
-    ...leads(
-      'habit_leads',
+    habit_leads: leads(
       { test: 'habit', metric: 'em' },
       'Lead in exact match over Search-R1 from hasty models',
     ),
-    ...curve(
-      'habit_evidence',
+    habit_evidence: curve(
       { test: 'habit', benchmark: 'dev', metric: 'evidence_seen' },
-      { title: 'Evidence found by RL steps from models that search once, dev questions' },
+      'Evidence found by RL steps from models that search once, dev questions',
     ),
-    ...curve(
-      'habit_searches',
+    habit_searches: curve(
       { ...inTraining, test: 'habit' },
-      {
-        title: 'Search turns by RL steps from models that search once, training rollouts',
-        panel: 'subset',
-      },
+      'Search turns by RL steps from models that search once, training rollouts',
+      'subset',
     ),
-    ...leads('hybrid_leads', { test: 'hybrids', metric: 'em' }, `${answers} by training`),
-    ...bars(
-      'hybrid_calls',
+    hybrid_leads: leads({ test: 'hybrids', metric: 'em' }, `${answers} by training`),
+    hybrid_calls: bars(
       { test: 'hybrids', metric: 'model_calls', ...hybrid },
       'on hybrid questions by training',
     ),
-    ...leads(
-      'reward_leads',
+    reward_leads: leads(
       { test: 'which-reward', metric: 'em' },
       'Lead in exact match over Search-R1 by reward',
     ),
-    ...leads(
-      'reward_evidence_leads',
+    reward_evidence_leads: leads(
       { test: 'which-reward', metric: 'evidence_seen' },
       'Lead in evidence over Search-R1, or over both rewards',
     ),
-    ...bars(
-      'reward_answers',
+    reward_answers: bars(
       { test: 'which-reward', metric: 'em', ...many },
       'on comparisons of two to eight by training',
     ),
-    ...perQuery(),
-    ...curve(
-      'reward_searches',
+    passages_answers: perQuery(),
+    reward_searches: curve(
       { ...inTraining, test: 'which-reward' },
-      {
-        title: 'Search turns by RL steps and reward from models that search once',
-        panel: 'subset',
-      },
+      'Search turns by RL steps and reward from models that search once',
+      'subset',
     ),
   };
+  return Object.fromEntries(
+    Object.entries(charts).flatMap(([name, chart]) => (chart ? [[name, chart]] : [])),
+  );
 }

@@ -14,8 +14,6 @@ import { readCurves } from './answers.js';
 import type { Experiment } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
 import { describeFreshTest, isDrawn, STAGE_METRICS } from './fresh-test.js';
-import { HABIT, HABIT_SEEDS, HASTY_STEPS } from './habit.js';
-import { HYBRIDS, PAIRED } from './hybrids.js';
 import {
   describeOutcome,
   describePrediction,
@@ -34,23 +32,8 @@ import {
   type TrainingTest,
   type TrainingTestResults,
 } from './training-test.js';
-import { CUTS } from './information-cut.js';
-import { DRAWN_PASSAGES, LONGER_PASSAGES, morePassages, PASSAGES } from './passages-per-query.js';
-import { REWARDS } from './which-reward.js';
+import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './trainings.js';
 import { countText } from '../text/english.js';
-
-/** In the order of their draws: a prediction is judged by the first that can. */
-export const TRAINING_TESTS: readonly TrainingTest[] = [
-  HABIT,
-  HYBRIDS,
-  PAIRED,
-  REWARDS,
-  PASSAGES,
-  LONGER_PASSAGES,
-  HABIT_SEEDS,
-  CUTS,
-  DRAWN_PASSAGES,
-];
 
 export const training: Experiment = {
   name: 'training',

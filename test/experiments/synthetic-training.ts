@@ -1,15 +1,7 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
 import { matching } from '../../lib/evaluation/table.js';
 import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
-import { HABIT, HABIT_SEEDS, HASTY_STEPS } from '../../lib/experiments/habit.js';
-import { HYBRIDS, PAIRED } from '../../lib/experiments/hybrids.js';
-import { CUTS } from '../../lib/experiments/information-cut.js';
-import {
-  DRAWN_PASSAGES,
-  LONGER_PASSAGES,
-  PASSAGES,
-} from '../../lib/experiments/passages-per-query.js';
-import { REWARDS } from '../../lib/experiments/which-reward.js';
+import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/trainings.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
@@ -52,19 +44,17 @@ const byCut: Change = ({ run: { halvedBy } }) => ({ em: halvedBy === 'raw' ? 0 :
 
 export async function writeSyntheticTraining(folder: string): Promise<void> {
   const results = matching(syntheticResults({ perTemplate: 14 }), { model: 'instruct' });
-  const tests = [
-    { test: HABIT, change: fromHasty },
-    { test: HYBRIDS, change: onHybrids },
-    { test: PAIRED, change: onHybrids },
-    { test: REWARDS, change: byReward },
-    { test: PASSAGES, change: byPassages },
-    { test: LONGER_PASSAGES, change: byPassages },
-    { test: CUTS, change: byCut },
-    { test: HABIT_SEEDS, change: fromHasty },
-    { test: DRAWN_PASSAGES, change: byPassages },
-  ];
-  for (const { test, change } of tests)
-    await writeRecords(folder, test.experiment, (stage: Stage): StageRecord => {
+  const changes: Record<string, Change> = {
+    habit: fromHasty,
+    'habit-seeds': fromHasty,
+    hybrids: onHybrids,
+    paired: onHybrids,
+    'which-reward': byReward,
+    'information-cut': byCut,
+  };
+  for (const { name, experiment } of TRAINING_TESTS)
+    await writeRecords(folder, experiment, (stage: Stage): StageRecord => {
+      const change = changes[name] ?? byPassages;
       const { method, initSeed, seed } = stage.run;
       const answers = matching(results, { method, initSeed, seed });
       return { answers: answers.map((answer) => ({ ...answer, ...change(stage, answer) })) };

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { HABIT, HABIT_STEPS, habitRuns } from '../../lib/experiments/habit.js';
-import { HYBRIDS, hybridRuns, PAIRED } from '../../lib/experiments/hybrids.js';
+import { isDrawn } from '../../lib/experiments/fresh-test.js';
 import { NEAR_MISSES } from '../../lib/experiments/near-misses.js';
-import { PASSAGES } from '../../lib/experiments/passages-per-query.js';
 import { readPredictions, type ConditionPrediction } from '../../lib/experiments/predictions.js';
 import { keptSteps } from '../../lib/experiments/runs.js';
 import { describeFinding, training, type TestedCondition } from '../../lib/experiments/training.js';
@@ -13,7 +11,14 @@ import {
   loadTrainingTest,
   type TrainingTestResults,
 } from '../../lib/experiments/training-test.js';
-import { REWARDS } from '../../lib/experiments/which-reward.js';
+import {
+  HABIT,
+  HABIT_STEPS,
+  PAIRED,
+  PASSAGES,
+  REWARDS,
+  TRAINING_TESTS,
+} from '../../lib/experiments/trainings.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';
@@ -22,7 +27,7 @@ import { writeSyntheticTraining } from './synthetic-training.js';
 
 describe('runs', () => {
   it('differ from Search-R1’s in nothing but the method', () => {
-    for (const runs of [habitRuns(), hybridRuns(), listTestRuns(PASSAGES)])
+    for (const runs of [HABIT, PAIRED, PASSAGES].map(listTestRuns))
       for (const { lambdas: _, ...run } of matching(runs, { method: 'parallelsearch' })) {
         const theirs = { ...run, method: 'search-r1' };
         expect(runs).toContainEqual(theirs);
@@ -32,7 +37,7 @@ describe('runs', () => {
   });
 
   it('have a fifth of hybrids in RL where the model has not been shown them at once', () => {
-    for (const run of hybridRuns()) {
+    for (const run of listTestRuns(PAIRED).filter(({ steps }) => steps)) {
       const { mix } = trainerSettings(trainConfigForRun(run));
       const shares = [mix.singleHop, mix.sequential, mix.hybrid ?? 0, ...mix.comparisons];
       const total = shares.reduce((sum, share) => sum + share, 0);
@@ -41,7 +46,7 @@ describe('runs', () => {
   });
 
   it('from hasty models answer before training, after the kept step and at the end', () => {
-    for (const run of habitRuns()) {
+    for (const run of listTestRuns(HABIT)) {
       const { grpo } = trainConfigForRun(run);
       expect([0, ...keptSteps(run), grpo!.steps]).toEqual([...HABIT_STEPS]);
     }
@@ -67,12 +72,11 @@ describe('runs', () => {
     for (const run of matching(listTestRuns(PASSAGES), { nearMisses: true })) {
       const { grpo, rollout } = trainConfigForRun(run);
       expect(grpo!.topKs).toEqual(ks);
-
       expect(rollout.reservePerTurn).toBe(100);
     }
   });
 
-  it.each([HABIT, HYBRIDS, PAIRED, REWARDS, PASSAGES])(
+  it.each(TRAINING_TESTS.filter(isDrawn))(
     'answer $name once at each stage',
     async ({ experiment, groups }) => {
       const jobs = await experiment.computation!.jobs();
