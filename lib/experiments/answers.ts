@@ -3,8 +3,9 @@
  * dev questions before a test is drawn.
  */
 import { join } from 'node:path';
+import { group } from 'd3-array';
 import { answerQuestions, evaluatePolicy, createBatches } from '../evaluation/evaluate.js';
-import { type Question, evaluatedQuestions } from '../data/question.js';
+import { type Question, evaluatedQuestions, graphQuestionType } from '../data/question.js';
 import type { Measurement, QuestionResult } from '../evaluation/result.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import { type Provenance, configHash, contentHash } from '../io/provenance.js';
@@ -32,6 +33,7 @@ import { loadModel } from '../policy/model-folder.js';
 import type { Policy } from '../policy/policy.js';
 import { disposeWeights } from '../policy/weights.js';
 import { createLookupPolicy } from './lookup.js';
+import { identify } from './runs.js';
 import {
   adapterFolder,
   isTrained,
@@ -158,6 +160,30 @@ export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
   return { value: { ...recorded, measurements }, note };
 }
 
+export interface SampleOptions {
+  /** Draws every n-th question of each stratum, rounded up. */
+  oneOf: number;
+  /** The same seed draws the same questions. */
+  seed: string;
+}
+
+/** Samples evaluated questions by benchmark, question type and size of the graph. */
+export function stratifiedSample(
+  questions: readonly Question[],
+  { oneOf, seed }: SampleOptions,
+): Question[] {
+  const strata = group(
+    evaluatedQuestions(questions),
+    ({ metadata: { benchmark, graph = [] } }) =>
+      `${benchmark}/${graphQuestionType(graph)}/${graph.length}`,
+  );
+  return [...strata].flatMap(([stratum, members]) =>
+    createRandom(`${seed}/${stratum}`)
+      .shuffle(members)
+      .slice(0, Math.ceil(members.length / oneOf)),
+  );
+}
+
 interface SampleJob<T> {
   questions: readonly Question[];
   /** Default: the small world's. */
@@ -223,12 +249,11 @@ export async function readCurves(
   file: typeof METRICS_FILE | 'dev.jsonl' = METRICS_FILE,
 ): Promise<CurvePoint[]> {
   const curves = runs.map(async (run) => {
-    const { model, initSeed, seed } = run;
     const points = await readLog<{ alarms: string[]; step: number }>(
       join(adapterFolder(run), file),
     );
     return points.map(({ alarms: _, ...metrics }) => {
-      return { method: nameMethod(run), model, initSeed, seed, ...metrics };
+      return { ...identify(run), method: nameMethod(run), ...metrics };
     });
   });
   return (await Promise.all(curves)).flat();
@@ -254,13 +279,11 @@ export async function loadAnswers(
 ): Promise<AnsweredRuns> {
   const done = await requireResults<PolicyRun, Answers>(experiment, folder);
   const answers = done.flatMap(({ job: { input: run }, record }) => {
-    const { model, initSeed, seed } = run;
     const { maxSearchTurns } = rolloutForRun(run);
-    const method = nameMethod(run);
+    const fields = { ...identify(run), method: nameMethod(run), maxSearchTurns };
     // In place: there are 100,000 answers, and nobody else has this record.
     return record.value.measurements.map(
-      (measurement): QuestionResult =>
-        Object.assign(measurement, { method, model, initSeed, seed, maxSearchTurns }),
+      (measurement): QuestionResult => Object.assign(measurement, fields),
     );
   });
   const runs = done.map(({ job }) => job.input);

@@ -157,7 +157,7 @@ export function comparedRuns(root?: string): PolicyRun[] {
 }
 
 /** The compared runs, later papers’ methods, and the rest of the main comparison. */
-export function answeredRuns(): PolicyRun[] {
+function answeredRuns(): PolicyRun[] {
   const compared = comparedRuns();
   const names = new Set(compared.map(runName));
   const more = mainRuns().filter(
@@ -183,30 +183,20 @@ const EM_GAP = { ...AVERAGE, metric: 'em' };
 const INSTRUCT = { benchmark: 'average', subset: 'all', model: 'instruct' };
 const COMPARISONS = { benchmark: 'all', subset: 'parallelizable', model: 'instruct' };
 
+const CALLS_GAP = { ...COMPARISONS, metric: 'model_calls', kind: 'difference' };
+
 /** Written down before any of these runs had answered a question. */
 const PREDICTED_LATER: readonly Predicted[] = [
   {
     prediction:
       'RAG-R1, whose prompt asks for several queries and whose reward does not, needs fewer model calls than Search-R1 on parallelizable questions (instruct)',
-    figure: {
-      ...COMPARISONS,
-      method: 'rag-r1:grpo',
-      against: 'search-r1',
-      metric: 'model_calls',
-      kind: 'difference',
-    },
+    figure: { ...CALLS_GAP, method: 'rag-r1:grpo', against: 'search-r1' },
     holds: ({ high }) => high < 0,
   },
   {
     prediction:
       'ParallelSearch, whose reward asks for them too, needs fewer than RAG-R1 (instruct)',
-    figure: {
-      ...COMPARISONS,
-      method: PARALLELSEARCH,
-      against: 'rag-r1:grpo',
-      metric: 'model_calls',
-      kind: 'difference',
-    },
+    figure: { ...CALLS_GAP, method: PARALLELSEARCH, against: 'rag-r1:grpo' },
     holds: ({ high }) => high < 0,
   },
   {
@@ -302,14 +292,10 @@ const ZOOM = 0.1;
 
 /** ParallelSearch's leads over all methods, with the noise of training. */
 function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[]): Chart {
+  const ours = { ...EM_GAP, method: PARALLELSEARCH };
   const leads = [
-    ...matching(contrasts, { ...EM_GAP, method: PARALLELSEARCH }),
-    ...matching(contrasts, {
-      ...EM_GAP,
-      method: PARALLELSEARCH,
-      model: 'instruct',
-      against: LATER,
-    }),
+    ...matching(contrasts, ours),
+    ...matching(contrasts, { ...ours, model: 'instruct', against: LATER }),
   ];
   const values = sort(leads, ({ value }) => value).map(({ against, model, value, low, high }) => {
     const [lead, from, to] = [value, low, high].map((share) => 100 * share);
@@ -321,7 +307,10 @@ function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[
   const y = { field: 'against', type: 'nominal', sort: sides, title: 'Against' };
   const tooltipNumber = (field: string) => ({ field, type: 'quantitative', format: '.1f' });
   const x = { type: 'quantitative', title: axisTitle('Lead in exact match', 'points') };
-  const bounds = { x: { ...x, datum: -noise }, x2: { datum: noise } };
+  const noiseBand = {
+    mark: { type: 'rect', color: '#888888', opacity: 0.02, aria: false },
+    encoding: { x: { ...x, datum: -noise }, x2: { datum: noise } },
+  };
   return createChart({
     title: 'ParallelSearch’s lead on the average of seven benchmarks, with 95 % intervals',
     subtitle:
@@ -332,14 +321,7 @@ function leadsChart(contrasts: readonly TidyContrast[], spread: readonly Spread[
       width: 380,
       height: { step: 20 },
       layer: [
-        ...(spread.length > 0
-          ? [
-              {
-                mark: { type: 'rect', color: '#888888', opacity: 0.02, aria: false },
-                encoding: bounds,
-              },
-            ]
-          : []),
+        ...(spread.length > 0 ? [noiseBand] : []),
         {
           mark: { type: 'rule', strokeWidth: 2, color: PARALLELSEARCH_COLOR },
           encoding: { y, x: { ...x, field: 'from' }, x2: { field: 'to' } },

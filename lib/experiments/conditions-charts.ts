@@ -1,43 +1,30 @@
 /** Charts of the conditions: one of all predictions, and curves against each limit. */
-import type { Interval } from '../evaluation/bootstrap.js';
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import { matching, type Fields } from '../evaluation/table.js';
 import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { createChart, type Chart } from '../report/vega-lite.js';
 import { STYLES } from '../report/series.js';
 import { figureText } from '../report/text.js';
-import type { Limit } from './budget.js';
 import type { ResultParts } from '../report/opening.js';
-
-/** A condition as the charts show it. */
-export interface ChartedCondition extends Interval {
-  condition: string;
-  metric: string;
-  expected: string;
-  predicted: number;
-  found: string;
-}
+import type { Limit } from './budget.js';
+import type { ConditionRow } from './predictions.js';
 
 /** Curves of exact match against each limit, and {@link conditionsChart}. */
 export function drawFigures(
   rows: readonly (object & Limit)[],
-  { judged, entities }: { judged: readonly ChartedCondition[]; entities: readonly string[] },
+  { judged, entities }: { judged: readonly ConditionRow[]; entities: readonly string[] },
 ): NonNullable<ResultParts['figures']> {
-  const exactMatch = { metric: 'em', late: 'wrong' };
-  const curve = (
-    fields: Fields,
-    spec: Pick<Parameters<typeof bandChart>[1], 'title' | 'xTitle' | 'panel'>,
-  ): Chart =>
-    bandChart(matching(rows, { ...exactMatch, ...fields }), {
-      ...spec,
+  const curve = (fields: Fields, by: string, axes: { xTitle: string; panel: string }): Chart =>
+    bandChart(matching(rows, { metric: 'em', late: 'wrong', ...fields }), {
+      ...axes,
+      title: `Exact match by ${by}, with 95 % intervals`,
       subtitle: SMALL_WORLD_NOTE,
       x: 'at_most',
       color: 'method',
       interpolate: 'step-after',
       points: true,
     });
-  const turns = axisTitle('Turn limit', 'search turns');
-  const seconds = axisTitle('Time limit', 'seconds per question');
+  const xTitle = axisTitle('Turn limit', 'search turns');
   const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
@@ -49,61 +36,43 @@ export function drawFigures(
     }),
     entities: curve(
       { limit: 'turns', benchmark: MANY, subset: entities },
-      {
-        title: 'Exact match by search turns allowed and entities compared, with 95 % intervals',
-        xTitle: turns,
-        panel: 'subset',
-      },
+      'search turns allowed and entities compared',
+      { xTitle, panel: 'subset' },
     ),
     types: curve(
       { limit: 'turns', benchmark: 'all', subset: types },
-      {
-        title: 'Exact match by search turns allowed and question type, with 95 % intervals',
-        xTitle: turns,
-        panel: 'subset',
-      },
+      'search turns allowed and question type',
+      { xTitle, panel: 'subset' },
     ),
     benchmarks: curve(
       { limit: 'turns', benchmark: [...Object.keys(BENCHMARK_TITLES), 'average'], subset: 'all' },
-      {
-        title: 'Exact match by search turns allowed and benchmark, with 95 % intervals',
-        xTitle: turns,
-        panel: 'benchmark',
-      },
+      'search turns allowed and benchmark',
+      { xTitle, panel: 'benchmark' },
     ),
     ...(matching(rows, inSeconds).length > 0 && {
-      seconds: curve(inSeconds, {
-        title: 'Exact match by time allowed, comparisons of two to eight, with 95 % intervals',
-        xTitle: seconds,
+      seconds: curve(inSeconds, 'time allowed, comparisons of two to eight', {
+        xTitle: axisTitle('Time limit', 'seconds per question'),
         panel: 'request_ms',
       }),
     }),
     tokens: curve(
       { limit: 'tokens', benchmark: ['average', MANY], subset: 'all' },
-      {
-        title: 'Exact match by tokens allowed for the whole transcript, with 95 % intervals',
-        xTitle: axisTitle('Token limit', 'per transcript'),
-        panel: 'benchmark',
-      },
+      'tokens allowed for the whole transcript',
+      { xTitle: axisTitle('Token limit', 'per transcript'), panel: 'benchmark' },
     ),
   };
 }
 
 /** A row for each condition: the difference with its interval, and the prediction. */
-export function conditionsChart(judged: readonly ChartedCondition[], title: string): Chart {
+export function conditionsChart(judged: readonly ConditionRow[], title: string): Chart {
   const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
     // The title has the metric.
     const label = condition.replace('evidence found, ', '');
     return { label, condition, difference, from, to, predicted: before, expected, found };
   });
-  const y = {
-    field: 'label',
-    type: 'nominal',
-    sort: null,
-    title: 'Condition',
-    axis: { labelLimit: 300, maxExtent: 400 },
-  };
+  const labels = { labelLimit: 300, maxExtent: 400 };
+  const y = { field: 'label', type: 'nominal', sort: null, title: 'Condition', axis: labels };
   const x = { type: 'quantitative', title: axisTitle('Lead', 'points'), axis: { tickCount: 6 } };
   const domain = ['difference', 'predicted'];
   const legend = {
@@ -125,15 +94,14 @@ export function conditionsChart(judged: readonly ChartedCondition[], title: stri
     ...numbers.map((field) => ({ field, type: 'quantitative', format: '.1f' })),
     { field: 'found' },
   ];
+  const spoken = values.map(
+    ({ condition, difference, predicted }) =>
+      `${condition}: ${figureText(difference, 1)} (predicted ${figureText(predicted, 1)})`,
+  );
   return createChart({
     title,
     subtitle: 'Predicted before the questions were drawn (small world)',
-    alt: `${values
-      .map(
-        ({ condition, difference, predicted }) =>
-          `${condition}: ${figureText(difference, 1)} (predicted ${figureText(predicted, 1)})`,
-      )
-      .join('; ')} points.`,
+    alt: `${spoken.join('; ')} points.`,
     spec: {
       data: { values },
       width: 290,

@@ -34,6 +34,7 @@ import {
   type ConditionRow,
 } from './predictions.js';
 import { mergeProvenance, requireResults, listSeeds } from './records.js';
+import { identify } from './runs.js';
 import { resultParts, summarise } from './summary.js';
 import { loadTiming, timing } from './timing.js';
 import { countText } from '../text/english.js';
@@ -72,8 +73,7 @@ async function compareConditions(
 ): Promise<ResultParts> {
   const done = await requireResults<PolicyRun, BudgetRecord>(conditions, folder);
   const answers = done.flatMap(({ job: { input }, record }) => {
-    const { method, model, initSeed, seed } = input;
-    return record.value.answers.map((answer) => ({ ...answer, method, model, initSeed, seed }));
+    return record.value.answers.map((answer) => ({ ...answer, ...identify(input) }));
   });
   const timed = (await loadTiming(folder))?.answers.filter(({ model }) => model === 'instruct');
   const msPerToken = timed ? timePerToken(timed) : null;
@@ -92,14 +92,8 @@ async function compareConditions(
     return measures.length > 0 ? [summarise({ answers, provenance }, settings, options)] : [];
   });
   const tidy = {
-    rows: withLimits(
-      summaries.flatMap(({ rows }) => rows),
-      limits,
-    ),
-    contrasts: withLimits(
-      summaries.flatMap(({ contrasts }) => contrasts),
-      limits,
-    ),
+    rows: summaries.flatMap(({ rows }) => withLimits(rows, limits)),
+    contrasts: summaries.flatMap(({ contrasts }) => withLimits(contrasts, limits)),
     provenance,
   };
   const judged = judgeConditions(tidy, readPredictions());

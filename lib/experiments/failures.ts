@@ -25,7 +25,7 @@ import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
 import { lambdaName } from './paper.js';
 import { meanValue, percent, resultParts, summarise } from './summary.js';
-import { readRecords } from './records.js';
+import { findResults } from './records.js';
 import {
   loadTrajectories,
   policyTitle,
@@ -144,8 +144,7 @@ async function optionalRates(
   experiment: Experiment,
   { folder, questions, nameMethod, ...options }: RateOptions,
 ) {
-  const results = await readRecords(experiment, folder);
-  if (results.length === 0 || results.some(({ done }) => done === null)) return [];
+  if (!(await findResults(experiment, folder))) return [];
   const { provenance, ...read } = await loadAnswers(experiment, folder, nameMethod);
   const answers = labelAnswers(read.answers, questions, FAILURES);
   return behaviourRates({ answers, provenance }, { ...options, labels: FAILURES, pairs: [] }).rows;
@@ -174,12 +173,13 @@ export const failures: Experiment = {
   reads: [mainResults.name, trajectories.name],
   async result(folder, options = {}) {
     const { questions } = await loadWorld();
+    const read = { folder, questions, ...options };
     const { answers: all, curves, provenance } = await loadAnswers(mainResults, folder);
     const trained = all.filter(({ method }) => trainedBy(method) !== null);
     const answers = labelAnswers(trained, questions);
     const labels = [...new Set<BehaviourLabel>([...FAILURES, ...BEHAVIOUR_LABELS])];
     const ofAnswers = behaviourRates({ answers, provenance }, { ...options, labels });
-    const ofTrajectories = await trajectoryRates({ folder, questions, ...options });
+    const ofTrajectories = await trajectoryRates(read);
     const rows = [...ofAnswers.rows, ...ofTrajectories.rows];
     const contrasts = [...ofAnswers.contrasts, ...ofTrajectories.contrasts];
     const isFailure = where({ metric: FAILURES });
@@ -204,15 +204,8 @@ export const failures: Experiment = {
         behaviour: rows.filter((row) => !isFailure(row)),
         training: trainingRows(curves, DYNAMICS),
         // Every method of Table 2, from the initial models that all were trained from.
-        others: await optionalRates(baselines, { folder, questions, ...options }),
-        lambdas: onLines(
-          await optionalRates(lambdaAblation, {
-            folder,
-            questions,
-            nameMethod: byWeight,
-            ...options,
-          }),
-        ),
+        others: await optionalRates(baselines, read),
+        lambdas: onLines(await optionalRates(lambdaAblation, { ...read, nameMethod: byWeight })),
       },
       figures: {
         rates: intervalChart(matching(compared, { metric: common }), {

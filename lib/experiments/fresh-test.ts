@@ -25,8 +25,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../training/policy-runs.js';
-import { dataHash, evaluationBatchSize } from './answers.js';
-import { stratifiedSample } from './stratified-sample.js';
+import { dataHash, evaluationBatchSize, stratifiedSample } from './answers.js';
 import type { Job, WorkContext } from './experiment.js';
 import { NEAR_MISSES, withNearMisses } from './near-misses.js';
 import { stepFolder } from './runs.js';

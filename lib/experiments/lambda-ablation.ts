@@ -6,7 +6,6 @@
 import { greatest, group, max, mean, min, rollup } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, type MethodPair } from '../evaluation/table.js';
-import { INITIAL_MODELS } from '../training/models.js';
 import { type PolicyRun } from '../training/policy-runs.js';
 import type { Lambdas } from '../training/config.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
@@ -16,7 +15,7 @@ import { rewardConstants } from '../rewards/presets.js';
 import { formatList, countText } from '../text/english.js';
 import { answerComputation, loadAnswers } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
-import { lambdaName, paperMean, paperTables } from './paper.js';
+import { byModel, lambdaName, paperMean, paperTables } from './paper.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
 import { tradeOffChart } from './trade-off-chart.js';
 import { dropIncompleteSeeds, listRuns } from './runs.js';
@@ -128,10 +127,7 @@ const lambdaClaims: readonly PaperClaim[] = [
     paper: 'Table 3',
     tables: () => {
       const shares = (method: string): string =>
-        INITIAL_MODELS.map((model) => {
-          const cell = { method, model, subset: 'parallelizable', metric: 'decomposition_ratio' };
-          return `${model} ${percent(paperMean(cell), 1)}`;
-        }).join(', ');
+        byModel((model) => percent(paperMean({ method, model, ...ON_TRAINING }), 1));
       return `decomposed: ${shares('parallelsearch')}; Search-R1 with the prompt: ${shares('search-r1-parallel-prompt')}`;
     },
     evidence: {
@@ -277,13 +273,13 @@ const DYNAMICS = ['turns', 'decomposition_ratio/parallelizable', 'decomposition_
 
 /** The paper's setting and every other, identical ones, each reward and neither. */
 function pairs(): MethodPair[] {
+  const pair = (one: Lambdas, other: Lambdas): MethodPair => [lambdaName(one), lambdaName(other)];
   const [twin, ...twins] = identicalSettings();
-  const compared: (readonly [Lambdas, Lambdas])[] = [
-    ...lambdaSettings().flatMap((other) => (isPaper(other) ? [] : [[PAPER, other] as const])),
-    ...twins.map((other) => [twin, other] as const),
-    ...ALONE.map((alone) => [alone, CONTROL] as const),
+  return [
+    ...lambdaSettings().flatMap((other) => (isPaper(other) ? [] : [pair(PAPER, other)])),
+    ...twins.map((other) => pair(twin, other)),
+    ...ALONE.map((alone) => pair(alone, CONTROL)),
   ];
-  return compared.map(([one, against]) => [lambdaName(one), lambdaName(against)]);
 }
 
 /** Adds the names of settings and rewards that tables and charts show. */

@@ -22,7 +22,7 @@ import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js'
 import { answerComputation, loadAnswers, type AnsweredRuns } from './answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
-import { countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
+import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
 import {
   chartByType,
   findFigure,
@@ -49,14 +49,14 @@ const mainClaims: readonly PaperClaim[] = [
     claim: 'Answers more questions than the best baseline, on the average of seven benchmarks',
     paper: '+2.9 %',
     tables: () => {
-      const gains = INITIAL_MODELS.map((model) => {
+      const gain = (model: string): number => {
         const average = { ...WHOLE, model, benchmark: 'average' };
         const others = paperRows(average).filter(({ method }) => method !== 'ParallelSearch');
         const best = Math.max(...others.map(({ value }) => value));
         return paperMean({ ...average, method: 'parallelsearch' }) - best;
-      });
-      const texts = INITIAL_MODELS.map((model, i) => `${model} ${pointsText(gains[i])}`);
-      return `${texts.join(', ')}, mean ${pointsText(mean(gains))} points (printed averages of Table 2)`;
+      };
+      const texts = byModel((model) => pointsText(gain(model)));
+      return `${texts}, mean ${pointsText(mean(INITIAL_MODELS, gain))} points (printed averages of Table 2)`;
     },
     evidence: {
       cell: 'gap-table',
@@ -109,10 +109,10 @@ const hasOwnTraining = ({ method }: PolicyRun): boolean => trainedBy(method) ===
  * greedily, so one seed is enough; lookup does not depend on the model.
  */
 export function mainRuns(): PolicyRun[] {
-  const names = MAIN_METHODS.map(({ name }) => name);
+  const names = MAIN_METHODS.map(({ name }) => name).filter((name) => name !== 'lookup');
   const trained = names.filter((name) => trainedBy(name) === name).reverse();
-  const untrained = names.filter((name) => trainedBy(name) === null && name !== 'lookup');
-  const others = names.filter((name) => ![...trained, ...untrained, 'lookup'].includes(name));
+  const untrained = names.filter((name) => trainedBy(name) === null);
+  const others = names.filter((name) => ![...trained, ...untrained].includes(name));
   const models = INITIAL_MODELS;
   const repeated = trained.filter((name) => !ONE_SEED.includes(name));
   return [
@@ -242,14 +242,12 @@ const TRAINED_PAIRS: readonly MethodPair[] = [
   ['search-r1-parallel-prompt', 'search-r1'],
 ];
 /** Compared in exact match only. */
-const UNTRAINED_PAIRS: readonly MethodPair[] = [
-  ...UNTRAINED.map(({ name }) => name),
-  'r1',
-  'lookup',
-].flatMap((against): MethodPair[] => [
-  ['parallelsearch', against],
-  ['search-r1', against],
-]);
+const UNTRAINED_PAIRS = [...UNTRAINED.map(({ name }) => name), 'r1', 'lookup'].flatMap(
+  (against): MethodPair[] => [
+    ['parallelsearch', against],
+    ['search-r1', against],
+  ],
+);
 
 /** ParallelSearch minus Search-R1 over all questions but hybrid ones. */
 function withoutHybrid(read: AnsweredRuns, options: SummaryOptions): TidyContrast[] {
@@ -309,14 +307,9 @@ function drawFigures(
       x: 'model',
       color: 'method',
     });
-  const gaps = matching(contrasts, { ...EM_GAP, subset: 'all', model: [...INITIAL_MODELS, 'all'] });
+  const ofModels = matching(contrasts, { ...EM_GAP, model: [...INITIAL_MODELS, 'all'] });
   const overall = ['all', 'average'].flatMap((benchmark) =>
-    matching(contrasts, {
-      ...EM_GAP,
-      benchmark,
-      subset: ['all', WITHOUT_HYBRID],
-      model: [...INITIAL_MODELS, 'all'],
-    }).map((row) => {
+    matching(ofModels, { benchmark, subset: ['all', WITHOUT_HYBRID] }).map((row) => {
       return { ...row, counts_once: benchmark === 'all' ? 'each question' : 'each benchmark' };
     }),
   );
@@ -335,7 +328,7 @@ function drawFigures(
       'average of seven benchmarks',
     ),
     gaps: table(
-      gaps.filter(({ benchmark }) => benchmark !== 'all'),
+      matching(ofModels, { subset: 'all' }).filter(({ benchmark }) => benchmark !== 'all'),
       {
         rows: ['benchmark'],
         columns: ['model'],

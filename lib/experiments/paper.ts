@@ -7,6 +7,7 @@ import { matching, type PaperCell, type TidyContrast } from '../evaluation/table
 import { packagePath } from '../io/paths.js';
 import type { Lambdas } from '../training/config.js';
 import { METHODS } from '../training/methods.js';
+import { INITIAL_MODELS } from '../training/models.js';
 
 const figures = z.array(z.number().nullable());
 const named = z.object({ backbone: z.string(), method: z.string() });
@@ -36,7 +37,7 @@ const paperSchema = z.object({
 });
 
 /** A figure of the paper; its method has the paper's name, or its lambdas in Table 4. */
-export type PaperRow = PaperCell & { value: number };
+type PaperRow = PaperCell & { value: number };
 
 /**
  * Our metric for each column, and its factor. The tables' "turns" are model calls: they
@@ -68,13 +69,8 @@ function subsetRows(
     const [metric, factor] = COLUMNS[column];
     const value = values[i];
     if (value === null) return [];
-    const cell = {
-      ...names,
-      benchmark: benchmarkName(dataSet),
-      subset: KINDS[kind as 'par' | 'seq'],
-      metric,
-    };
-    return [{ ...cell, value: Number((value * factor).toFixed(6)) }];
+    const questions = { benchmark: benchmarkName(dataSet), subset: KINDS[kind as 'par' | 'seq'] };
+    return [{ ...names, ...questions, metric, value: Number((value * factor).toFixed(6)) }];
   });
 }
 
@@ -150,6 +146,10 @@ export const paperRows = ({ method, ...fields }: Partial<PaperCell>): PaperRow[]
 /** The mean of the paper's rows with the given fields; NaN without rows. */
 export const paperMean = (fields: Partial<PaperCell>): number =>
   mean(paperRows(fields), ({ value }) => value) ?? NaN;
+
+/** A text for each backbone, such as `base 61.3 %, instruct 80.2 %`. */
+export const byModel = (text: (model: string) => string): string =>
+  INITIAL_MODELS.map((model) => `${model} ${text(model)}`).join(', ');
 
 /** The cells of Table 2 in which ParallelSearch is ahead, such as `13 of 14 cells`. */
 export function countCellsAhead(

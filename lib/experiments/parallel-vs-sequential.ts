@@ -17,7 +17,7 @@ import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
 import { loadAnswers } from './answers.js';
 import type { ClaimPart, Experiment, PaperClaim, ResultTables } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { paperMean, paperRows, paperTables } from './paper.js';
+import { byModel, paperMean, paperRows, paperTables } from './paper.js';
 import {
   chartByType,
   findFigure,
@@ -127,10 +127,6 @@ function gainsText(subset: string): string {
   });
   return `${texts.join(', ')} points`;
 }
-
-/** A text for each backbone, such as `base 61.3 %, instruct 80.2 %`. */
-const byModel = (text: (model: string) => string): string =>
-  INITIAL_MODELS.map((model) => `${model} ${text(model)}`).join(', ');
 
 /** ParallelSearch's lead in Table 3, in points of exact match. */
 const leadText = (against: string, fields: Partial<PaperCell>): string => {

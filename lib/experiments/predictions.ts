@@ -50,27 +50,21 @@ export const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subs
 /** As many, if the difference is at most this and not significant. */
 const SAME_WITHIN = 0.05;
 
-export type Outcome = 'more' | 'same' | 'fewer';
+type Outcome = ConditionPrediction['expected'];
 
-/** A condition as it was predicted and found. */
-export interface ConditionRow extends Interval {
-  id: string;
-  condition: string;
-  over?: string;
+/** A condition as it was predicted and found; `detectable` is a share here. */
+export interface ConditionRow extends Interval, Omit<ConditionPrediction, 'figure' | 'points'> {
   /** `em` or `evidence_seen`. */
   metric: string;
   kind: 'difference';
-  expected: Outcome;
   /** Predicted difference, as a share. */
   predicted: number;
-  detectable: number;
   /** Two-sided p against no difference, Holm-corrected over a test's conditions. */
   p: number;
   found: Outcome | 'undecided';
   holds: boolean;
   /** Model calls as a share of Search-R1's, under a limit of turns. */
   calls: number | null;
-  why: string;
 }
 
 const OVER_SEARCH_R1 = { method: BUDGET_METHODS[0], against: BUDGET_METHODS[1] };
@@ -125,12 +119,11 @@ export const describePrediction = (row: ConditionRow): Prediction => ({
   holds: row.holds,
 });
 
-const points = ({ value }: ConditionRow): string => `${Math.round(100 * Math.abs(value))} points`;
-
 /** Such as `48 points better`, or `equally good`. */
 export function describeOutcome(row: ConditionRow): string {
   if (row.found === 'same') return 'equally good';
-  const side = `${points(row)} ${row.value > 0 ? 'better' : 'worse'}`;
+  const points = Math.round(100 * Math.abs(row.value));
+  const side = `${points} points ${row.value > 0 ? 'better' : 'worse'}`;
   return row.found === 'undecided' ? `${side} (not significant)` : side;
 }
 

@@ -49,6 +49,16 @@ export async function hasRecords({ computation }: Experiment): Promise<boolean |
   return exist.length === 0 ? null : exist.every(Boolean);
 }
 
+/** The records of all jobs; null if one is missing, or without jobs. */
+export async function findResults<Input, Value>(
+  experiment: Experiment,
+  folder?: string,
+): Promise<Done<Input, Value>[] | null> {
+  const records = await readRecords(experiment, folder);
+  const done = records.flatMap((one) => (one.done ? [one.done as Done<Input, Value>] : []));
+  return done.length > 0 && done.length === records.length ? done : null;
+}
+
 /** The records of all jobs. @throws Error with the command that computes missing ones */
 export async function requireResults<Input, Value>(
   experiment: Experiment,

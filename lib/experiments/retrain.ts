@@ -56,17 +56,16 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
     await work();
     await mkdir(done, { recursive: true });
   };
-  await step('encoder', () => trainEncoder(options));
+  const { backend, signal, log } = options;
+  // In a process that may use all threads.
+  const everyThread = { signal, log, environment: {} };
+  await step('encoder', () => runTool('encoder/retrain-encoder', { backend }, everyThread));
   await step('initial models', async () => {
     await rm(CHECKPOINTS, { recursive: true, force: true });
     await trainInitialModels(INIT_SEEDS, options);
   });
   await trainRuns(trainedRuns(), options);
 }
-
-/** Trains the encoder in a process that may use all threads. */
-const trainEncoder = ({ backend, signal, log }: RetrainOptions): Promise<void> =>
-  runTool('encoder/retrain-encoder', { backend }, { signal, log, environment: {} });
 
 /** Moves the folder of a finished retraining away, so that the next one starts afresh. */
 export async function finishRetraining(folder: string): Promise<void> {

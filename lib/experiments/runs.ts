@@ -12,6 +12,11 @@ export const INIT_SEEDS = [1, 2, 3];
 /** Seeds of RL in the main comparison; ablations use the first. */
 export const SEEDS = [1, 2];
 
+/** The fields of a run that rows and answers have. */
+export const identify = ({ method, model, initSeed, seed }: PolicyRun) => {
+  return { method, model, initSeed, seed };
+};
+
 /** Runs of every combination; default: the ablations'. */
 export const listRuns = ({
   methods,

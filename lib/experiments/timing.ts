@@ -12,17 +12,15 @@ import { type Provenance, configHash } from '../io/provenance.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { evaluationHash } from './answers.js';
-import { stratifiedSample } from './stratified-sample.js';
+import { evaluationHash, stratifiedSample } from './answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { paperFigure } from './paper.js';
 import {
-  mergeProvenance,
-  readRecords,
-  readRows,
-  type Done,
-  readQuestionProvenance,
+  findResults,
   listSeeds,
+  mergeProvenance,
+  readQuestionProvenance,
+  readRows,
 } from './records.js';
 import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { INITIAL_MODELS } from '../training/models.js';
@@ -160,9 +158,8 @@ export interface Timing {
 
 /** Timed answers, or null if some are missing for these weights and data. */
 export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
-  const results = await readRecords(experiment, folder);
-  const done = results.flatMap(({ done }) => done ?? []) as Done<Contest, Recorded>[];
-  if (done.length === 0 || done.length < results.length) return null;
+  const done = await findResults<Contest, Recorded>(experiment, folder);
+  if (!done) return null;
   const seeds = listSeeds(done.flatMap(({ job }) => job.input));
   return {
     answers: done.flatMap(({ record }) => readRows(record.value.answers)),

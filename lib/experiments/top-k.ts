@@ -31,18 +31,17 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';
 import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { answerSample, dataHash, evaluationHash } from './answers.js';
-import { stratifiedSample } from './stratified-sample.js';
+import { answerSample, dataHash, evaluationHash, stratifiedSample } from './answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
 import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
 import {
+  listSeeds,
   mergeProvenance,
+  readQuestionProvenance,
   readRows,
   requireResults,
-  readQuestionProvenance,
-  listSeeds,
 } from './records.js';
-import { listRuns } from './runs.js';
+import { identify, listRuns } from './runs.js';
 import { planTraining } from './train-runs.js';
 import { countText } from '../text/english.js';
 
@@ -122,15 +121,13 @@ export async function answerUnder(
   { run, ...setting }: TopKSetting & { run: PolicyRun },
   context: WorkContext,
 ): Promise<TopKAnswer[]> {
-  const { method, model, initSeed, seed } = run;
-  const identity = { method, model, initSeed, seed };
   return answerSample(run, context, {
     questions: topKSample(context.world),
     retriever: await variantRetriever(setting.retriever, context.world),
     rollout: { topK: setting.k, reservePerTurn: TOP_K.reservePerTurn },
     keep: (question, trajectory) => {
       const measured = { ...measure(question, trajectory), ...countRetrieved(trajectory) };
-      return { ...identity, ...setting, ...measured };
+      return { ...identify(run), ...setting, ...measured };
     },
   });
 }
@@ -140,11 +137,8 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
   const split = evaluatedSplit(world.questions);
   const queries = queriesWithEvidence(world.questions, { split, of: 'subQueries' });
   const tables = TOP_K.retrievers.map(async (retriever) => {
-    const recall = await retrievalRecall(
-      await variantRetriever(retriever, world),
-      queries,
-      TOP_K.ks,
-    );
+    const searched = await variantRetriever(retriever, world);
+    const recall = await retrievalRecall(searched, queries, TOP_K.ks);
     return recall.map(({ k, hitRate }) => ({ retriever, k, hitRate, n: queries.length }));
   });
   return (await Promise.all(tables)).flat();

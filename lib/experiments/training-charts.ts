@@ -4,7 +4,8 @@ import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import type { TrainingRow } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import type { Chart } from '../report/vega-lite.js';
-import { conditionsChart, type ChartedCondition } from './conditions-charts.js';
+import { conditionsChart } from './conditions-charts.js';
+import type { ConditionRow } from './predictions.js';
 import type { Training } from './training-test.js';
 
 /** Hasty models answer after several numbers of steps. */
@@ -14,7 +15,7 @@ const nameTraining = ({ training, step }: Training): string =>
 /** The rows of the charts, each with its test. */
 interface Charted {
   rows: readonly (TidyRow & Training & { test: string })[];
-  conditions: readonly (ChartedCondition & { test: string })[];
+  conditions: readonly (ConditionRow & { test: string })[];
   curves: readonly (TrainingRow & { test: string })[];
 }
 

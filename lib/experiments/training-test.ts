@@ -18,7 +18,8 @@ import {
   type Stage,
   type StageRecord,
 } from './fresh-test.js';
-import { readRecords, type Done } from './records.js';
+import { findResults, type Done } from './records.js';
+import { identify } from './runs.js';
 import { summarise } from './summary.js';
 import { planTraining } from './train-runs.js';
 
@@ -107,18 +108,16 @@ export async function loadTrainingTest(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<TrainingTestResults | null> {
-  const records = await readRecords(experiment, folder);
-  const done = records.flatMap((one) => (one.done ? [one.done as Done<Stage, StageRecord>] : []));
+  const done = await findResults<Stage, StageRecord>(experiment, folder);
   const stages = listStages({ groups });
+  if (!done || done.length < stages.length) return null;
   const answered = done.map(({ job: { input }, record }) => {
-    const { model, initSeed, seed } = input.run;
     const method = nameMethod(input.run);
-    const named = { method: variantName(method, input.topK), model, initSeed, seed };
+    const named = { ...identify(input.run), method: variantName(method, input.topK) };
     const answers = record.value.answers.map((answer): QuestionResult => ({ ...answer, ...named }));
     return { ...input, method, answers };
   });
   const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
-  if (!stages.every((stage) => answersOf.has(stageName(stage)))) return null;
   const measures = stageMeasures(stages.map(({ run }) => run));
   const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
   const tables = groups().map(({ training, step, stages: compared }) => {

@@ -43,16 +43,7 @@ const keepPercents = (html: string): string =>
 
 /** A complete HTML document. */
 export function pageHtml(page: Page): string {
-  const {
-    title,
-    description,
-    body,
-    contentId = 'content',
-    styles = '',
-    scripts = [],
-    laterScript = '',
-    policy,
-  } = page;
+  const { contentId = 'content', styles = '', scripts = [], laterScript = '', policy } = page;
   const style = `${readStyles('page.css', import.meta.url)}${styles}`;
   const later = inlineScript(laterScript);
   const code = [...scripts, later && RUN_LATER].filter(Boolean).map(inlineScript);
@@ -69,14 +60,14 @@ export function pageHtml(page: Page): string {
     `<meta http-equiv="Content-Security-Policy" content="${csp.join('; ')}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
-    `<title>${escapeHtml(title)}</title>`,
-    `<meta name="description" content="${escapeHtml(description)}">`,
+    `<title>${escapeHtml(page.title)}</title>`,
+    `<meta name="description" content="${escapeHtml(page.description)}">`,
     '<link rel="icon" href="data:,">',
     `<style>${style}</style>`,
     '</head>',
     `<body>\n<a class="skip" href="#${contentId}">Skip to the content</a>`,
     SITE_MARKS.join(''),
-    keepPercents(body),
+    keepPercents(page.body),
     later && `<script type="text/plain" id="later">${later}</script>`,
     ...code.map((script) => `<script>${script}</script>`),
     '</body>',
@@ -120,18 +111,18 @@ const bundles = new Map<string, Promise<string>>();
 /**
  * A module and its imports as one classic script, because a page opened from disk cannot
  * import. Cached.
- * @param module such as `new URL('./page/main.js', import.meta.url)`; its TypeScript
- * source is used if it is not compiled
+ * @param module such as `new URL('./page/main.js', import.meta.url)`
  */
 export function bundleScript(module: URL): Promise<string> {
-  const compiled = fileURLToPath(module);
-  const file = existsSync(compiled) ? compiled : compiled.replace(/\.js$/, '.ts');
+  const file = fileURLToPath(module);
   if (!bundles.has(file)) bundles.set(file, bundle(file));
   return bundles.get(file)!;
 }
 
-async function bundle(file: string): Promise<string> {
+async function bundle(compiled: string): Promise<string> {
   const { build } = await import('rolldown');
+  // Tests run the TypeScript sources, which nobody has compiled.
+  const file = existsSync(compiled) ? compiled : compiled.replace(/\.js$/, '.ts');
   const { output } = await build({
     input: file,
     platform: 'browser',
@@ -149,11 +140,11 @@ async function bundle(file: string): Promise<string> {
   return output[0].code;
 }
 
-export const PROVENANCE = {
+export const PROVENANCE: Heading = {
   level: 2,
   text: 'Where the numbers come from',
   id: 'provenance',
-} as const;
+};
 
 const PROVENANCE_TITLES: Record<string, string> = {
   seed: 'Seed',
@@ -188,19 +179,11 @@ export function provenanceHtml(
     markup('dd', valueText(value)),
   ]);
   const { id, text } = PROVENANCE;
+  const summary = markup('summary', 'Seeds, commit, machine');
+  const details = markup('details', { open: isOpen }, summary, markup('dl.provenance', list));
+  const heading = markup('h2', text);
   return markupHtml(
-    markup(
-      'section',
-      { id },
-      markup('h2', text),
-      intro !== '' && markup('p', intro),
-      markup(
-        'details',
-        { open: isOpen },
-        markup('summary', 'Seeds, commit, machine'),
-        markup('dl.provenance', list),
-      ),
-    ),
+    markup('section', { id }, heading, intro !== '' && markup('p', intro), details),
   );
 }
 
@@ -230,11 +213,9 @@ export function layoutHtml(headings: readonly Heading[], main: string): string {
 
 /** The table of contents: headings of levels 2 and 3 as links. */
 function contentsHtml(headings: readonly Heading[]): string {
-  const items = headings
-    .filter(({ level }) => level === 2 || level === 3)
-    .map(
-      ({ level, text, id }) =>
-        `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
-    );
+  const shown = headings.filter(({ level }) => level === 2 || level === 3);
+  const items = shown.map(({ level, text, id }) => {
+    return `<li class="level-${level}"><a href="#${id}">${escapeHtml(text)}</a></li>`;
+  });
   return `<nav class="toc" aria-label="Contents"><details open><summary>Contents</summary><ul>${items.join('')}</ul></details></nav>`;
 }

@@ -239,21 +239,14 @@ export function steppedRolloutsHtml(runs: readonly SteppedRollouts[]): string {
   const [{ steps, html }] = carried;
   const names = carried.map(({ name }) => markup('option', name));
   const last = steps.length - 1;
+  const isOnly = names.length === 1;
+  const range = { type: 'range', id: 'rollouts-step', min: 0, max: last, value: last };
+  const output = markup('output', { for: range.id }, String(steps[last]));
+  const runChoice = markup('select', { id: 'rollouts-run' }, names);
   const knobs = markup(
     'p.knobs',
-    markup(
-      'label',
-      { hidden: names.length === 1 },
-      'Run ',
-      markup('select', { id: 'rollouts-run' }, names),
-    ),
-    markup(
-      'label.wide',
-      { hidden: last === 0 && names.length === 1 },
-      'Step ',
-      markup('input', { type: 'range', id: 'rollouts-step', min: 0, max: last, value: last }),
-      markup('output', { for: 'rollouts-step' }, String(steps[last])),
-    ),
+    markup('label', { hidden: isOnly }, 'Run ', runChoice),
+    markup('label.wide', { hidden: last === 0 && isOnly }, 'Step ', markup('input', range), output),
   );
   return `${markupHtml(knobs)}<div id="rollouts-shown">${html[newest(filled[0].rollouts)]}</div>${packedElement('rollouts-carried', JSON.stringify(carried))}`;
 }

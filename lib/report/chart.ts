@@ -140,22 +140,19 @@ export function bandChart(
   // Panels with scales of their own hide how small a difference is.
   if (spec.panel && !spec.zoomed && rows.every(({ metric }) => isShare(String(metric))))
     y.scale = { domain: [0, 1] };
-  const [low, high] = extent(rows.flatMap((row) => BOUNDS.flatMap((name) => numberIn(row, name))));
+  const drawn = rows.flatMap((row) => [row.value, row.low, row.high]);
+  const [low, high] = extent(drawn.filter((value) => typeof value === 'number'));
   // A flat line: around one value, an axis would have no ticks.
   if (low !== undefined && low === high)
     y.scale = { domain: low === 0 ? [0, 1] : sort([0, 1.25 * low]) };
+  const tickCount = Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE);
   const x = {
     field: fieldName(spec.x),
     type: 'quantitative',
     title: spec.xTitle ?? axisTitle('Training', 'GRPO steps'),
     ...(log && { scale: { type: 'log' } }),
     ...(rows.every((row) => Number.isInteger(row[spec.x])) && {
-      axis: {
-        tickMinStep: 1,
-        ...(spec.x === 'step' && {
-          tickCount: Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE),
-        }),
-      },
+      axis: { tickMinStep: 1, ...(spec.x === 'step' && { tickCount }) },
     }),
   };
   const stroke = { symbolType: 'stroke', symbolOpacity: 1, symbolStrokeWidth: 3 };
@@ -266,14 +263,6 @@ function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpe
 /** The label of a value; the axis title says the rest: `compares 2` is 2. */
 const valueLabel = (field: string, value: Row[string]): Row[string] =>
   typeof value === 'number' ? value : valueTitle(field, value).replace(/^compares /, '');
-
-/** Fields on the vertical axis of a band. */
-const BOUNDS = ['value', 'low', 'high'];
-
-const numberIn = (row: Row, field: string): number[] => {
-  const value = row[field];
-  return typeof value === 'number' ? [value] : [];
-};
 
 /** Fields that charts draw as numbers. */
 const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];

@@ -182,16 +182,8 @@ export function createTranscript(
   const attributes = { role: 'group', 'aria-label': `Rollout: ${question}` };
   const link =
     address !== undefined && markup('p', markup('a', { href: address }, 'Open in the viewer'));
-  const list = markup(
-    'div.ps-transcript',
-    attributes,
-    segmentsMarkup(trajectory, searchTurns),
-    link,
-  );
+  const list = segmentsMarkup(trajectory, searchTurns);
+  const html = markupHtml(markup('div.ps-transcript', attributes, list, link));
   const text = segments.map(({ kind, text }) => `[${kind}] ${text.trim()}`).join('\n');
-  return {
-    kind: 'transcript',
-    html: `<style>${TRANSCRIPT_STYLE}</style>${markupHtml(list)}`,
-    text,
-  };
+  return { kind: 'transcript', html: `<style>${TRANSCRIPT_STYLE}</style>${html}`, text };
 }

@@ -114,18 +114,11 @@ export function openingBundle({ finding, summary, predictions = [], provenance }
     'header.opening',
     markup('p.headline', headline),
     asked !== '' && markup('p.asked', asked),
-    outcomes.map(({ outcome, lines }) =>
-      lines.length > 0
-        ? markup(
-            'details',
-            markup('summary', outcome),
-            markup(
-              'ul',
-              lines.map((line) => markup('li', line)),
-            ),
-          )
-        : markup('p.asked', outcome),
-    ),
+    outcomes.map(({ outcome, lines }) => {
+      if (lines.length === 0) return markup('p.asked', outcome);
+      const items = lines.map((line) => markup('li', line));
+      return markup('details', markup('summary', outcome), markup('ul', items));
+    }),
   );
   const plain = [
     headline,

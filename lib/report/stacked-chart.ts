@@ -25,28 +25,19 @@ const PART_COLORS = ['#5b8fc7', '#d95f02', '#1b7a5a', '#9a7bb5', '#8a8a8a'];
 /** Stacked bars: each row is a `part` of a bar with its `value`, in the rows' order. */
 export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
   const { y: bar, panel, mark } = spec;
-  const values = toRows(frame).map(
-    (row, order): Row => ({
-      ...row,
-      order,
-      [bar]: valueTitle(bar, row[bar]),
-      [panel]: valueTitle(panel, row[panel]),
-    }),
-  );
+  const values = toRows(frame).map((row, order): Row => {
+    const titles = { [bar]: valueTitle(bar, row[bar]), [panel]: valueTitle(panel, row[panel]) };
+    return { ...row, order, ...titles };
+  });
   const parts = [...new Set(values.map(({ part }) => part))];
-  const spoken = flatGroup(values, (row) => `${String(row[panel])}, ${String(row[bar])}`).map(
-    ([name, rows]) =>
-      `${name}: ${rows.map(({ part, value }) => `${String(part)} ${figureText(value as number)}`).join(', ')}`,
+  const partText = ({ part, value }: Row): string => `${part} ${figureText(value as number)}`;
+  const spoken = flatGroup(values, (row) => `${row[panel]}, ${row[bar]}`).map(
+    ([name, rows]) => `${name}: ${rows.map(partText).join(', ')}`,
   );
   const x = { type: 'quantitative', title: spec.xTitle };
   const title = spec.yTitle ?? fieldTitle(bar);
-  const y = {
-    field: fieldName(bar),
-    type: 'nominal',
-    sort: null,
-    title,
-    axis: { labelLimit: 240 },
-  };
+  const axis = { labelLimit: 240 };
+  const y = { field: fieldName(bar), type: 'nominal', sort: null, title, axis };
   const scale = { domain: parts, range: PART_COLORS.slice(0, parts.length) };
   const bars = {
     mark: { type: 'bar', height: { band: 0.7 } },
@@ -71,11 +62,7 @@ export function stackedChart(frame: Rows, spec: StackedSpec): Chart {
       data: { values },
       facet: { ...facet(panel, toRows(frame)), type: 'nominal' },
       columns: 2,
-      spec: {
-        width: 300,
-        height: { step: 24 },
-        layer: mark === undefined ? [bars] : [bars, marks],
-      },
+      spec: { width: 300, height: { step: 24 }, layer: mark ? [bars, marks] : [bars] },
       ...(!spec.shared && { resolve: independent }),
     },
   });

@@ -3,8 +3,8 @@ import {
   answerComputation,
   evaluationBatchSize,
   type Answers,
+  stratifiedSample,
 } from '../../lib/experiments/answers.js';
-import { stratifiedSample } from '../../lib/experiments/stratified-sample.js';
 import type { WorkContext } from '../../lib/experiments/experiment.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';

@@ -5,8 +5,7 @@
 import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
 import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
-import { loadAnswers } from '../../lib/experiments/answers.js';
-import { stratifiedSample } from '../../lib/experiments/stratified-sample.js';
+import { loadAnswers, stratifiedSample } from '../../lib/experiments/answers.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
 import { mainResults } from '../../lib/experiments/main-results.js';

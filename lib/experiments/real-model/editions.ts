@@ -10,6 +10,7 @@ import {
   matching,
   where,
   type Fields,
+  type MethodPair,
   type SummaryOptions,
   type TidyContrast,
   type TidyRow,
@@ -40,8 +41,8 @@ export interface FreshRead {
 }
 
 /** A figure of an edition; `seed` is set where a method has a row per seed. */
-export type EditionRow = TidyRow & { edition: Edition; seed?: number };
-export type EditionContrast = TidyContrast & { edition: Edition; against_edition: Edition };
+type EditionRow = TidyRow & { edition: Edition; seed?: number };
+type EditionContrast = TidyContrast & { edition: Edition; against_edition: Edition };
 
 const SUBSETS = ['all', 'parallelizable', 'sequential', 'hybrid'];
 const METRICS: readonly Metric[] = [
@@ -93,16 +94,14 @@ function untag(name: string): { edition: Edition; method: string; seed?: number 
   return { edition, method, ...(seed !== undefined && { seed }) };
 }
 
-const PAIRS = (
-  [
-    // What RL and the parallel prompt change.
-    [tag('second', 'parallelsearch'), tag('second', 'search-r1')],
-    [tag('second', 'parallelsearch'), tag('second', 'untrained:parallel')],
-    // What reading first changes.
-    [tag('second', 'untrained:search-r1'), tag('first', 'untrained:search-r1')],
-    [tag('second', 'parallelsearch'), tag('first', 'parallelsearch')],
-  ] as const
-).map(([ours, other]) => [ours, other] as const);
+const PAIRS: readonly MethodPair[] = [
+  // What RL and the parallel prompt change.
+  [tag('second', 'parallelsearch'), tag('second', 'search-r1')],
+  [tag('second', 'parallelsearch'), tag('second', 'untrained:parallel')],
+  // What reading first changes.
+  [tag('second', 'untrained:search-r1'), tag('first', 'untrained:search-r1')],
+  [tag('second', 'parallelsearch'), tag('first', 'parallelsearch')],
+];
 
 const PARALLELSEARCH_FIELDS = {
   edition: 'second',
@@ -216,14 +215,12 @@ export function compareEditions(
   { answers, steps, provenance }: FreshRead,
   options: SummaryOptions = {},
 ) {
-  const pooled = answers.map((answer) => {
-    return { ...answer, method: tag(answer.edition, answer.method) };
-  });
-  const bySeed = matching(answers, { edition: 'second', method: 'parallelsearch' }).map(
-    (answer) => {
-      return { ...answer, method: tag(answer.edition, answer.method, answer.seed) };
-    },
-  );
+  const named = (answer: FreshAnswer, seed?: number) => {
+    return { ...answer, method: tag(answer.edition, answer.method, seed) };
+  };
+  const pooled = answers.map((answer) => named(answer));
+  const ours = matching(answers, { edition: 'second', method: 'parallelsearch' });
+  const bySeed = ours.map((answer) => named(answer, answer.seed));
   const filter = where({ subset: SUBSETS });
   const summary = summarise(
     { answers: [...pooled, ...bySeed], provenance },
@@ -237,23 +234,17 @@ export function compareEditions(
   });
   const tables = { rows: rows.filter(({ seed }) => seed === undefined), contrasts };
   const seeds = rows.filter(({ seed }) => seed !== undefined);
-  const behaviour = summarise(
-    { answers: pooled, provenance },
-    {
-      measures: behaviourMeasures(pooled),
-      filter: where({ benchmark: 'all', subset: 'all' }),
-      pairs: [],
+  const overall = where({ benchmark: 'all', subset: 'all' });
+  const labelling = { measures: behaviourMeasures(pooled), filter: overall, pairs: [] };
+  const behaviour = summarise({ answers: pooled, provenance }, labelling, options).rows.map(
+    (row) => {
+      return { ...row, ...untag(row.method) };
     },
-    options,
-  ).rows.map((row) => ({ ...row, ...untag(row.method) }));
+  );
   const find = (figure: Fields): string => percent(findValue(tables, figure));
   const ofSeeds = matching(seeds, { benchmark: 'all', subset: 'all', ...EM });
-  const gap = findFigure(tables, {
-    ...PARALLELSEARCH_FIELDS,
-    ...EM,
-    against: 'untrained:parallel',
-    kind: 'difference',
-  })!;
+  const overBefore = { against: 'untrained:parallel', kind: 'difference' };
+  const gap = findFigure(tables, { ...PARALLELSEARCH_FIELDS, ...EM, ...overBefore })!;
   const warmUp = { ...BEFORE, ...EM, method: 'untrained:search-r1' };
   const second = matching(tables.rows, { edition: 'second', benchmark: 'all' });
   const shown = ['untrained:parallel', 'search-r1', 'parallelsearch'];

@@ -9,7 +9,7 @@ import { type DevPoint } from '../train-runs.js';
 import { readLog } from '../../io/logs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { ResultParts } from '../../report/opening.js';
-import { mergeProvenance, readRecords, readRows, requireResults, type Done } from '../records.js';
+import { findResults, mergeProvenance, readRows, requireResults } from '../records.js';
 import {
   answerAll,
   answeringJob,
@@ -89,11 +89,8 @@ export const realModelTiming: Experiment = {
   }),
 };
 
-/** Where the adapter of a run is. */
-type FindFolder = (run: RealRun) => string;
-
 /** The lines of a file in every trained run's adapter folder. */
-async function readCurves<Line>(file: string, find: FindFolder = adapterPath) {
+async function readCurves<Line>(file: string, find: (run: RealRun) => string = adapterPath) {
   const curves = await Promise.all(
     TRAINED.map(async (run) => {
       const points = await readLog<Line>(join(find(run), file));
@@ -121,17 +118,10 @@ async function readTorchCurves(): Promise<CurvePoint[]> {
   const points = await readCurves<TorchPoint>(METRICS_FILE, readerPath);
   return points
     .filter(({ validation }) => !validation)
-    .map(({ method, model, initSeed, seed, step, reward, kl, ...point }) => ({
-      method,
-      model,
-      initSeed,
-      seed,
-      step,
-      reward,
-      kl,
-      turns: point.search_turns,
-      model_calls: point.model_calls,
-      'decomposition_ratio/parallelizable': point.decomposed_parallelizable,
+    .map(({ validation: _, search_turns, decomposed_parallelizable, ...point }) => ({
+      ...point,
+      turns: search_turns,
+      'decomposition_ratio/parallelizable': decomposed_parallelizable,
       'decomposition_ratio/sequential': point.decomposed_sequential,
     }));
 }
@@ -159,26 +149,20 @@ const readAnswer = (run: RealRun, measurement: Measurement): QuestionResult => (
 async function readFirst(folder?: string): Promise<RealRead> {
   const done = await requireResults<RealRun, RecordedAnswers>(realModel, folder);
   const answers = done.flatMap(({ record: { value } }) =>
-    value.measurements.map(
-      (measurement): RealAnswer => ({
-        ...readAnswer(value.run, measurement),
-        topK: value.run.topK,
-      }),
-    ),
+    value.measurements.map((measurement): RealAnswer => {
+      return { ...readAnswer(value.run, measurement), topK: value.run.topK };
+    }),
   );
-  const [timing] = await readRecords(realModelTiming, folder);
-  const timed = timing?.done as Done<unknown, RecordedTimes> | null | undefined;
+  const timed = await findResults<unknown, RecordedTimes>(realModelTiming, folder);
   return {
     answers: answers.filter(({ topK }) => topK === undefined),
     byTopK: answers.filter(({ topK }) => topK !== undefined),
     curves: await readCurves(METRICS_FILE),
     provenance: mergeProvenance(done, ABOUT),
-    timed: timed
-      ? {
-          answers: readRows(timed.record.value.answers),
-          provenance: mergeProvenance([timed], ABOUT),
-        }
-      : null,
+    timed: timed && {
+      answers: timed.flatMap(({ record }) => readRows(record.value.answers)),
+      provenance: mergeProvenance(timed, ABOUT),
+    },
   };
 }
 
@@ -189,11 +173,9 @@ async function readFresh(folder?: string): Promise<FreshRead> {
     done.map(({ record: { value } }) => [freshName(value.run), value.measurements]),
   );
   const answers = FRESH.flatMap((run) =>
-    byRun
-      .get(freshName(answeringRun(run)))!
-      .map(
-        (measurement): FreshAnswer => ({ ...readAnswer(run, measurement), edition: run.edition }),
-      ),
+    byRun.get(freshName(answeringRun(run)))!.map((measurement): FreshAnswer => {
+      return { ...readAnswer(run, measurement), edition: run.edition };
+    }),
   );
   const { model, warmUps, seeds } = ABOUT;
   return {

@@ -162,14 +162,9 @@ async function addAdapter(
   const checkpoint = (when: 'before' | 'after', adapters: Record<string, string>) => {
     return { id: when, title: `${basename(model)}, ${when} training`, model: 'model', adapters };
   };
+  const rollout = config?.rollout ?? (await ownRollout(name, model));
   return {
-    methods: [
-      {
-        name,
-        title: methodTitle(name),
-        rollout: config?.rollout ?? (await ownRollout(name, model)),
-      },
-    ],
+    methods: [{ name, title: methodTitle(name), rollout }],
     checkpoints: [checkpoint('before', {}), checkpoint('after', { [name]: 'adapter' })],
     firstCheckpoint: 'after',
     titleWeight: config?.titleWeight ?? TITLE_WEIGHT,

@@ -70,14 +70,12 @@ const usualConfig = ({ method, model, seed, rollout }: TrainConfig): TrainConfig
     promptForm: rollout.promptForm,
   });
 
-const rolloutsFile = (folder: string): string => path.join(folder, TRAJECTORIES_FILE);
-
 /** The rollouts of some steps, by step; other steps are not parsed. */
 export async function readRollouts(
   folder: string,
   steps: readonly number[],
 ): Promise<Map<number, Trajectory[]>> {
-  const file = rolloutsFile(folder);
+  const file = path.join(folder, TRAJECTORIES_FILE);
   const rollouts = new Map(steps.map((step): [number, Trajectory[]] => [step, []]));
   if (!existsSync(file)) return new Map();
   let line = '';

@@ -113,14 +113,12 @@ export async function runContentHtml(
   const place = { model: config.model, data: data && path.basename(data) };
   const expectation = await findReference({ config, data }, steps);
   const live = { steps: steps.map(({ step }) => step), source: `rollouts?${query}` };
+  const charts = runCharts(steps, { ...place, bands: bandsFor(expectation, config) });
   const contents =
     steps.length === 0
       ? SECTIONS.map(() => '<p>No step finished yet.</p>')
       : [
-          expectationHtml(expectation, config, steps) +
-            (await curvesHtml(
-              runCharts(steps, { ...place, bands: bandsFor(expectation, config) }),
-            )),
+          expectationHtml(expectation, config, steps) + (await curvesHtml(charts)),
           guardsHtml(steps, config),
           steppedRolloutsHtml([{ name: 'this run', rollouts, ...(isLive && { live }) }]),
         ];
@@ -251,9 +249,7 @@ function runCharts(
 /** Writes `report.html`, which works offline, into a run's folder. Returns its path. */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
-  await writeFileSafely(
-    file,
-    await runPageHtml(run, await readRun(folder, { numSteps: CARRIED_STEPS })),
-  );
+  const state = await readRun(folder, { numSteps: CARRIED_STEPS });
+  await writeFileSafely(file, await runPageHtml(run, state));
   return file;
 }

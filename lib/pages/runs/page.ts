@@ -175,20 +175,14 @@ function runsTableHtml(
   ];
   const row = (run: ListedRun): Markup => {
     const { name } = run;
-    const attributes = {
-      type: 'checkbox',
-      id: `run-${encodeURIComponent(name)}`,
-      value: name,
-      checked: chosen.includes(name),
-    };
-    const href = `run?run=${encodeURIComponent(name)}`;
+    const key = encodeURIComponent(name);
+    const label = isLive && `Show ${name}`;
+    const checked = chosen.includes(name);
+    const attributes = { type: 'checkbox', id: `run-${key}`, value: name, checked };
+    const box = markup('input', { ...attributes, 'aria-label': label });
     const title = isLive
-      ? [
-          markup('input', { ...attributes, 'aria-label': `Show ${name}` }),
-          ' ',
-          markup('a', { href }, name),
-        ]
-      : [markup('label', markup('input', attributes), ` ${name}`)];
+      ? [box, ' ', markup('a', { href: `run?run=${key}` }, name)]
+      : markup('label', box, ` ${name}`);
     const cells = columns.map(([, cell]) => {
       const { text, value, more } = cell(run);
       const isFigure = value !== undefined;

@@ -98,43 +98,27 @@ export function viewerData(
   const find = createQuestionFinder(questions);
   const rules = scoringRules(preset);
   const trajectories = recorded.map((trajectory): ViewerTrajectory => {
-    const {
-      questionId,
-      goldenAnswers,
-      segments,
-      searchTurns,
-      metadata: recordedMetadata,
-    } = trajectory;
-    const question = find({
-      id: questionId,
-      question: trajectory.question,
-      benchmark: recordedMetadata?.benchmark,
-    });
+    const { questionId, finish, goldenAnswers, segments, searchTurns, querySeparator } = trajectory;
+    const { benchmark, type: ownType, graph } = trajectory.metadata ?? {};
+    const question = find({ id: questionId, question: trajectory.question, benchmark });
     const metadata = {
-      benchmark: recordedMetadata?.benchmark ?? question?.metadata.benchmark,
-      type: recordedMetadata?.type ?? question?.metadata.type,
-      graph: recordedMetadata?.graph ?? question?.metadata.graph,
+      benchmark: benchmark ?? question?.metadata.benchmark,
+      type: ownType ?? question?.metadata.type,
+      graph: graph ?? question?.metadata.graph,
       operation: question?.metadata.operation,
     };
     const type = trajectory.questionType ?? questionType({ metadata });
     const score = scoreTranscript({ ...trajectory, questionType: type }, rules);
     const { answer, exactMatch, f1, formatReason } = score;
     const hasGraph = Boolean(question?.metadata.graph?.length);
-    const searches = executedSearches(segments, trajectory.querySeparator);
+    const searches = executedSearches(segments, querySeparator);
     const recall = hasGraph ? subQuestionRecall(question!, searches) : undefined;
-    const shared = {
-      finish: trajectory.finish,
-      questionType: type,
-      subQuestionRecall: trajectory.subQuestionRecall ?? recall,
-      ambiguous: trajectory.ambiguous,
-      turns: searchTurns.some(({ results }) => results.length > 0)
-        ? searchTurns
-        : turnsFromSegments(segments, trajectory.querySeparator),
-      querySeparator: trajectory.querySeparator,
-    };
+    const turns = searchTurns.some(({ results }) => results.length > 0)
+      ? searchTurns
+      : turnsFromSegments(segments, querySeparator);
     const hasFailed =
-      trajectory.finish === 'timeout' ||
-      shared.turns.some(({ results }) => results.some(({ status }) => status === 'failed'));
+      finish === 'timeout' ||
+      turns.some(({ results }) => results.some(({ status }) => status === 'failed'));
     return {
       questionId,
       question: trajectory.question || question?.question || questionId,
@@ -150,7 +134,12 @@ export function viewerData(
       exactMatch,
       f1,
       formatReason,
-      ...shared,
+      finish,
+      questionType: type,
+      subQuestionRecall: trajectory.subQuestionRecall ?? recall,
+      ambiguous: trajectory.ambiguous,
+      turns,
+      querySeparator,
       rewards: trajectory.rewards ?? score.rewards,
       isRecorded: trajectory.rewards !== undefined,
       advantage: trajectory.advantage,

@@ -120,10 +120,8 @@ async function start(root: HTMLElement): Promise<void> {
   const tip = h('div.tip', { role: 'status' });
   const onCheckpoint = (): void => void load().catch(fail);
   const form = createForm({ setup, onAsk: ask, onStop: stop, onCheckpoint });
-  const callbacks = { onAnswer: showOutcomes, onFailure: fail };
-  const players = setup.methods.map((method) =>
-    createPlayer(method, { tip, script, ...callbacks }),
-  );
+  const options = { tip, script, onAnswer: showOutcomes, onFailure: fail };
+  const players = setup.methods.map((method) => createPlayer(method, options));
   let asked: AskRequest | null = null;
   let numLoads = 0;
   let hasFailed = false;
@@ -203,15 +201,11 @@ async function start(root: HTMLElement): Promise<void> {
     status.textContent = `Error: ${String(reason)}`;
   }
 
-  const columns = players.map(({ node }) => node);
-  root.replaceChildren(
-    form.node,
-    status,
-    timeLine.node,
-    h('div.columns', columns),
-    comparison,
-    tip,
+  const columns = h(
+    'div.columns',
+    players.map(({ node }) => node),
   );
+  root.replaceChildren(form.node, status, timeLine.node, columns, comparison, tip);
   await load().catch(fail);
 }
 

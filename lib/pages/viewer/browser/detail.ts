@@ -59,13 +59,10 @@ function labelsNode(
     malformed: formatReason,
     ambiguous,
   };
-  const items = labels.map((label) =>
-    h(
-      'li',
-      { title: labelMeanings[label] ?? false },
-      [labelTitles[label], reasons[label]].filter(Boolean).join(': '),
-    ),
-  );
+  const items = labels.map((label) => {
+    const text = [labelTitles[label], reasons[label]].filter(Boolean).join(': ');
+    return h('li', { title: labelMeanings[label] ?? false }, text);
+  });
   return h('ul.labels', { 'aria-label': 'Behaviour' }, items);
 }
 

@@ -35,25 +35,22 @@ export const FACETS: readonly Facet[] = [
  */
 export type Criteria = Readonly<Record<string, string>>;
 
-/** A facet's values in order, with the number of trajectories that have them. */
-export function facetValues({ trajectories }: ViewerData, facet: Facet): [string, number][] {
-  const values = trajectories.flatMap(facet.values);
-  const counts = rollup(
+const countEach = <T>(values: readonly T[]): Map<T, number> =>
+  rollup(
     values,
     ({ length }) => length,
     (value) => value,
   );
+
+/** A facet's values in order, with the number of trajectories that have them. */
+export function facetValues({ trajectories }: ViewerData, facet: Facet): [string, number][] {
+  const counts = countEach(trajectories.flatMap(facet.values));
   return [...counts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
 }
 
 /** The labels of trajectories in table order, with the number of trajectories. */
 export function labelCounts({ trajectories, labelTitles }: ViewerData): [ViewerLabel, number][] {
-  const labels = trajectories.flatMap((trajectory) => trajectory.labels);
-  const counts = rollup(
-    labels,
-    ({ length }) => length,
-    (label) => label,
-  );
+  const counts = countEach(trajectories.flatMap(({ labels }) => labels));
   const order = Object.keys(labelTitles) as ViewerLabel[];
   return order.flatMap((label) => (counts.has(label) ? [[label, counts.get(label)!]] : []));
 }

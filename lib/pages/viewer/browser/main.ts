@@ -12,19 +12,12 @@ const ROW_HEIGHT = 68;
 function createRow(trajectory: ViewerTrajectory, { labelTitles }: ViewerData) {
   const { question, method, step, exactMatch, numTurns, rewards, labels } = trajectory;
   const shown = labels.map((label) => labelTitles[label]).join(' · ');
-  const facts = [
-    verdict(trajectory),
-    step === undefined ? null : `step ${step}`,
-    plural(numTurns, 'turn'),
-    signed(rewards.total),
-  ];
+  const steps = step === undefined ? [] : [`step ${step}`];
+  const facts = [verdict(trajectory), ...steps, plural(numTurns, 'turn'), signed(rewards.total)];
+  const methodName = h('span.row-method', { title: method }, method);
   const content = [
     h('span.row-title', { title: question }, question),
-    h(
-      'span.row-facts',
-      h('span.row-method', { title: method }, method),
-      h('span', facts.filter((fact) => fact !== null).join(' · ')),
-    ),
+    h('span.row-facts', methodName, h('span', facts.join(' · '))),
     h('span.row-labels', { title: shown }, shown),
   ];
   return { className: exactMatch ? 'right' : 'wrong', content };
@@ -76,8 +69,8 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
     list.setItems(listed);
     if (listed.length > 0) return;
     show(null);
-    const reset = h('button', { type: 'button', onclick: () => controls.node.reset() });
-    reset.textContent = 'Show all trajectories';
+    const onclick = () => controls.node.reset();
+    const reset = h('button', { type: 'button', onclick }, 'Show all trajectories');
     detail.replaceChildren(
       h('p.missing', 'Nothing found: no trajectory matches the search and all filters.'),
       h('p', reset),
