@@ -110,7 +110,7 @@ export async function loadTrainingTest(
 ): Promise<TrainingTestResults | null> {
   const done = await findResults<Stage, StageRecord>(experiment, folder);
   const stages = listStages({ groups });
-  if (!done || done.length < stages.length) return null;
+  if (!done) return null;
   const answered = done.map(({ job: { input }, record }) => {
     const method = nameMethod(input.run);
     const named = { ...identify(input.run), method: variantName(method, input.topK) };
@@ -118,6 +118,7 @@ export async function loadTrainingTest(
     return { ...input, method, answers };
   });
   const answersOf = new Map(answered.map((stage) => [stageName(stage), stage.answers]));
+  if (!stages.every((stage) => answersOf.has(stageName(stage)))) return null;
   const measures = stageMeasures(stages.map(({ run }) => run));
   const settings = { measures, pairs, weightsId: (name: string) => readVariant(name).method };
   const tables = groups().map(({ training, step, stages: compared }) => {

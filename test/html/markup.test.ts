@@ -3,12 +3,8 @@ import { markup, markupHtml } from '../../lib/html/markup.js';
 
 describe('markupHtml', () => {
   it('escapes texts and attributes, and leaves out null and false', () => {
-    const tree = markup(
-      'p.a.b',
-      { title: '"<', hidden: false, id: null, inert: true },
-      'a < b',
-      null,
-    );
+    const attributes = { title: '"<', hidden: false, id: null, inert: true };
+    const tree = markup('p.a.b', attributes, 'a < b', null);
     expect(markupHtml(markup('div', tree))).toBe(
       '<div><p class="a b" title="&quot;&lt;" inert>a &lt; b</p></div>',
     );

@@ -30,11 +30,9 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
 
   /** Of each element whether it can be seen, and is not folded away. */
   const seen = (selector: string): Promise<boolean[]> =>
-    opened.page
-      .locator(selector)
-      .evaluateAll((elements) =>
-        elements.map((element) => element.checkVisibility({ contentVisibilityAuto: true })),
-      );
+    opened.page.locator(selector).evaluateAll((elements) => {
+      return elements.map((element) => element.checkVisibility({ contentVisibilityAuto: true }));
+    });
 
   it('draws every chart without an error or request', async () => {
     expect(await opened.page.locator('.drawing .vega-embed svg').count()).toBe(NUM_CHARTS);
@@ -46,14 +44,8 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     expect(await page.locator('details.code').count()).toBe(7);
     expect(await page.locator('details[open]').count()).toBe(1); // the contents
     expect(await seen('dl.provenance, pre.bibtex')).toEqual([false, false]);
-    const sections = [
-      'Charts',
-      'Over training',
-      'Tables',
-      'Where the numbers come from',
-      'To cite',
-    ];
-    expect(await page.locator('nav.toc a').allTextContents()).toEqual(sections);
+    const sections = await page.locator('nav.toc a').allTextContents();
+    expect(sections.join()).toBe('Charts,Over training,Tables,Where the numbers come from,To cite');
     const title = 'A chart of em';
     const tables = page.locator('figure.chart table');
     expect(await tables.count()).toBe(0);
@@ -64,9 +56,8 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     await page.context().grantPermissions(['clipboard-write', 'clipboard-read']);
     await page.getByRole('button', { name: 'Copy BibTeX' }).click();
     await page.getByText('Copied.').waitFor();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(
-      '@article{zhao2025',
-    );
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    expect(copied).toContain('@article{zhao2025');
   });
 
   it('saves a chart as it is drawn', async () => {
@@ -79,12 +70,10 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
   it('prints in light colours without controls', async () => {
     const { page } = opened;
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe(
-      'rgb(255, 255, 255)',
-    );
-    expect(await page.locator(':is(nav, .code, .data, .downloads, button):visible').count()).toBe(
-      0,
-    );
+    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    expect(ground).toBe('rgb(255, 255, 255)');
+    const controls = page.locator(':is(nav, .code, .data, .downloads, button):visible');
+    expect(await controls.count()).toBe(0);
     expect(await seen('dl.provenance, pre.bibtex')).toEqual([true, true]);
     await page.emulateMedia({ media: null, colorScheme: null });
   });
@@ -103,12 +92,8 @@ describe.skipIf(!chromiumPath)('a report in Chromium', () => {
     await page.reload();
     await chartsDrawn(page);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
-    const cut = await page
-      .locator('.drawing')
-      .evaluateAll((all) =>
-        all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel),
-      );
-    expect(cut).toEqual([]);
+    const cut = (all: Element[]) => all.filter((one) => one.scrollWidth > one.clientWidth).length;
+    expect(await page.locator('.drawing').evaluateAll(cut)).toBe(0);
     expect(await page.locator('nav.toc details[open]').count()).toBe(0);
   });
 });

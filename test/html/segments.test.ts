@@ -7,15 +7,15 @@ describe('shownResults', () => {
   const text =
     '<information>Doc 1(Title: A) a text\nDoc 2(Title: B) b text\nDoc 1(Title: C) c text</information>';
 
+  const passage = (title: string, score: number) => ({ id: `id-${title}`, title, score });
+  const ok = (...passages: ReturnType<typeof passage>[]) => ({ status: 'ok' as const, passages });
+
   it('joins recorded scores to the text that the policy read', () => {
-    const passage = (title: string, score: number) => ({ id: `id-${title}`, title, score });
-    const turn = {
-      queries: ['x', 'y'],
-      results: [
-        { status: 'ok' as const, passages: [passage('A', 2), passage('B', 1)] },
-        { status: 'ok' as const, passages: [passage('C', 3)], isUnlike: true as const },
-      ],
-    };
+    const results = [
+      ok(passage('A', 2), passage('B', 1)),
+      { ...ok(passage('C', 3)), isUnlike: true as const },
+    ];
+    const turn = { queries: ['x', 'y'], results };
     const [first, second] = shownResults(turn, text);
     expect(first).toMatchObject({ query: 'x', failure: null });
     expect(first.passages[1]).toEqual({ id: 'id-B', title: 'B', score: 1, text: 'b text' });
@@ -24,29 +24,23 @@ describe('shownResults', () => {
   });
 
   it('finds the text of a passage where results before it were cut away', () => {
-    const turn = {
-      queries: ['x', 'y'],
-      results: [
-        { status: 'ok' as const, passages: [], numLeftOut: 1 },
-        { status: 'ok' as const, passages: [{ id: 'c', title: 'C', score: 1 }] },
-      ],
-    };
+    const results = [{ ...ok(), numLeftOut: 1 }, ok(passage('C', 1))];
+    const turn = { queries: ['x', 'y'], results };
     const cut = '<information>Doc 1(Ti\nDoc 1(Title: C) c text</information>';
     expect(shownResults(turn, cut).map(({ passages }) => passages)).toEqual([
       [],
-      [{ id: 'c', title: 'C', score: 1, text: 'c text' }],
+      [{ id: 'id-C', title: 'C', score: 1, text: 'c text' }],
     ]);
   });
 
   it('reads the block if nothing was recorded', () => {
-    const results = shownResults({ queries: ['x ', 'y', 'z'], results: [] }, text);
+    const read = (queries: string[], block: string) =>
+      shownResults({ queries, results: [] }, block);
+    const results = read(['x ', 'y', 'z'], text);
     expect(results.map(({ query }) => query)).toEqual(['x  ## y ## z', 'x  ## y ## z']);
     expect(results[1].passages).toEqual([{ id: null, title: 'C', score: null, text: 'c text' }]);
-    expect(
-      shownResults({ queries: ['x'], results: [] }, '<information>free text</information>'),
-    ).toEqual([]);
-    const failed = '<information>Retrieval failed: timeout</information>';
-    expect(shownResults({ queries: ['x'], results: [] }, failed)).toEqual([
+    expect(read(['x'], '<information>free text</information>')).toEqual([]);
+    expect(read(['x'], '<information>Retrieval failed: timeout</information>')).toEqual([
       { query: 'x', failure: 'timeout', isUnlike: false, passages: [] },
     ]);
   });

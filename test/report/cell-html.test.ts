@@ -5,21 +5,17 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { cellOutputHtml, reportHtml } from '../../lib/report/notebook-page.js';
 import { isPlainHtml } from '../../lib/html/plain.js';
 import { pageHtml } from '../../lib/html/page.js';
-import { createTranscript } from '../../lib/report/display.js';
 import type { CodeCell } from '../../lib/notebook/nbformat.js';
-import { MIME, mimeBundle } from '../../lib/report/display.js';
+import { createTranscript, MIME, mimeBundle } from '../../lib/report/display.js';
 import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { INJECTION } from '../pages/viewer/synthetic.js';
 import { syntheticReport, syntheticTable } from '../report/fixtures.js';
 
+const segment = { kind: 'policy' as const, tokenIds: [], text: `<think>${INJECTION}</think>` };
 const transcript = createTranscript(
-  {
-    question: INJECTION,
-    segments: [{ kind: 'policy', tokenIds: [], text: `<think>${INJECTION}</think>` }],
-    searchTurns: [],
-  },
+  { question: INJECTION, segments: [segment], searchTurns: [] },
   'trajectories.html#search=%22Who%3F%22&method=a',
 );
 
@@ -31,9 +27,8 @@ describe('isPlainHtml', () => {
       const html = String((await mimeBundle(item))[MIME.html]);
       expect(isPlainHtml(html), html).toBe(true);
     }
-    expect(cellOutputHtml(transcript.html)).toMatch(
-      /^<div class="scroll"><div class="ps-transcript"/,
-    );
+    const cell = cellOutputHtml(transcript.html);
+    expect(cell).toMatch(/^<div class="scroll"><div class="ps-transcript"/);
   });
 
   it.each([
@@ -64,11 +59,8 @@ describe('pageHtml', () => {
   const page = { title: 'T', description: 'D', body: '<p>Hello</p>' };
 
   it('allows only its own scripts and styles, by hash', () => {
-    const html = pageHtml({
-      ...page,
-      scripts: ['a()\r\n', 'b()'],
-      policy: { 'script-src': "'x'" },
-    });
+    const policy = { 'script-src': "'x'" };
+    const html = pageHtml({ ...page, scripts: ['a()\r\n', 'b()'], policy });
     expect(html).not.toContain('unsafe-inline');
     expect(html).toMatch(/script-src ('sha256-[\w+/]{43}=' ){2}'x';/);
     expect(html).toMatch(/style-src 'sha256-[\w+/]{43}='/);
@@ -108,16 +100,11 @@ describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
     const attack = `${INJECTION}<script>parent.injected = 5; top.location = "https://example.com"</script>
       <a id="out" target="_top" href="https://example.com">out</a><img src="https://example.com/x.png"><h4>Table</h4>`;
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.injected = 6"><script>parent.injected = 7</script></svg>`;
-    const cells = [
-      markdown(`# T\n\n${INJECTION}`),
-      outputOf(MIME.html, attack),
-      outputOf(MIME.svg, svg),
-    ];
+    const outputs = [outputOf(MIME.html, attack), outputOf(MIME.svg, svg)];
+    outputs.push(outputOf(MIME.html, transcript.html));
     const file = path.join(temporaryFolder(), 'foreign.html');
-    writeFileSync(
-      file,
-      (await reportHtml(notebookOf(...cells, outputOf(MIME.html, transcript.html)))).html,
-    );
+    const { html } = await reportHtml(notebookOf(markdown(`# T\n\n${INJECTION}`), ...outputs));
+    writeFileSync(file, html);
     const { page, requests } = await openPage(file);
     const address = page.url();
     const frame = page.frameLocator('iframe');
@@ -126,9 +113,8 @@ describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
     expect(await page.evaluate(() => 'injected' in window)).toBe(false);
     expect(page.url()).toBe(address);
     await expect.poll(() => requests.filter((url) => /^https?:/.test(url))).toEqual([]);
-    expect(
-      await page.locator('main img').evaluate((image) => (image as HTMLImageElement).naturalWidth),
-    ).toBe(9);
+    const image = page.locator('main img');
+    expect(await image.evaluate((drawn: HTMLImageElement) => drawn.naturalWidth)).toBe(9);
     expect(await page.locator('.ps-transcript .think').count()).toBe(1);
   });
 });

@@ -1,3 +1,4 @@
+import { cross, range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { METHODS } from '../../lib/training/methods.js';
 import { bandChart, intervalChart, lineChart } from '../../lib/report/chart.js';
@@ -41,40 +42,25 @@ describe('createChart', () => {
 const MODELS = ['base', 'instruct'];
 const IN_PAPER = ['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
 const frame = createFrame(
-  MODELS.flatMap((model) =>
-    IN_PAPER.flatMap((method, i) =>
-      ['nq', 'hotpotqa'].map((benchmark) => ({
-        method,
-        model,
-        benchmark,
-        metric: 'em',
-        n: 10,
-        paper: method === 'r1' ? null : 0.2,
-        value: 0.1 * i,
-        low: 0.1 * i - 0.05,
-        high: 0.1 * i + 0.05,
-      })),
-    ),
-  ),
+  cross(MODELS, cross(IN_PAPER, ['nq', 'hotpotqa']), (model, [method, benchmark]) => {
+    const value = 0.1 * IN_PAPER.indexOf(method);
+    const interval = { value, low: value - 0.05, high: value + 0.05 };
+    const paper = method === 'r1' ? null : 0.2;
+    return { method, model, benchmark, metric: 'em', n: 10, paper, ...interval };
+  }),
 );
-const curves = MODELS.flatMap((model) =>
-  [1, 2].flatMap((seed) =>
-    [0, 1, 2].map(
-      (step): CurvePoint => ({ method: 'search-r1', model, seed, step, reward: seed + step }),
-    ),
-  ),
-);
+const curves = cross(MODELS, cross([1, 2], [0, 1, 2]), (model, [seed, step]): CurvePoint => {
+  return { method: 'search-r1', model, seed, step, reward: seed + step };
+});
 const spec = { title: 'A title', color: 'method' };
 
 describe('charts', () => {
   const training = createFrame(trainingRows(curves, ['reward']));
+  const base = where(frame, ({ model }) => model === 'base');
   const charts = {
     intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
     bands: bandChart(training, { ...spec, x: 'step', column: 'model' }),
-    lines: lineChart(
-      where(frame, ({ model }) => model === 'base'),
-      { ...spec, x: 'benchmark' },
-    ),
+    lines: lineChart(base, { ...spec, x: 'benchmark' }),
   };
 
   it.each(Object.entries(charts))('are drawn without a warning: %s', async (_, chart) => {
@@ -84,20 +70,13 @@ describe('charts', () => {
   it('find fields whose names have dots and brackets', async () => {
     const dotted = (x: string) =>
       [0.15, 0.5].flatMap((value, i) =>
-        ['parallelsearch', 'search-r1'].map((method) => ({
-          metric: 'em',
-          [x]: value,
-          method,
-          value: i / 10,
-          low: i / 10,
-          high: 0.5,
-        })),
+        ['parallelsearch', 'search-r1'].map((method) => {
+          return { metric: 'em', [x]: value, method, value: i / 10, low: i / 10, high: 0.5 };
+        }),
       );
     for (const x of ['rewards.lambdaD', 'top[k]'])
       for (const draw of [intervalChart, bandChart, lineChart]) {
-        const svg = await renderSvg(
-          draw(dotted(x), { title: 'T', x, xTitle: 'X (unit)', color: 'method' }),
-        );
+        const svg = await renderSvg(draw(dotted(x), { ...spec, x, xTitle: 'X (unit)' }));
         expect(svg).not.toContain('undefined');
         expect(svg).toContain('>0.5<');
       }
@@ -118,21 +97,14 @@ describe('charts', () => {
   });
 
   it('shorten long series in words to their ends', () => {
-    const steps = Array.from({ length: 20 }, (_, step) => ({
-      method: 'm',
-      step,
-      metric: 'kl',
-      value: step,
-    }));
-    expect(bandChart(createFrame(steps), { ...spec, x: 'step' }).alt).toBe(
-      'KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).',
-    );
+    const steps = range(20).map((step) => ({ method: 'm', step, metric: 'kl', value: step }));
+    const { alt } = bandChart(createFrame(steps), { ...spec, x: 'step' });
+    expect(alt).toBe('KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).');
   });
 
   it('need rows of one metric', () => {
-    const two = createFrame(
-      ['em', 'f1'].map((metric) => ({ method: 'r1', metric, value: 1, benchmark: 'nq' })),
-    );
+    const row = { method: 'r1', value: 1, benchmark: 'nq' };
+    const two = createFrame(['em', 'f1'].map((metric) => ({ ...row, metric })));
     expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow(/one metric/);
     expect(() => intervalChart(createFrame([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
   });
@@ -170,36 +142,17 @@ it('stackedChart lists the parts of each bar in words, and can be drawn', async 
 });
 
 describe('trainingRows', () => {
-  const point = (seed: number, step: number, reward: number | null): CurvePoint => ({
-    method: 'm',
-    model: 'base',
-    seed,
-    step,
-    reward,
-  });
+  const run = { method: 'm', model: 'base' };
+  const point = (seed: number, step: number, reward: number | null): CurvePoint => {
+    return { ...run, seed, step, reward };
+  };
 
   it('averages over windows, then over seeds, with the range of the seeds', () => {
-    const points = [
-      point(1, 0, 0),
-      point(1, 1, 2),
-      point(2, 0, 4),
-      point(2, 1, 6),
-      point(1, 2, null),
-    ];
-    expect(trainingRows(points, ['reward'], 1)).toEqual([
-      {
-        method: 'm',
-        model: 'base',
-        benchmark: 'training',
-        subset: 'all',
-        metric: 'reward',
-        step: 0.5,
-        value: 3,
-        low: 1,
-        high: 5,
-        seeds: 2,
-        band: 'range of seeds',
-      },
+    const rewards = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6)];
+    const cell = { ...run, benchmark: 'training', subset: 'all', metric: 'reward' };
+    const figures = { value: 3, low: 1, high: 5, seeds: 2, band: 'range of seeds' };
+    expect(trainingRows([...rewards, point(1, 2, null)], ['reward'], 1)).toEqual([
+      { ...cell, step: 0.5, ...figures },
     ]);
   });
 
@@ -222,9 +175,7 @@ function luminance(color: string): number {
 }
 
 describe('colours', () => {
-  const { range: methods } = seriesChannels('method', METHODS.names()).color.scale as {
-    range: string[];
-  };
+  const methods = seriesChannels('method', METHODS.names()).color.scale.range;
 
   it.each([
     ['of methods', methods],

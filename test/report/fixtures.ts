@@ -36,23 +36,15 @@ export function syntheticReport(): ReportResults {
 
 export function syntheticChart({ rows }: ReportResults, metric = 'em'): Chart {
   const some = where(rows, (row) => row.metric === metric && row.subset === 'all');
-  return intervalChart(some, {
-    title: `A chart of ${metric}`,
-    x: 'benchmark',
-    color: 'method',
-    row: 'model',
-  });
+  const axes = { x: 'benchmark', color: 'method', row: 'model' };
+  return intervalChart(some, { title: `A chart of ${metric}`, ...axes });
 }
 
 export function syntheticTable({ rows }: ReportResults): Table {
   const some = where(rows, ({ metric, subset }) => metric === 'em' && subset === 'all');
   const cells = { paper: figure('paper'), 'here [95 %]': interval };
-  return table(some, {
-    caption: 'A <table>',
-    rows: ['benchmark', 'model'],
-    columns: ['method'],
-    cells,
-  });
+  const fields = { rows: ['benchmark', 'model'], columns: ['method'] };
+  return table(some, { caption: 'A <table>', ...fields, cells });
 }
 
 /** A code cell that has shown `items`. */
@@ -65,18 +57,11 @@ export async function shown(id: string, ...items: Displayable[]): Promise<CodeCe
 
 export async function syntheticNotebook(report = syntheticReport()): Promise<Notebook> {
   const log = code('console.log("done")') as CodeCell;
-  log.outputs.push({
-    output_type: 'stream',
-    name: 'stderr',
-    text: 'A long line of a log. '.repeat(20),
-  });
+  const text = 'A long line of a log. '.repeat(20);
+  log.outputs.push({ output_type: 'stream', name: 'stderr', text });
   const curves = createFrame(trainingRows(syntheticCurves({ steps: 20, seeds: 2 }), ['reward']));
-  const training = bandChart(curves, {
-    title: 'Training',
-    x: 'step',
-    color: 'method',
-    column: 'model',
-  });
+  const axes = { x: 'step', color: 'method', column: 'model' };
+  const training = bandChart(curves, { title: 'Training', ...axes });
   return notebookOf(
     markdown('# A report\n\nWith *everything* in it, and [a link](https://example.org).'),
     await shown('load', report),

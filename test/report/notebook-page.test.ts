@@ -12,9 +12,8 @@ const results = syntheticReport();
 describe('markdown', () => {
   it('links headings by unique, readable ids', () => {
     const { render, headings } = createMarkdown();
-    expect(render('## What & why?\n\n## What *&* why?')).toContain(
-      '<h2 id="what-why-2">What <em>&amp;</em> why?</h2>',
-    );
+    const html = render('## What & why?\n\n## What *&* why?');
+    expect(html).toContain('<h2 id="what-why-2">What <em>&amp;</em> why?</h2>');
     expect(headings.map(({ id, text }) => [id, text])).toEqual([
       ['what-why', 'What & why?'],
       ['what-why-2', 'What & why?'],
@@ -56,22 +55,18 @@ describe('reportHtml', () => {
   it('starts with finding and chart, and ends with the data and the code that loads it', async () => {
     const finding = 'It is <better>: 0.5 [0.4, 0.6].';
     const found = { ...results, finding, summary: 'Read.' };
-    const cells = [
-      markdown('# T\n\nAbout.'),
-      await shown('load', found),
-      await shown('a', syntheticChart(results)),
-    ];
-    const { html } = await reportHtml(notebookOf(...cells, markdown('## Part')));
+    const cells = [await shown('load', found), await shown('a', syntheticChart(results))];
+    const { html } = await reportHtml(
+      notebookOf(markdown('# T\n\nAbout.'), ...cells, markdown('## Part')),
+    );
     const places = [
       '</h1>\n<header class="opening"><p class="headline">It is &lt;better&gt;: 0.5 [0.4, 0.6].</p>',
-    ];
-    places.push(
       '<p>About.</p>',
       '<figure class="chart"',
       '<h2 id="part">',
       '<p>Read.</p>',
       'show(&quot;load&quot;',
-    );
+    ];
     const order = places.map((text) => html.indexOf(text));
     expect(order.every((place, i) => place > (order[i - 1] ?? 0))).toBe(true);
   });
@@ -90,17 +85,11 @@ describe('reportHtml', () => {
     expect(html).toContain(
       '<details class="section"><summary><h2 id="how">How</h2></summary>\n<p>So.</p>\n</details>',
     );
-    const isFolded = [
-      ...html.matchAll(
-        /(<summary>Table: [^<]*<\/summary>)?<div class="scroll" role="group" aria-label="A &lt;t/g,
-      ),
-    ];
-    expect(isFolded.map(([, summary]) => summary !== undefined)).toEqual([
-      false,
-      true,
-      false,
-      true,
-    ]);
+    const tables = html.matchAll(
+      /(<summary>Table: [^<]*<\/summary>)?<div class="scroll" role="group" aria-label="A &lt;t/g,
+    );
+    const isFolded = Array.from(tables, ([, summary]) => summary !== undefined);
+    expect(isFolded).toEqual([false, true, false, true]);
   });
 
   it('contains charts as pictures, with what makes them interactive', async () => {
@@ -124,11 +113,8 @@ describe('reportHtml', () => {
 
   it('escapes streams and errors and drops terminal colours', async () => {
     const cell = code('x') as CodeCell;
-    cell.outputs.push({
-      output_type: 'stream',
-      name: 'stderr',
-      text: ['\u001b[31m<red>\u001b[0m\n'],
-    });
+    const text = ['\u001b[31m<red>\u001b[0m\n'];
+    cell.outputs.push({ output_type: 'stream', name: 'stderr', text });
     cell.outputs.push({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['<trace>'] });
     const { html } = await reportHtml(notebookOf(cell));
     expect(html).toContain('<pre class="stderr">&lt;red&gt;\n</pre>');
@@ -148,12 +134,10 @@ describe('text inside scripts', () => {
 describe('outputs and cells of any kind', () => {
   const page = async (...cells: Cell[]): Promise<string> =>
     (await reportHtml(notebookOf(markdown('# Title'), ...cells))).html;
+  const showing = (output: object): CodeCell =>
+    ({ ...code('1'), id: 'one', outputs: [output] }) as unknown as CodeCell;
   const displayed = (data: Record<string, unknown>): CodeCell =>
-    ({
-      ...code('1'),
-      id: 'one',
-      outputs: [{ output_type: 'display_data', data, metadata: {} }],
-    }) as CodeCell;
+    showing({ output_type: 'display_data', data, metadata: {} });
 
   it.each([
     ['text/markdown', 'some **bold**', '<strong>bold</strong>'],
@@ -175,24 +159,23 @@ describe('outputs and cells of any kind', () => {
 
   it('draws Vega-Lite of every version', async () => {
     const spec = { mark: 'point', data: { values: [{ a: 1 }] }, encoding: {} };
-    for (const version of ['v4', 'v6', 'v5.20.1'])
-      expect(
-        await page(displayed({ [`application/vnd.vegalite.${version}+json`]: spec })),
-      ).toContain('id="chart-1"');
+    for (const version of ['v4', 'v6', 'v5.20.1']) {
+      const cell = displayed({ [`application/vnd.vegalite.${version}+json`]: spec });
+      expect(await page(cell)).toContain('id="chart-1"');
+    }
   });
 
   it('shows what a terminal would after carriage returns and backspaces', async () => {
     const text = '  0%|\r 50%|# late\r100%|##\r\nab\b\bXY\nwhole\n';
     const stream = { output_type: 'stream', name: 'stdout', text };
-    const html = await page({ ...code('1'), outputs: [stream] } as Cell);
+    const html = await page(showing(stream));
     expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
   });
 
   it("prefers a widget's text to its id", async () => {
     const widget = { 'application/vnd.jupyter.widget-view+json': { model_id: 'abc' } };
-    expect(await page(displayed({ ...widget, 'text/plain': 'IntSlider(value=7)' }))).toContain(
-      '<pre>IntSlider(value=7)</pre>',
-    );
+    const html = await page(displayed({ ...widget, 'text/plain': 'IntSlider(value=7)' }));
+    expect(html).toContain('<pre>IntSlider(value=7)</pre>');
     expect(await page(displayed(widget))).toContain('abc');
   });
 
@@ -244,11 +227,8 @@ describe('outputs and cells of any kind', () => {
 
   it('shows raw cells, and names of errors without a traceback', async () => {
     const error = { output_type: 'error', ename: 'RangeError', evalue: 'too far', traceback: [] };
-    const html = await page({ cell_type: 'raw', metadata: {}, source: 'raw <b>' }, {
-      ...code('1'),
-      id: 'one',
-      outputs: [error],
-    } as CodeCell);
+    const raw: Cell = { cell_type: 'raw', metadata: {}, source: 'raw <b>' };
+    const html = await page(raw, showing(error));
     expect(html).toContain('<pre>raw &lt;b&gt;</pre>');
     expect(html).toContain('RangeError: too far');
   });
@@ -276,17 +256,17 @@ describe('outputs and cells of any kind', () => {
   });
 
   it('shows raw cells of unknown formats as text', async () => {
-    for (const format of ['constructor', 'toString', 'text/x-rst'])
-      expect(await page({ cell_type: 'raw', metadata: { format }, source: '<meta>' })).toContain(
-        '<pre>&lt;meta&gt;</pre>',
-      );
+    for (const format of ['constructor', 'toString', 'text/x-rst']) {
+      const html = await page({ cell_type: 'raw', metadata: { format }, source: '<meta>' });
+      expect(html).toContain('<pre>&lt;meta&gt;</pre>');
+    }
   });
 
   it('shows results that say nothing of themselves by another type', async () => {
-    for (const about of [null, {}, { provenance: 1 }, { provenance: { questions: 3 } }])
-      expect(await page(displayed({ [MIME.about]: about, [MIME.html]: '<p>kept</p>' }))).toContain(
-        '<p>kept</p>',
-      );
+    for (const about of [null, {}, { provenance: 1 }, { provenance: { questions: 3 } }]) {
+      const html = await page(displayed({ [MIME.about]: about, [MIME.html]: '<p>kept</p>' }));
+      expect(html).toContain('<p>kept</p>');
+    }
   });
 
   it('has the data that a chart lists by name', async () => {
@@ -295,12 +275,8 @@ describe('outputs and cells of any kind', () => {
   });
 
   it('leaves formulas letter by letter', async () => {
-    const formulas = [
-      '$\\{1, 2\\}$',
-      '$a *b* c$',
-      '$x_i \\\\ y_i * z_i$',
-      '$$\nf_*(x) = *\\\\\n$$',
-    ];
+    const lines = ['$\\{1, 2\\}$', '$a *b* c$', '$x_i \\\\ y_i * z_i$'];
+    const formulas = [...lines, '$$\nf_*(x) = *\\\\\n$$'];
     const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
     for (const formula of formulas) expect(html).toContain(formula);
     expect(html).toContain('for $5 or <em>$6</em>');

@@ -1,35 +1,24 @@
 import { describe, expect, it } from 'vitest';
-import type { Notebook } from '../../lib/notebook/nbformat.js';
+import type { CodeCell } from '../../lib/notebook/nbformat.js';
 import { bandChart } from '../../lib/report/chart.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { observableHtml } from '../../lib/report/observable.js';
 import { plainTable } from '../../lib/report/table.js';
+import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 
 const rows = [0, 1].map((step) => ({ metric: 'reward', curve: 'a', step, value: step }));
 const chart = await mimeBundle(bandChart(rows, { title: 'Reward', x: 'step', color: 'curve' }));
 const table = await mimeBundle(plainTable([{ name: 'a${1}\\b' }]));
-const code = (source: string, ...bundles: object[]) => ({
-  cell_type: 'code' as const,
-  metadata: {},
-  source,
-  execution_count: 1,
-  outputs: bundles.map((data) => ({
-    output_type: 'display_data' as const,
-    data: { ...data },
-    metadata: {},
-  })),
+const showing = (source: string, data: object) => ({
+  ...(code(source) as CodeCell),
+  outputs: [{ output_type: 'display_data' as const, data: { ...data }, metadata: {} }],
 });
-const notebook: Notebook = {
-  nbformat: 4,
-  nbformat_minor: 5,
-  metadata: {},
-  cells: [
-    { cell_type: 'markdown', metadata: {}, source: ['# Films & more\n', '\n', 'It is ${x}.'] },
-    code('const s = `</script><b>`;', chart),
-    code('', table),
-    code('table', table),
-  ],
-};
+const notebook = notebookOf(
+  { ...markdown(''), source: ['# Films & more\n', '\n', 'It is ${x}.'] },
+  showing('const s = `</script><b>`;', chart),
+  showing('', table),
+  showing('table', table),
+);
 const cells = [
   ...observableHtml(notebook).matchAll(
     /<script id="(\d+)" type="([^"]+)">\n(.*?)\n {2}<\/script>/gs,
@@ -41,15 +30,9 @@ describe('observableHtml', () => {
     expect(observableHtml(notebook)).toMatch(
       /^<!doctype html>\n<notebook theme="air">\n {2}<title>Films &amp; more<\/title>\n {2}<script id="1"/,
     );
-    expect(cells.map(({ id, type }) => `${id} ${type}`)).toEqual([
-      '1 text/markdown',
-      '2 module',
-      '3 module',
-      '4 text/html',
-      '5 text/html',
-      '6 text/html',
-      '7 module',
-    ]);
+    expect(cells.map(({ id }) => id).join('')).toBe('1234567');
+    const types = cells.map(({ type }) => type.replace('text/', ''));
+    expect(types.join()).toBe('markdown,module,module,html,html,html,module');
   });
 
   it('has charts as cells that draw named data', () => {

@@ -1,35 +1,26 @@
 import { describe, expect, it } from 'vitest';
-import {
-  describeQuestions,
-  openingBundle,
-  setupText,
-  type About,
-  type Prediction,
-} from '../../lib/report/opening.js';
+import { describeQuestions, openingBundle, setupText } from '../../lib/report/opening.js';
+import type { About, Prediction } from '../../lib/report/opening.js';
 
 const ABOUT: About = { finding: '', summary: 'Some answers.', provenance: {} };
 const plain = (about: Partial<About>): string =>
   openingBundle({ ...ABOUT, ...about })['text/plain'];
-const prediction = (name: string, holds: Prediction['holds']) => ({
-  prediction: name,
-  found: '0.5 [0.4, 0.6]',
-  holds,
-});
+const prediction = (prediction: string, holds: Prediction['holds']) => {
+  return { prediction, found: '0.5 [0.4, 0.6]', holds };
+};
 
 describe('the opening of a report', () => {
   it('names the questions and the commit that drew them', () => {
     expect(describeQuestions({ questions: 'dev: no test' })).toContain('dev: no test');
-    expect(describeQuestions({ questions: 'test', testDrawnFrom: '0123456789abcdef' })).toMatch(
-      /test.*0123456789ab\)/,
-    );
+    const drawn = { questions: 'test', testDrawnFrom: '0123456789abcdef' };
+    expect(describeQuestions(drawn)).toMatch(/test.*0123456789ab\)/);
     expect(describeQuestions({})).toBe('');
   });
 
   it('leaves answers, questions and seeds to the end', () => {
     const provenance = { questions: 'dev: no test', warmUps: [1, 2], seeds: [1] };
-    expect(setupText({ ...ABOUT, provenance })).toMatch(
-      /^Some answers\. .*dev: no test.*2 seeds.*1 seed\./,
-    );
+    const text = setupText({ ...ABOUT, provenance });
+    expect(text).toMatch(/^Some answers\. .*dev: no test.*2 seeds.*1 seed\./);
     // Other reports count something else there.
     expect(setupText({ ...ABOUT, provenance: { warmUps: 3, seeds: [1] } })).toBe('Some answers.');
   });
@@ -39,9 +30,8 @@ describe('the opening of a report', () => {
     const text = plain({ finding, provenance: { questions: 'dev, looked at: no test' } });
     expect(text.split('\n')[0]).toBe(finding);
     expect(text).toMatch(/Small world.*dev, looked at\.$/);
-    expect(plain({ finding, provenance: { model: 'SmolLM2', questions: 'test: ten' } })).toMatch(
-      /SmolLM2.*test\.$/,
-    );
+    const ofModel = plain({ finding, provenance: { model: 'SmolLM2', questions: 'test: ten' } });
+    expect(ofModel).toMatch(/SmolLM2.*test\.$/);
     expect(plain({})).toBe('Some answers.');
   });
 

@@ -7,14 +7,10 @@ import { MIME, mimeBundle } from '../../lib/report/display.js';
 import { temporaryFolder } from '../folder.js';
 
 /** Without axis titles and units, which charts of reports must have. */
+const values = Object.entries({ a: 1, b: 3 }).map(([part, size]) => ({ part, size }));
 const SPEC = {
   title: 'Pie',
-  data: {
-    values: [
-      { part: 'a', size: 1 },
-      { part: 'b', size: 3 },
-    ],
-  },
+  data: { values },
   mark: 'arc',
   encoding: { theta: { field: 'size', type: 'quantitative' }, color: { field: 'part' } },
 };

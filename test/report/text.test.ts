@@ -2,19 +2,13 @@ import { expect, it } from 'vitest';
 import { gapWords, ratioWords, sentence, shareWords } from '../../lib/report/text.js';
 
 /** An interval of a half-width. */
-const around = (value: number, width = 0.01) => ({
-  value,
-  low: value - width,
-  high: value + width,
-});
+const around = (value: number, width = 0.01) => {
+  return { value, low: value - width, high: value + width };
+};
 
 it('says shares as fractions where they are near one', () => {
-  expect([0.349, 0.24, 0.215, 0.61].map(shareWords)).toEqual([
-    'a third',
-    'a quarter',
-    'a fifth',
-    '61 %',
-  ]);
+  const words = [0.349, 0.24, 0.215, 0.61].map(shareWords);
+  expect(words).toEqual(['a third', 'a quarter', 'a fifth', '61 %']);
 });
 
 it('says how a ratio differs from 1, if it does', () => {
