@@ -32,20 +32,16 @@ export interface OpenPage {
   requests: string[];
 }
 
-export interface OpenOptions {
-  /** Whether the page's scripts run (default); tests can always run theirs. */
-  withScripts?: boolean;
-}
-
-/** Opens an address in a new window with an empty profile, once it has loaded. */
+/**
+ * Opens an address in a new window with an empty profile, once it has loaded. Without its
+ * own scripts, tests can still run theirs.
+ */
 export async function openPage(
   place: string | URL,
-  { withScripts = true }: OpenOptions = {},
+  { withScripts = true } = {},
 ): Promise<OpenPage> {
-  browser ??= chromium.launch({
-    executablePath: chromiumPath,
-    args: ['--no-sandbox', '--disable-gpu'],
-  });
+  const args = ['--no-sandbox', '--disable-gpu'];
+  browser ??= chromium.launch({ executablePath: chromiumPath, args });
   const size = { width: 1400, height: 900 };
   const page = await (await browser).newPage({ viewport: size, colorScheme: null });
   const { href } = place instanceof URL ? place : pathToFileURL(path.resolve(place));

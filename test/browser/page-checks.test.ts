@@ -4,12 +4,8 @@ import path from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
 import { chromiumPath, closeChromium, openPage } from './chromium.js';
-import {
-  accessibilityComplaints,
-  chartComplaints,
-  layoutComplaints,
-  THOROUGH,
-} from './page-checks.js';
+import { accessibilityComplaints, chartComplaints } from './page-checks.js';
+import { layoutComplaints, THOROUGH } from './page-checks.js';
 
 const BAD = `<!doctype html><html><body style="background: #fff">
 <h1>A</h1><h3>B</h3><button></button><img src="data:,"><a href="#nowhere">dead</a><i id="i"></i><i id="i"></i>
@@ -27,14 +23,14 @@ const GOOD = `<!doctype html><html lang="en"><head><title>T</title></head><body 
 describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () => {
   const file = path.join(temporaryFolder(), 'page.html');
   afterAll(closeChromium);
-  const complaintsOf = async (html: string): Promise<string[]> => {
+  const complaintsOf = async (html: string, find = accessibilityComplaints): Promise<string> => {
     writeFileSync(file, html);
     const { page } = await openPage(file);
-    return [...new Set(await accessibilityComplaints(page, THOROUGH))];
+    return [...new Set(await find(page, THOROUGH))].join('\n');
   };
 
   it('finds the faults of a bad page', async () => {
-    const complaints = (await complaintsOf(BAD)).join('\n');
+    const complaints = await complaintsOf(BAD);
     for (const expected of [
       'button-name (critical): button',
       'image-alt (critical): img',
@@ -58,56 +54,45 @@ describe.skipIf(!chromiumPath)('accessibilityComplaints (needs Chromium)', () =>
   });
 
   it('finds nothing in a good page', async () => {
-    expect(await complaintsOf(GOOD)).toEqual([]);
+    expect(await complaintsOf(GOOD)).toBe('');
   });
 
   it('finds texts that are cut, captions out of view, and texts on top of each other', async () => {
-    const layoutComplaintsOf = async (body: string): Promise<string> => {
-      writeFileSync(file, `<!doctype html><body>${body}`);
-      const { page } = await openPage(file);
-      return (await layoutComplaints(page, THOROUGH)).join('\n');
-    };
+    const inLayout = (body: string): Promise<string> =>
+      complaintsOf(`<!doctype html><body>${body}`, layoutComplaints);
     const scroll = (caption: string): string =>
       `<div style="overflow-x: auto"><table><caption style="text-align: left; white-space: nowrap; ${caption}">${'caption '.repeat(60)}</caption><tr><td style="white-space: nowrap">${'cell '.repeat(300)}</td></tr></table></div>`;
     const box = 'width: 4rem; overflow: hidden; white-space: nowrap';
     const above = '<p style="margin: 0">one text</p>';
     const good = `<p style="${box}; text-overflow: ellipsis">a long text that says so</p>${above}<p>another</p>`;
-    expect(
-      await layoutComplaintsOf(
-        `${good}${scroll('white-space: normal; max-width: 90vw')}<details><p style="${box}">folded, too long</p></details>`,
-      ),
-    ).toBe('');
-    expect(await layoutComplaintsOf(`<p style="${box}">too long a text</p>`)).toMatch(
-      /390 pixels: cut: "too long a text"/,
-    );
-    expect(await layoutComplaintsOf(scroll(''))).toMatch(/390 pixels: cut: "caption/);
-    expect(await layoutComplaintsOf(`${above}<p style="margin: -1.1em 0 0">another</p>`)).toMatch(
-      /1440 pixels: "one text" is on top of "another"/,
-    );
+    const folded = `<details><p style="${box}">folded, too long</p></details>`;
+    const wrapping = scroll('white-space: normal; max-width: 90vw');
+    expect(await inLayout(`${good}${wrapping}${folded}`)).toBe('');
+    const cut = await inLayout(`<p style="${box}">too long a text</p>`);
+    expect(cut).toMatch(/390 pixels: cut: "too long a text"/);
+    expect(await inLayout(scroll(''))).toMatch(/390 pixels: cut: "caption/);
+    const covered = await inLayout(`${above}<p style="margin: -1.1em 0 0">another</p>`);
+    expect(covered).toMatch(/1440 pixels: "one text" is on top of "another"/);
   });
 
   it('finds labels of a chart that are cut or on top of each other', async () => {
-    const drawing = (texts: string): string =>
-      `<!doctype html><div class="picture"><svg width="200" height="100">${texts}</svg></div>`;
-    const chartComplaintsOf = async (texts: string): Promise<string> => {
-      writeFileSync(file, drawing(texts));
-      const { page } = await openPage(file);
-      return (await chartComplaints(page)).join('\n');
+    const label = (text: string, place: string): string => `<text ${place}>${text}</text>`;
+    const inChart = (...labels: string[]): Promise<string> => {
+      const drawing = `<svg width="200" height="100">${labels.join('')}</svg>`;
+      const page = `<!doctype html><div class="picture">${drawing}</div>`;
+      return complaintsOf(page, (opened) => chartComplaints(opened));
     };
-    const slanted = [40, 80].map(
-      (x, i) => `<text transform="translate(${x} 90) rotate(-40)">label ${i}</text>`,
+    const slanted = [40, 80].map((x, i) =>
+      label(`label ${i}`, `transform="translate(${x} 90) rotate(-40)"`),
     );
-    expect(await chartComplaintsOf(`<text x="9" y="20">apart</text>${slanted.join('')}`)).toBe('');
-    expect(
-      await chartComplaintsOf('<text x="170" y="20">too long</text><text y="60">a</text>'),
-    ).toMatch(/390 pixels: cut: "too long"/);
-    expect(
-      await chartComplaintsOf('<text x="9" y="20">one</text><text x="20" y="24">two</text>'),
-    ).toMatch(/"one" is on top of "two"/);
-    expect(
-      await chartComplaintsOf(
-        '<text x="60" y="20" text-anchor="end">2.70</text><text x="61" y="20">2.75</text>',
-      ),
-    ).toMatch(/"2\.70" runs into "2\.75"/);
+    expect(await inChart(label('apart', 'x="9" y="20"'), ...slanted)).toBe('');
+    const cut = await inChart(label('too long', 'x="170" y="20"'), label('a', 'y="60"'));
+    expect(cut).toMatch(/390 pixels: cut: "too long"/);
+    const covered = await inChart(label('one', 'x="9" y="20"'), label('two', 'x="20" y="24"'));
+    expect(covered).toMatch(/"one" is on top of "two"/);
+    const ending = label('2.70', 'x="60" y="20" text-anchor="end"');
+    expect(await inChart(ending, label('2.75', 'x="61" y="20"'))).toMatch(
+      /"2\.70" runs into "2\.75"/,
+    );
   });
 });

@@ -8,10 +8,7 @@ import type * as Axe from 'axe-core';
 import { isFull } from '../full.js';
 import { closeChromium, openPage, type Page } from './chromium.js';
 
-const AXE_SOURCE = readFileSync(
-  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
-  'utf8',
-);
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /**
  * Violations of axe's rules, a line per element: rule, impact, selector. Long folded
@@ -19,7 +16,7 @@ const AXE_SOURCE = readFileSync(
  */
 async function axeComplaints(page: Page, options: Axe.RunOptions): Promise<string[]> {
   if (await page.evaluate(() => !('axe' in globalThis)))
-    await page.evaluate(`${AXE_SOURCE}; undefined`);
+    await page.evaluate(`${readFileSync(AXE, 'utf8')}; undefined`);
   const violations = await page.evaluate(async (options) => {
     const { axe } = globalThis as unknown as { axe: typeof Axe };
     const rows = [...document.querySelectorAll('details tbody tr:nth-child(n + 6)')];
@@ -42,14 +39,7 @@ interface AxNode {
 }
 
 /** Roles that need a name; axe requires names only for controls and pictures. */
-const NAMED_ROLES = [
-  'figure',
-  'table',
-  'navigation',
-  'region',
-  'graphics-document',
-  'graphics-symbol',
-];
+const NAMED_ROLES = /^(figure|table|navigation|region|graphics-document|graphics-symbol)$/;
 
 /** Figures, tables, landmarks and focusable elements without an accessible name. */
 async function nameComplaints(page: Page): Promise<string[]> {
@@ -61,7 +51,7 @@ async function nameComplaints(page: Page): Promise<string[]> {
   const isFocusable = ({ properties = [] }: AxNode): boolean =>
     properties.some(({ name, value }) => name === 'focusable' && value.value === true);
   return nodes
-    .filter((node) => !node.ignored && (NAMED_ROLES.includes(roleOf(node)) || isFocusable(node)))
+    .filter((node) => !node.ignored && (NAMED_ROLES.test(roleOf(node)) || isFocusable(node)))
     .filter(({ name }) => (name?.value ?? '').trim() === '')
     .map((node) => `no name: ${roleOf(node)}`);
 }
@@ -199,13 +189,10 @@ function drawingComplaints(): string[] {
   const corners = (element: SVGGraphicsElement): Corners => {
     const { x, y, width, height } = element.getBBox();
     const matrix = element.getScreenCTM()!;
-    const points = [
-      [x, y],
-      [x + width, y],
-      [x + width, y + height],
-      [x, y + height],
-    ];
-    return points.map(([px, py]) => new DOMPoint(px, py).matrixTransform(matrix));
+    const [right, bottom] = [x + width, y + height];
+    const points = [new DOMPoint(x, y), new DOMPoint(right, y)];
+    points.push(new DOMPoint(right, bottom), new DOMPoint(x, bottom));
+    return points.map((point) => point.matrixTransform(matrix));
   };
   /** Whether a line parallel to a side of either one separates them. */
   const areApart = (one: Corners, other: Corners): boolean =>
@@ -240,24 +227,16 @@ function drawingComplaints(): string[] {
     const marks = drawing.querySelectorAll<SVGPathElement>('.mark-symbol.role-mark path');
     for (const element of [...texts, ...marks]) {
       const box = element.getBoundingClientRect();
-      const isCut =
-        box.left < edge.left - 1 ||
-        box.right > edge.right + 1 ||
-        box.top < edge.top - 1 ||
-        box.bottom > edge.bottom + 1;
-      if (isCut) complaints.push(`cut: "${element.textContent || 'a point'}" of ${name}`);
+      const isAside = box.left < edge.left - 1 || box.right > edge.right + 1;
+      if (isAside || box.top < edge.top - 1 || box.bottom > edge.bottom + 1)
+        complaints.push(`cut: "${element.textContent || 'a point'}" of ${name}`);
     }
     const boxes = texts.map(corners);
     boxes.forEach((box, i) =>
       boxes.slice(0, i).forEach((other, j) => {
-        if (touch(box, other))
-          complaints.push(
-            `"${texts[j].textContent}" runs into "${texts[i].textContent}" of ${name}`,
-          );
-        else if (!areApart(box, other))
-          complaints.push(
-            `"${texts[j].textContent}" is on top of "${texts[i].textContent}" of ${name}`,
-          );
+        const fault = touch(box, other) ? 'runs into' : !areApart(box, other) && 'is on top of';
+        const [before, after] = [texts[j], texts[i]].map(({ textContent }) => `"${textContent}"`);
+        if (fault) complaints.push(`${before} ${fault} ${after} of ${name}`);
       }),
     );
     const room = drawing.closest('.drawing, .picture')!;
@@ -329,39 +308,33 @@ function textComplaints(): string[] {
   return [...new Set(complaints)];
 }
 
-/** Faults of the texts of a page. */
-export async function layoutComplaints(
+/** Faults in windows of these widths. */
+async function complaintsByWidth(
   page: Page,
-  { widths }: Thoroughness = USUAL,
+  { widths }: Thoroughness,
+  find: () => Promise<string[]>,
 ): Promise<string[]> {
   const before = page.viewportSize()!;
   const complaints: string[] = [];
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
-    const found = await page.evaluate(textComplaints);
-    complaints.push(...found.map((line) => `${width} pixels: ${line}`));
+    complaints.push(...(await find()).map((line) => `${width} pixels: ${line}`));
   }
   await page.setViewportSize(before);
   return complaints;
 }
 
+/** Faults of the texts of a page. */
+export const layoutComplaints = (page: Page, thoroughness = USUAL): Promise<string[]> =>
+  complaintsByWidth(page, thoroughness, () => page.evaluate(textComplaints));
+
 /** Faults of the charts of a page. */
-export async function chartComplaints(
-  page: Page,
-  { widths }: Thoroughness = USUAL,
-): Promise<string[]> {
-  const before = page.viewportSize()!;
-  const complaints: string[] = [];
-  for (const width of widths) {
-    await page.setViewportSize({ width, height: 900 });
+export const chartComplaints = (page: Page, thoroughness = USUAL): Promise<string[]> =>
+  complaintsByWidth(page, thoroughness, async () => {
     await page.reload();
     await chartsDrawn(page);
-    const found = await page.evaluate(drawingComplaints);
-    complaints.push(...found.map((line) => `${width} pixels: ${line}`));
-  }
-  await page.setViewportSize(before);
-  return complaints;
-}
+    return page.evaluate(drawingComplaints);
+  });
 
 /** Accessibility and layout of texts, with details as they are, then all open. */
 export async function accessibilityComplaints(page: Page, thoroughness = USUAL): Promise<string[]> {
@@ -395,12 +368,8 @@ export async function complaintsAboutReport(file: string): Promise<string[]> {
     const { page, ...told } = await openPage(file, { withScripts });
     if (withScripts) await chartsDrawn(page);
     const drawn = withScripts ? await chartComplaints(page) : [];
-    const found = [
-      ...drawn,
-      ...told.complaints,
-      ...told.requests,
-      ...(await accessibilityComplaints(page)),
-    ];
+    const found = [...drawn, ...told.complaints, ...told.requests];
+    found.push(...(await accessibilityComplaints(page)));
     complaints.push(...found.map((line) => `${withScripts ? 'with' : 'without'} scripts: ${line}`));
   }
   await closeChromium();

@@ -30,8 +30,7 @@ afterAll(() => kernel.shutdown());
 
 it('a shutdown rejects the cell that runs, and those after it', async () => {
   const other = await startKernel(folder);
-  const run = (code: string) =>
-    other.execute(code, { timeoutMs: 60_000, onOutput: () => undefined });
+  const run = (code: string) => other.execute(code, { timeoutMs: 60_000, onOutput: silent });
   const rejection = expect(run('await new Promise(() => {})')).rejects.toThrow(/kernel ended/);
   await other.shutdown();
   await rejection;
@@ -43,11 +42,8 @@ describe('the last expression of a cell', () => {
   it('is shown if it is a chart or a data frame, else printed', async () => {
     const rows = ['r1', 'otc'].map((method) => ({ method, metric: 'em', value: 0.5, low: 0.4 }));
     const chart = `intervalChart(frame, { title: 'A chart', x: 'metric', color: 'method' })`;
-    const spec = {
-      $schema: 'https://vega.github.io/schema/vega-lite/v5.json',
-      data: { values: [{ a: 1 }] },
-      mark: 'bar',
-    };
+    const $schema = 'https://vega.github.io/schema/vega-lite/v5.json';
+    const spec = { $schema, data: { values: [{ a: 1 }] }, mark: 'bar' };
     const file = writeCells(
       path.join(folder, 'show.ipynb'),
       // tslab has set the variable of the last expression before the library is loaded.
@@ -73,12 +69,7 @@ ${chart}`),
     const [, ...cells] = codeCells(notebook);
     expect(cells.map(({ outputs }) => outputs.map(describeOutput))).toEqual([
       [CHART],
-      [TABLE],
-      [TABLE],
-      [TABLE],
-      [TABLE],
-      [TABLE],
-      [TABLE],
+      ...Array<string[][]>(6).fill([TABLE]),
       [CHART],
       [],
       [['2\n']],
@@ -90,11 +81,9 @@ ${chart}`),
   });
 
   it('shows the first 50 rows of a long data frame', async () => {
-    const file = writeCells(
-      path.join(folder, 'long.ipynb'),
-      code(`import { createFrame } from './dist/report/index.js';
-createFrame(Array.from({ length: 51 }, (_, n) => ({ n: n + 1 })))`),
-    );
+    const long = code(`import { createFrame } from './dist/report/index.js';
+createFrame(Array.from({ length: 51 }, (_, n) => ({ n: n + 1 })))`);
+    const file = writeCells(path.join(folder, 'long.ipynb'), long);
     const { notebook } = await runNotebook(file, { kernel, log: silent });
     const [{ outputs }] = codeCells(notebook);
     expect(JSON.stringify(outputs)).toMatch(/51 rows, the first 50 shown/);

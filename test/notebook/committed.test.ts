@@ -7,13 +7,8 @@ import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 import { shownResult } from '../../lib/experiments/report-pages.js';
 import { findStaleOutputs, MAX_STORED_BYTES } from '../../lib/notebook/stored-outputs.js';
-import {
-  codeCells,
-  splitLines,
-  readNotebook,
-  joinLines,
-  type Notebook,
-} from '../../lib/notebook/nbformat.js';
+import { codeCells, joinLines, readNotebook, splitLines } from '../../lib/notebook/nbformat.js';
+import type { Notebook } from '../../lib/notebook/nbformat.js';
 
 const MAX_LINES = 20;
 const isBuilt = existsSync(fileURLToPath(new URL('../../dist/index.d.ts', import.meta.url)));
@@ -105,23 +100,14 @@ function moduleOf(notebook: Notebook): string {
 
 it.skipIf(!isBuilt)('the notebooks fit the types of the package (needs dist/)', () => {
   const modules = new Map(
-    files.map((name) => [
-      path.join(folder, name.replace(/ipynb$/, 'mts')),
-      moduleOf(readNotebook(path.join(folder, name))),
-    ]),
+    files.map((name) => {
+      const file = path.join(folder, name);
+      return [file.replace(/ipynb$/, 'mts'), moduleOf(readNotebook(file))];
+    }),
   );
-  const { options } = ts.convertCompilerOptionsFromJson(
-    {
-      target: 'ES2022',
-      module: 'NodeNext',
-      lib: ['ES2023', 'DOM'],
-      types: ['node'],
-      strict: true,
-      skipLibCheck: true,
-      noEmit: true,
-    },
-    folder,
-  );
+  const libraries = { lib: ['ES2023', 'DOM'], types: ['node'], skipLibCheck: true };
+  const strict = { target: 'ES2022', module: 'NodeNext', strict: true, noEmit: true };
+  const { options } = ts.convertCompilerOptionsFromJson({ ...libraries, ...strict }, folder);
   const disk = ts.createCompilerHost(options);
   const host: ts.CompilerHost = {
     ...disk,

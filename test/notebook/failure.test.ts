@@ -27,18 +27,10 @@ describe('errorOutput', () => {
     ['error', 'a thrown text', 'Error', 'a thrown text'],
     ['timeout', 'Too late.\nmore', 'Timeout', 'Too late.'],
     ['died', 'Gone.', 'KernelDied', 'Gone.'],
-    [
-      'unhandled',
-      'UnhandledPromiseRejection: x',
-      'UnhandledRejection',
-      'UnhandledPromiseRejection: x',
-    ],
+    ['unhandled', 'Unhandled: x', 'UnhandledRejection', 'Unhandled: x'],
   ] as const)('names the error of a cell: %s, %s', (reason, text, ename, evalue) => {
-    expect(errorOutput(failure(reason, text))).toMatchObject({
-      output_type: 'error',
-      ename,
-      evalue,
-    });
+    const output = errorOutput(failure(reason, text));
+    expect(output).toMatchObject({ output_type: 'error', ename, evalue });
   });
 });
 

@@ -30,14 +30,10 @@ describe.skipIf(isWindows)('findJupyterLab', () => {
   it('returns the first Python with JupyterLab and the ones it tried', async () => {
     const without = writeFakePython(path.join(folder, 'without'), { jupyterlab: null });
     const having = writeFakePython(path.join(folder, 'with'), { jupyterlab: '4.5.0' });
-    const { found, tried } = await findJupyterLab([
-      path.join(folder, 'none'),
-      without,
-      having,
-      'python9',
-    ]);
+    const none = path.join(folder, 'none');
+    const { found, tried } = await findJupyterLab([none, without, having, 'python9']);
     expect(found).toMatchObject({ executable: having, jupyterlab: '4.5.0', python: '3.12.1' });
-    expect(tried).toEqual([path.join(folder, 'none'), without, having]);
+    expect(tried).toEqual([none, without, having]);
     expect(await findJupyterLab([without])).toEqual({ found: null, tried: [without] });
   });
 
@@ -72,10 +68,8 @@ describe.skipIf(isWindows)('registerKernel', () => {
 
   it('replaces a kernel of the same name, or names the one that takes precedence', async () => {
     const spec = { argv: ['tslab', 'kernel'], display_name: 'TypeScript' };
-    const fake = {
-      jupyterlab: '4.5.0',
-      kernels: { tslab: { resource_dir: '/elsewhere/tslab', spec } },
-    };
+    const kernels = { tslab: { resource_dir: '/elsewhere/tslab', spec } };
+    const fake = { jupyterlab: '4.5.0', kernels };
     const python = writeFakePython(path.join(folder, 'other'), fake);
     expect((await registerKernel(python)).isNew).toBe(true);
     const shadowed = writeFakePython(path.join(folder, 'shadowed'), { ...fake, isShadowed: true });

@@ -3,10 +3,9 @@ import type { CellOutput } from '../../lib/notebook/nbformat.js';
 import { createLiveLog, outputCollector } from '../../lib/notebook/kernel-outputs.js';
 import type { KernelOutput } from '../../lib/notebook/tslab.js';
 
-const message = (type: KernelOutput['type'], content: KernelOutput['content']): KernelOutput => ({
-  type,
-  content,
-});
+const message = (type: KernelOutput['type'], content: KernelOutput['content']): KernelOutput => {
+  return { type, content };
+};
 
 it('an update changes the display with its id in the cell that shows it', () => {
   const collect = outputCollector();

@@ -1,5 +1,6 @@
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { range } from 'd3-array';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { codeCells, readNotebook, type Notebook } from '../../lib/notebook/nbformat.js';
 import {
@@ -12,36 +13,23 @@ import { bandChart } from '../../lib/report/chart.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { plainTable } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';
+import { code, notebookOf } from './notebooks.js';
 
 const root = temporaryFolder();
 const file = path.join(root, 'notebook.ipynb');
 const RESULT = { finding: 'one' };
 
-const write = (sources: readonly string[]): void =>
-  writeFileSync(
-    file,
-    JSON.stringify({
-      nbformat: 4,
-      nbformat_minor: 5,
-      metadata: { kernelspec: { name: 'tslab', display_name: 'TypeScript' }, mine: 1 },
-      cells: sources.map((source, i) => ({
-        cell_type: 'code',
-        id: `cell-${i}`,
-        metadata: {},
-        source,
-        execution_count: null,
-        outputs: [],
-      })),
-    }),
+const write = (sources: readonly string[]): void => {
+  const { metadata, ...notebook } = notebookOf(
+    ...sources.map((source, i) => ({ ...code(source), id: `cell-${i}` })),
   );
+  writeFileSync(file, JSON.stringify({ ...notebook, metadata: { ...metadata, mine: 1 } }));
+};
 
 const rows = (count: number) =>
-  Array.from({ length: count }, (_, step) => ({
-    metric: 'reward',
-    curve: `line ${step % 5}`,
-    step,
-    value: Math.sin(step),
-  }));
+  range(count).map((step) => {
+    return { metric: 'reward', curve: `line ${step % 5}`, step, value: Math.sin(step) };
+  });
 const chart = (count: number) =>
   mimeBundle(bandChart(rows(count), { title: 'Reward', x: 'step', color: 'curve' }));
 
@@ -68,20 +56,13 @@ describe('storeOutputs', () => {
     const table = mimeBundle(plainTable([{ a: 1 }]));
     expect(await storeOutputs(file, await execute(chart(20), table), RESULT)).toBe(true);
     const [picture, shown] = storedData();
-    expect(Object.keys(picture).sort()).toEqual([
-      'application/vnd.vegalite.v5+json',
-      'image/svg+xml',
-      'text/plain',
-    ]);
+    const types = ['application/vnd.vegalite.v5+json', 'image/svg+xml', 'text/plain'];
+    expect(Object.keys(picture).sort()).toEqual(types);
     expect(Object.keys(shown)).toEqual(['text/html']);
     const { metadata } = readNotebook(file);
     expect(metadata.mine).toBe(1);
-    expect(metadata.parallelsearch).toEqual({
-      outputs: {
-        cells: expect.stringMatching(/^\w{12}$/) as string,
-        result: expect.stringMatching(/^\w{12}$/) as string,
-      },
-    });
+    const hash = expect.stringMatching(/^\w{12}$/) as string;
+    expect(metadata.parallelsearch).toEqual({ outputs: { cells: hash, result: hash } });
   });
 
   it('leaves current outputs alone and renews others', async () => {
@@ -89,9 +70,8 @@ describe('storeOutputs', () => {
     expect(await storeOutputs(file, await execute({ 'text/plain': 'timing' }), RESULT)).toBe(false);
     expect(storedData()).toEqual([{ 'text/plain': 'first' }]);
     const renewed = await execute();
-    codeCells(renewed)[0].outputs = [
-      { output_type: 'stream', name: 'stdout', text: 'other figures' },
-    ];
+    const other = { output_type: 'stream', name: 'stdout', text: 'other figures' } as const;
+    codeCells(renewed)[0].outputs = [other];
     expect(await storeOutputs(file, renewed, { finding: 'two' })).toBe(true);
     expect(readFileSync(file, 'utf8')).toContain('other figures');
   });
@@ -154,10 +134,6 @@ describe('compactSvg', () => {
     const marks = [...svg.matchAll(/aria-roledescription="line mark"/g)].length;
     expect(marks).toBe(5);
     expect(strokes(small)).toBeGreaterThanOrEqual(marks);
-    const depth = [...small.matchAll(/<(\/?)g[ >]/g)].reduce(
-      (sum, [, end]) => sum + (end ? -1 : 1),
-      0,
-    );
-    expect(depth).toBe(0);
+    expect(small.match(/<g[ >]/g)!.length).toBe(small.match(/<\/g>/g)!.length);
   });
 });
