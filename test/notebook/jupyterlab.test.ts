@@ -109,7 +109,7 @@ describe.skipIf(!found || !chromiumPath)(
       const types = await page.evaluate(
         `[...document.querySelectorAll('.jp-OutputArea-output')].map((output) => output.dataset.mimeType ?? null)`,
       );
-      const html = Array(4).fill('text/html');
+      const html = Array<string>(4).fill('text/html');
       // JupyterLab has none for charts.
       expect(types).toEqual([null, ...html, 'application/vnd.jupyter.stdout']);
       const said = (await outputs<string[]>('pre', 'found.textContent')).join();
