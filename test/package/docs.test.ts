@@ -1,6 +1,7 @@
 /** The documentation and the code name each other's parts. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { updateReadme, type Row } from '../../bench/support/summary.js';
 import { METRICS } from '../../lib/evaluation/metrics.js';
@@ -56,12 +57,8 @@ const headingSlug = (title: string): string =>
 
 describe('the glossaries', () => {
   it('explain every training metric', () => {
-    const [first] = read(
-      'data',
-      'checkpoints',
-      'base-1-parallelsearch-seed1',
-      'metrics.jsonl',
-    ).split('\n');
+    const run = 'base-1-parallelsearch-seed1';
+    const [first] = read('data', 'checkpoints', run, 'metrics.jsonl').split('\n');
     const written = Object.keys(JSON.parse(first) as object);
     const explained = glossaryTerms(read('docs', 'methods', 'grpo.md'));
     expect(written.filter((name) => !explained.has(name))).toEqual([]);
@@ -121,49 +118,30 @@ describe('GRPO’s page: phantom advantages', () => {
   const row = (cells: string[]): string => `| ${cells.join(' | ')} |`;
   const INIT_SEEDS = [1, 2, 3];
 
-  it('shares are those of the recorded trainings', () => {
-    const mean = (numbers: number[]): number => numbers.reduce((a, b) => a + b) / numbers.length;
-    const share = (run: (initSeed: number) => string, part: (steps: number[]) => number[]) =>
-      mean(
-        INIT_SEEDS.map((i) => {
-          const steps = lines<{ phantom_advantages?: number }>(
-            'data',
-            'checkpoints',
-            run(i),
-            'metrics.jsonl',
-          );
-          return mean(part(steps.map(({ phantom_advantages }) => phantom_advantages!)));
-        }),
-      ).toFixed(2);
-    const shares = (method: string, model: string, rest: string, steps: number): string =>
-      row([
-        method,
-        `\`${model}\``,
-        share(
-          (i) => `${model}-${i}-${rest}`,
-          (all) => all.slice(0, 20),
-        ),
-        share(
-          (i) => `${model}-${i}-${rest}`,
-          (all) => all.slice(-20),
-        ),
-        String(steps),
-      ]);
-    const rows = [
-      shares('ParallelSearch', 'hasty', 'parallelsearch-100steps-seed1', 100),
-      shares('ParallelSearch without r_s', 'hasty', 'parallelsearch-d0.15-s0-100steps-seed1', 100),
-      shares('Search-R1 with r_s', 'hasty', 'search-r1-d0-s0.35-100steps-seed1', 100),
-      shares('ParallelSearch', 'paired', 'parallelsearch-50steps-seed1', 50),
-      shares(
-        'ParallelSearch, hybrid questions',
-        'instruct',
-        'parallelsearch-100steps-hybrid0.2-seed1',
-        100,
-      ),
-      shares('Search-R1 with r_s', 'instruct', 'search-r1-d0-s0.35-50steps-seed1', 50),
-      shares('Search-R1 with a format reward', 'instruct', 'search-r1-format-seed1', 200),
-    ];
-    for (const line of rows) expect(page).toContain(line);
+  it.each([
+    ['ParallelSearch', 'hasty', 'parallelsearch-100steps-seed1', 100],
+    ['ParallelSearch without r_s', 'hasty', 'parallelsearch-d0.15-s0-100steps-seed1', 100],
+    ['Search-R1 with r_s', 'hasty', 'search-r1-d0-s0.35-100steps-seed1', 100],
+    ['ParallelSearch', 'paired', 'parallelsearch-50steps-seed1', 50],
+    [
+      'ParallelSearch, hybrid questions',
+      'instruct',
+      'parallelsearch-100steps-hybrid0.2-seed1',
+      100,
+    ],
+    ['Search-R1 with r_s', 'instruct', 'search-r1-d0-s0.35-50steps-seed1', 50],
+    ['Search-R1 with a format reward', 'instruct', 'search-r1-format-seed1', 200],
+  ])('shares of %s (%s) are those of the trainings %s', (method, model, run, numSteps) => {
+    const shares = INIT_SEEDS.map((i) =>
+      lines<{ phantom_advantages?: number }>(
+        ...['data', 'checkpoints', `${model}-${i}-${run}`, 'metrics.jsonl'],
+      ).map(({ phantom_advantages: share }) => share!),
+    );
+    const share = (...part: [number, number?]): string =>
+      mean(shares, (steps) => mean(steps.slice(...part)))!.toFixed(2);
+    expect(page).toContain(
+      row([method, `\`${model}\``, share(0, 20), share(-20), String(numSteps)]),
+    );
   });
 
   it('the gate’s answers are those of the recorded dev answers', () => {

@@ -16,6 +16,7 @@ import { openCompletionsPolicy } from '../../lib/policy/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
+import { words } from '../commands/command-line.js';
 import { captured, linesOf } from '../commands/tiny-world.js';
 import { engineFile } from '../engines.js';
 import { temporaryFolder } from '../folder.js';
@@ -48,35 +49,21 @@ describe.skipIf(vllm === undefined)(
       vi.restoreAllMocks();
       const port = await freePort();
       address = `http://127.0.0.1:${port}/v1`;
-      const options = [
-        '--dtype',
-        'float32',
-        '--max-model-len',
-        '1024',
-        '--enforce-eager',
-        '--max-num-seqs',
-        '16',
-      ];
-      server = spawn(
-        vllm!,
-        ['serve', folder, ...options, '--host', '127.0.0.1', '--port', String(port)],
-        {
-          env: {
-            ...process.env,
-            VLLM_CPU_KVCACHE_SPACE: '1',
-            HF_HUB_OFFLINE: '1',
-            VLLM_NO_USAGE_STATS: '1',
-          },
-          stdio: 'ignore',
-          detached: true,
-        },
-      );
-      policy = await loadPolicy({
-        method: 'parallelsearch',
-        model: 'instruct',
-        initSeed: 1,
-        seed: 1,
+      const options = words`--dtype float32 --max-model-len 1024 --enforce-eager --max-num-seqs 16`;
+      const listen = words`--host 127.0.0.1 --port ${String(port)}`;
+      const settings = {
+        VLLM_CPU_KVCACHE_SPACE: '1',
+        HF_HUB_OFFLINE: '1',
+        VLLM_NO_USAGE_STATS: '1',
+      };
+      const env = { ...process.env, ...settings };
+      server = spawn(vllm!, ['serve', folder, ...options, ...listen], {
+        env,
+        stdio: 'ignore',
+        detached: true,
       });
+      const method = 'parallelsearch';
+      policy = await loadPolicy({ method, model: 'instruct', initSeed: 1, seed: 1 });
       const { questions } = await loadWorld();
       contexts = questions
         .filter(({ split }) => split === 'dev')
@@ -122,9 +109,8 @@ describe.skipIf(vllm === undefined)(
     it(
       'gives them in vLLM, with their log-probabilities',
       async () => {
-        const generations = await (
-          await openCompletionsPolicy(address)
-        ).generate(contexts, sampling());
+        const served = await openCompletionsPolicy(address);
+        const generations = await served.generate(contexts, sampling());
         expect(generations.map(({ tokenIds }) => tokenIds)).toEqual(
           local.map(({ tokenIds }) => tokenIds),
         );

@@ -143,15 +143,9 @@ describe('mergeAdapter', () => {
   it('adds alpha / rank * A B to the matrices within 1e-5 and shares the rest', () => {
     const adapter = trainedAdapter();
     const merged = mergeAdapter(base, adapter, LORA);
-    const expected = tf.tidy(() =>
-      tf
-        .add(
-          base['0.o'],
-          tf.mul(2, tf.matMul(adapter['0.o.A'] as tf.Tensor2D, adapter['0.o.B'] as tf.Tensor2D)),
-        )
-        .dataSync(),
-    );
-    expect(apart(merged['0.o'].dataSync(), expected)).toBeLessThan(1e-5);
+    const update = tf.matMul(adapter['0.o.A'] as tf.Tensor2D, adapter['0.o.B']);
+    const expected = tf.add(base['0.o'], tf.mul(2, update));
+    expect(apart(merged['0.o'].dataSync(), expected.dataSync())).toBeLessThan(1e-5);
     expect(merged.embed).toBe(base.embed);
     expect(apart(logits(merged), logits(base))).toBeGreaterThan(0.01);
   });
@@ -205,31 +199,24 @@ describe("PEFT's arrays", () => {
     }
   });
 
+  const columnsOf = (weights: Weights, from: number, count: number) =>
+    tf.slice(weights['0.qkv'], [0, from], [16, count]).dataSync();
+
   it('may have one A per module', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const name = 'base_model.model.model.layers.0.self_attn.k_proj.lora_A.weight';
     const separate = new Map(arrays).set(name, { shape: [3, 16], values: new Float32Array(48) });
     const merged = mergePeftArrays(base, separate, CONFIG, LORA);
-    const [keys, untouched] = [merged, base].map((w) =>
-      tf.slice(w['0.qkv'], [0, 16], [16, 8]).dataSync(),
-    );
-    expect(apart(keys, untouched)).toBe(0);
-    const [queries, old] = [merged, base].map((w) =>
-      tf.slice(w['0.qkv'], [0, 0], [16, 16]).dataSync(),
-    );
-    expect(apart(queries, old)).toBeGreaterThan(0.01);
+    expect(apart(columnsOf(merged, 16, 8), columnsOf(base, 16, 8))).toBe(0);
+    expect(apart(columnsOf(merged, 0, 16), columnsOf(base, 0, 16))).toBeGreaterThan(0.01);
   });
 
   it('leave other modules unchanged, also within a fused product', async () => {
     const arrays = await arraysFromAdapter(trainedAdapter(), CONFIG, LORA);
     const partial = new Map([...arrays].filter(([name]) => /\.[qv]_proj\./.test(name)));
-    const merged = mergePeftArrays(base, partial, CONFIG, {
-      ...LORA,
-      targetModules: ['q_proj', 'v_proj'],
-    });
+    const lora = { ...LORA, targetModules: ['q_proj', 'v_proj'] };
+    const merged = mergePeftArrays(base, partial, CONFIG, lora);
     const all = mergePeftArrays(base, arrays, CONFIG, LORA);
-    const columnsOf = (weights: Weights, from: number, count: number) =>
-      tf.slice(weights['0.qkv'], [0, from], [16, count]).dataSync();
     expect(apart(columnsOf(merged, 0, 16), columnsOf(all, 0, 16))).toBe(0);
     expect(apart(columnsOf(merged, 16, 8), columnsOf(base, 16, 8))).toBe(0);
     expect(apart(columnsOf(merged, 24, 8), columnsOf(all, 24, 8))).toBe(0);
@@ -255,18 +242,16 @@ describe('parsePeftConfig', () => {
     const config = peftConfig({ ...LORA, targetModules }, { config: CONFIG, base: '../base' });
     expect(parsePeftConfig(config)).toEqual({ ...LORA, targetModules, base: '../base' });
     const upper = { ...LORA, layersToTransform: [1] };
-    expect(parsePeftConfig(peftConfig(upper, { config: CONFIG, base: '../base' }))).toMatchObject(
-      upper,
-    );
-    expect(
-      parsePeftConfig({ r: 4, lora_alpha: 8, layers_to_transform: 1 }).layersToTransform,
-    ).toEqual([1]);
-    // A pattern counts as all modules.
-    expect(parsePeftConfig({ r: 4, lora_alpha: 8, target_modules: 'all-linear' })).toEqual({
-      rank: 4,
-      alpha: 8,
-      base: undefined,
+    const again = parsePeftConfig(peftConfig(upper, { config: CONFIG, base: '../base' }));
+    expect(again).toMatchObject(upper);
+    const plain = { r: 4, lora_alpha: 8 };
+    const read = { rank: 4, alpha: 8, base: undefined };
+    expect(parsePeftConfig({ ...plain, layers_to_transform: 1 })).toEqual({
+      ...read,
+      layersToTransform: [1],
     });
+    // A pattern counts as all modules.
+    expect(parsePeftConfig({ ...plain, target_modules: 'all-linear' })).toEqual(read);
     expect(() => parsePeftConfig({ r: 4 })).toThrow('lora_alpha');
   });
 

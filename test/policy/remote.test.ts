@@ -92,10 +92,7 @@ describe('a recorded answer of vLLM', () => {
   });
 
   it('ends at the maximum number of tokens', async () => {
-    const [first] = contexts;
-    const [short] = await (
-      await openRecorded()
-    ).generate([first], sampling([first], { maxNewTokens: 5 }));
+    const short = await answerOf(await openRecorded(), contexts[0], { maxNewTokens: 5 });
     expect(short).toMatchObject({
       finish: 'length',
       tokenIds: greedy[0].choice.token_ids.slice(0, 5),
@@ -104,9 +101,8 @@ describe('a recorded answer of vLLM', () => {
 
   it('was sampled with one seed per row', async () => {
     const two = contexts.slice(0, 2);
-    const sampled = await (
-      await openRecorded()
-    ).generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
+    const policy = await openRecorded();
+    const sampled = await policy.generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
     const recorded = completions.filter(({ temperature }) => temperature === 1);
     expect(sampled.map(({ tokenIds }) => tokenIds)).toEqual(
       recorded.map(({ choice }) => choice.token_ids),
@@ -117,9 +113,7 @@ describe('a recorded answer of vLLM', () => {
   it("passes on the server's reason for an error", async () => {
     const policy = await openRecorded();
     const long = Array.from({ length: 1100 }, () => 2);
-    await expect(policy.generate([long], sampling([long]))).rejects.toThrow(
-      'maximum context length is 1024',
-    );
+    await expect(answerOf(policy, long)).rejects.toThrow('maximum context length is 1024');
   });
 
   it('is what the stand-in returns', async () => {
@@ -145,7 +139,10 @@ async function openStandIn(
   const server = closing(await startVllmStandIn(policy, { model: 'm', root: folder, ...standIn }));
   return { server, policy: await openCompletionsPolicy(server.api, { backOffMs: 1, ...options }) };
 }
-const contextOf = (question: string): number[] => local.tokenizer.encode(`Question: ${question}\n`);
+const CONTEXT = local.tokenizer.encode('Question: Who?\n');
+/** The policy's answer to one context. */
+const answerOf = async (policy: Policy, context = CONTEXT, more: Partial<SamplingOptions> = {}) =>
+  (await policy.generate([context], sampling([context], more)))[0];
 const SAID = '<think> a </think><search> b </search>';
 /** Always answers the same, in the small model's tokens. */
 const saying = (text: string): Policy => ({
@@ -161,22 +158,23 @@ const saying = (text: string): Policy => ({
 
 describe('a server without token ids', () => {
   const other = temporaryFolder();
+  const openTextOnly = (
+    isTextOnly: 'keeps stop' | 'cuts stop',
+    { text = SAID, tokenizer = folder } = {},
+  ) => openStandIn(saying(text), { isTextOnly }, { tokenizer });
 
   it.each(['keeps stop', 'cuts stop'] as const)('gets text, and %s', async (isTextOnly) => {
-    const { server, policy } = await openStandIn(
-      saying(SAID),
-      { isTextOnly },
-      { tokenizer: folder },
-    );
+    const { server, policy } = await openTextOnly(isTextOnly);
     expect(policy).toMatchObject({
       maxLength: 1024,
       note: expect.stringContaining('by text only') as string,
     });
     server.requests.splice(0);
-    const context = contextOf('Who?');
-    expect(await policy.generate([context], sampling([context]))).toEqual([
-      { tokenIds: local.tokenizer.encode(SAID), text: SAID, finish: 'stop' },
-    ]);
+    expect(await answerOf(policy)).toEqual({
+      tokenIds: local.tokenizer.encode(SAID),
+      text: SAID,
+      finish: 'stop',
+    });
     expect(server.requests).toEqual([
       {
         model: 'm',
@@ -190,15 +188,10 @@ describe('a server without token ids', () => {
   });
 
   it('sees names of special tokens, but not those quoted in passages', async () => {
-    const { server, policy } = await openStandIn(
-      saying(SAID),
-      { isTextOnly: 'keeps stop' },
-      { tokenizer: folder },
-    );
+    const { server, policy } = await openTextOnly('keeps stop');
     const { tokenizer } = local;
     const passage = tokenizer.encode('It is <eos>, not <pad>.');
-    const context = [...tokenizer.encode('Who?'), tokenizer.tokenId('<eos>')!, ...passage];
-    await policy.generate([context], sampling([context]));
+    await answerOf(policy, [...tokenizer.encode('Who?'), tokenizer.tokenId('<eos>')!, ...passage]);
     expect(server.requests.at(-1)!.prompt).toBe('Who?<eos>It is < eos>, not < pad>.');
   });
 
@@ -206,26 +199,16 @@ describe('a server without token ids', () => {
     for (const file of ['tokenizer.json', 'config.json'])
       await copyFile(join(folder, file), join(other, file));
     await writeFile(join(other, 'tokenizer_config.json'), '{ "bos_token": "<eos>" }');
-    const { server, policy } = await openStandIn(
-      saying(SAID),
-      { isTextOnly: 'keeps stop' },
-      { tokenizer: other },
-    );
+    const { server, policy } = await openTextOnly('keeps stop', { tokenizer: other });
     const { tokenizer } = local;
-    const context = [tokenizer.tokenId('<eos>')!, ...tokenizer.encode('Who?')];
-    await policy.generate([context], sampling([context]));
+    await answerOf(policy, [tokenizer.tokenId('<eos>')!, ...tokenizer.encode('Who?')]);
     expect(server.requests.at(-1)!.prompt).toBe('Who?');
   });
 
   it('gets no stop text added if none was cut', async () => {
     const text = '<think> a </think> I do not know';
-    const { policy } = await openStandIn(
-      saying(text),
-      { isTextOnly: 'cuts stop' },
-      { tokenizer: folder },
-    );
-    const [generation] = await policy.generate([contextOf('Who?')], sampling([0]));
-    expect(generation.text).toBe(text);
+    const { policy } = await openTextOnly('cuts stop', { text });
+    expect((await answerOf(policy)).text).toBe(text);
   });
 });
 
@@ -239,21 +222,15 @@ describe('retries and limits', () => {
 
   it.each([429, 503, 529])('retries after status %d', async (status) => {
     const { server, policy } = await openStandIn(saying(SAID), { instead: failing(status, 2) });
-    const [{ text }] = await policy.generate([contextOf('Who?')], sampling([0]));
-    expect(text).toBe(SAID);
+    expect((await answerOf(policy)).text).toBe(SAID);
     expect(server.requests).toHaveLength(4);
   });
 
   it('gives up after the last retry and on permanent errors', async () => {
     const ask = async (status: number): Promise<number> => {
-      const { server, policy } = await openStandIn(
-        saying(SAID),
-        { instead: failing(status, 99) },
-        { retries: 3 },
-      );
-      await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow(
-        `got ${status}: busy`,
-      );
+      const busy = { instead: failing(status, 99) };
+      const { server, policy } = await openStandIn(saying(SAID), busy, { retries: 3 });
+      await expect(answerOf(policy)).rejects.toThrow(`got ${status}: busy`);
       return server.requests.length - 1;
     };
     expect(await ask(503)).toBe(4);
@@ -263,21 +240,13 @@ describe('retries and limits', () => {
   it('gives up on timeout and on abort', async () => {
     let isOpen = false;
     const never = () => (isOpen ? new Promise<never>(() => undefined) : void (isOpen = true));
-    const { policy } = await openStandIn(
-      saying(SAID),
-      { instead: never },
-      { timeoutMs: 100, retries: 1 },
-    );
-    await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow(
-      'within 100 ms',
-    );
+    const limits = { timeoutMs: 100, retries: 1 };
+    const { policy } = await openStandIn(saying(SAID), { instead: never }, limits);
+    await expect(answerOf(policy)).rejects.toThrow('within 100 ms');
     isOpen = false;
     const patient = (await openStandIn(saying(SAID), { instead: never })).policy;
     const controller = new AbortController();
-    const waiting = patient.generate(
-      [contextOf('Who?')],
-      sampling([0], { signal: controller.signal }),
-    );
+    const waiting = answerOf(patient, CONTEXT, { signal: controller.signal });
     setTimeout(() => controller.abort(new Error('enough')), 20);
     await expect(waiting).rejects.toThrow('enough');
   });
@@ -294,7 +263,7 @@ it('limits concurrent requests', async () => {
     });
   };
   const { server, policy } = await openStandIn(saying(SAID), { instead }, { maxConcurrency: 3 });
-  const contexts = Array.from({ length: 12 }, (_, i) => contextOf(`Who ${i}?`));
+  const contexts = Array.from({ length: 12 }, () => CONTEXT);
   await policy.generate(contexts, sampling(contexts));
   expect(server.mostAtATime()).toBe(3);
 });
@@ -315,11 +284,10 @@ it('rejects missing or mismatched models and tokenizers', async () => {
     Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
   );
   await expect(openCompletionsPolicy(`${closing(server).url}v1`)).rejects.toThrow('a, b');
-  const strange = { ...saying(SAID), tokenizer: CHARACTERS };
-  const words = {
-    ...strange,
+  const { policy } = await openStandIn({
+    ...saying(SAID),
+    tokenizer: CHARACTERS,
     generate: async () => [{ tokenIds: [300, 301], text: 'other words', finish: 'stop' as const }],
-  };
-  const { policy } = await openStandIn(words);
-  await expect(policy.generate([contextOf('Who?')], sampling([0]))).rejects.toThrow(folder);
+  });
+  await expect(answerOf(policy)).rejects.toThrow(folder);
 });
