@@ -40,13 +40,11 @@ function bootstrapOf(
 ) {
   const table = scoreTable(results, MAIN_MEASURES);
   const strata = groupStrata(table.questions.map((question) => question.benchmark));
-  const bootstrap = createBootstrap(table, strata, {
-    random: createRandom(seed),
-    resamples,
-    weightsId,
-  });
+  const options = { random: createRandom(seed), resamples, weightsId };
+  const bootstrap = createBootstrap(table, strata, options);
   const weights = selectionWeights(table.questions, everything);
-  return (method: string) => bootstrap.estimator({ method, model: 'base' }, 'em')(weights);
+  return (method: string, column = 'em') =>
+    bootstrap.estimator({ method, model: 'base' }, column)(weights);
 }
 
 /** The first `share` of `n` questions is right. */
@@ -54,25 +52,14 @@ const shareRight = (n: number, share: number): (0 | 1)[] =>
   Array.from({ length: n }, (_, i) => (i < n * share ? 1 : 0));
 
 it("estimates the mean of a column over a method's runs", () => {
-  const estimateOf = (method: string, column: string): number => {
-    const results = [
-      ...answers('a', [
-        [1, 0, 0, 0],
-        [1, 1, 0, 0],
-      ]),
-      ...answers('b', [
-        [1, 1, 1, 0],
-        [1, 1, 1, 1],
-      ]),
-    ].map((answer) => ({ ...answer, f1: answer.em / 2 }));
-    const table = scoreTable(results, MAIN_MEASURES);
-    const strata = groupStrata(table.questions.map(() => 'all'));
-    const bootstrap = createBootstrap(table, strata, { random: createRandom(0), resamples: 10 });
-    const weights = selectionWeights(table.questions, everything);
-    return bootstrap.estimator({ method, model: 'base' }, column)(weights).value;
-  };
-  expect([estimateOf('a', 'em'), estimateOf('b', 'em')]).toEqual([3 / 8, 7 / 8]);
-  expect([estimateOf('a', 'f1'), estimateOf('b', 'f1')]).toEqual([3 / 16, 7 / 16]);
+  const quarters = (count: number) => shareRight(4, count / 4);
+  const results = [
+    ...answers('a', [quarters(1), quarters(2)]),
+    ...answers('b', [quarters(3), quarters(4)]),
+  ].map((answer) => ({ ...answer, f1: answer.em / 2 }));
+  const estimate = bootstrapOf(results, { resamples: 10 });
+  expect([estimate('a').value, estimate('b').value]).toEqual([3 / 8, 7 / 8]);
+  expect([estimate('a', 'f1').value, estimate('b', 'f1').value]).toEqual([3 / 16, 7 / 16]);
 });
 
 describe('question resampling', () => {
@@ -167,7 +154,7 @@ describe('seed resampling', () => {
 
 describe('resampling of initial models', () => {
   /** Two runs of each of two initial models, which decide all answers. */
-  const twoLevels = (method: string, perRun: readonly (readonly number[])[]): QuestionResult[] =>
+  const twoLevels = (method: string, ...perRun: number[][]): QuestionResult[] =>
     perRun.flatMap((seeds, w) =>
       answers(
         method,
@@ -177,28 +164,15 @@ describe('resampling of initial models', () => {
 
   it('adds the variance between initial models and that between their runs', () => {
     // Runs are all right or all wrong, so questions add no variance.
-    const deviationOf = (perRun: number[][]): number =>
-      deviation(bootstrapOf(twoLevels('a', perRun))('a'));
-    expect(
-      deviationOf([
-        [1, 1],
-        [0, 0],
-      ]),
-    ).toBeCloseTo(Math.sqrt(0.25 / 2), 1);
-    expect(
-      deviationOf([
-        [1, 0],
-        [1, 0],
-      ]),
-    ).toBeCloseTo(Math.sqrt(0.25 / 4), 1);
+    const deviationOf = (...perRun: number[][]): number =>
+      deviation(bootstrapOf(twoLevels('a', ...perRun))('a'));
+    expect(deviationOf([1, 1], [0, 0])).toBeCloseTo(Math.sqrt(0.25 / 2), 1);
+    expect(deviationOf([1, 0], [1, 0])).toBeCloseTo(Math.sqrt(0.25 / 4), 1);
   });
 
   it('shares initial models between methods, so that their effect cancels', () => {
-    const shares = [
-      [1, 1],
-      [0, 0],
-    ];
-    const estimate = bootstrapOf([...twoLevels('a', shares), ...twoLevels('b', shares)]);
+    const runs = (method: string) => twoLevels(method, [1, 1], [0, 0]);
+    const estimate = bootstrapOf([...runs('a'), ...runs('b')]);
     expect(estimate('a').samples).toEqual(estimate('b').samples);
   });
 });
@@ -272,14 +246,10 @@ describe('contrasts and intervals', () => {
 
   it('ignores strata of weight 0', () => {
     const table = scoreTable(answers('a', [[0, 0, 1, 1]]), MAIN_MEASURES);
-    const bootstrap = createBootstrap(table, groupStrata(['x', 'x', 'y', 'y']), {
-      random: createRandom(1),
-      resamples: 20,
-    });
-    const { value, samples } = bootstrap.estimator(
-      { method: 'a', model: 'base' },
-      'em',
-    )(Float64Array.of(0, 0, 0.5, 0.5));
+    const options = { random: createRandom(1), resamples: 20 };
+    const bootstrap = createBootstrap(table, groupStrata(['x', 'x', 'y', 'y']), options);
+    const estimate = bootstrap.estimator({ method: 'a', model: 'base' }, 'em');
+    const { value, samples } = estimate(Float64Array.of(0, 0, 0.5, 0.5));
     expect([value, ...samples]).toEqual(Array(21).fill(1));
   });
 

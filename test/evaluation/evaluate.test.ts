@@ -120,14 +120,16 @@ describe('measure', () => {
   });
 });
 
+const retriever = createBm25Retriever(PASSAGES);
+const scripts = {
+  [COMPARISON.question]: [search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('Bo Reed')],
+  [SINGLE.question]: [answer('1960')],
+  [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
+};
+const rollout = { ...resolveRollout('parallelsearch', 'small-world'), maxNewTokens: 50 };
+
 describe('evaluatePolicy', () => {
-  const scripts = {
-    [COMPARISON.question]: [search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('Bo Reed')],
-    [SINGLE.question]: [answer('1960')],
-    [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
-  };
   const questions = [COMPARISON, SINGLE, SEQUENTIAL];
-  const rollout = { ...resolveRollout('parallelsearch', 'small-world'), maxNewTokens: 50 };
 
   it.each([1, 2, 10])(
     'gives a measurement a question, in their order, greedily, with batches of %i',
@@ -135,17 +137,12 @@ describe('evaluatePolicy', () => {
       let released = 0;
       const policy = { ...scriptedPolicy(scripts), release: () => void released++ };
       const done: number[] = [];
-      const measurements = await evaluatePolicy(policy, createBm25Retriever(PASSAGES), questions, {
-        rollout,
-        batchSize,
-        onBatch: (count) => done.push(count),
-      });
-      expect(
-        measurements.map(({ questionId, em, modelCalls }) => [questionId, em, modelCalls]),
-      ).toEqual([
-        ['comparison', 1, 2],
-        ['single', 1, 1],
-        ['sequential', 1, 3],
+      const onBatch = (count: number) => done.push(count);
+      const options = { rollout, batchSize, onBatch };
+      expect(await evaluatePolicy(policy, retriever, questions, options)).toMatchObject([
+        { questionId: 'comparison', em: 1, modelCalls: 2 },
+        { questionId: 'single', em: 1, modelCalls: 1 },
+        { questionId: 'sequential', em: 1, modelCalls: 3 },
       ]);
       expect(done.at(-1)).toBe(3);
       expect(released).toBe(Math.ceil(3 / batchSize));
@@ -155,25 +152,14 @@ describe('evaluatePolicy', () => {
 
   it("stops with the signal's reason", async () => {
     const signal = AbortSignal.abort(new Error('enough'));
-    const evaluating = evaluatePolicy(
-      scriptedPolicy(scripts),
-      createBm25Retriever(PASSAGES),
-      questions,
-      { rollout, batchSize: 2, signal },
-    );
+    const options = { rollout, batchSize: 2, signal };
+    const evaluating = evaluatePolicy(scriptedPolicy(scripts), retriever, questions, options);
     await expect(evaluating).rejects.toThrow('enough');
   });
 });
 
 describe('a policy whose calls may overlap', () => {
-  const retriever = createBm25Retriever(PASSAGES);
-  const scripts = {
-    [SINGLE.question]: [answer('1960')],
-    [SEQUENTIAL.question]: [search('Red River'), search('Bo Reed'), answer('1904')],
-    [COMPARISON.question]: [search('Ada Stone', 'Bo Reed', 'Cy Hill'), answer('Bo Reed')],
-  };
   const questions = [SINGLE, SEQUENTIAL, COMPARISON];
-  const rollout = resolveRollout('parallelsearch', 'small-world');
   /** A scripted policy whose calls wait for `until`. */
   const overlapping = (until: (context: string) => Promise<unknown>): Policy => {
     const policy = scriptedPolicy(scripts);
@@ -198,17 +184,12 @@ describe('a policy whose calls may overlap', () => {
       others.push(questionId);
       if (done === 2) letGo();
     };
-    const measured = await evaluatePolicy(policy, retriever, questions, {
-      rollout,
-      batchSize: 3,
-      onBatch,
-    });
+    const options = { rollout, batchSize: 3 };
+    const measured = await evaluatePolicy(policy, retriever, questions, { ...options, onBatch });
     expect(others).toHaveLength(3);
     expect(others[2]).toBe('single');
-    const inTurns = { rollout, batchSize: 3 };
-    expect(measured).toEqual(
-      await evaluatePolicy(scriptedPolicy(scripts), retriever, questions, inTurns),
-    );
+    const inTurns = await evaluatePolicy(scriptedPolicy(scripts), retriever, questions, options);
+    expect(measured).toEqual(inTurns);
   });
 
   it('answers at most `batchSize` questions at a time', async () => {

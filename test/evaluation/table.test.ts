@@ -38,12 +38,8 @@ describe('rows', () => {
   });
 
   it('average the seven benchmarks with equal weight', () => {
-    const em = matching(tidy.rows, {
-      method: 'search-r1',
-      model: 'base',
-      subset: 'all',
-      metric: 'em',
-    });
+    const cell = { method: 'search-r1', model: 'base', subset: 'all', metric: 'em' };
+    const em = matching(tidy.rows, cell);
     const benchmarks = em.filter((r) => r.benchmark in BENCHMARK_TITLES);
     expect(benchmarks).toHaveLength(7);
     const mean = benchmarks.reduce((sum, r) => sum + r.value, 0) / 7;
@@ -71,16 +67,13 @@ describe('contrasts', () => {
   it('divide model calls, also over both models', () => {
     const calls = (method: string): number =>
       meanMetrics(
-        matching(results, { method, subset: 'parallelizable' }).filter(
-          ({ benchmark }) => benchmark !== MANY,
+        matching(
+          results.filter(({ benchmark }) => benchmark !== MANY),
+          { method, subset: 'parallelizable' },
         ),
       ).model_calls;
-    const contrast = find(tidy.contrasts, {
-      ...key,
-      model: 'all',
-      subset: 'parallelizable',
-      kind: 'ratio',
-    });
+    const ratio = { model: 'all', subset: 'parallelizable', kind: 'ratio' } as const;
+    const contrast = find(tidy.contrasts, { ...key, ...ratio });
     expect(contrast.value).toBeCloseTo(calls('parallelsearch') / calls('search-r1'), 6);
     const fields = 'method against model benchmark subset metric kind value low high';
     expect(Object.keys(contrast).join(' ')).toBe(fields);

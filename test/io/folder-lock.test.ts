@@ -1,20 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { withFileLock, withFolderLock } from '../../lib/io/folder-lock.js';
+import { words } from '../commands/command-line.js';
 import { folderForEach } from '../folder.js';
 
 const inFolder = folderForEach();
@@ -27,12 +19,18 @@ function leaveLock(
   holder?: { pid: number; host?: string; namespace?: string; started?: string },
   folder = inFolder(),
 ): void {
-  mkdirSync(join(folder, 'run.lock'), { recursive: true });
+  fs.mkdirSync(join(folder, 'run.lock'), { recursive: true });
   if (holder)
-    writeFileSync(join(folder, 'run.lock.json'), JSON.stringify({ host: hostname(), ...holder }));
+    fs.writeFileSync(
+      join(folder, 'run.lock.json'),
+      JSON.stringify({ host: hostname(), ...holder }),
+    );
   const time = Date.now() / 1000 - age;
-  utimesSync(join(folder, 'run.lock'), time, time);
+  fs.utimesSync(join(folder, 'run.lock'), time, time);
 }
+
+const readHolder = (...folder: string[]) =>
+  JSON.parse(fs.readFileSync(inFolder(...folder, 'run.lock.json'), 'utf8')) as { started: string };
 
 /** The id of a process that has ended. */
 const endedPid = (): number => spawnSync(process.execPath, ['-e', '']).pid;
@@ -41,7 +39,7 @@ const lines: string[] = [];
 const work = (folder = inFolder()): Promise<string[]> =>
   withFolderLock(
     folder,
-    async () => readdirSync(folder),
+    async () => fs.readdirSync(folder),
     (line) => lines.splice(0, lines.length, line),
   );
 
@@ -51,17 +49,15 @@ describe('withFolderLock', () => {
       await expect(withFolderLock(inFolder('new'), async () => 'both')).rejects.toThrow(
         `locked by process ${process.pid} on ${hostname()}`,
       );
-      expect(JSON.parse(readFileSync(inFolder('new', 'run.lock.json'), 'utf8'))).toMatchObject({
-        pid: process.pid,
-      });
+      expect(readHolder('new')).toMatchObject({ pid: process.pid });
     });
-    expect(readdirSync(inFolder('new'))).toEqual([]);
+    expect(fs.readdirSync(inFolder('new'))).toEqual([]);
     await expect(
       withFolderLock(inFolder('new'), async () => {
         throw new Error('failed');
       }),
     ).rejects.toThrow('failed');
-    expect(readdirSync(inFolder('new'))).toEqual([]);
+    expect(fs.readdirSync(inFolder('new'))).toEqual([]);
     lines.length = 0;
     await work();
     expect(lines).toEqual([]);
@@ -73,7 +69,7 @@ describe('withFolderLock', () => {
     await work();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(`process ${pid} on ${hostname()}`);
-    expect(existsSync(inFolder('run.lock'))).toBe(false);
+    expect(fs.existsSync(inFolder('run.lock'))).toBe(false);
   });
 
   it('keeps the lock of a running process, even if stale', async () => {
@@ -87,7 +83,7 @@ describe('withFolderLock', () => {
     leaveLock(60, { pid: endedPid(), host: 'elsewhere' });
     await expect(work()).rejects.toThrow(/on elsewhere.*If that has ended, remove/);
     const time = Date.now() / 1000 - 16 * 60;
-    utimesSync(inFolder('run.lock'), time, time);
+    fs.utimesSync(inFolder('run.lock'), time, time);
     await work();
     expect(lines[0]).toContain('on elsewhere');
   });
@@ -99,19 +95,19 @@ describe('withFolderLock', () => {
 
   it('tells the work when the lock is removed, and leaves it to the next process', async () => {
     const lost = withFolderLock(inFolder(), async (signal) => {
-      rmdirSync(inFolder('run.lock'));
+      fs.rmdirSync(inFolder('run.lock'));
       await once(signal, 'abort');
-      mkdirSync(inFolder('run.lock'));
+      fs.mkdirSync(inFolder('run.lock'));
       signal.throwIfAborted();
     });
     await expect(lost).rejects.toThrow(/Lost the lock .*run\.lock/);
-    expect(existsSync(inFolder('run.lock'))).toBe(true);
+    expect(fs.existsSync(inFolder('run.lock'))).toBe(true);
   });
 
   it('says that the folder was removed', async () => {
     const removed = withFolderLock(inFolder('gone'), async () => {
-      rmSync(inFolder('gone'), { recursive: true });
-      writeFileSync(inFolder('gone', 'a'), '');
+      fs.rmSync(inFolder('gone'), { recursive: true });
+      fs.writeFileSync(inFolder('gone', 'a'), '');
     });
     await expect(removed).rejects.toThrow(/gone to stay, but it was removed/);
   });
@@ -119,15 +115,11 @@ describe('withFolderLock', () => {
   it('locks several files of a folder, each by itself', async () => {
     const lock = <T>(name: string, then: () => Promise<T>) => withFileLock(inFolder(name), then);
     await lock('a', async () => {
-      expect(await lock('b', async () => readdirSync(inFolder()).sort())).toEqual([
-        'a.lock',
-        'a.lock.json',
-        'b.lock',
-        'b.lock.json',
-      ]);
+      const names = await lock('b', async () => fs.readdirSync(inFolder()).sort().join(' '));
+      expect(names).toBe('a.lock a.lock.json b.lock b.lock.json');
       await expect(lock('a', async () => 'both')).rejects.toThrow('locked by process');
     });
-    expect(readdirSync(inFolder())).toEqual([]);
+    expect(fs.readdirSync(inFolder())).toEqual([]);
   });
 
   it('takes over a lock without a name', async () => {
@@ -136,18 +128,15 @@ describe('withFolderLock', () => {
     expect(lines[0]).toContain('another process');
   });
 
-  it.skipIf(!existsSync('/proc/self/stat'))(
+  it.skipIf(!fs.existsSync('/proc/self/stat'))(
     'takes over the lock of a process whose id was reused',
     async () => {
       leaveLock(10, { pid: process.pid, started: '1' });
       await work();
       expect(lines[0]).toContain(`process ${process.pid} on`);
       await withFolderLock(inFolder(), async () => {
-        const { started } = JSON.parse(readFileSync(inFolder('run.lock.json'), 'utf8')) as {
-          started: string;
-        };
-        expect(started).toMatch(/^\d+$/);
-        utimesSync(inFolder('run.lock'), 0, 0);
+        expect(readHolder().started).toMatch(/^\d+$/);
+        fs.utimesSync(inFolder('run.lock'), 0, 0);
         await expect(work()).rejects.toThrow(/locked by.*another output\.$/);
       });
     },
@@ -160,7 +149,7 @@ describe('withFolderLock', () => {
     leaveLock(0, { pid }, ended);
     leaveLock(-3600, { pid }, future);
     leaveLock(0, undefined, renewed);
-    const renew = (): void => utimesSync(join(renewed, 'run.lock'), new Date(), new Date());
+    const renew = (): void => fs.utimesSync(join(renewed, 'run.lock'), new Date(), new Date());
     const timer = setInterval(renew, 200);
     const givesUp = expect(work(renewed).finally(() => clearInterval(timer))).rejects.toThrow(
       /locked by another process/,
@@ -171,38 +160,31 @@ describe('withFolderLock', () => {
     expect(lines[0]).toContain(`process ${pid} on`);
   }, 30_000);
 
-  it.skipIf(!existsSync('/proc/self/stat'))('recognises a process by its start time', async () => {
-    const child = spawn(process.execPath, [
-      '-e',
-      "process.title = 'a) b (c'; setInterval(() => 0, 1e6)",
-    ]);
-    const pid = child.pid!;
-    try {
-      const stat = (): string => readFileSync(`/proc/${pid}/stat`, 'utf8');
-      while (!stat().includes('a) b')) await sleep(20);
-      const started = /^.*\) \w (?:-?\d+ ){18}(\d+) /.exec(stat())![1];
-      leaveLock(10, { pid, started });
-      await expect(work()).rejects.toThrow(`locked by process ${pid}`);
-      writeFileSync(
-        inFolder('run.lock.json'),
-        JSON.stringify({ pid, host: hostname(), started: '1' }),
-      );
-      await work();
-      expect(lines[0]).toContain(`process ${pid} on`);
-    } finally {
-      child.kill();
-    }
-  });
+  it.skipIf(!fs.existsSync('/proc/self/stat'))(
+    'recognises a process by its start time',
+    async () => {
+      const program = "process.title = 'a) b (c'; setInterval(() => 0, 1e6)";
+      const child = spawn(process.execPath, ['-e', program]);
+      const pid = child.pid!;
+      try {
+        const stat = (): string => fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
+        while (!stat().includes('a) b')) await sleep(20);
+        const started = /^.*\) \w (?:-?\d+ ){18}(\d+) /.exec(stat())![1];
+        leaveLock(10, { pid, started });
+        await expect(work()).rejects.toThrow(`locked by process ${pid}`);
+        leaveLock(10, { pid, started: '1' });
+        await work();
+        expect(lines[0]).toContain(`process ${pid} on`);
+      } finally {
+        child.kill();
+      }
+    },
+  );
 
   it('removes only partial files', async () => {
-    const kept = [
-      'metrics.jsonl',
-      'mine.partial',
-      'notes2.partial',
-      'notes.2.partial',
-      '2.partial',
-    ];
-    for (const name of ['metrics.jsonl.123-4.partial', ...kept]) writeFileSync(inFolder(name), '');
+    const kept = words`metrics.jsonl mine.partial notes2.partial notes.2.partial 2.partial`;
+    for (const name of ['metrics.jsonl.123-4.partial', ...kept])
+      fs.writeFileSync(inFolder(name), '');
     expect((await work()).sort()).toEqual([...kept, 'run.lock', 'run.lock.json'].sort());
   });
 });

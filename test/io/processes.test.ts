@@ -37,17 +37,14 @@ describe.skipIf(!isBuilt)('startWorker (needs dist/)', () => {
   const start = (env?: Record<string, string>): void => {
     worker = startWorker<Request, Reply, number>(ECHO, env);
   };
-  const ask = (request: Request, onNote?: (note: number) => void): Promise<Reply> =>
-    worker.send(request, onNote);
+  const ask: Worker<Request, Reply, number>['send'] = (...request) => worker.send(...request);
   afterEach(() => worker.stop());
 
   it('answers from another process, typed arrays included', async () => {
     start();
-    const first = await ask({
-      kind: 'echo',
-      value: { x: Float32Array.of(1.5, -2), deep: [1, 'a', null] },
-    });
-    expect(first.value).toEqual({ x: Float32Array.of(1.5, -2), deep: [1, 'a', null] });
+    const value = { x: Float32Array.of(1.5, -2), deep: [1, 'a', null] };
+    const first = await ask({ kind: 'echo', value });
+    expect(first.value).toEqual(value);
     expect(first.pid).not.toBe(process.pid);
     const second = await ask({ kind: 'echo', value: 2 });
     expect(second).toEqual({ pid: first.pid, value: 2 });
@@ -228,20 +225,14 @@ describe('trainInProcess', () => {
       const timer = setInterval(() => {}, 1000);
       process.on('SIGTERM', () => { console.error('saved'); clearInterval(timer); process.exitCode = 1; });
       console.error('ready');`;
-    const training = trainInProcess(
-      moduleOf(script),
-      {},
-      {
-        signal: controller.signal,
-        log: (line) => {
-          lines.push(line);
-          if (line === 'ready') controller.abort(new Error('enough'));
-        },
-      },
-    );
+    const { signal } = controller;
+    const log = (line: string): void => {
+      lines.push(line);
+      if (line === 'ready') controller.abort(new Error('enough'));
+    };
+    const training = trainInProcess(moduleOf(script), {}, { signal, log });
     await expect(training).rejects.toThrow('enough');
     expect(lines).toEqual(['ready', 'saved']);
-    const { signal } = controller;
     await expect(trainInProcess(moduleOf(''), {}, { signal })).rejects.toThrow('enough');
   });
 });

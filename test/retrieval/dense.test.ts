@@ -30,15 +30,11 @@ function countingEncoder(failAt?: string): Encoder & { asked: string[] } {
 
 describe('embedCorpus', () => {
   const passages = makePassages(Array.from({ length: 1300 }, (_, i) => String(i)));
-  const kept = (): { folder: string; source: typeof source } => ({
-    folder: inFolder('index'),
-    source,
-  });
+  const kept = () => ({ folder: inFolder('index'), source });
 
   it('resumes without encoding anything twice', async () => {
-    await expect(embedCorpus(countingEncoder('1100'), passages, kept())).rejects.toThrow(
-      'The power',
-    );
+    const first = embedCorpus(countingEncoder('1100'), passages, kept());
+    await expect(first).rejects.toThrow('The power');
     const second = countingEncoder();
     const vectors = await embedCorpus(second, passages, kept());
     expect(second.asked.length).toBe(1300 - 1024);
@@ -56,9 +52,7 @@ describe('embedCorpus', () => {
     await embedCorpus(encoder, passages, kept());
     expect(encoder.asked[0]).toBe('512');
     writeFileSync(shard, '');
-    await expect(embedCorpus(encoder, passages, kept())).rejects.toThrow(
-      'embeddings-000001.safetensors',
-    );
+    await expect(embedCorpus(encoder, passages, kept())).rejects.toThrow('embeddings-000001.');
   });
 
   it.each([
@@ -68,9 +62,8 @@ describe('embedCorpus', () => {
     await embedCorpus(countingEncoder(), passages, kept());
     const other = { ...kept(), source: { ...source, ...change } };
     await expect(embedCorpus(countingEncoder(), passages, other)).rejects.toThrow(message);
-    await expect(embedCorpus(countingEncoder(), passages.slice(1), kept())).rejects.toThrow(
-      'size 1299',
-    );
+    const fewer = embedCorpus(countingEncoder(), passages.slice(1), kept());
+    await expect(fewer).rejects.toThrow('size 1299');
   });
 });
 
@@ -112,12 +105,9 @@ describe.skipIf(!hasHnswlib)(
       const exact = await ask('exact');
       expect(exact.map(([first]) => first)).toEqual(FILMS.map(({ id }) => id));
       expect(await ask('hnsw')).toEqual(exact);
-      expect(readdirSync(inFolder('index')).sort()).toEqual([
-        'embeddings-000000.safetensors',
-        'embeddings.json',
-        'graph.hnsw',
-        'graph.hnsw.json',
-      ]);
+      expect(readdirSync(inFolder('index')).sort().join(' ')).toBe(
+        'embeddings-000000.safetensors embeddings.json graph.hnsw graph.hnsw.json',
+      );
       const written = statSync(inFolder('index', 'graph.hnsw')).mtimeMs;
       rmSync(inFolder('index', 'embeddings-000000.safetensors'));
       expect(await ask('hnsw')).toEqual(exact);
@@ -125,14 +115,12 @@ describe.skipIf(!hasHnswlib)(
     });
 
     it('rejects a graph of other passages, another encoder or other settings', async () => {
-      await createRetriever('hnsw', FILMS, options());
-      await expect(createRetriever('hnsw', FILMS.slice(1), options())).rejects.toThrow(
-        /of corpus \w+, but/,
-      );
+      const open = (passages = FILMS, more = {}) =>
+        createRetriever('hnsw', passages, { ...options(), ...more });
+      await open();
+      await expect(open(FILMS.slice(1))).rejects.toThrow(/of corpus \w+, but/);
       const encoder = packagePath('test', 'fixtures', 'encoders', 'xlm-roberta');
-      await expect(createRetriever('hnsw', FILMS, { ...options(), encoder })).rejects.toThrow(
-        /of encoder \w+, but/,
-      );
+      await expect(open(FILMS, { encoder })).rejects.toThrow(/of encoder \w+, but/);
       const expected = { corpus: corpusHash(FILMS), encoder: 'any', m: 32 };
       await expect(loadHnswIndex(inFolder('index', 'graph.hnsw'), { expected })).rejects.toThrow(
         'encoder any',

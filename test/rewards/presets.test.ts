@@ -1,3 +1,4 @@
+import { sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { QuestionType } from '../../lib/data/question.js';
@@ -56,26 +57,21 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
     'gives a %s question searched split, whole and not at all %d, %d and %d',
     (questionType, ...expected) => {
       [[['a', 'b']], [['a']], []].forEach((searchTurns, i) => {
-        expect(scoreOf('paper', { searchTurns, questionType }).decomposition).toBeCloseTo(
-          expected[i],
-          PLACES,
-        );
+        const score = scoreOf('paper', { searchTurns, questionType }).decomposition;
+        expect(score).toBeCloseTo(expected[i], PLACES);
       });
     },
   );
 
   it('checks every turn, or only the first with `first-turn`', () => {
     const searchTurns = [['a'], ['b', 'c']];
-    expect([isDecomposed(searchTurns), isDecomposed(searchTurns, 'first-turn')]).toEqual([
-      true,
-      false,
-    ]);
-    const late = { searchTurns, questionType: 'parallelizable' } as const;
-    expect(scoreOf('paper', late).decomposition).toBeCloseTo(0.45, PLACES);
-    expect(scoreOf('authors-code', late).decomposition).toBe(0);
-    expect(scoreOf('authors-code', { ...late, questionType: 'sequential' }).decomposition).toBe(
-      0.15,
-    );
+    expect(isDecomposed(searchTurns)).toBe(true);
+    expect(isDecomposed(searchTurns, 'first-turn')).toBe(false);
+    const score = (preset: string, questionType: QuestionType) =>
+      scoreOf(preset, { searchTurns, questionType }).decomposition;
+    expect(score('paper', 'parallelizable')).toBeCloseTo(0.45, PLACES);
+    expect(score('authors-code', 'parallelizable')).toBe(0);
+    expect(score('authors-code', 'sequential')).toBe(0.15);
   });
 
   it('is 0, lambda_d or alpha times lambda_d, and decomposing changes it for every question type', () => {
@@ -93,10 +89,8 @@ describe('decomposition (Eq. 4), lambda_d = 0.15, alpha = 3', () => {
 
   it('takes P from the options', () => {
     const options = rewardConstants('paper', { parallelizableTypes: ['parallelizable', 'hybrid'] });
-    expect(decomposition(options).score(rolloutLike({ questionType: 'hybrid' }), [])).toBeCloseTo(
-      0.45,
-      PLACES,
-    );
+    const score = decomposition(options).score(rolloutLike({ questionType: 'hybrid' }), []);
+    expect(score).toBeCloseTo(0.45, PLACES);
   });
 });
 
@@ -195,16 +189,8 @@ describe('presetRewards (Eq. 7)', () => {
         fc.constantFrom('paper', 'authors-code', 'search-r1', 'search-r1-format'),
         (random, preset) => {
           const { total, ...parts } = scoreOf(preset, random);
-          expect(Object.keys(parts)).toEqual([
-            'outcome',
-            'decomposition',
-            'search_count',
-            'format',
-          ]);
-          expect(total).toBeCloseTo(
-            Object.values(parts).reduce((a, b) => a + b, 0),
-            PLACES,
-          );
+          expect(Object.keys(parts).join()).toBe('outcome,decomposition,search_count,format');
+          expect(total).toBeCloseTo(sum(Object.values(parts)), PLACES);
           const [right, wrong] = ['right', 'wrong'].map((answer) =>
             scoreOf(preset, { ...random, answer }),
           );
@@ -222,9 +208,8 @@ describe('presetRewards (Eq. 7)', () => {
   });
 
   it('applies overrides and rejects invalid weights', () => {
-    expect(
-      scoreRollout(presetRewards('paper', { lambdaD: 1 }), rolloutLike()).components.decomposition,
-    ).toBe(3);
+    const { components } = scoreRollout(presetRewards('paper', { lambdaD: 1 }), rolloutLike());
+    expect(components.decomposition).toBe(3);
     expect(() => presetRewards('paper', { lambdaS: -1 })).toThrow('lambdaS');
     expect(() => presetRewards('paper', { alpha: Number.NaN })).toThrow('alpha');
     expect(() => presetRewards('f1', { lambdaD: 1 })).toThrow(/no weights.*lambdaD/);

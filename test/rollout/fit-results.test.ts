@@ -131,12 +131,9 @@ describe('information beyond the limit', () => {
   });
 
   const LONG = 'one two three four five six seven eight nine ten'.repeat(5);
-  const twice = ['A', 'B'].map((title) =>
-    toOutcome([
-      [title, LONG],
-      [`${title}2`, LONG],
-    ]),
-  );
+  const both = (title: string, text: string) =>
+    toOutcome([title, `${title}2`].map((t) => [t, text]));
+  const twice = ['A', 'B'].map((title) => both(title, LONG));
 
   it('leaves each query an equal part', () => {
     fc.assert(
@@ -144,13 +141,9 @@ describe('information beyond the limit', () => {
         fc.integer({ min: 120, max: 400 }),
         fc.constantFrom('characters' as const, 'model' as const),
         (maxInformationTokens, tokenizer) => {
-          const limit =
-            tokenizer === 'model' ? Math.ceil(maxInformationTokens / 3) : maxInformationTokens;
-          const { segment, results } = show(twice, {
-            tokenizer,
-            maxInformationTokens: limit,
-            informationCut: 'query',
-          });
+          const limit = Math.ceil(maxInformationTokens / (tokenizer === 'model' ? 3 : 1));
+          const options = { tokenizer, maxInformationTokens: limit };
+          const { segment, results } = show(twice, { ...options, informationCut: 'query' });
           const [first, second] = parseInformation(segment.text).map((result) =>
             result.status === 'ok' ? result.passages : [],
           );
@@ -175,16 +168,7 @@ describe('information beyond the limit', () => {
     );
 
   it('is cut by passage, by query or raw', () => {
-    const outcomes = [
-      toOutcome([
-        ['A', 'all of a'],
-        ['A2', 'all of a'],
-      ]),
-      toOutcome([
-        ['B', 'all of b'],
-        ['B2', 'all of b'],
-      ]),
-    ];
+    const outcomes = ['A', 'B'].map((title) => both(title, `all of ${title.toLowerCase()}`));
     const cut = (
       informationCut: RolloutOptions['informationCut'],
       maxInformationTokens: number,

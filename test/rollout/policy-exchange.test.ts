@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ContextFullError, textPolicy, toolPolicy } from '../../lib/policy/chat-policy.js';
+import {
+  ContextFullError,
+  textPolicy,
+  toolPolicy,
+  type ChatPolicy,
+} from '../../lib/policy/chat-policy.js';
+import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { createRandom } from '../../lib/random.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
@@ -21,10 +27,19 @@ async function converse(
     return { message: replies[seen.length - 1], usage: { read: 10 * seen.length, written: 1 } };
   });
   const retriever = library();
-  const options = { ...OPTIONS, promptForm: 'tools' as const, ...more };
-  const randoms = [createRandom(1)];
-  const { trajectories } = await rollOut(policy, retriever, [ask('who?')], { ...options, randoms });
-  return { trajectory: trajectories[0], seen, calls: retriever.calls };
+  const trajectory = await rollOutOne(policy, more, retriever);
+  return { trajectory, seen, calls: retriever.calls };
+}
+
+/** Rolls out one question. */
+async function rollOutOne(
+  policy: ChatPolicy,
+  more: Partial<RolloutOptions> = {},
+  retriever: Retriever = library(),
+): Promise<Trajectory> {
+  const { promptForm } = policy;
+  const options = { ...OPTIONS, promptForm, randoms: [createRandom(1)], ...more };
+  return (await rollOut(policy, retriever, [ask('who?')], options)).trajectories[0];
 }
 
 describe('a rollout with tool calls', () => {
@@ -86,12 +101,8 @@ describe('a rollout with tool calls', () => {
       const policy = toolPolicy(async (messages) => ({
         message: messages.length === 1 ? call({ query: 'X' }) : say('gold'),
       }));
-      const options = { ...OPTIONS, promptForm: 'tools' as const, topK: 2, maxInformationTokens };
-      const { trajectories } = await rollOut(policy, two, [ask('who?')], {
-        ...options,
-        randoms: [createRandom(1)],
-      });
-      return trajectories[0].searchTurns[0].results[0];
+      const trajectory = await rollOutOne(policy, { topK: 2, maxInformationTokens }, two);
+      return trajectory.searchTurns[0].results[0];
     };
     expect(await results(1000)).toMatchObject({ passages: [{}, {}] });
     expect(await results(1)).toMatchObject({ passages: [{}], numLeftOut: 1 });
@@ -123,9 +134,8 @@ describe('a rollout with tool calls', () => {
 
   it('ends where the context is full', async () => {
     const policy = toolPolicy(() => Promise.reject(new ContextFullError('full')));
-    const options = { ...OPTIONS, promptForm: 'tools' as const, randoms: [createRandom(1)] };
-    const { trajectories } = await rollOut(policy, library(), [ask('who?')], options);
-    expect(trajectories[0]).toMatchObject({ finish: 'length', answer: null, modelCalls: 0 });
+    const trajectory = await rollOutOne(policy);
+    expect(trajectory).toMatchObject({ finish: 'length', answer: null, modelCalls: 0 });
   });
 
   it('is read back from its line', async () => {
@@ -146,14 +156,8 @@ describe('a rollout with tags in messages', () => {
       seen.push([...messages]);
       return seen.length === 1 ? SEARCH : ANSWER;
     });
-    const { trajectories } = await rollOut(policy, library(), [ask('who?')], {
-      ...OPTIONS,
-      promptForm: 'chat',
-      informationCut: 'raw',
-      maxInformationTokens: 10,
-      randoms: [createRandom(1)],
-    });
-    const { text } = trajectories[0].segments[2];
+    const limits = { informationCut: 'raw', maxInformationTokens: 10 } as const;
+    const { text } = (await rollOutOne(policy, limits)).segments[2];
     expect(text).toBe(found('X', 'Y').slice(0, 40));
     expect(seen[1].at(-1)).toEqual({ role: 'user', content: text });
   });
@@ -166,21 +170,13 @@ describe('a rollout with tags in messages', () => {
       seen.push([...messages]);
       return replies[seen.length - 1];
     });
-    const options = { ...OPTIONS, promptForm: 'chat' as const, randoms: [createRandom(1)] };
-    const { trajectories } = await rollOut(policy, library(), [ask('who?')], options);
-    expect(trajectories[0].answer).toBe('gold');
-    expect(seen.at(-1)!.map(({ role }) => role)).toEqual([
-      'user',
-      'assistant',
-      'user',
-      'assistant',
-      'user',
+    expect((await rollOutOne(policy)).answer).toBe('gold');
+    expect(seen.at(-1)).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant' },
+      { role: 'user' },
+      { role: 'assistant', content: SEARCH },
+      { role: 'user', content: found('X', 'Y') },
     ]);
-    expect(
-      seen
-        .at(-1)!
-        .slice(-2)
-        .map(({ content }) => content),
-    ).toEqual([SEARCH, found('X', 'Y')]);
   });
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
-import { rollOut } from '../../lib/rollout/rollout.js';
+import { rollOut, type RolloutStats } from '../../lib/rollout/rollout.js';
 import { lossMask, responseText, tokenIds } from '../../lib/rollout/trajectory.js';
 import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 import {
@@ -15,6 +15,13 @@ import { echoRetriever } from '../retrieval/passages.js';
 import { OPTIONS, ask, library, found, play, playOne, kinds, SEARCH, ANSWER } from './play.js';
 import { CHARACTERS, scriptedPolicy } from './scripted-policy.js';
 
+/** Retrievals requested, failed and timed out. */
+const counts = (stats: RolloutStats): number[] => [
+  stats.retrievalsRequested,
+  stats.retrievalsFailed,
+  stats.retrievalsTimedOut,
+];
+
 describe('Algorithm 1', () => {
   it('searches, appends results in sub-query order, and stops at the answer', async () => {
     const trajectory = await playOne([SEARCH, ANSWER]);
@@ -24,15 +31,11 @@ describe('Algorithm 1', () => {
       ['information', found('X', 'Y')],
       ['policy', ANSWER],
     ]);
-    expect(trajectory.searchTurns).toEqual([
-      {
-        queries: ['X', 'Y'],
-        results: ['X', 'Y'].map((id) => ({
-          status: 'ok',
-          passages: [{ id, title: id, score: 2 }],
-        })),
-      },
-    ]);
+    const results = ['X', 'Y'].map((id) => ({
+      status: 'ok',
+      passages: [{ id, title: id, score: 2 }],
+    }));
+    expect(trajectory.searchTurns).toEqual([{ queries: ['X', 'Y'], results }]);
     expect(trajectory).toMatchObject({
       questionId: 'id of who?',
       question: 'who?',
@@ -46,18 +49,13 @@ describe('Algorithm 1', () => {
   it('marks searches without a similar passage', async () => {
     // The best score is 2: below a tenth of 21, but not of 20.
     const fullScore = (query: string): number => (query === 'X' ? 21 : 20);
-    const { trajectories } = await play(
-      { 'who?': [SEARCH, ANSWER] },
-      { retriever: { ...library(), fullScore } },
-    );
-    const results = trajectories[0].searchTurns[0].results;
-    expect(results.map((result) => result.status === 'ok' && result.isUnlike)).toEqual([
-      true,
-      undefined,
-    ]);
-    const nothing: Retriever = { name: 'nothing', retrieve: async () => [[], []], fullScore };
-    const { searchTurns } = await playOne([SEARCH, ANSWER], { retriever: nothing });
-    expect(searchTurns[0].results).toEqual(Array(2).fill({ status: 'ok', passages: [] }));
+    const resultsOf = async (retriever: Retriever) =>
+      (await playOne([SEARCH, ANSWER], { retriever })).searchTurns[0].results;
+    const results = await resultsOf({ ...library(), fullScore });
+    const areUnlike = results.map((result) => result.status === 'ok' && result.isUnlike);
+    expect(areUnlike).toEqual([true, undefined]);
+    const nothing = { name: 'nothing', retrieve: async () => [[], []], fullScore };
+    expect(await resultsOf(nothing)).toEqual(Array(2).fill({ status: 'ok', passages: [] }));
   });
 
   it("reports tokens and segments with the question's index", async () => {
@@ -131,14 +129,7 @@ describe('Algorithm 1', () => {
     'says so after an action that is none, which costs a turn: %s',
     async (nonsense) => {
       const trajectory = await playOne([nonsense, SEARCH, ANSWER], { maxSearchTurns: 2 });
-      expect(kinds(trajectory)).toEqual([
-        'prompt',
-        'policy',
-        'notice',
-        'policy',
-        'information',
-        'policy',
-      ]);
+      expect(kinds(trajectory).join(' ')).toBe('prompt policy notice policy information policy');
       expect(trajectory.segments[2].text).toBe(INVALID_ACTION_NOTICE);
       expect(trajectory).toMatchObject({ modelCalls: 3, finish: 'answer' });
       expect((await playOne([nonsense], { maxSearchTurns: 2 })).finish).toBe('budget');
@@ -169,11 +160,7 @@ describe('Algorithm 1', () => {
       tokenIds: CHARACTERS.encode(`[user] ${text}`),
     });
     const policy = scriptedPolicy({ 'who?': [ANSWER] });
-    const options: Parameters<typeof rollOut>[3] = {
-      ...OPTIONS,
-      promptForm: 'chat',
-      randoms: [createRandom(1)],
-    };
+    const options = { ...OPTIONS, promptForm: 'chat' as const, randoms: [createRandom(1)] };
     const roll = (tokenizer: Tokenizer) =>
       rollOut({ ...policy, tokenizer }, library(), [ask('who?')], options);
     const { trajectories } = await roll({ ...CHARACTERS, encodeChat: chat });
@@ -207,22 +194,14 @@ describe('a retriever that fails', () => {
     });
     const { trajectories, stats } = await play({ 'who?': [SEARCH, ANSWER] }, { retriever });
     const [{ segments, searchTurns, finish }] = trajectories;
+    const reason = 'the search engine gave no answer.';
     expect(segments[2].kind).toBe('information');
-    expect(segments[2].text).toContain(
-      'Retrieval failed: the search engine gave no answer.\nDoc 1(Title: ) Y',
-    );
-    const failed = {
-      status: 'failed',
-      reason: 'the search engine gave no answer.',
-      detail: `the  index ${'is gone '.repeat(50)}`.slice(0, 200),
-    };
+    expect(segments[2].text).toContain(`Retrieval failed: ${reason}\nDoc 1(Title: ) Y`);
+    const detail = `the  index ${'is gone '.repeat(50)}`.slice(0, 200);
+    const failed = { status: 'failed', reason, detail };
     expect(searchTurns[0].results).toEqual([failed, expect.objectContaining({ status: 'ok' })]);
     expect(JSON.stringify(segments)).not.toContain('is gone');
-    expect(stats).toMatchObject({
-      retrievalsRequested: 2,
-      retrievalsFailed: 1,
-      retrievalsTimedOut: 0,
-    });
+    expect(counts(stats)).toEqual([2, 1, 0]);
     expect(finish).toBe('answer');
   });
 });
@@ -253,18 +232,13 @@ describe('a retriever that hangs', () => {
   it('is told to the policy as a failure, and named in the result', async () => {
     const retriever = hangingRetriever((queries) => queries.includes('X'));
     const script = { 'who?': [SEARCH, ANSWER] };
-    const { trajectories, stats } = await elapse(
-      play(script, { retriever, retrievalTimeoutMs: 10 }),
-    );
+    const played = play(script, { retriever, retrievalTimeoutMs: 10 });
+    const { trajectories, stats } = await elapse(played);
     const [{ segments, searchTurns, finish }] = trajectories;
     expect(segments[2].text).toContain('Retrieval failed: the search engine gave no answer.');
     for (const result of searchTurns[0].results)
       expect(result).toMatchObject({ status: 'failed', isTimeout: true });
-    expect(stats).toMatchObject({
-      retrievalsRequested: 2,
-      retrievalsFailed: 0,
-      retrievalsTimedOut: 2,
-    });
+    expect(counts(stats)).toEqual([2, 0, 2]);
     expect(finish).toBe('answer');
   });
 
@@ -276,19 +250,14 @@ describe('a retriever that hangs', () => {
       'why?': [ANSWER],
       'when?': ['<search> B </search>', '<think> no action </think>', ANSWER],
     };
-    const { trajectories, stats, policy } = await elapse(
-      play(scripts, { retriever, retrievalDeadlineMs: 20 }),
-    );
+    const played = play(scripts, { retriever, retrievalDeadlineMs: 20 });
+    const { trajectories, stats, policy } = await elapse(played);
     expect(trajectories.map(({ finish }) => finish)).toEqual(['timeout', 'answer', 'answer']);
     const [late] = trajectories;
     expect(kinds(late)).toEqual(['prompt', 'policy', 'information', 'policy']);
     expect(late).toMatchObject({ answer: null, modelCalls: 2 });
     expect(late.searchTurns).toHaveLength(1);
-    expect(stats).toMatchObject({
-      retrievalsRequested: 4,
-      retrievalsFailed: 0,
-      retrievalsTimedOut: 2,
-    });
+    expect(counts(stats)).toEqual([4, 0, 2]);
     expect(policy.calls.map(({ length }) => length)).toEqual([3, 2, 1]);
     expect(retriever.limits).toEqual([10]);
   });
@@ -307,38 +276,23 @@ describe('a retriever that hangs', () => {
   });
 
   it('waits for a retriever in this process', async () => {
-    const slow: Retriever = {
-      ...echoRetriever(() => new Promise((resolve) => setTimeout(resolve, 30))),
-      isLocal: true,
-    };
-    const { finish } = await elapse(
-      playOne([SEARCH, ANSWER], { retriever: slow, retrievalDeadlineMs: 1 }),
-    );
-    expect(finish).toBe('answer');
+    const slow = echoRetriever(() => new Promise((resolve) => setTimeout(resolve, 30)));
+    const options = { retriever: { ...slow, isLocal: true as const }, retrievalDeadlineMs: 1 };
+    expect((await elapse(playOne([SEARCH, ANSWER], options))).finish).toBe('answer');
   });
 });
 
-describe('an abort', () => {
-  it('rejects with its reason', async () => {
-    const controller = new AbortController();
-    const retriever = echoRetriever(() => controller.abort(new Error('enough')));
-    await expect(
-      play({ 'who?': [SEARCH, ANSWER] }, { retriever, signal: controller.signal }),
-    ).rejects.toThrow('enough');
-  });
+it('rejects with the reason of an abort', async () => {
+  const controller = new AbortController();
+  const retriever = echoRetriever(() => controller.abort(new Error('enough')));
+  const played = playOne([SEARCH, ANSWER], { retriever, signal: controller.signal });
+  await expect(played).rejects.toThrow('enough');
 });
 
 describe('a trajectory', () => {
   it('has original ids, a loss mask of 1 on policy tokens, and their log-probs', async () => {
     const trajectory = await playOne(['nonsense', SEARCH, ANSWER]);
-    expect(kinds(trajectory)).toEqual([
-      'prompt',
-      'policy',
-      'notice',
-      'policy',
-      'information',
-      'policy',
-    ]);
+    expect(kinds(trajectory).join(' ')).toBe('prompt policy notice policy information policy');
     const mask = lossMask(trajectory);
     let at = 0;
     for (const { kind, text, tokenIds: ids, logProbs } of trajectory.segments) {

@@ -102,12 +102,8 @@ function logProbsOf(hidden: tf.Tensor2D, computesGradient: boolean): tf.Tensor1D
   const chosen = indices(...Array.from({ length: hidden.shape[0] }, (_, i) => (i * 5) % 9));
   const logits = (some: tf.Tensor2D): tf.Tensor2D => tf.matMul(some, head);
   const backward = (dLogits: tf.Tensor2D): tf.Tensor2D => tf.matMul(dLogits, head, false, true);
-  return chosenLogProbsInParts(hidden, chosen, {
-    logits,
-    backward,
-    rowsAtOnce: 3,
-    computesGradient,
-  });
+  const frozen = { logits, backward, rowsAtOnce: 3, computesGradient };
+  return chosenLogProbsInParts(hidden, chosen, frozen);
 }
 
 /** Operations on matrices, with the shapes of their inputs. */
@@ -164,10 +160,9 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
       const norm = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
         rmsNorm(a as tf.Tensor2D, b as tf.Tensor1D, settings.eps);
       expectClose(norm(x, gain), flat(outputs.y), 1e-5);
-      const [dx, dGain] = tf.grads((a, b) => tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8))))([
-        x,
-        gain,
-      ]);
+      const loss = (a: tf.Tensor, b: tf.Tensor): tf.Scalar =>
+        tf.sum(tf.mul(norm(a, b), matrix(upstream.y, 8)));
+      const [dx, dGain] = tf.grads(loss)([x, gain]);
       expectClose(dx, flat(gradients.x), 1e-5);
       expectClose(dGain, flat(gradients.weight), 1e-5);
     });
@@ -230,10 +225,8 @@ describe.each(BACKENDS)('on the %s backend', (backend) => {
     });
 
     it('gives finite log-probabilities for logits of 1000, within 1e-5', () => {
-      const logProbs = chosenLogProbs(
-        tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]),
-        indices(1, 2),
-      );
+      const logits = tf.tensor2d([1000, 999, -1000, 0, 0, 0], [2, 3]);
+      const logProbs = chosenLogProbs(logits, indices(1, 2));
       expectClose(logProbs, [-1 - Math.log1p(Math.exp(-1)), -Math.log(3)], 1e-5);
     });
 
