@@ -132,11 +132,12 @@ describe('GRPO’s page: phantom advantages', () => {
     ['Search-R1 with r_s', 'instruct', 'search-r1-d0-s0.35-50steps-seed1', 50],
     ['Search-R1 with a format reward', 'instruct', 'search-r1-format-seed1', 200],
   ])('shares of %s (%s) are those of the trainings %s', (method, model, run, numSteps) => {
-    const shares = INIT_SEEDS.map((i) =>
-      lines<{ phantom_advantages?: number }>(
-        ...['data', 'checkpoints', `${model}-${i}-${run}`, 'metrics.jsonl'],
-      ).map(({ phantom_advantages: share }) => share!),
-    );
+    const shares = INIT_SEEDS.map((i) => {
+      const path = ['data', 'checkpoints', `${model}-${i}-${run}`, 'metrics.jsonl'];
+      return lines<{ phantom_advantages?: number }>(...path).map(
+        (step) => step.phantom_advantages!,
+      );
+    });
     const share = (...part: [number, number?]): string =>
       mean(shares, (steps) => mean(steps.slice(...part)))!.toFixed(2);
     expect(page).toContain(

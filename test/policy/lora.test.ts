@@ -143,7 +143,7 @@ describe('mergeAdapter', () => {
   it('adds alpha / rank * A B to the matrices within 1e-5 and shares the rest', () => {
     const adapter = trainedAdapter();
     const merged = mergeAdapter(base, adapter, LORA);
-    const update = tf.matMul(adapter['0.o.A'] as tf.Tensor2D, adapter['0.o.B']);
+    const update = tf.matMul(adapter['0.o.A'], adapter['0.o.B']);
     const expected = tf.add(base['0.o'], tf.mul(2, update));
     expect(apart(merged['0.o'].dataSync(), expected.dataSync())).toBeLessThan(1e-5);
     expect(merged.embed).toBe(base.embed);

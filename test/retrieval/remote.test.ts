@@ -20,13 +20,9 @@ async function fixedServer(status: number, text: string): Promise<string> {
   return `${server.url}retrieve`;
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' };
+const JSON_TYPE: Record<string, string> = { 'content-type': 'application/json' };
 
-async function post(
-  url: string,
-  body: unknown,
-  { method = 'POST', headers = JSON_TYPE as Record<string, string> } = {},
-) {
+async function post(url: string, body: unknown, { method = 'POST', headers = JSON_TYPE } = {}) {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array;
   const text = isRaw ? (body as string) : JSON.stringify(body);
   const response = await fetch(url, { method, headers, ...(method === 'POST' && { body: text }) });
