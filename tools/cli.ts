@@ -2,7 +2,13 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { Argument, Command } from 'commander';
-import { CHECKPOINT_NOTICE, interruptible, log, parseCount } from '../lib/commands/cli-utils.js';
+import {
+  CHECKPOINT_NOTICE,
+  exitWith,
+  interruptible,
+  log,
+  parseCount,
+} from '../lib/commands/cli-utils.js';
 import { backendOption } from '../lib/commands/setup.js';
 import {
   initialModelName,
@@ -43,10 +49,12 @@ interface WarmUpSettings {
 async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise<number> {
   const { seed, maxSteps, checkpoints, backend } = settings;
   await useBackend(backend);
+  const model = initialModelName(name, seed);
   const before = TRAINED_FROM[name];
-  const folder = settings.out ?? join('runs', `warm-up-${initialModelName(name, seed)}`);
-  const to = join(checkpoints, initialModelName(name, seed));
-  log(`Training ${initialModelName(name, seed)}; checkpoints and metrics go to ${folder}.`);
+  const from = before && join(checkpoints, initialModelName(before, seed));
+  const { out: folder = join('runs', `warm-up-${model}`) } = settings;
+  const to = join(checkpoints, model);
+  log(`Training ${model}; checkpoints and metrics go to ${folder}.`);
   let progress: Progress | undefined;
   return interruptible(
     async (signal) => {
@@ -54,7 +62,7 @@ async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise
         seed,
         folder,
         maxSteps,
-        from: before && join(checkpoints, initialModelName(before, seed)),
+        from,
         to,
         signal,
         onStep: ({ step, loss }, total) => {
@@ -67,9 +75,6 @@ async function warmUp(name: InitialModelName, settings: WarmUpSettings): Promise
     { stopping: CHECKPOINT_NOTICE },
   );
 }
-
-/** Adds `--backend` to a command. */
-const withBackend = (command: Command): Command => command.addOption(backendOption());
 
 const program = new Command('npm run tools --').description('Make the data in this repository.');
 
@@ -111,23 +116,21 @@ program
     log(`Wrote ${SAMPLED_SEARCHES}.`);
   });
 
-withBackend(
-  program
-    .command('warm-up')
-    .description('train an initial model of the small world; resumes if interrupted')
-    .addArgument(
-      new Argument(
-        '<name>',
-        '`instruct` is trained on from `base`, the others from `instruct`',
-      ).choices(SMALL_WORLD_MODELS),
-    )
-    .option('--seed <n>', 'random seed', parseCount, 1)
-    .option('--max-steps <n>', 'at most this many steps of each stage', parseCount)
-    .option('--out <folder>', 'where checkpoints and metrics go')
-    .option('--checkpoints <folder>', 'where finished models go', CHECKPOINTS),
-).action(async (name: InitialModelName, settings: WarmUpSettings) => {
-  process.exitCode = await warmUp(name, settings);
-});
+program
+  .command('warm-up')
+  .description('train an initial model of the small world; resumes if interrupted')
+  .addArgument(
+    new Argument(
+      '<name>',
+      '`instruct` is trained on from `base`, the others from `instruct`',
+    ).choices(SMALL_WORLD_MODELS),
+  )
+  .option('--seed <n>', 'random seed', parseCount, 1)
+  .option('--max-steps <n>', 'at most this many steps of each stage', parseCount)
+  .option('--out <folder>', 'where checkpoints and metrics go')
+  .option('--checkpoints <folder>', 'where finished models go', CHECKPOINTS)
+  .addOption(backendOption())
+  .action(exitWith(warmUp));
 
 program
   .command('reader')
@@ -144,16 +147,16 @@ program
     log(`Wrote ${folder}: ${demonstrations} demonstrations, ${fresh} fresh questions.`);
   });
 
-withBackend(
-  program
-    .command('encoder')
-    .description('train the dense encoder on the small world')
-    .argument('[folder]', 'where to', ENCODER),
-).action(async (folder: string, { backend }: Pick<WarmUpSettings, 'backend'>) => {
-  await useBackend(backend);
-  await retrainEncoder(folder);
-  log(`Wrote ${folder}.`);
-});
+program
+  .command('encoder')
+  .description('train the dense encoder on the small world')
+  .argument('[folder]', 'where to', ENCODER)
+  .addOption(backendOption())
+  .action(async (folder: string, { backend }: Pick<WarmUpSettings, 'backend'>) => {
+    await useBackend(backend);
+    await retrainEncoder(folder);
+    log(`Wrote ${folder}.`);
+  });
 
 program
   .command('reference-curves')

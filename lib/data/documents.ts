@@ -91,16 +91,13 @@ function sectionBlocks(
 
 type Node = DefaultTreeAdapterTypes.ChildNode;
 
-const SKIPPED = new Set(
-  'head script style noscript template nav footer aside svg iframe button select textarea'.split(
-    ' ',
-  ),
+const names = (list: string): ReadonlySet<string> => new Set(list.split(' '));
+const SKIPPED = names(
+  'head script style noscript template nav footer aside svg iframe button select textarea',
 );
-const BLOCK = new Set(
-  (
-    'address article blockquote body caption dd details div dl dt fieldset figcaption figure ' +
-    'form header hr li main ol p pre section summary table tbody thead tr ul'
-  ).split(' '),
+const BLOCK = names(
+  'address article blockquote body caption dd details div dl dt fieldset figcaption figure ' +
+    'form header hr li main ol p pre section summary table tbody thead tr ul',
 );
 
 const childNodes = (node: DefaultTreeAdapterTypes.Node): Node[] =>
@@ -247,24 +244,20 @@ function readRows(
 const isRow = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function parseRow(text: string, where = ''): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch (error) {
-    throw new Error(`${where}${(error as Error).message}`, { cause: error });
-  }
-  if (isRow(value)) return value;
-  throw new Error(`${where}expected an object, but got ${text.slice(0, 60)}.`);
-}
-
 const readJsonLines: Reader = ({ text, ...source }) => {
-  const lines = text.split('\n').map((line, i) => ({ line: line.trim(), number: i + 1 }));
-  const rows = lines.filter(({ line }) => line !== '');
-  return readRows(
-    rows.map(({ line, number }) => parseRow(line, `line ${number}: `)),
-    source,
-  );
+  const rows = text.split('\n').flatMap((padded, i): Record<string, unknown>[] => {
+    const line = padded.trim();
+    if (line === '') return [];
+    let value: unknown;
+    try {
+      value = parseJson(line);
+    } catch (error) {
+      throw new Error(`line ${i + 1}: ${(error as Error).message}`, { cause: error });
+    }
+    if (isRow(value)) return [value];
+    throw new Error(`line ${i + 1}: expected an object, but got ${line.slice(0, 60)}.`);
+  });
+  return readRows(rows, source);
 };
 
 const readJson: Reader = ({ text, ...source }) => {
@@ -318,9 +311,8 @@ function decodeText(bytes: Uint8Array, ending: string): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw new Error(`expected text in ${encoding}, but got other bytes. Save it as UTF-8.`, {
-      cause,
-    });
+    const message = `expected text in ${encoding}, but got other bytes. Save it as UTF-8.`;
+    throw new Error(message, { cause });
   }
 }
 

@@ -63,31 +63,28 @@ export function parseQuestions(
     id: row.id,
     question: row.question,
     goldenAnswers: row.golden_answers,
-    ...(row.split === undefined ? {} : { split: row.split }),
+    ...(row.split !== undefined && { split: row.split }),
     metadata: row.metadata ?? {},
   }));
 }
 
-export function formatPassages(passages: readonly Pick<Passage, 'id' | 'contents'>[]): string {
-  return passages.map(({ id, contents }) => JSON.stringify({ id, contents }) + '\n').join('');
-}
+export const formatPassages = (passages: readonly Pick<Passage, 'id' | 'contents'>[]): string =>
+  passages.map(({ id, contents }) => `${JSON.stringify({ id, contents })}\n`).join('');
 
 export function formatQuestions(questions: readonly Question[]): string {
-  return questions
-    .map(({ id, question, goldenAnswers, metadata, split }) =>
-      JSON.stringify({ id, question, golden_answers: goldenAnswers, metadata, split }),
-    )
-    .map((line) => line + '\n')
-    .join('');
+  const lines = questions.map(({ id, question, goldenAnswers, metadata, split }) =>
+    JSON.stringify({ id, question, golden_answers: goldenAnswers, metadata, split }),
+  );
+  return lines.map((line) => `${line}\n`).join('');
 }
 
-/** A question's benchmark in parentheses, if any; ids repeat across benchmarks. */
-function inBenchmark(row: { metadata?: QuestionMetadata | null }): string {
-  const benchmark = row.metadata?.benchmark;
-  return benchmark === undefined ? '' : ` (${benchmark})`;
-}
+type Row = { id: string; metadata?: QuestionMetadata | null };
 
-function parseLines<T extends { id: string; metadata?: QuestionMetadata | null }>(
+/** A row's id, with the benchmark if there is one: ids repeat across benchmarks. */
+const inBenchmark = ({ metadata }: Row): string =>
+  metadata?.benchmark === undefined ? '' : ` (${metadata.benchmark})`;
+
+function parseLines<T extends Row>(
   text: string,
   schema: z.ZodType<T>,
   { name, remedy, complain }: { name: string; remedy: string; complain: Complain },

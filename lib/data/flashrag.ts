@@ -11,9 +11,8 @@ import type { Passage, Question } from './question.js';
 export type { Passage, Question } from './question.js';
 export * from './flashrag-text.js';
 
-export async function readPassages(path: string): Promise<Passage[]> {
-  return parsePassages(await readText(path), path);
-}
+export const readPassages = async (path: string): Promise<Passage[]> =>
+  parsePassages(await readText(path), path);
 
 /** A passage and its line's place in the (unpacked) file, in bytes. */
 export interface PassageLine {
@@ -83,9 +82,8 @@ async function* streamRows(
 }
 
 /** Reads questions; in `train.jsonl` the default split is `train`, and so on. */
-export async function readQuestions(path: string): Promise<Question[]> {
-  return withSplit(parseQuestions(await readText(path), path), path);
-}
+export const readQuestions = async (path: string): Promise<Question[]> =>
+  withSplit(parseQuestions(await readText(path), path), path);
 
 export interface DataSet {
   passages: Passage[];
@@ -100,16 +98,14 @@ export function withSplit(questions: Question[], path: string): Question[] {
   return SPLITS.includes(split) ? questions.map((question) => ({ split, ...question })) : questions;
 }
 
-export interface DataSetFiles {
-  passages: string | undefined;
-  questions: string[];
-}
-
 /**
  * The data files of a folder, plain or `.gz`: `corpus.jsonl` or `passages.jsonl`, and
  * `questions.jsonl` or `train.jsonl`, `dev.jsonl` and `test.jsonl`.
  */
-export function dataSetFiles(folder = SMALL_WORLD): DataSetFiles {
+export function dataSetFiles(folder = SMALL_WORLD): {
+  passages: string | undefined;
+  questions: string[];
+} {
   const findFiles = (...stems: string[]): string[] =>
     stems.flatMap((stem) => {
       const file = join(folder, `${stem}.jsonl`);
@@ -195,19 +191,14 @@ export async function isSmallWorld(folder?: string): Promise<boolean> {
   const { passages, questions } = dataSetFiles(folder);
   // Names what is missing.
   if (passages === undefined && questions.length === 0) await loadPassages(folder);
+  const file = passages ?? questions[0];
+  const lines = await firstLines(file);
   const [sample, known] =
     passages === undefined
-      ? [
-          parseQuestions(await firstLines(questions[0]), questions[0], () => {}),
-          (await loadQuestions()).map(({ question }) => question),
-        ]
-      : [
-          parsePassages(await firstLines(passages), passages, () => {}),
-          (await loadPassages()).map(({ contents }) => contents),
-        ];
-  const texts = new Set(known);
-  const numKnown = sample.filter((item) =>
-    texts.has('contents' in item ? item.contents : item.question),
-  ).length;
-  return numKnown > sample.length / 2;
+      ? [parseQuestions(lines, file, () => {}), await loadQuestions()]
+      : [parsePassages(lines, file, () => {}), await loadPassages()];
+  const textOf = (item: Passage | Question): string =>
+    'contents' in item ? item.contents : item.question;
+  const texts = new Set(known.map(textOf));
+  return sample.filter((item) => texts.has(textOf(item))).length > sample.length / 2;
 }

@@ -57,29 +57,22 @@ export function cutParagraphs(paragraphs: readonly string[], words: number): str
     best.push({ cost: cost + (pieces[end - 1].endsParagraph ? 0 : SPLIT_COST), start });
   }
   const texts: string[] = [];
-  for (let end = pieces.length; end > 0; end = best[end].start)
-    texts.push(
-      pieces
-        .slice(best[end].start, end)
-        .map(({ text, endsParagraph }) => text + (endsParagraph ? '\n' : ' '))
-        .join('')
-        .trim(),
-    );
+  for (let end = pieces.length; end > 0; end = best[end].start) {
+    const text = pieces
+      .slice(best[end].start, end)
+      .map((piece) => piece.text + (piece.endsParagraph ? '\n' : ' '));
+    texts.push(text.join('').trim());
+  }
   return texts.reverse();
-}
-
-/** A file's sections; `name` begins the ids of passages without an id of their own. */
-export interface Source {
-  name: string;
-  sections: readonly Section[];
 }
 
 /**
  * The passages of documents, of about `words` words each. A passage with the title and
  * text of an earlier one is dropped; a title that is only the file's name does not count.
+ * @param sources `name` begins the ids of passages without an id of their own
  */
 export function makePassages(
-  sources: readonly Source[],
+  sources: readonly { name: string; sections: readonly Section[] }[],
   words: number,
 ): { passages: Passage[]; numDuplicates: number } {
   const passages: Passage[] = [];

@@ -98,13 +98,10 @@ export const evaluatedQuestions = (questions: readonly Question[]): Question[] =
   selectSplit(questions, evaluatedSplit(questions));
 
 /** Benchmark and question type, such as `hotpotqa parallelizable`. */
-const stratum = (question: Question): string =>
-  [
-    question.metadata.benchmark,
-    questionType(question) ?? question.metadata.type ?? 'of unknown type',
-  ]
-    .filter(Boolean)
-    .join(' ');
+function stratum({ metadata }: Question): string {
+  const type = questionType({ metadata }) ?? metadata.type ?? 'of unknown type';
+  return [metadata.benchmark, type].filter(Boolean).join(' ');
+}
 
 /**
  * A sample of n questions in the proportions that benchmarks and question types have
@@ -146,20 +143,13 @@ export function findQuestion(questions: readonly Question[], id: string): Questi
   throw new Error(`None of ${questions.length} questions has the id ${JSON.stringify(id)}.${hint}`);
 }
 
-/** A question as a recording describes it. */
-export interface QuestionReference {
-  id?: string;
-  question?: string;
-  benchmark?: string;
-}
-
 /**
  * Finds recorded questions by id if the text agrees, or without a text the benchmark,
  * since ids repeat across benchmarks; else by text. Undefined if several remain.
  */
 export function createQuestionFinder(
   questions: readonly Question[],
-): (reference: QuestionReference) => Question | undefined {
+): (recorded: { id?: string; question?: string; benchmark?: string }) => Question | undefined {
   const [byId, byText] = (['id', 'question'] as const).map((key) =>
     group(questions, (question) => question[key]),
   );
@@ -185,9 +175,8 @@ export function requireUniqueIds(questions: readonly Question[]): void {
 }
 
 /** The sub-questions that depend on no other. */
-export function independentSubQuestions(graph: QuestionGraph): SubQuestion[] {
-  return graph.filter((node) => node.dependsOn.length === 0);
-}
+export const independentSubQuestions = (graph: QuestionGraph): SubQuestion[] =>
+  graph.filter((node) => node.dependsOn.length === 0);
 
 /**
  * The length of the longest chain: the fewest search turns that answer the question.
@@ -205,10 +194,8 @@ export function graphDepth(graph: QuestionGraph): number {
       throw new Error(`Expected dependsOn to name a sub-question of the graph, but got ${id}.`);
     if (visiting.has(id))
       throw new Error(`Expected an acyclic graph, but ${id} depends on itself.`);
-    const memoised = depths.get(id);
-    if (memoised !== undefined) return memoised;
     visiting.add(id);
-    const depth = 1 + Math.max(0, ...node.dependsOn.map(nodeDepth));
+    const depth = depths.get(id) ?? 1 + Math.max(0, ...node.dependsOn.map(nodeDepth));
     visiting.delete(id);
     depths.set(id, depth);
     return depth;

@@ -34,20 +34,15 @@ export const BACKEND_REMEDIES: Record<BackendName, string> = {
  */
 function probeBackend(name: BackendName): Promise<BackendProbe> {
   return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [PROGRAM, name],
-      { timeout: PROBE_TIMEOUT_MS },
-      (error, stdout, stderr) => {
-        const line = stdout.trim().split('\n').at(-1) ?? '';
-        if (!error && line !== '') return resolve(JSON.parse(line) as BackendProbe);
-        const end = error?.signal
-          ? `was ended by ${error.signal}`
-          : `ended with code ${error?.code ?? 0}`;
-        const lastLine = stderr.trim().split('\n').at(-1);
-        resolve({ reason: `its process ${end}${lastLine ? `: ${lastLine.slice(0, 200)}` : ''}` });
-      },
-    );
+    const options = { timeout: PROBE_TIMEOUT_MS };
+    execFile(process.execPath, [PROGRAM, name], options, (error, stdout, stderr) => {
+      const [line, complaint] = [stdout, stderr].map((text) => text.trim().split('\n').at(-1)!);
+      if (!error && line !== '') return resolve(JSON.parse(line) as BackendProbe);
+      const end = error?.signal
+        ? `was ended by ${error.signal}`
+        : `ended with code ${error?.code ?? 0}`;
+      resolve({ reason: `its process ${end}${complaint && `: ${complaint.slice(0, 200)}`}` });
+    });
   });
 }
 

@@ -53,11 +53,8 @@ export const isComplete = (checks: readonly Check[]): boolean => !checks.some(is
 export function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
   const lines = checks.flatMap((check) => {
-    const mark = isLacking(check)
-      ? 'MISSING'
-      : check.status === 'missing'
-        ? 'absent'
-        : check.status;
+    const mark =
+      check.status === 'missing' ? (check.required ? 'MISSING' : 'absent') : check.status;
     return [
       `${mark.padEnd(8)} ${check.title.padEnd(width)}  ${check.detail}`,
       ...(check.remedy ? [`${' '.repeat(width + 9)}  -> ${check.remedy}`] : []),

@@ -82,24 +82,19 @@ function firstFault(
 /** Runs of equal mask in a response; the others as they are. */
 export function splitResponses(pieces: readonly Piece[]): Piece[] {
   return pieces.flatMap((piece): Piece[] => {
-    if (piece.kind !== 'response' || piece.mask.length !== piece.ids.length) return [piece];
+    const { ids, mask, logProbs } = piece;
+    if (piece.kind !== 'response' || mask.length !== ids.length) return [piece];
     const runs: Piece[] = [];
-    const isPerToken = piece.logProbs?.length === piece.ids.length;
+    const isPerToken = logProbs?.length === ids.length;
     let trained = 0;
-    piece.ids.forEach((id, i) => {
-      const isTrained = piece.mask[i] !== 0;
-      const kind = isTrained ? ('policy' as const) : ('environment' as const);
-      if (runs.at(-1)?.kind !== kind)
-        runs.push({
-          kind,
-          ids: [],
-          mask: [],
-          ...(isTrained && piece.logProbs && { logProbs: [] }),
-        });
+    ids.forEach((id, i) => {
+      const kind = mask[i] === 0 ? 'environment' : 'policy';
+      if (runs.at(-1)?.kind !== kind) runs.push({ kind, ids: [], mask: [] });
       const run = runs.at(-1)!;
       run.ids.push(id);
-      run.mask.push(piece.mask[i]);
-      if (isTrained) run.logProbs?.push(piece.logProbs![isPerToken ? i : trained++]);
+      run.mask.push(mask[i]);
+      if (kind === 'policy' && logProbs)
+        (run.logProbs ??= []).push(logProbs[isPerToken ? i : trained++]);
     });
     return runs;
   });
@@ -163,10 +158,11 @@ const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => 
     const read = [...previous.context, ...previous.generation];
     const at = differsAt(context, read);
     if (at === null) continue;
+    const inAnswer = at - previous.context.length;
     const where =
-      at < previous.context.length
-        ? `context`
-        : `answer, at its token ${at - previous.context.length + 1} of ${previous.generation.length}`;
+      inAnswer < 0
+        ? 'context'
+        : `answer, at its token ${inAnswer + 1} of ${previous.generation.length}`;
     return {
       turn: i + 1,
       message: `the context does not begin with turn ${i}'s context and answer: token ${at + 1} differs (in that turn's ${where})`,
@@ -210,13 +206,11 @@ const checkTokenIds: Check = (row, model) =>
     if (!model || text === undefined || ids.length === 0) return null;
     const decoded = model.tokenizer.decode(ids);
     // Engines cut a text at a stop string, but never the ids; a character may be cut.
-    const isSame = decoded.trimStart().startsWith(text.trim()) || decoded.includes('\uFFFD');
-    return isSame
-      ? null
-      : {
-          turn,
-          message: `the ids decode to ${JSON.stringify(decoded.slice(0, 60))}, but the text is ${JSON.stringify(text.slice(0, 60))}`,
-        };
+    if (decoded.trimStart().startsWith(text.trim()) || decoded.includes('\uFFFD')) return null;
+    return {
+      turn,
+      message: `the ids decode to ${JSON.stringify(decoded.slice(0, 60))}, but the text is ${JSON.stringify(text.slice(0, 60))}`,
+    };
   });
 
 const SENTINELS = ['Sentinel question.', 'Sentinel answer.', 'Sentinel result.'] as const;
@@ -231,20 +225,17 @@ interface Separators {
 function templateSeparators(render: ConversationTemplate): Separators[] {
   const [question, answer, result] = SENTINELS;
   return ['tool', 'user'].flatMap((role) => {
+    const messages = [
+      { role: 'user', content: question },
+      { role: 'assistant', content: answer },
+      { role, content: result },
+    ];
     try {
-      const text = render(
-        [
-          { role: 'user', content: question },
-          { role: 'assistant', content: answer },
-          { role, content: result },
-        ],
-        { addGenerationPrompt: true },
-      );
+      const text = render(messages, { addGenerationPrompt: true });
       const [start, end] = [text.indexOf(answer), text.indexOf(result)];
       if (start < 0 || end < 0) return [];
-      return [
-        { before: text.slice(start + answer.length, end), after: text.slice(end + result.length) },
-      ];
+      const before = text.slice(start + answer.length, end);
+      return [{ before, after: text.slice(end + result.length) }];
     } catch {
       return []; // The template refuses the role.
     }
@@ -272,23 +263,22 @@ const checkSeparators: Check = ({ sequences }, model) => {
   let isChecked = false;
   for (const pieces of sequences) {
     const filled = withTurns(splitResponses(pieces)).filter(({ piece }) => piece.ids.length > 0);
-    const parts = filled.map(({ piece: { kind, ids }, turn }) => {
-      return { kind, turn, text: model.tokenizer.decode(ids) };
+    const parts = filled.map(({ piece, turn }) => {
+      const isResult = piece.kind === 'environment';
+      return { isResult, turn, text: model.tokenizer.decode(piece.ids) };
     });
-    const results = parts.filter(({ kind }) => kind === 'environment');
     // Searches in tags continue one message: the template has no part in it.
-    if (results.some(({ text }) => SEARCH_IN_TAGS.test(text))) continue;
+    if (parts.some(({ isResult, text }) => isResult && SEARCH_IN_TAGS.test(text))) continue;
     // A result and the next start are one text of the environment.
-    const merged = joinAdjacent(parts, (a, b) => a.kind === b.kind && a.kind === 'environment');
-    for (const [i, { kind, text, turn }] of merged.entries()) {
-      if (kind !== 'environment') continue;
+    const merged = joinAdjacent(parts, (a, b) => a.isResult && b.isResult);
+    for (const [i, { isResult, text, turn }] of merged.entries()) {
+      if (!isResult) continue;
       isChecked = true;
       const answer = merged[i - 1]?.text ?? '';
       const isLast = i === merged.length - 1;
-      const fits = separators.some(
-        ({ before, after }) => follows(answer, text, before) && (isLast || text.endsWith(after)),
-      );
-      if (fits) continue;
+      const fits = ({ before, after }: Separators): boolean =>
+        follows(answer, text, before) && (isLast || text.endsWith(after));
+      if (separators.some(fits)) continue;
       const { before, after } = nearest(separators, text);
       return {
         turn,
@@ -371,12 +361,9 @@ function firstDifferentRun(
 ): number | null {
   if (!model) return null;
   const texts = segments.filter(({ isPolicy }) => isPolicy).map(({ text }) => text.trim());
-  const at = runs
-    .filter(isWritten)
-    .findIndex(
-      ({ ids }, i) => model.tokenizer.decode(ids).trim().length > (texts[i]?.length ?? 0) + 20,
-    );
-  return Math.max(0, at) + 1;
+  const isLonger = ({ ids }: Piece, i: number): boolean =>
+    model.tokenizer.decode(ids).trim().length > (texts[i]?.length ?? 0) + 20;
+  return Math.max(0, runs.filter(isWritten).findIndex(isLonger)) + 1;
 }
 
 /** Log-probs may exceed 0 by the rounding of half precision. */

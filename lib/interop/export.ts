@@ -49,10 +49,7 @@ export interface TrainingExport {
   rewardTest: { recorded: readonly RewardCase[]; numDrawn: number };
 }
 
-export interface ExportedTraining {
-  algorithm: string;
-  rewards: RewardPresetName;
-}
+type ExportedTraining = { algorithm: string; rewards: RewardPresetName };
 
 /** Algorithm and rewards of a method, if the Python package has both; else null. */
 function exportedTraining({ training }: Method): ExportedTraining | null {
@@ -123,14 +120,10 @@ export const pythonOptions = (
 });
 
 /** Search and rollout in Python. */
-export const pythonRollout = ({
-  retriever,
-  recordTokens = false,
-  ...training
-}: TrainingExport) => ({
-  retriever,
+export const pythonRollout = (training: TrainingExport) => ({
+  retriever: training.retriever,
   timeout_seconds: RETRIEVAL_SECONDS,
-  record_tokens: recordTokens,
+  record_tokens: training.recordTokens ?? false,
   rollout: pythonOptions(exportedRollout(training)),
 });
 
@@ -139,10 +132,10 @@ export const pythonRollout = ({
  * @throws Error if there are none, or if the rewards need question types and none is
  * known
  */
-function splitQuestions({ questions, method }: TrainingExport): {
-  train: Question[];
-  val: Question[];
-} {
+function splitQuestions({
+  questions,
+  method,
+}: TrainingExport): Record<'train' | 'val', Question[]> {
   const [train, test, dev] = ['train', 'test', 'dev'].map((split) => selectSplit(questions, split));
   const val = test.length > 0 ? test : dev;
   for (const [name, { length }] of Object.entries({ train, 'test or dev': val }))
@@ -205,13 +198,11 @@ function rewardTestLine({ response, ...truth }: RewardCase, constants: RewardCon
     ? scoringInputFromTranscript(response, truth)
     : scoringInputFromSegments(response, truth);
   const { total: score, ...parts } = scoreRollout(createRewards(constants), input).components;
-  return {
-    ...(isText
-      ? { solution_str: response }
-      : { segments: response.map(({ kind, text }) => [kind, text]) }),
-    ground_truth: { target: truth.goldenAnswers, shape: truth.questionType ?? null },
-    expected: { score, ...parts },
-  };
+  const argument = isText
+    ? { solution_str: response }
+    : { segments: response.map(({ kind, text }) => [kind, text]) };
+  const ground_truth = { target: truth.goldenAnswers, shape: truth.questionType ?? null };
+  return { ...argument, ground_truth, expected: { score, ...parts } };
 }
 
 /**
@@ -231,14 +222,11 @@ export function formatRewardTest(
   return lines.map(jsonLine).join('');
 }
 
-/**
- * Writes the Python package and its tests. @param rewardTest of {@link formatRewardTest}
- */
+/** Writes the Python package and its tests; `rewardTest` has their cases as lines. */
 export async function writePython(folder: string, rewardTest: string): Promise<void> {
-  await cp(path.join(PYTHON, 'parallelsearch'), path.join(folder, 'parallelsearch'), {
-    recursive: true,
-    filter: (file) => !file.includes('__pycache__'),
-  });
+  const filter = (file: string): boolean => !file.includes('__pycache__');
+  const to = path.join(folder, 'parallelsearch');
+  await cp(path.join(PYTHON, 'parallelsearch'), to, { recursive: true, filter });
   const testFile = (name: string): string => path.join(folder, 'tests', name);
   for (const name of ['test_rewards.py', 'test_rollout.py'])
     await cp(path.join(PYTHON, name), testFile(name));

@@ -12,7 +12,7 @@ import {
   type Question,
 } from '../data/question.js';
 import { jsonLine, writeFileSafely, writeLines, copySafely } from '../io/files.js';
-import { METHODS } from '../training/methods.js';
+import { rewardPreset } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { presetRewards } from '../rewards/presets.js';
 import type { With } from '../rollout/trajectory.js';
@@ -20,7 +20,7 @@ import { scoreRollout, type Reward, scoringInputFromSegments } from '../rewards/
 import type { TextSegment } from '../text/response.js';
 import { nextAction } from '../text/tags.js';
 import { groupAdvantages } from '../training/advantages.js';
-import { rolloutMetrics, type Metrics } from '../training/metrics.js';
+import { rolloutMetrics } from '../training/metrics.js';
 import { answersSchema, promptQuestion } from './rows.js';
 import { existsSync, readdirSync } from 'node:fs';
 import { startProgress } from '../io/progress.js';
@@ -67,15 +67,6 @@ export interface ImportOptions {
   method: string;
   trainer: string;
   onStep?: (step: number) => void;
-}
-
-export interface Imported {
-  numSteps: number;
-  numRollouts: number;
-  /** Rollouts whose reward differs here: other weights, or an ambiguous text. */
-  numDifferent: number;
-  /** Rollouts whose text does not show which parts the policy wrote. */
-  numAmbiguous: number;
 }
 
 /** Needs token ids. */
@@ -154,13 +145,10 @@ function toTrajectory(
 }
 
 /** A step's rollouts by group, with computed advantages where none were recorded. */
-function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
-  rollouts: RecordedRollout[];
-  groupSize: number;
-} {
+function withGroupAdvantages(rollouts: readonly RecordedRollout[]) {
   const groups = [...group(rollouts, ({ prompt }) => prompt).values()];
   const sizes = new Set(groups.map(({ length }) => length));
-  const advantaged = groups.flatMap((members) => {
+  const advantaged = groups.flatMap((members): RecordedRollout[] => {
     if (members.length < 2) return members;
     const scores = members.map(({ score }) => score);
     const advantages = groupAdvantages(scores, members.length);
@@ -169,17 +157,17 @@ function withGroupAdvantages(rollouts: readonly RecordedRollout[]): {
   return { rollouts: advantaged, groupSize: sizes.size === 1 ? [...sizes][0] : 1 };
 }
 
-/** Writes a run's folder as `train` does, for `compare` and `view`. */
-export async function importRollouts(
-  steps: AsyncIterable<RecordedStep>,
-  options: ImportOptions,
-): Promise<Imported> {
+/**
+ * Writes a run's folder as `train` does, for `compare` and `view`. `numDifferent`
+ * rollouts have another reward here (other weights, or an ambiguous text),
+ * `numAmbiguous` do not show which parts the policy wrote.
+ */
+export async function importRollouts(steps: AsyncIterable<RecordedStep>, options: ImportOptions) {
   const { folder, questions, method, trainer, onStep } = options;
-  const { training } = METHODS.get(method);
-  const rewards = presetRewards(training && 'rewards' in training ? training.rewards : undefined);
+  const rewards = presetRewards(rewardPreset(method));
   const find = createPromptFinder(questions);
-  const imported: Imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
-  const metrics: (Metrics & { alarms: string[] })[] = [];
+  const imported = { numSteps: 0, numRollouts: 0, numDifferent: 0, numAmbiguous: 0 };
+  const metrics: object[] = [];
   async function* lines(): AsyncGenerator<object> {
     for await (const { step, rollouts } of steps) {
       // A killed training may leave an empty file.
@@ -197,9 +185,7 @@ export async function importRollouts(
         ...(grouped.groupSize > 1 ? [] : ['frac_reward_zero_std']),
       ];
       for (const name of unknown) delete stepMetrics[name];
-      metrics.push({ step, ...stepMetrics, alarms: [] } as unknown as Metrics & {
-        alarms: string[];
-      });
+      metrics.push({ step, ...stepMetrics, alarms: [] });
       imported.numSteps++;
       imported.numRollouts += all.length;
       imported.numDifferent += all.filter(({ isSame }) => !isSame).length;
@@ -261,9 +247,7 @@ export function findCheckpoint(folder: string): string | null {
   return null;
 }
 
-/**
- * Copies weights and tokenizer. @throws Error for a model that this project does not know
- */
+/** Copies weights and tokenizer. @throws Error for a model that is not supported */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
   await readModelConfig(from);
   const names = listFiles(from).filter((name) => NEEDED.test(name));

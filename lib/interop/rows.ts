@@ -31,16 +31,13 @@ export async function writeRows(
   const { prompt, promptForm: form, querySeparator: separator } = rollout;
   const rows = questions.map((question, index) => {
     const { id, goldenAnswers: target, metadata, split } = question;
+    const content = buildPrompt(prompt, question.question, { form, separator });
+    const shape = questionType(question) ?? null;
     return {
       data_source: metadata.benchmark ?? 'questions',
-      prompt: [
-        { role: 'user', content: buildPrompt(prompt, question.question, { form, separator }) },
-      ],
+      prompt: [{ role: 'user', content }],
       ability: 'fact-reasoning',
-      reward_model: {
-        style: 'rule',
-        ground_truth: { target, shape: questionType(question) ?? null, id },
-      },
+      reward_model: { style: 'rule', ground_truth: { target, shape, id } },
       extra_info: {
         split: split ?? null,
         index,
@@ -98,21 +95,19 @@ export async function readRows(file: string): Promise<Question[]> {
     const {
       index = number,
       split,
-      type = row.metadata?.type,
       question,
       metadata,
+      type = row.metadata?.type,
     } = extra_info ?? {};
+    const place = [source, split, index].filter((part) => part !== null && part !== undefined);
     return {
-      id:
-        row.id ??
-        id ??
-        [source, split, index].filter((part) => part !== null && part !== undefined).join('-'),
+      id: row.id ?? id ?? place.join('-'),
       question: row.question ?? question ?? promptQuestion(prompt.at(-1)!.content),
       goldenAnswers: target,
-      ...(split ? { split } : {}),
+      ...(split && { split }),
       metadata: metadata
         ? questionMetadataSchema.parse(parsePlainJson(metadata))
-        : { ...(source ? { benchmark: source } : {}), ...(type ? { type } : {}) },
+        : { ...(source && { benchmark: source }), ...(type && { type }) },
     };
   });
 }

@@ -39,11 +39,8 @@ function encodeNumber(kind: 'UInt32' | 'BigUInt64' | 'Float' | 'Double', value: 
 /** Length, its checksum, the bytes, their checksum. */
 function record(bytes: Uint8Array): Buffer {
   const length = encodeNumber('BigUInt64', bytes.length);
-  const checked = [length, bytes].flatMap((part) => [
-    part,
-    encodeNumber('UInt32', maskedCrc(part)),
-  ]);
-  return Buffer.concat(checked);
+  const checksum = (part: Uint8Array): Buffer => encodeNumber('UInt32', maskedCrc(part));
+  return Buffer.concat([length, checksum(length), bytes, checksum(bytes)]);
 }
 
 /** Wire types. */
@@ -68,12 +65,10 @@ const wallTimeField = (seconds: number): Buffer =>
   field(1, DOUBLE, encodeNumber('Double', seconds));
 
 function encodeEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
-  const values = Object.entries(scalars).map(([tag, value]) =>
-    bytesField(
-      1,
-      Buffer.concat([bytesField(1, tag), field(2, FLOAT, encodeNumber('Float', value))]),
-    ),
-  );
+  const values = Object.entries(scalars).map(([tag, value]) => {
+    const scalar = [bytesField(1, tag), field(2, FLOAT, encodeNumber('Float', value))];
+    return bytesField(1, Buffer.concat(scalar));
+  });
   // Zero fields are omitted.
   const parts = [wallTimeField(wallTime), ...(step === 0 ? [] : [field(2, VARINT, varint(step))])];
   return Buffer.concat([...parts, bytesField(5, Buffer.concat(values))]);
@@ -81,9 +76,7 @@ function encodeEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
 
 /** The content of an event file, whose name must contain `tfevents`. */
 export function encodeEvents(events: readonly ScalarEvent[]): Buffer {
-  const version = Buffer.concat([
-    wallTimeField(events[0]?.wallTime ?? 0),
-    bytesField(3, 'brain.Event:2'),
-  ]);
+  const start = wallTimeField(events[0]?.wallTime ?? 0);
+  const version = Buffer.concat([start, bytesField(3, 'brain.Event:2')]);
   return Buffer.concat([version, ...events.map(encodeEvent)].map(record));
 }

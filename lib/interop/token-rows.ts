@@ -35,6 +35,8 @@ export interface TokenRow {
   messages?: TemplateMessage[];
 }
 
+type UnnamedRow = Omit<TokenRow, 'format'>;
+
 /** Layouts by the fields unique to each. */
 const FORMATS = {
   trl: ['completion_ids'],
@@ -59,14 +61,9 @@ const optionalList = <T extends z.ZodType>(schema: T) =>
     .nullish()
     .transform((value) => value ?? undefined);
 
+const content = z.string().nullish();
 const messagesSchema = z.array(
-  z.looseObject({
-    role: z.string(),
-    content: z
-      .string()
-      .nullish()
-      .transform((c) => c ?? null),
-  }),
+  z.looseObject({ role: z.string(), content: content.transform((text) => text ?? null) }),
 );
 
 const ones = (length: number, value: number): number[] => Array.from({ length }, () => value);
@@ -82,19 +79,18 @@ const trajectorySchema = z
       }),
     ),
   })
-  .transform(
-    ({ segments }): Omit<TokenRow, 'format'> => ({
-      sequences: [
-        segments.map(({ kind, text, tokenIds, logProbs }) => ({
-          kind: kind === 'information' || kind === 'notice' ? 'environment' : kind,
-          ids: tokenIds,
-          mask: ones(tokenIds.length, Number(kind === 'policy')),
-          logProbs,
-          text,
-        })),
-      ],
-    }),
-  );
+  .transform(({ segments }): UnnamedRow => {
+    const pieces = segments.map(
+      ({ kind, text, tokenIds, logProbs }): Piece => ({
+        kind: kind === 'information' || kind === 'notice' ? 'environment' : kind,
+        ids: tokenIds,
+        mask: ones(tokenIds.length, Number(kind === 'policy')),
+        logProbs,
+        text,
+      }),
+    );
+    return { sequences: [pieces] };
+  });
 
 /** Who wrote what, as the exported trainings record it. */
 const segmentsSchema = z
@@ -105,16 +101,11 @@ const segmentsSchema = z
 const sequence = (
   prompt: number[],
   response: Omit<Piece, 'kind' | 'weights'> & { weights: Record<string, Piece['logProbs']> },
-): Omit<TokenRow, 'format'> => {
-  const weights = Object.entries(response.weights).filter(([, values]) => values);
-  return {
-    sequences: [
-      [
-        { kind: 'prompt', ids: prompt, mask: ones(prompt.length, 0) },
-        { ...response, kind: 'response', weights: Object.fromEntries(weights) as Piece['weights'] },
-      ],
-    ],
-  };
+): UnnamedRow => {
+  const given = Object.entries(response.weights).filter(([, values]) => values);
+  const weights = Object.fromEntries(given) as Piece['weights'];
+  const context: Piece = { kind: 'prompt', ids: prompt, mask: ones(prompt.length, 0) };
+  return { sequences: [[context, { ...response, kind: 'response', weights }]] };
 };
 /** One for a rollout, or one per token. */
 const weight = optionalList(z.union([z.number().transform((one) => [one]), numbers]));
@@ -164,10 +155,8 @@ const verlSchema = z
     segments: optionalList(segmentsSchema),
   })
   .transform((row) => {
-    const [prompt, response] = [
-      row.prompts ?? row.prompt_ids ?? [],
-      row.responses ?? row.response_ids!,
-    ];
+    const prompt = row.prompts ?? row.prompt_ids ?? [];
+    const response = row.responses ?? row.response_ids!;
     const { attention_mask: attention, response_mask: mask } = row;
     // Tensors are padded on both sides.
     const isPadded = attention?.length === prompt.length + response.length;
@@ -223,17 +212,13 @@ function nodePieces({ message, sampled, token_ids, mask, logprobs, advantages }:
 /** A trace of verifiers: a graph of messages; each path to a leaf is one sequence. */
 const traceSchema = z
   .object({ nodes: z.array(nodeSchema).min(1) })
-  .transform(({ nodes }): Omit<TokenRow, 'format'> => {
+  .transform(({ nodes }): UnnamedRow => {
     const parents = new Set(nodes.map(({ parent }) => parent));
     const paths = nodes.flatMap((_, leaf) => {
       if (parents.has(leaf)) return [];
       const path: number[] = [];
-      for (
-        let i: number | undefined = leaf;
-        i !== undefined && !path.includes(i);
-        i = nodes[i]?.parent ?? undefined
-      )
-        path.unshift(i);
+      let i: number | null | undefined = leaf;
+      for (; typeof i === 'number' && !path.includes(i); i = nodes[i]?.parent) path.unshift(i);
       return [path];
     });
     // A harness that starts another agent says so by a semantic link.
@@ -252,11 +237,8 @@ const traceSchema = z
       }),
       forkTurn: sequences.length > 1 && !isIntended ? turnsBefore + 1 : undefined,
       messages: first.map((i) => {
-        const { message } = nodes[i];
-        return {
-          ...message,
-          content: typeof message.content === 'string' ? message.content : null,
-        };
+        const { content, ...message } = nodes[i].message;
+        return { ...message, content: typeof content === 'string' ? content : null };
       }),
     };
   });
@@ -275,20 +257,16 @@ const stepsSchema = z
     }),
   )
   .min(1)
-  .transform((steps): Omit<TokenRow, 'format'> => {
+  .transform((steps): UnnamedRow => {
     let length = 0;
     const pieces = steps.flatMap(({ tokens }, i): Piece[] => {
       const added = tokens.prompt_ids.slice(length);
       const mask = tokens.prompt_mask?.slice(length) ?? ones(added.length, 0);
-      length = tokens.prompt_ids.length + tokens.completion_ids.length;
+      const { completion_ids: ids, completion_mask, completion_logprobs: logProbs } = tokens;
+      length = tokens.prompt_ids.length + ids.length;
       return [
         { kind: i === 0 ? 'prompt' : 'environment', ids: added, mask },
-        {
-          kind: 'policy',
-          ids: tokens.completion_ids,
-          mask: tokens.completion_mask,
-          logProbs: tokens.completion_logprobs,
-        },
+        { kind: 'policy', ids, mask: completion_mask, logProbs },
       ];
     });
     const turns = steps.map(({ tokens }) => ({
@@ -306,7 +284,7 @@ const conversationSchema = z
     messages: messagesSchema.optional(),
   })
   .transform(
-    ({ prompt, completion, messages }): Omit<TokenRow, 'format'> => ({
+    ({ prompt, completion, messages }): UnnamedRow => ({
       sequences: [],
       messages: messages ?? [...(prompt ?? []), ...(completion ?? [])],
     }),
@@ -323,10 +301,7 @@ const SCHEMAS = {
   messages: conversationSchema,
 };
 
-function parseRows(
-  format: TokenFormat,
-  value: Record<string, unknown>,
-): Omit<TokenRow, 'format'>[] {
+function parseRows(format: TokenFormat, value: Record<string, unknown>): UnnamedRow[] {
   const parse = <T>(schema: z.ZodType<T>, part: unknown): T => {
     const parsed = schema.safeParse(part);
     if (parsed.success) return parsed.data;

@@ -35,13 +35,8 @@ const BATCH_SIZE = 256;
 export interface TorchExport extends Omit<TrainingExport, 'topK' | 'promptForm' | 'method'> {
   /** Method, limits of the rollout and rewards; the trainer has its own options. */
   config: TrainConfig;
-  /** Absent: none are written. */
-  demonstrations?: {
-    /** With dependency graphs. */
-    questions: readonly Question[];
-    /** Finds what the served retriever finds. */
-    retriever: Retriever;
-  };
+  /** Questions with dependency graphs, and what finds what the served retriever finds. */
+  demonstrations?: { questions: readonly Question[]; retriever: Retriever };
 }
 
 /** Writes the folder. Returns the numbers of questions and demonstrations. */
@@ -81,13 +76,8 @@ async function demonstrate(
 ): Promise<{ tokenIds: readonly number[]; weights: number[] }[]> {
   const tokenizer = await readTokenizer(model);
   const lines: { tokenIds: readonly number[]; weights: number[] }[] = [];
-  const { querySeparator } = rollout;
-  const lessons = demonstrationLessons({
-    tokenizer,
-    questions,
-    maxLength: MAX_LENGTH,
-    querySeparator,
-  });
+  const options = { tokenizer, questions, maxLength: MAX_LENGTH };
+  const lessons = demonstrationLessons({ ...options, querySeparator: rollout.querySeparator });
   for (const [number, { policy, rollout: changes }] of Object.entries(lessons))
     for (let start = 0; start < questions.length; start += BATCH_SIZE) {
       const part = questions.slice(start, start + BATCH_SIZE);

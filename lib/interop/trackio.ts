@@ -64,11 +64,7 @@ function toSpans({ segments, searchTurns }: Trajectory): object[] {
 }
 
 /** A rollout as trackio's trace: messages, what was measured, and a span per action. */
-function toTrace(trajectory: Trajectory): {
-  messages: object[];
-  metadata: object;
-  spans: object[];
-} {
+function toTrace(trajectory: Trajectory) {
   const { questionId, question, questionType, answer, goldenAnswers, finish } = trajectory;
   const { rewards, advantage, modelCalls, segments } = trajectory;
   return {
@@ -122,7 +118,7 @@ export async function writeTrackio(
         const { messages, metadata, spans } = toTrace(trajectory);
         const at = place(run, step);
         const id = `${run.name}/${step.step}/rollouts/${index}`;
-        const texts = messages.map((message) => (message as { content: string }).content);
+        const texts = messages.map(({ content }) => content);
         return {
           ...at,
           id,

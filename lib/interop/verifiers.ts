@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionTypeSchema } from '../data/question.js';
 import { readJsonLines } from '../io/files.js';
@@ -13,7 +14,7 @@ import { messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { tokenAdvantages } from '../training/advantages.js';
-import { METHODS } from '../training/methods.js';
+import { METHODS, rewardPreset } from '../training/methods.js';
 import type { RecordedRollout, RecordedSegment, RecordedStep } from './import.js';
 import { answersSchema } from './rows.js';
 
@@ -33,9 +34,7 @@ const tokensSchema = z.object({
   turnAdvantages: z.array(z.number()).optional(),
 });
 
-/**
- * Parses a line of `trajectories.jsonl` with its token ids. @throws Error naming a field
- */
+/** A line of `trajectories.jsonl` with its token ids. @throws Error naming a field */
 export function parseTokens(value: unknown): Trajectory {
   const trajectory = parseTrajectory(value);
   const parsed = tokensSchema.safeParse(value);
@@ -50,11 +49,11 @@ export function parseTokens(value: unknown): Trajectory {
 
 /** Rewards with weights if they add up to the recorded total, else only the total. */
 function weightedRewards({ total, ...components }: RewardComponents, method: string | undefined) {
-  const { training } = method !== undefined && METHODS.has(method) ? METHODS.get(method) : {};
-  const rewards = presetRewards(training && 'rewards' in training ? training.rewards : undefined);
+  const isKnown = method !== undefined && METHODS.has(method);
+  const rewards = presetRewards(isKnown ? rewardPreset(method) : undefined);
   const named = rewards.map(({ name, weight = 1 }) => ({ name, weight, score: components[name] }));
-  const sum = named.reduce((all, { weight, score }) => all + weight * score, 0);
-  if (!(Math.abs(sum - total) < 1e-9)) return { total: { score: total, weight: 1 } };
+  const added = named.reduce((all, { weight, score }) => all + weight * score, 0);
+  if (!(Math.abs(added - total) < 1e-9)) return { total: { score: total, weight: 1 } };
   return Object.fromEntries(named.map(({ name, weight, score }) => [name, { score, weight }]));
 }
 
@@ -97,7 +96,6 @@ export function toEpisode(trajectory: Trajectory, id: string): object {
     },
   };
   const { total: _, ...metrics } = rewards ?? { total: 0 };
-  const isAnswered = finish === 'answer';
   return {
     id,
     env: { id: 'parallelsearch', ...(method && { name: method }) },
@@ -116,16 +114,14 @@ export function toEpisode(trajectory: Trajectory, id: string): object {
         nodes,
         calls: segments.flatMap(({ kind, tokenIds }, node) => {
           if (kind !== 'policy' || tokenIds.length === 0) return [];
-          const prompt_tokens = segments
-            .slice(0, node)
-            .reduce((sum, segment) => sum + segment.tokenIds.length, 0);
+          const prompt_tokens = sum(segments.slice(0, node), (before) => before.tokenIds.length);
           return [{ node, usage: { prompt_tokens, completion_tokens: tokenIds.length } }];
         }),
         ...(rewards && { rewards: weightedRewards(rewards, method) }),
         metrics: { ...metrics, model_calls: modelCalls },
         is_completed: true,
         ok: true,
-        ...(finish && { stop_condition: isAnswered ? 'answer' : finish }),
+        ...(finish && { stop_condition: finish }),
       },
     ],
   };
@@ -210,11 +206,8 @@ function toOpenAiMessage({ message }: Node): object {
   return { ...message, tool_calls: nested };
 }
 
-function toRollout({
-  nodes,
-  task: { data },
-  rewards,
-}: z.infer<typeof traceSchema>): RecordedRollout {
+function toRollout({ nodes, task, rewards }: z.infer<typeof traceSchema>): RecordedRollout {
+  const { data } = task;
   const main = mainPath(nodes);
   const first = main.findIndex(({ sampled }) => sampled);
   if (first < 0) throw new Error('Expected a message that the policy wrote, but there is none.');
@@ -238,10 +231,7 @@ function toRollout({
       shape: data.question_type,
       id: data.id,
     },
-    score: Object.values(rewards).reduce(
-      (sum, reward) => sum + (reward ? reward.score * reward.weight : 0),
-      0,
-    ),
+    score: sum(Object.values(rewards), (reward) => reward && reward.score * reward.weight),
     ...(advantage !== undefined && { advantage }),
   };
 }

@@ -33,18 +33,11 @@ function formatYaml(value: object, indent = ''): string {
 function formatConfig(training: TrainingExport): string {
   const { algorithm, rewards } = requireExportable(training.method);
   const { model, method, promptForm } = training;
+  const template = promptForm !== 'chat' && { custom_chat_template: PLAIN_TEMPLATE };
+  const reward_kwargs = rewardKeywords(rewardConstants(rewards), exportedRollout(training));
   const settings = {
-    actor_rollout_ref: {
-      model: {
-        path: model,
-        ...(promptForm === 'chat' ? {} : { custom_chat_template: PLAIN_TEMPLATE }),
-      },
-    },
-    reward: {
-      custom_reward_function: {
-        reward_kwargs: rewardKeywords(rewardConstants(rewards), exportedRollout(training)),
-      },
-    },
+    actor_rollout_ref: { model: { path: model, ...template } },
+    reward: { custom_reward_function: { reward_kwargs } },
     trainer: { experiment_name: method },
   };
   return `# ${method}: verl's defaults, overridden by paper.yaml and ${algorithm}.yaml in this folder, then by the settings below.

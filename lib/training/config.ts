@@ -262,24 +262,19 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PR
 /** Scale of training: small-world models or language models. */
 export type Scale = 'embedded' | 'language-model';
 
-interface PresetOptions {
-  /** Default: the paper's. */
-  lambdas?: Partial<Lambdas>;
-  /** Default `embedded`. */
-  scale?: Scale;
-  promptForm?: PromptForm;
-}
-
 /**
  * The preset of a method and a model.
+ * @param options.lambdas default: the paper's
+ * @param options.scale default `embedded`
  * @throws RangeError for a method without training
  */
 export function trainingPreset(
   method: string,
   model: string,
   seed: number,
-  { lambdas, scale = 'embedded', promptForm }: PresetOptions = {},
+  options: { lambdas?: Partial<Lambdas>; scale?: Scale; promptForm?: PromptForm } = {},
 ): TrainConfig {
+  const { lambdas, scale = 'embedded', promptForm } = options;
   const { training } = METHODS.get(method);
   if (!training || !('trainer' in training))
     throw new RangeError(

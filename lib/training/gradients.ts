@@ -53,6 +53,8 @@ export interface PassValues<Row> {
   values: Record<string, Float32Array>;
 }
 
+type NamedArrays = Map<string, NamedArray>;
+
 interface PassGradients {
   loss: number;
   gradients: Weights;
@@ -61,16 +63,13 @@ interface PassGradients {
 
 /** Sends the gradients of a pass to rank 0; disposes of the tensors that were sent. */
 const GRADIENTS_CODEC = {
-  encode: async ({ gradients, ...others }: PassGradients) => {
+  encode: async ({ gradients, ...part }: PassGradients) => {
     const arrays = await toNamedArrays(gradients);
     disposeWeights(gradients);
-    return { ...others, arrays };
+    return { part, arrays };
   },
-  decode: ({
-    arrays,
-    ...others
-  }: { arrays: Map<string, NamedArray> } & Omit<PassGradients, 'gradients'>) => ({
-    ...others,
+  decode: ({ part, arrays }: { part: Omit<PassGradients, 'gradients'>; arrays: NamedArrays }) => ({
+    ...part,
     gradients: fromNamedArrays(arrays),
   }),
 };

@@ -342,6 +342,12 @@ export function resolveRollout(
   return rolloutSchema.parse({ ...(isAsTrained ? trained.rollout : presets), ...changes });
 }
 
+/** The rewards that a method is trained with; undefined if it is not trained. */
+export function rewardPreset(name: string): RewardPresetName | undefined {
+  const { training } = METHODS.get(name);
+  return training && 'rewards' in training ? training.rewards : undefined;
+}
+
 /** Names of the trained methods, each with weights of its own. */
 export const trainedMethods = (): string[] =>
   METHODS.all().flatMap(({ name, training }) => (training && 'trainer' in training ? [name] : []));

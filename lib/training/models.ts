@@ -101,13 +101,11 @@ export async function isSmallWorldModel(folder: string): Promise<boolean> {
 }
 
 /** The same for any policy, such as one on a server, by its tokenizer. */
-export async function isSmallWorldPolicy({
-  tokenizer,
-}: Pick<Policy, 'tokenizer'>): Promise<boolean> {
+export async function isSmallWorldPolicy(policy: Pick<Policy, 'tokenizer'>): Promise<boolean> {
   const ours = await readTokenizer(packagePath('data', 'checkpoints', DEFAULT_MODEL));
   // A text with words of the small world, which another vocabulary splits otherwise.
   const text = 'Who wrote Strange Night, the novel of 1920?';
-  return String(ours.encode(text)) === String(tokenizer.encode(text));
+  return String(ours.encode(text)) === String(policy.tokenizer.encode(text));
 }
 
 /** The training configuration of an adapter; null if there is none. */

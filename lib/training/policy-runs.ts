@@ -64,13 +64,8 @@ export function runName(run: PolicyRun): string {
     hybridShare && `hybrid${hybridShare}`,
   ];
   // File names must not contain colons.
-  const parts = [
-    modelNameForRun(run),
-    method.replace(':', '-'),
-    ...variants.filter(Boolean),
-    `seed${seed}`,
-  ];
-  return parts.join('-');
+  const name = `${modelNameForRun(run)}-${method.replace(':', '-')}`;
+  return [name, ...variants.filter(Boolean), `seed${seed}`].join('-');
 }
 
 /** The rollout settings of a run. */
@@ -121,8 +116,6 @@ export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<Lo
   // Names are also needed where TensorFlow.js is not loaded.
   const { loadLocalPolicy } = await import('../policy/model-folder.js');
   const { model, adapter } = weightFolders(run, root);
-  return loadLocalPolicy(model, {
-    adapter,
-    name: `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`,
-  });
+  const name = `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`;
+  return loadLocalPolicy(model, { adapter, name });
 }

@@ -56,14 +56,10 @@ export function createPpoTrainer(task: TrainingTask): Trainer {
       const advantages = whiten(estimates.map((estimate) => estimate.advantages));
       const returns = estimates.map((estimate) => estimate.returns);
       const means = new Map(finished.map((trajectory, i) => [trajectory, mean(advantages[i])]));
+      const columns = (i: number) => ({ advantages: advantages[i], returns: returns[i] });
       return {
         trajectories: assignAdvantages(sampled.trajectories, (one) => means.get(one) ?? 0),
-        rows: policyRows.map((row, i) => ({
-          ...row,
-          advantages: advantages[i],
-          oldValues: values[i],
-          returns: returns[i],
-        })),
+        rows: policyRows.map((row, i) => ({ ...row, oldValues: values[i], ...columns(i) })),
         metrics: { explained_variance: explainedVariance(returns.flat(), values.flat()) },
       };
     },
@@ -82,11 +78,12 @@ async function updatePpo(
   const valueRate = scheduledRate(index, { peak, final: peak, warmupSteps, totalSteps: steps });
   const rateFor = (key: string): number =>
     key === HEAD || key === BIAS ? valueRate : learningRate;
+  const rates = { learningRate: rateFor, maxGradNorm: options.maxGradNorm };
   const numTokens = sum(rows, (row) => row.oldLogProbs.length);
   const { loss, gradNorm, passes } = await trained.update(
     rows,
-    { learningRate: rateFor, maxGradNorm: options.maxGradNorm },
-    (logProbs, batch, { hidden, newest }) => {
+    rates,
+    (logProbs, batch, states) => {
       const tokens = {
         oldLogProbs: tokenColumn(batch, 'oldLogProbs'), // (M), like the others
         advantages: tokenColumn(batch, 'advantages'),
@@ -94,7 +91,7 @@ async function updatePpo(
         returns: tokenColumn(batch, 'returns'),
         weights: tf.fill<tf.Rank.R1>([logProbs.size], 1 / numTokens),
       };
-      const values = computeValues(hidden, newest);
+      const values = computeValues(states.hidden, states.newest);
       return {
         loss: ppoLoss(logProbs, values, tokens, options),
         read: { logProbs, valueLoss: valueLoss(values, tokens, options.valueClip) },

@@ -26,18 +26,11 @@ export function startRanks(
   { config, questions, rewards }: TrainingTask,
   { size, modelFolder }: { size: number; modelFolder: string },
 ): Ranks {
-  const backend = cpuBackend();
+  const names = rewards?.map(({ name, weight }) => ({ name, weight }));
+  const shared = { size, backend: cpuBackend(), modelFolder, config, questions, rewards: names };
   const channels = Array.from({ length: size - 1 }, (_, i): Channel => {
     const channel = startPeer(import.meta.url, `Training process ${i + 2} of ${size}`);
-    channel.send({
-      rank: i + 1,
-      size,
-      backend,
-      modelFolder,
-      config,
-      questions,
-      rewards: rewards?.map(({ name, weight }) => ({ name, weight })),
-    } satisfies RankTask);
+    channel.send({ rank: i + 1, ...shared } satisfies RankTask);
     return channel;
   });
   return new Ranks(0, size, channels);

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Plugin } from 'rolldown';
 import type { Reward } from '../rewards/reward.js';
 
 const EXTENSIONS = ['.ts', '.mjs', '.js'];
@@ -20,27 +21,25 @@ async function importTypeScript(path: string): Promise<unknown> {
   const { build } = await import('rolldown');
   const folder = await mkdtemp(join(tmpdir(), 'reward-'));
   try {
+    const packages: Plugin = {
+      name: 'packages-where-they-are',
+      async resolveId(source, importer) {
+        if (/^([./]|node:)/.test(source) || !importer) return null;
+        // This copy of the package: one backend, and one instance of each class.
+        const isOurs = source === PACKAGE || source.startsWith(`${PACKAGE}/`);
+        const id = isOurs
+          ? createRequire(import.meta.url).resolve(source)
+          : (await this.resolve(source, importer, { skipSelf: true }))?.id;
+        return id && existsSync(id) ? { id: pathToFileURL(id).href, external: true } : null;
+      },
+    };
     const { output } = await build({
       input: path,
       platform: 'node',
       write: false,
       logLevel: 'warn',
       output: { format: 'esm', sourcemap: 'inline' },
-      plugins: [
-        {
-          name: 'packages-where-they-are',
-          async resolveId(source, importer) {
-            if (/^([./]|node:)/.test(source) || !importer) return null;
-            // This copy of the package, so that there is one backend and one instance of
-            // each class.
-            const isOurs = source === PACKAGE || source.startsWith(`${PACKAGE}/`);
-            const id = isOurs
-              ? createRequire(import.meta.url).resolve(source)
-              : (await this.resolve(source, importer, { skipSelf: true }))?.id;
-            return id && existsSync(id) ? { id: pathToFileURL(id).href, external: true } : null;
-          },
-        },
-      ],
+      plugins: [packages],
     });
     const file = join(folder, 'reward.mjs');
     await writeFile(file, output[0].code);

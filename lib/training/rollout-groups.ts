@@ -49,10 +49,8 @@ export async function rollOutGroups(
     Array.from({ length: groupSize }, () => question),
   );
   const randoms = repeated.map((_, i) => random.fork(`rollout ${i}`));
-  const { trajectories, stats } = await rollOut(policy, retriever, repeated, {
-    ...rollout,
-    randoms,
-  });
+  const options = { ...rollout, randoms };
+  const { trajectories, stats } = await rollOut(policy, retriever, repeated, options);
   policy.release?.();
   const inputs = trajectories.map((trajectory, i) => scoringInput(trajectory, repeated[i]));
   const unscored = Object.fromEntries(rewards.map(({ name }) => [name, NO_REWARD]));
@@ -68,11 +66,11 @@ export async function rollOutGroups(
   const rewarded = trajectories.map((trajectory, i) => ({
     ...trajectory,
     questionType: inputs[i].questionType,
-    ...(repeated[i].metadata.graph?.length
-      ? { subQuestionRecall: subQuestionRecall(repeated[i], inputs[i].searchTurns) }
-      : {}),
+    ...(repeated[i].metadata.graph?.length && {
+      subQuestionRecall: subQuestionRecall(repeated[i], inputs[i].searchTurns),
+    }),
     rewards: scores[i].components,
-    ...(scores[i].turns ? { turnRewards: scores[i].turns } : {}),
+    ...(scores[i].turns && { turnRewards: scores[i].turns }),
   }));
   return { trajectories: rewarded, questions: repeated, stats };
 }

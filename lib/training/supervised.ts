@@ -34,38 +34,28 @@ import {
 } from './trainer.js';
 
 /** The update of all trainers here. */
-export const imitation = (session: TrainingSession) => ({
-  update: (rows: readonly Sequence[], { learningRate }: Step) =>
-    imitate(session, rows, learningRate),
+export const imitation = ({ settings, trained }: TrainingSession) => ({
+  /** One optimizer step on the mean cross-entropy of the rows' trained tokens. */
+  update: async (rows: readonly Sequence[], { learningRate }: Step): Promise<Metrics> => {
+    const numTokens = totalWeight(rows);
+    const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
+    const { loss, gradNorm } = await trained.update(rows, rates, (logProbs) => ({
+      loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -1 / numTokens),
+    }));
+    return { loss, grad_norm: gradNorm };
+  },
   updateMetrics: ['loss', 'grad_norm'],
 });
-
-/** One optimizer step on the mean cross-entropy of the rows' trained tokens. */
-async function imitate(
-  { settings, trained }: TrainingSession,
-  rows: readonly Sequence[],
-  learningRate: number,
-): Promise<Metrics> {
-  const numTokens = totalWeight(rows);
-  const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
-  const { loss, gradNorm } = await trained.update(rows, rates, (logProbs) => ({
-    loss: tf.mul<tf.Scalar>(tf.sum(logProbs), -1 / numTokens),
-  }));
-  return { loss, grad_norm: gradNorm };
-}
 
 export function createSupervisedFineTuning(task: TrainingTask): Trainer {
   const { model, config } = task;
   const session = new TrainingSession(task, 'sft');
   const { prompt, promptForm } = config.rollout;
-  const demonstrate = ({ question, goldenAnswers: [answer] }: Question): Sequence =>
-    encodePieces(
-      [
-        { text: buildPrompt(prompt, question, { form: promptForm }), weight: 0 },
-        { text: formatBlock('answer', answer), weight: 1 },
-      ],
-      model.tokenizer,
-    );
+  const demonstrate = ({ question, goldenAnswers: [answer] }: Question): Sequence => {
+    const given = { text: buildPrompt(prompt, question, { form: promptForm }), weight: 0 };
+    const learned = { text: formatBlock('answer', answer), weight: 1 };
+    return encodePieces([given, learned], model.tokenizer);
+  };
   return buildTrainer(session, {
     isOnPolicy: true,
     prepare: ({ trajectories }, { questions }) => ({
@@ -136,12 +126,10 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
     );
   const session = new TrainingSession({ ...task, questions }, 'demonstrations');
   const { tokenizer, config } = task.model;
-  const { parallel, sequential, closedBook } = demonstrationLessons({
-    tokenizer,
-    questions,
-    maxLength: config.maxPositionEmbeddings,
-    querySeparator: task.config.rollout.querySeparator,
-  });
+  const { querySeparator } = task.config.rollout;
+  const maxLength = config.maxPositionEmbeddings;
+  const options = { tokenizer, questions, maxLength, querySeparator };
+  const { parallel, sequential, closedBook } = demonstrationLessons(options);
   const lessons = [parallel, sequential, parallel, sequential, closedBook];
   return buildTrainer(session, {
     isOnPolicy: false,
@@ -151,7 +139,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
       const isUsed = trajectories.map((trajectory, i) => isDemonstration(trajectory, questions[i]));
       if (trajectories.every(({ finish }) => finish === 'length'))
         throw new Error(
-          `Expected demonstrations of at most ${config.maxPositionEmbeddings} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
+          `Expected demonstrations of at most ${maxLength} tokens, the context of ${task.config.model}, but all are longer. Use a shorter prompt (--prompt-form short) or shorter passages.`,
         );
       return {
         trajectories: assignAdvantages(trajectories, (_, i) => Number(isUsed[i])),

@@ -9,8 +9,7 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { createSearchCache } from '../retrieval/search.js';
 import { presetRewards } from '../rewards/presets.js';
 import { checkRewards, type Reward } from '../rewards/reward.js';
-import type { RolloutConfig } from '../rollout/options.js';
-import type { RolloutOptions } from '../rollout/options.js';
+import type { RolloutConfig, RolloutOptions } from '../rollout/options.js';
 import type { RolloutStats } from '../rollout/rollout.js';
 import type { Trajectory, With } from '../rollout/trajectory.js';
 import { TrainedAdapter } from './adapter.js';
@@ -143,15 +142,10 @@ export class TrainingSession {
     this.rollout = { ...config.rollout, retrievalDeadlineMs, temperature, cache };
     this.random = createRandom(config.seed).fork(randomName);
     this.drawQuestions = createQuestionSampler(questions, mix);
-    this.trained = new TrainedAdapter(model, {
-      name: config.method,
-      lora: config.lora,
-      random: createRandom(config.seed).fork('adapter'),
-      extraParams,
-      temperature,
-      maxTokensPerPass,
-      ranks: this.ranks,
-    });
+    const { method: name, lora } = config;
+    const random = createRandom(config.seed).fork('adapter');
+    const options = { name, lora, random, extraParams, temperature, maxTokensPerPass };
+    this.trained = new TrainedAdapter(model, { ...options, ranks: this.ranks });
   }
 
   get numSteps(): number {
@@ -190,19 +184,13 @@ export class TrainingSession {
     { questions, random }: Step,
     { policy, rollout, search }: SampleOptions = {},
   ): Promise<SampledStep> {
-    const sampler = policy ?? this.trained.policy;
+    const { task, trained, settings, rewards, ranks } = this;
     const sampling = { ...this.rollout, ...rollout, search };
-    const groups = {
-      retriever: this.task.retriever,
-      rewards: this.rewards,
-      groupSize: this.settings.groupSize,
-      random,
-      rollout: sampling,
-    };
-    const { questions: asked, ...sampled } = await generateTogether(
-      sampler,
-      this.ranks,
-      (together) => rollOutGroups(together, questions, groups),
+    const { groupSize } = settings;
+    const groups = { retriever: task.retriever, rewards, groupSize, random, rollout: sampling };
+    const sampler = policy ?? trained.policy;
+    const { questions: asked, ...sampled } = await generateTogether(sampler, ranks, (together) =>
+      rollOutGroups(together, questions, groups),
     );
     return {
       ...sampled,
@@ -284,14 +272,11 @@ export function buildTrainer<Row>(
       for (const batch of miniBatches(rows, session.settings.miniBatches, step.random))
         updates.push(await update(batch, step));
     session.step++;
-    const means = updateMetrics.map((name) => [
-      name,
-      strictMean(updates.map((values) => values[name])),
-    ]);
+    const mean = (name: string): number => strictMean(updates.map((values) => values[name]));
     return {
       metrics: {
         ...measured,
-        ...(Object.fromEntries(means) as Metrics),
+        ...Object.fromEntries(updateMetrics.map((name) => [name, mean(name)])),
         ...metrics,
         learning_rate: step.learningRate,
         rollout_seconds: (sampled.endMs - step.startMs) / 1000,
@@ -300,15 +285,11 @@ export function buildTrainer<Row>(
       trajectories,
     };
   };
-  return {
-    session,
-    isOnPolicy,
-    next,
-    dispose: () => {
-      dispose?.();
-      session.dispose();
-    },
+  const disposeAll = (): void => {
+    dispose?.();
+    session.dispose();
   };
+  return { session, isOnPolicy, next, dispose: disposeAll };
 }
 
 /** Trajectories with an advantage each, for the record. */

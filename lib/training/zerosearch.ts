@@ -175,16 +175,14 @@ class SearchSimulator {
     const prompts = queries.map(({ query, question }, i) =>
       documentsPrompt(kinds[i], query, question, promptForm),
     );
-    const generations = await policy.generate(
-      prompts.map((prompt) => policy.tokenizer.encode(prompt)),
-      {
-        temperature: this.options.simulatorTemperature,
-        topP: 1,
-        stop: [END_OF_DOCUMENTS],
-        maxNewTokens: topK * TOKENS_PER_DOCUMENT,
-        randoms: queries.map((_, i) => random.fork(`query ${i}`)),
-      },
-    );
+    const contexts = prompts.map((prompt) => policy.tokenizer.encode(prompt));
+    const generations = await policy.generate(contexts, {
+      temperature: this.options.simulatorTemperature,
+      topP: 1,
+      stop: [END_OF_DOCUMENTS],
+      maxNewTokens: topK * TOKENS_PER_DOCUMENT,
+      randoms: queries.map((_, i) => random.fork(`query ${i}`)),
+    });
     policy.release();
     return generations.map(({ text }, i) => {
       const passages = parseDocuments(text, kinds[i], topK);
@@ -266,7 +264,7 @@ export function documentsPrompt(
 }
 
 /** A query's documents as text. */
-export const formatDocuments = (passages: readonly Pick<Passage, 'title' | 'text'>[]): string =>
+export const formatDocuments = (passages: readonly PrintedPassage[]): string =>
   formatInformation([{ status: 'ok', passages }]);
 
 /** Parses documents, with ids that tell their kind; none if the text has none. */
@@ -287,7 +285,7 @@ export function parseDocuments(text: string, kind: DocumentKind, topK: number): 
  */
 export function stateAnswer(
   query: string,
-  passages: readonly Pick<Passage, 'title' | 'text'>[],
+  passages: readonly PrintedPassage[],
   { metadata: { graph = [] } }: Question,
 ): boolean | null {
   const matches = graph.filter(({ entity }) => paddedWords(query).includes(paddedWords(entity)));

@@ -25,16 +25,19 @@ export interface TrainingPair {
   negatives?: readonly string[];
 }
 
-export interface TrainingOptions {
-  /** Passes over the pairs; default 3. */
-  epochs?: number;
-  /** Pairs in a batch; every other pair's passages are negatives. Default 64. */
-  batchSize?: number;
-  /** AdaGrad's step size; default 0.03. */
-  learningRate?: number;
-  /** Cosines are divided by it before the softmax; default 0.1. */
-  temperature?: number;
-  seed?: number | string;
+const DEFAULTS = {
+  /** Passes over the pairs. */
+  epochs: 3,
+  /** Pairs in a batch; every other pair's passages are negatives. */
+  batchSize: 64,
+  /** AdaGrad's step size. */
+  learningRate: 0.03,
+  /** Cosines are divided by it before the softmax. */
+  temperature: 0.1,
+  seed: 0 as number | string,
+};
+
+interface TrainingOptions extends Partial<typeof DEFAULTS> {
   onEpoch?: (progress: { epoch: number; epochs: number; meanLossNats: number }) => void;
 }
 
@@ -52,14 +55,7 @@ export function trainEncoder(
   pairs: readonly TrainingPair[],
   options: TrainingOptions = {},
 ): HashedEncoder {
-  const {
-    epochs = 3,
-    batchSize = 64,
-    learningRate = 0.03,
-    temperature = 0.1,
-    seed = 0,
-    onEpoch,
-  } = options;
+  const { epochs, batchSize, learningRate, temperature, seed } = { ...DEFAULTS, ...options };
   requireInteger('epochs', epochs);
   requireInteger('batchSize', batchSize, 2);
   if (pairs.length === 0)
@@ -78,16 +74,14 @@ export function trainEncoder(
     let lossSum = 0;
     for (let at = 0; at < order.length; at += batchSize) {
       const batch = order.slice(at, at + batchSize);
-      const { loss, rows, gradients } = batchGradients(batch, weights, {
-        readFeatures,
-        temperature,
-      });
+      const how = { readFeatures, temperature };
+      const { loss, rows, gradients } = batchGradients(batch, weights, how);
       TRAINED.forEach((name, i) =>
         adagrad(weights[name], squares[i], { rows, gradient: gradients[i], learningRate }),
       );
       lossSum += loss * batch.length;
     }
-    onEpoch?.({ epoch, epochs, meanLossNats: lossSum / order.length });
+    options.onEpoch?.({ epoch, epochs, meanLossNats: lossSum / order.length });
   }
   return createHashedEncoder(weights);
 }
@@ -105,36 +99,29 @@ function batchGradients(
   weights: HashedWeights,
   { readFeatures, temperature }: { readFeatures: FeatureCache; temperature: number },
 ): { loss: number; rows: number[]; gradients: Float32Array[] } {
-  const texts = [
-    ...new Set(pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives])),
-  ];
+  const all = pairs.flatMap(({ positive, negatives = [] }) => [positive, ...negatives]);
+  const texts = [...new Set(all)];
   const queries = pairs.map(({ query }) => readFeatures(query, 'query'));
   const passages = texts.map((text) => readFeatures(text, 'passage'));
   const rows = [...new Set([...queries, ...passages].flatMap(({ buckets }) => [...buckets]))];
   const table = (readValue: (pair: TrainingPair, text: string) => number): tf.Tensor2D =>
     tf.tensor2d(pairs.map((pair) => texts.map((text) => readValue(pair, text)))); // (pairs, texts)
   return tf.tidy(() => {
-    const [queryFeatures, passageFeatures] = [
-      denseFeatures(queries, rows),
-      denseFeatures(passages, rows),
-    ];
+    const [queryFeatures, passageFeatures] = [queries, passages].map((features) =>
+      denseFeatures(features, rows),
+    );
     const isTarget = table(({ positive }, text) => Number(text === positive));
     const ignored = table(({ positive, otherPositives = [] }, text) =>
       text !== positive && otherPositives.includes(text) ? NOTHING : 0,
     );
-    const loss = (
-      projection: tf.Tensor,
-      queryGain: tf.Tensor,
-      passageGain: tf.Tensor,
-    ): tf.Scalar => {
+    const loss = (...[projection, queryGain, passageGain]: tf.Tensor[]): tf.Scalar => {
       const encode = (features: tf.Tensor2D, gain: tf.Tensor): tf.Tensor2D => {
         const sum = tf.matMul<tf.Tensor2D>(tf.mul(features, gain), projection); // (texts, dimensions)
         return tf.div(sum, tf.sqrt(tf.add(tf.sum(tf.square(sum), 1, true), TINY)));
       };
       const [q, p] = [encode(queryFeatures, queryGain), encode(passageFeatures, passageGain)];
-      const logProbs = tf.logSoftmax(
-        tf.add(tf.div(tf.matMul(q, p, false, true), temperature), ignored),
-      );
+      const cosines = tf.matMul(q, p, false, true);
+      const logProbs = tf.logSoftmax(tf.add(tf.div(cosines, temperature), ignored));
       return tf.sub(0, tf.div(tf.sum(tf.mul(logProbs, isTarget)), pairs.length));
     };
     const touched = TRAINED.map((name) => takeRows(weights[name], rows, weights));
@@ -170,12 +157,9 @@ function takeRows(
 function adagrad(
   values: Float32Array,
   squares: Float32Array,
-  {
-    rows,
-    gradient,
-    learningRate,
-  }: { rows: readonly number[]; gradient: Float32Array; learningRate: number },
+  step: { rows: readonly number[]; gradient: Float32Array; learningRate: number },
 ): void {
+  const { rows, gradient, learningRate } = step;
   const width = gradient.length / rows.length;
   gradient.forEach((slope, i) => {
     if (slope === 0) return;

@@ -10,9 +10,7 @@ import {
 import { requireInteger } from '../../lib/retrieval/retriever.js';
 import { encodeStored, type StoredTensor } from '../../lib/tensor/safetensors.js';
 
-export interface HashedOptions extends Partial<FeatureOptions> {
-  dimensions?: number;
-}
+export type HashedOptions = Partial<FeatureOptions> & { dimensions?: number };
 
 /** N-grams start with less weight than the words that they overlap. */
 const GRAM_GAIN = 0.4;
@@ -28,13 +26,8 @@ export function randomWeights(
   random: Random,
   options: HashedOptions = {},
 ): HashedWeights {
-  const {
-    dimensions = 128,
-    wordBuckets = 5120,
-    gramBuckets = 2048,
-    gramLengths = [4],
-    titleWeight = 2,
-  } = options;
+  const { dimensions = 128, wordBuckets = 5120, gramBuckets = 2048 } = options;
+  const { gramLengths = [4], titleWeight = 2 } = options;
   requireInteger('dimensions', dimensions);
   requireInteger('wordBuckets', wordBuckets);
   requireInteger('gramBuckets', gramBuckets, 0);

@@ -38,10 +38,8 @@ function recallTable(recall: EncoderReport['recall']): string {
       ...recall[retriever][kind].map((at) => at.recall.toFixed(3)),
     ]),
   );
-  return markdownTable(
-    ['queries', 'retriever', ...recall.bm25.subQueries.map(({ k }) => `@${k}`)],
-    rows,
-  );
+  const depths = recall.bm25.subQueries.map(({ k }) => `@${k}`);
+  return markdownTable(['queries', 'retriever', ...depths], rows);
 }
 
 const typedKeys = <K extends string>(titles: Record<K, string>): K[] => Object.keys(titles) as K[];
@@ -137,7 +135,12 @@ function trainingPairs(
     queriesWithEvidence(questions, { split: 'train', of }),
   );
   const pairs = queries.flatMap(({ query, evidence }) => {
-    const positives = evidence.map((id) => contents.get(id) ?? missingPassage(id, query));
+    const missing = evidence.find((id) => !contents.has(id));
+    if (missing !== undefined)
+      throw new Error(
+        `Expected a passage with id ${missing} (evidence for "${query}"), but the corpus has none.`,
+      );
+    const positives = evidence.map((id) => contents.get(id)!);
     return positives.map((positive) => ({ query, positive, otherPositives: positives }));
   });
   const titles = passages.map(({ contents: text }) => ({
@@ -147,21 +150,9 @@ function trainingPairs(
   return [...pairs, ...titles];
 }
 
-function missingPassage(id: string, query: string): never {
-  throw new Error(
-    `Expected a passage with id ${id} (evidence for "${query}"), but the corpus has none.`,
-  );
-}
-
-async function exactRetriever(
-  encoder: HashedEncoder,
-  passages: readonly Passage[],
-): Promise<Retriever> {
-  return createDenseRetriever({
-    encoder,
-    index: buildExactIndex(await encodePassages(encoder, passages)),
-    passages,
-  });
+async function exactRetriever(encoder: HashedEncoder, passages: readonly Passage[]) {
+  const index = buildExactIndex(await encodePassages(encoder, passages));
+  return createDenseRetriever({ encoder, index, passages });
 }
 
 async function measureRecall(

@@ -52,18 +52,12 @@ const SEARCH_R1_NOTICE =
 const NOTICES = [INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, SEARCH_R1_NOTICE];
 /** Inserted between pieces, or in their place. */
 const DEBRIS = [
-  ...'</search>|<search>|</answer>|<answer>|<information>|</information>|</think>|<think>'.split(
-    '|',
-  ),
-  ...'</</search>|<search></search>|<search> ## </search>|<search> <search> a </search> </search>'.split(
-    '|',
-  ),
-  ...'<think> <answer> x </answer> </think>|<answer> </answer>|<information> made up </information>'.split(
-    '|',
-  ),
-  '##',
-  '.',
-  '\n',
+  ...(
+    '</search>|<search>|</answer>|<answer>|<information>|</information>|</think>|<think>|' +
+    '</</search>|<search></search>|<search> ## </search>|<search> <search> a </search> </search>|' +
+    '<think> <answer> x </answer> </think>|<answer> </answer>|<information> made up </information>|' +
+    '##|.|\n'
+  ).split('|'),
   ...NOTICES,
 ];
 
@@ -75,9 +69,8 @@ const drawText = (random: Random): string =>
 
 /** One to four queries, some equal or empty. */
 function drawQueries(random: Random, separator = '##'): string {
-  const queries = range(1 + random.integer(4)).map(
-    () => `q${random.integer(3)} ${drawText(random)}`,
-  );
+  const query = (): string => `q${random.integer(3)} ${drawText(random)}`;
+  const queries = range(1 + random.integer(4)).map(query);
   return queries.join(random.choice([` ${separator} `, separator, ` ${separator} ${separator} `]));
 }
 
@@ -199,25 +192,19 @@ function scriptedPolicy(script: readonly string[], maxLength: number): Policy {
       contexts.map(() => {
         const text = left.next().value!;
         // Engines stop at the end of the action.
-        const ids = CHARACTERS.encode(text.slice(0, nextAction(text).end));
-        return {
-          tokenIds: ids,
-          text: CHARACTERS.decode(ids),
-          logProbs: ids.map(() => -1),
-          finish: 'stop',
-        };
+        const tokenIds = CHARACTERS.encode(text.slice(0, nextAction(text).end));
+        const logProbs = tokenIds.map(() => -1);
+        return { tokenIds, text: CHARACTERS.decode(tokenIds), logProbs, finish: 'stop' };
       }),
   };
 }
 
 /** Draws passages for each new query into `drawn`; null is a failed search. */
 function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): Retriever {
+  const draw = (): Passages | null =>
+    random.uniform() < 0.1 ? null : range(random.integer(4)).map(() => drawPassage(random));
   const search = (query: string): Passages | null => {
-    if (!drawn.has(query))
-      drawn.set(
-        query,
-        random.uniform() < 0.1 ? null : range(random.integer(4)).map(() => drawPassage(random)),
-      );
+    if (!drawn.has(query)) drawn.set(query, draw());
     return drawn.get(query)!;
   };
   return {
@@ -225,14 +212,11 @@ function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): 
     retrieve: async (queries, { topK }) => {
       const lists = queries.map(search);
       if (lists.includes(null)) throw new Error('This search fails.');
-      return lists.map((passages) =>
-        passages!
-          .slice(0, topK)
-          .map(({ title, text }, i) => ({
-            passage: { id: `${i}`, title, text, contents: `${title}\n${text}` },
-            score: 1 / (i + 1),
-          })),
-      );
+      const scored = ({ title, text }: Passages[number], i: number) => ({
+        passage: { id: `${i}`, title, text, contents: `${title}\n${text}` },
+        score: 1 / (i + 1),
+      });
+      return lists.map((passages) => passages!.slice(0, topK).map(scored));
     },
   };
 }

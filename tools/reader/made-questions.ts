@@ -114,21 +114,19 @@ function readSubject({ id, title, text }: Passage): Subject | undefined {
   return { title: name, passage: id, facts };
 }
 
-function node(
+const node = (
   { title: entity, passage, facts }: Subject,
   attribute: Attribute,
   place: Pick<SubQuestion, 'id' | 'dependsOn'>,
-): SubQuestion {
-  return {
-    ...place,
-    question: `What is the ${attribute} of ${entity}?`,
-    entity,
-    attribute,
-    query: `${entity} ${attribute}`,
-    answers: [facts[attribute]!],
-    evidence: [passage],
-  };
-}
+): SubQuestion => ({
+  ...place,
+  question: `What is the ${attribute} of ${entity}?`,
+  entity,
+  attribute,
+  query: `${entity} ${attribute}`,
+  answers: [facts[attribute]!],
+  evidence: [passage],
+});
 
 type Unnumbered = Omit<Question, 'id'>;
 
@@ -136,12 +134,10 @@ const create = (
   type: string,
   question: string,
   { answer, graph }: { answer: string; graph: SubQuestion[] },
-): Unnumbered => ({
-  question,
-  goldenAnswers: [answer],
-  split: 'train',
-  metadata: { benchmark: 'made', type, graph },
-});
+): Unnumbered => {
+  const metadata = { benchmark: 'made', type, graph };
+  return { question, goldenAnswers: [answer], split: 'train', metadata };
+};
 
 /** Draws pairs until one is as wanted. */
 function drawPair(
@@ -165,16 +161,11 @@ const titles = (pair: readonly Subject[]): string[] => pair.map(({ title }) => t
 function compareNationality(pool: readonly Subject[], random: Random): Unnumbered {
   const attribute = 'country of citizenship';
   const isSame = random.uniform() < 0.5;
-  const pair = drawPair(
-    pool,
-    random,
-    (a, b) => (a.facts[attribute] === b.facts[attribute]) === isSame,
-  );
-  const answer = isSame ? 'yes' : 'no';
-  return create('comparison', fill(random.choice(SAME), titles(pair)), {
-    answer,
-    graph: compared(pair, attribute),
-  });
+  const isWanted = (a: Subject, b: Subject): boolean =>
+    (a.facts[attribute] === b.facts[attribute]) === isSame;
+  const pair = drawPair(pool, random, isWanted);
+  const truth = { answer: isSame ? 'yes' : 'no', graph: compared(pair, attribute) };
+  return create('comparison', fill(random.choice(SAME), titles(pair)), truth);
 }
 
 /** Asks which of two subjects has the earlier or later date; the years differ. */
@@ -187,10 +178,8 @@ function compareDates(
   const pair = drawPair(pool, random, (a, b) => Math.abs(year(a) - year(b)) > 0);
   const wanted = random.choice(['first', 'last'] as const);
   const isFirst = year(pair[0]) < year(pair[1]) === (wanted === 'first');
-  return create('comparison', fill(random.choice(ORDERED[attribute][wanted]), titles(pair)), {
-    answer: pair[isFirst ? 0 : 1].title,
-    graph: compared(pair, attribute),
-  });
+  const truth = { answer: pair[isFirst ? 0 : 1].title, graph: compared(pair, attribute) };
+  return create('comparison', fill(random.choice(ORDERED[attribute][wanted]), titles(pair)), truth);
 }
 
 /**

@@ -55,10 +55,8 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
     `${claimsHtml(claims)}</main></div>`,
   ].join('\n');
   const file = path.join(outDir, 'index.html');
-  await writeFileSafely(
-    path.join(outDir, 'index.json'),
-    `${JSON.stringify({ claims }, null, 1)}\n`,
-  );
+  const numbers = `${JSON.stringify({ claims }, null, 1)}\n`;
+  await writeFileSafely(path.join(outDir, 'index.json'), numbers);
   const styles = KIND_STYLE + readStyles('index.css', import.meta.url);
   const page = { title: TITLE, description: INTRO, body, styles };
   await writeFileSafely(file, pageHtml(page));
@@ -68,8 +66,8 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
 
 /** Puts a navigation bar with the pages that exist into each of them. */
 async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<void> {
-  const pageFile = ({ name }: Pick<PageInfo, 'name'>): string => path.join(outDir, `${name}.html`);
-  const written = <Page extends Pick<PageInfo, 'name'>>(list: readonly Page[]): Page[] =>
+  const pageFile = ({ name }: SitePage): string => path.join(outDir, `${name}.html`);
+  const written = (list: readonly SitePage[]): SitePage[] =>
     list.filter((page) => existsSync(pageFile(page)));
   const site = {
     pages: written([{ name: 'index', title: 'Results' }, ...pages]),
@@ -82,10 +80,7 @@ async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<vo
 }
 
 /** A page of a folder of pages, by its file without ending. */
-interface SitePage {
-  name: string;
-  title: string;
-}
+type SitePage = Pick<PageInfo, 'name' | 'title'>;
 
 /**
  * Puts a navigation bar into a page of {@link pageHtml}, or replaces it.
@@ -105,22 +100,11 @@ function withNavigation(
     return markup('a', { href: `${page.name}.html`, 'aria-current': isCurrent }, page.title);
   };
   const isReport = reports.some((report) => report.name === name);
-  const list = markup(
-    'details',
-    markup('summary', { class: isReport && 'current' }, 'Reports'),
-    markup(
-      'ul',
-      reports.map((report) => markup('li', link(report))),
-    ),
-  );
+  const summary = markup('summary', { class: isReport && 'current' }, 'Reports');
+  const items = reports.map((report) => markup('li', link(report)));
+  const list = reports.length > 0 && markup('details', summary, markup('ul', items));
   const [first, ...others] = pages;
-  const bar = markup(
-    'nav.site',
-    { 'aria-label': 'Pages' },
-    link(first),
-    reports.length > 0 && list,
-    others.map(link),
-  );
+  const bar = markup('nav.site', { 'aria-label': 'Pages' }, link(first), list, others.map(link));
   return `${html.slice(0, from + SITE_MARKS[0].length)}${markupHtml(bar)}${html.slice(to)}`;
 }
 
@@ -248,11 +232,8 @@ function claimMarkup(claim: JudgedClaim): Markup {
     markup('span.claim', claim.claim),
     markup('span.found', claim.figure),
   );
-  return markup(
-    'li',
-    { id: `claim-${claim.id}` },
-    markup('details', summary, markup('dl', details)),
-  );
+  const folded = markup('details', summary, markup('dl', details));
+  return markup('li', { id: `claim-${claim.id}` }, folded);
 }
 
 /** The verdicts that occur, each with the number of claims: `9 are shown`. */

@@ -73,15 +73,10 @@ async function drawThumbnail(
     height: typeof height === 'object' ? height : THUMBNAIL.heightPx,
     ...(layer && { layer: layer.map(inOneLine) }),
   };
-  const { legend } = THUMBNAIL_CONFIG;
   const columns = longestLabel(view) > MAX_LEGEND_LETTERS ? 1 : 2;
-  const small = narrowed(
-    {
-      ...view,
-      config: { ...(config as object), ...THUMBNAIL_CONFIG, legend: { ...legend, columns } },
-    },
-    THUMBNAIL.widthPx,
-  );
+  const legend = { ...THUMBNAIL_CONFIG.legend, columns };
+  const style = { ...(config as object), ...THUMBNAIL_CONFIG, legend };
+  const small = narrowed({ ...view, config: style }, THUMBNAIL.widthPx);
   const text = [...shown, ...(isPaperShown ? ['hollow: the paper'] : [])].join(', ');
   const heading = { text, anchor: 'start', fontSize: 11, offset: 14 };
   const svg = await renderSvg({ title: id, spec: { ...small, title: text ? heading : undefined } });
@@ -118,18 +113,14 @@ export function answersPicture(
     max(first.searchTurns, ({ queries }) => queries.length),
   );
   if (!widest) return '';
-  const rows = widest.map((trajectory) => [
-    markup('b', trajectory.method),
-    markup(
-      'ol',
-      trajectory.searchTurns.map(({ queries }) =>
-        markup(
-          'li.search',
-          queries.map((query) => markup('span', query)),
-        ),
-      ),
-      markup('li.answer', `${trajectory.answer ?? 'no answer'} ${isRight(trajectory) ? '✓' : '✗'}`),
-    ),
-  ]);
+  const rows = widest.map((trajectory) => {
+    const { method, answer, searchTurns } = trajectory;
+    const searches = searchTurns.map(({ queries }) => {
+      const spans = queries.map((query) => markup('span', query));
+      return markup('li.search', spans);
+    });
+    const outcome = `${answer ?? 'no answer'} ${isRight(trajectory) ? '✓' : '✗'}`;
+    return [markup('b', method), markup('ol', searches, markup('li.answer', outcome))];
+  });
   return markupHtml(markup('div.turns', markup('span', widest[0].question), rows));
 }

@@ -54,12 +54,7 @@ async function shownMarkdown(
 
 /** A table of claims with their verdicts; decided claims come first. */
 function claimsMarkdown(claims: readonly JudgedClaim[], caption: string): string {
-  const rows = decidedFirst(claims).map(({ claim, paper, figure, verdict }) => [
-    claim,
-    verdict,
-    figure,
-    paper,
-  ]);
+  const rows = decidedFirst(claims).map((one) => [one.claim, one.verdict, one.figure, one.paper]);
   const columns = ['Claim of the paper', 'Verdict', 'Here [95 %]', 'Paper'];
   return tableMarkdown({ caption, columns, rows });
 }

@@ -110,18 +110,19 @@ async function evaluateAdapter(
         outcome: components.outcome,
         modelCalls: trajectory.modelCalls,
         evidenceSeen: measure(question, trajectory).evidenceSeen,
-        decomposed: rollout.questionType === 'parallelizable' ? Number(isDecomposed) : undefined,
+        decomposition: rollout.questionType === 'parallelizable' ? Number(isDecomposed) : undefined,
       };
     },
   });
   policy.dispose();
+  const average = (name: keyof (typeof points)[0]): number => mean(points, (point) => point[name])!;
   return {
     step,
-    reward: mean(points, ({ reward }) => reward)!,
-    outcome: mean(points, ({ outcome }) => outcome)!,
-    decomposition: mean(points, ({ decomposed }) => decomposed) ?? 0,
-    modelCalls: mean(points, ({ modelCalls }) => modelCalls)!,
-    evidenceSeen: mean(points, ({ evidenceSeen }) => evidenceSeen)!,
+    reward: average('reward'),
+    outcome: average('outcome'),
+    decomposition: average('decomposition') ?? 0,
+    modelCalls: average('modelCalls'),
+    evidenceSeen: average('evidenceSeen'),
   };
 }
 

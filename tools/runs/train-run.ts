@@ -56,14 +56,9 @@ export async function publishBest(
 /** Trains a run in this process, evaluates its adapters and publishes the best one. */
 async function trainRun(
   run: PolicyRun,
-  {
-    backend,
-    maxSteps,
-    signal,
-    log,
-  }: Required<Omit<TrainRunsOptions, 'maxSteps' | 'onProgress'>> &
-    Pick<TrainRunsOptions, 'maxSteps'>,
+  options: Required<Omit<TrainRunsOptions, 'maxSteps' | 'onProgress'>> & { maxSteps?: number },
 ): Promise<void> {
+  const { backend, maxSteps, signal, log } = options;
   await useBackend(backend);
   const loaded = await loadWorld();
   const world = run.nearMisses ? withNearMisses(loaded) : loaded;

@@ -98,23 +98,14 @@ function splitTotal(total: number, shares: readonly number[]): number[] {
  * Draws questions about the things of a split, no text twice. Questions that are not
  * for training have wordings of training and of their own in turn (`metadata.wording` is
  * `seen` or `unseen`).
+ * @param options.except texts of questions that must not be drawn again
  */
 export function drawQuestions(
   things: readonly Thing[],
-  {
-    split,
-    name,
-    counts,
-    except = [],
-  }: {
-    split: Split;
-    name: string;
-    counts: Counts;
-    /** Questions that must not be drawn again, by their texts. */
-    except?: readonly string[];
-  },
+  options: { split: Split; name: string; counts: Counts; except?: readonly string[] },
   random: Random,
 ): Question[] {
+  const { split, name, counts, except = [] } = options;
   const make = createQuestionMaker(things.filter((thing) => thing.split === split));
   const isTraining = split === 'train';
   const asked = new Set(except);
@@ -122,34 +113,22 @@ export function drawQuestions(
     const types =
       BENCHMARKS[benchmark] ?? many(isTraining ? MOST_COMPARED.train : MOST_COMPARED.heldOut);
     const own = random.fork(`${name} ${benchmark}`);
-    const parts = splitTotal(
-      total,
-      types.map(({ share }) => share),
-    );
+    const shares = types.map(({ share }) => share);
+    const parts = splitTotal(total, shares);
     const drafts = types.flatMap(({ type, draw }, t) =>
-      range(parts[t]).map((i) => {
+      range(parts[t]).map((i): Draft => {
         const isSeen = isTraining || i % 2 === 0;
         const wording = isSeen ? 'train' : split === 'dev' ? 'dev' : 'test';
+        const about = { benchmark, type, wording: isSeen ? 'seen' : 'unseen' } as const;
         for (;;) {
           const { metadata, ...draft } = draw(make, wording, own);
           if (asked.has(draft.question)) continue;
           asked.add(draft.question);
-          return {
-            ...draft,
-            metadata: {
-              benchmark,
-              type,
-              wording: isSeen ? ('seen' as const) : ('unseen' as const),
-              ...metadata,
-            },
-          };
+          return { ...draft, metadata: { ...about, ...metadata } };
         }
       }),
     );
-    return own
-      .shuffle(drafts)
-      .map(
-        (draft, i): Question => ({ id: `${benchmark}-${name}-${i + 1}`, ...draft, split: name }),
-      );
+    const id = `${benchmark}-${name}`;
+    return own.shuffle(drafts).map((draft, i) => ({ id: `${id}-${i + 1}`, ...draft, split: name }));
   });
 }

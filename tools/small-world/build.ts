@@ -13,6 +13,7 @@ import { graphQuestionType, type Question } from '../../lib/data/question.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { TITLE_WEIGHT } from '../../lib/retrieval/retrievers.js';
 import { markdownTable } from '../markdown.js';
+import { findAttribute } from './kinds.js';
 import { idealQuery } from './questions.js';
 
 const SEED = 'small world, second edition';
@@ -41,12 +42,8 @@ const DEPTHS = [1, 3, 10];
 const QUERIES: Readonly<Record<string, (thing: Thing, attribute: string) => string>> = {
   'the name alone': ({ name }) => name,
   'name and kind': ({ name, kind }) => `${name} ${kind}`,
-  'name and one of the words': (thing, attribute) =>
-    `${thing.name} ${
-      idealQuery(thing, attribute)
-        .slice(thing.name.length + 1)
-        .split(' ')[1]
-    }`,
+  'name and one of the words': ({ name, kind }, attribute) =>
+    `${name} ${findAttribute(kind, attribute).words.split(' ')[0]}`,
   'name, kind and all words': idealQuery,
 };
 
@@ -64,10 +61,8 @@ function recallTable({ things, passages }: World): string {
     const ranks = facts.map(({ thing, attribute }) =>
       findRank(thing, attribute, query(thing, attribute)),
     );
-    return [
-      title,
-      ...DEPTHS.map((k) => mean(ranks, (rank) => Number(rank >= 0 && rank < k))!.toFixed(2)),
-    ];
+    const recallAt = (k: number): number => mean(ranks, (rank) => Number(rank >= 0 && rank < k))!;
+    return [title, ...DEPTHS.map((k) => recallAt(k).toFixed(2))];
   });
   return markdownTable(['query', ...DEPTHS.map((k) => `k = ${k}`)], rows);
 }
@@ -80,10 +75,8 @@ function namesakes(things: readonly Thing[]): number {
 
 function questionTable(questions: readonly Question[]): string {
   const splits = ['train', 'dev', 'test'];
-  const kinds = group(
-    questions,
-    ({ metadata }) =>
-      `${metadata.benchmark}|${metadata.type}|${graphQuestionType(metadata.graph!)}`,
+  const kinds = group(questions, ({ metadata: { benchmark, type, graph } }) =>
+    [benchmark, type, graphQuestionType(graph!)].join('|'),
   );
   const rows = [...kinds].map(([kind, sameKind]) => [
     ...kind.split('|'),

@@ -97,21 +97,15 @@ export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
 
 /** A fresh test: about the same things as the main test, without an earlier question. */
-export const drawConditions = (
+export function drawConditions(
   commit: string,
   earlier: readonly Question[],
   test: FreshTest = 'conditions',
-): Question[] =>
-  drawQuestions(
-    smallWorld().things,
-    {
-      split: 'kept',
-      name: test,
-      counts: FRESH_TESTS[test].counts,
-      except: earlier.map(({ question }) => question),
-    },
-    createRandom(`${test} ${commit}`),
-  );
+): Question[] {
+  const except = earlier.map(({ question }) => question);
+  const options = { split: 'kept', name: test, counts: FRESH_TESTS[test].counts, except } as const;
+  return drawQuestions(smallWorld().things, options, createRandom(`${test} ${commit}`));
+}
 
 /** Questions of the main test, and of the fresh tests before the given one. */
 export async function earlierQuestions(test: FreshTest): Promise<Question[]> {

@@ -62,14 +62,10 @@ const follow = (thing: Thing, attributes: readonly string[]): Thing =>
   attributes.reduce((at, attribute) => at.facts[attribute].thing!, thing);
 
 const chainNodes = (thing: Thing, attributes: readonly string[], firstId: number): SubQuestion[] =>
-  attributes.map((attribute, i) =>
-    makeNode(
-      follow(thing, attributes.slice(0, i)),
-      attribute,
-      firstId + i,
-      i > 0 ? [firstId + i - 1] : [],
-    ),
-  );
+  attributes.map((attribute, i) => {
+    const id = firstId + i;
+    return makeNode(follow(thing, attributes.slice(0, i)), attribute, id, i > 0 ? [id - 1] : []);
+  });
 
 /** Share of the works that are named with the person who made them. */
 const WITH_MAKER = 0.15;
@@ -93,16 +89,11 @@ function chainQuestion(
   random: Random,
 ): Draft {
   const [opening, clause, ...phrases] = choices(attributes.length + 1, wording, random);
-  const inner = attributes.slice(0, -1).reduce(
-    (x, attribute, i) => {
-      const { phrases: some } = findAttribute(
-        follow(thing, attributes.slice(0, i)).kind,
-        attribute,
-      );
-      return insert(some![phrases[i]], x);
-    },
-    rootMention(thing, attributes, random),
-  );
+  const root = rootMention(thing, attributes, random);
+  const inner = attributes.slice(0, -1).reduce((x, attribute, i) => {
+    const { kind } = follow(thing, attributes.slice(0, i));
+    return insert(findAttribute(kind, attribute).phrases![phrases[i]], x);
+  }, root);
   const last = attributes[attributes.length - 1];
   const end = follow(thing, attributes.slice(0, -1));
   const { openings, clauses } = findAttribute(end.kind, last);
@@ -117,10 +108,10 @@ function chainQuestion(
   };
 }
 
-const readNumber = (thing: Thing, attributes: readonly string[]): number =>
-  Number(follow(thing, attributes.slice(0, -1)).facts[attributes[attributes.length - 1]].value);
 const readValue = (thing: Thing, attributes: readonly string[]): string =>
   follow(thing, attributes.slice(0, -1)).facts[attributes[attributes.length - 1]].value;
+const readNumber = (thing: Thing, attributes: readonly string[]): number =>
+  Number(readValue(thing, attributes));
 
 /** Noun and pronoun for the thing in the middle of two chains. */
 const ROLES: Readonly<Record<string, string>> = {
@@ -225,14 +216,9 @@ export function createQuestionMaker(things: readonly Thing[]) {
       for (;;) {
         const { kind, attributes } = random.choice(ORDERED[length - 1]);
         const drawn = some(kind, count, random);
-        if (differ(drawn, attributes))
-          return comparison(
-            drawn,
-            attributes,
-            random.choice(['argmin', 'argmax']),
-            wording,
-            random,
-          );
+        if (!differ(drawn, attributes)) continue;
+        const operation = random.choice(['argmin', 'argmax'] as const);
+        return comparison(drawn, attributes, operation, wording, random);
       }
     },
   };

@@ -56,18 +56,10 @@ export async function countSearches(files: readonly string[]): Promise<SampledRe
       );
       const { graph = [] } = questions.get(questionId)!.metadata;
       const isMissed = !graph.every(({ evidence }) => evidence.some((id) => shown.has(id)));
-      const isTwice = searchTurns.length > 1;
+      const turns = searchTurns.length;
       const isAtOnce = searchTurns.some(({ queries }) => queries.length > 1);
       const key = `${Math.floor(step / STEPS) * STEPS} ${questionType}`;
-      rollouts.push({
-        key,
-        step,
-        questionType,
-        turns: searchTurns.length,
-        isAtOnce,
-        isTwice,
-        isMissed,
-      });
+      rollouts.push({ key, step, questionType, turns, isAtOnce, isTwice: turns > 1, isMissed });
     }
     const compared = rollouts.filter(({ questionType }) => questionType === 'parallelizable');
     const steps = sort(

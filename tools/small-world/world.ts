@@ -79,25 +79,19 @@ function writeArticle(thing: Thing, ofKind: ReadonlyMap<Kind, Thing[]>, random: 
   const year = (): string => String(random.choice(YEARS));
   const number = (): string => String(random.choice(NUMBERS));
   const facts = Object.entries(attributes).map(([name, { value, said }]) => {
-    const other =
-      typeof value === 'string' && value !== 'year' && value !== 'number'
-        ? random.choice(ofKind.get(value)!)
-        : undefined;
-    const text =
-      other?.name ??
-      (value === 'year'
-        ? year()
-        : value === 'number'
-          ? number()
-          : random.choice(value as readonly string[]));
-    thing.facts[name] = { value: text, passageId: '', ...(other ? { thing: other } : {}) };
+    const isThing = typeof value === 'string' && value !== 'year' && value !== 'number';
+    const other = isThing ? random.choice(ofKind.get(value)!) : undefined;
+    const draw = (): string => {
+      if (value === 'year') return year();
+      return value === 'number' ? number() : random.choice(value as readonly string[]);
+    };
+    const text = other?.name ?? draw();
+    thing.facts[name] = { value: text, passageId: '', ...(other && { thing: other }) };
     return fill(random.choice(said), { kind, v: text });
   });
-  const others = random.shuffle(asides).slice(0, PASSAGES_PER_ARTICLE - facts.length);
-  return [
-    ...facts,
-    ...others.map((aside) => fill(aside, { kind, year: year(), number: number() })),
-  ];
+  const chosen = random.shuffle(asides).slice(0, PASSAGES_PER_ARTICLE - facts.length);
+  const others = chosen.map((aside) => fill(aside, { kind, year: year(), number: number() }));
+  return [...facts, ...others];
 }
 
 /** @param sizes of each split: 1 makes 17 things */

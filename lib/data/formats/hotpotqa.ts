@@ -55,21 +55,19 @@ export function articleGraph(
   if (articles.length !== 2) return null;
   const isBridge = type === 'bridge';
   const ordered = isBridge ? bridgeOrder(articles, answer) : articles;
-  return (
-    ordered?.map(({ title, facts, evidence }, i): SubQuestion => {
-      const isLast = i === 1;
-      const bridged = isLast ? answer : plainTitle(ordered[1].title);
-      return {
-        id: `q${i + 1}`,
-        question: `What is to be known of ${title}?`,
-        entity: plainTitle(title),
-        attribute: 'supporting fact',
-        query: plainTitle(title),
-        dependsOn: isBridge && isLast ? ['q1'] : [],
-        answers: [isBridge ? bridged : facts],
-        evidence,
-      };
-    }) ?? null
+  if (!ordered) return null;
+  const bridged = [plainTitle(ordered[1].title), answer];
+  return ordered.map(
+    ({ title, facts, evidence }, i): SubQuestion => ({
+      id: `q${i + 1}`,
+      question: `What is to be known of ${title}?`,
+      entity: plainTitle(title),
+      attribute: 'supporting fact',
+      query: plainTitle(title),
+      dependsOn: isBridge && i === 1 ? ['q1'] : [],
+      answers: [isBridge ? bridged[i] : facts],
+      evidence,
+    }),
   );
 }
 
@@ -78,26 +76,14 @@ export const hotpotqa: DataFormat = {
   ending: '.json',
   matches: (row) => '_id' in row && 'context' in row && !('evidences' in row),
   read: (row, passages) => {
-    const {
-      _id: id,
-      question,
-      answer,
-      type,
-      level,
-      supporting_facts,
-      context,
-    } = hotpotSchema.parse(row);
-    const articles = context.map(([title, sentences]): Article => {
-      const named = supporting_facts.filter(([name]) => name === title);
-      const facts = joinSentences(named.flatMap(([, at]) => sentences[at] ?? []));
+    const { _id: id, question, answer, type, level, ...annotated } = hotpotSchema.parse(row);
+    const articles = annotated.context.map(([title, sentences]): Article => {
+      const named = annotated.supporting_facts.filter(([name]) => name === title);
       const text = joinSentences(sentences);
       // Some sentence numbers are beyond the last sentence.
-      return {
-        title,
-        text,
-        facts: named.length > 0 ? facts || text : '',
-        evidence: [passages.add(title, text)],
-      };
+      const stated = joinSentences(named.flatMap(([, at]) => sentences[at] ?? [])) || text;
+      const facts = named.length > 0 ? stated : '';
+      return { title, text, facts, evidence: [passages.add(title, text)] };
     });
     if (!answer) return null;
     const named = articles.filter(({ facts }) => facts !== '');
@@ -114,8 +100,8 @@ export const hotpotqa: DataFormat = {
       _id,
       question: question.question,
       answer: goldenAnswers[0],
-      ...(metadata.type === undefined ? {} : { type: metadata.type }),
-      ...(typeof metadata.level === 'string' ? { level: metadata.level } : {}),
+      ...(metadata.type !== undefined && { type: metadata.type }),
+      ...(typeof metadata.level === 'string' && { level: metadata.level }),
       supporting_facts: support.map(({ title }) => [title, 0]),
       context: support.map(({ title, text }) => [title, [text]]),
     };

@@ -24,7 +24,6 @@ const rowSchema = z.object({
     )
     .default([]),
 });
-type Row = z.infer<typeof rowSchema>;
 
 const REFERENCE = /#(\d+)/g;
 
@@ -62,19 +61,6 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
     };
   });
 
-const rowGraph = (
-  { question_decomposition: steps, paragraphs }: Row,
-  passageIds: Map<number, string>,
-): QuestionGraph =>
-  decompositionGraph(
-    steps.map(({ question, answer, paragraph_support_idx: support }) => ({
-      question,
-      answer,
-      title: paragraphs.find(({ idx }) => idx === support)?.title,
-      evidence: [passageIds.get(support ?? -1) ?? []].flat(),
-    })),
-  );
-
 const wholeWord = (text: string): RegExp =>
   new RegExp(
     `(?<![\\p{L}\\p{N}])${text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}(?![\\p{L}\\p{N}])`,
@@ -92,33 +78,30 @@ function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGra
   );
 }
 
-/** Null if there is none, as in MuSiQue's files. */
-function findIndex<T>(items: readonly T[], matches: (item: T) => boolean): number | null {
-  const index = items.findIndex(matches);
-  return index < 0 ? null : index;
-}
-
 export const musique: DataFormat = {
   name: 'musique',
   ending: '.jsonl',
   matches: (row) => 'question_decomposition' in row || ('paragraphs' in row && 'answerable' in row),
   read: (row, passages) => {
-    const parsed = rowSchema.parse(row);
-    const { id, question, answer, answer_aliases: aliases, answerable, paragraphs } = parsed;
-    const passageIds = new Map(
-      paragraphs.map(({ idx, title, paragraph_text }) => [
-        idx,
-        passages.add(title, paragraph_text),
-      ]),
-    );
+    const { id, question, answer, answerable, ...parsed } = rowSchema.parse(row);
+    const paragraphs = parsed.paragraphs.map(({ idx, title, paragraph_text: text }) => ({
+      idx,
+      title,
+      passage: passages.add(title, text),
+    }));
     if (!answer || !answerable) return null;
-    const graph = rowGraph(parsed, passageIds);
+    const graph = decompositionGraph(
+      parsed.question_decomposition.map(({ paragraph_support_idx: support, ...step }) => {
+        const stated = paragraphs.find(({ idx }) => idx === support);
+        return { ...step, title: stated?.title, evidence: stated ? [stated.passage] : [] };
+      }),
+    );
     const metadata = {
       benchmark: 'musique',
       type: id.split('__')[0],
       ...(graph.length > 0 && { graph }),
     };
-    return { id, question, goldenAnswers: [answer, ...aliases], metadata };
+    return { id, question, goldenAnswers: [answer, ...parsed.answer_aliases], metadata };
   },
   print: (question, passages) => {
     const { graph = [] } = question.metadata;
@@ -133,12 +116,15 @@ export const musique: DataFormat = {
         is_supporting: true,
       })),
       question: question.question,
-      question_decomposition: graph.map((node, i) => ({
-        id: i + 1,
-        question: withReferences(node, graph),
-        answer: node.answers[0],
-        paragraph_support_idx: findIndex(support, ({ id }) => id === node.evidence[0]),
-      })),
+      question_decomposition: graph.map((node, i) => {
+        const stated = support.findIndex(({ id }) => id === node.evidence[0]);
+        return {
+          id: i + 1,
+          question: withReferences(node, graph),
+          answer: node.answers[0],
+          paragraph_support_idx: stated < 0 ? null : stated,
+        };
+      }),
       answer,
       answer_aliases: aliases,
       answerable: true,

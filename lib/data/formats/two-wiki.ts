@@ -61,30 +61,19 @@ export const twoWiki: DataFormat = {
   ending: '.json',
   matches: (row) => '_id' in row && 'evidences' in row,
   read: (row, passages) => {
-    const {
-      _id: id,
-      question,
-      answer,
-      type,
-      context,
-      evidences,
-      supporting_facts,
-    } = rowSchema.parse(row);
-    const added = context.map(([title, sentences]) => ({
+    const { _id: id, question, answer, type, ...annotated } = rowSchema.parse(row);
+    const added = annotated.context.map(([title, sentences]) => ({
       title: normalizeAnswer(title),
       passage: passages.add(title, joinSentences(sentences)),
     }));
     if (!answer) return null;
     const findEvidence = (title: string): string[] =>
       added.flatMap((one) => (one.title === normalizeAnswer(title) ? [one.passage] : []));
-    const supporting = [...new Set(supporting_facts.flatMap(([title]) => findEvidence(title)))];
-    const graph = tripleGraph(evidences, { type, findEvidence });
-    const metadata = {
-      benchmark: '2wikimultihopqa',
-      ...(type && { type }),
-      supporting,
-      ...(graph.length > 0 && { graph }),
-    };
+    const facts = annotated.supporting_facts.flatMap(([title]) => findEvidence(title));
+    const supporting = [...new Set(facts)];
+    const triples = tripleGraph(annotated.evidences, { type, findEvidence });
+    const graph = triples.length > 0 && { graph: triples };
+    const metadata = { benchmark: '2wikimultihopqa', ...(type && { type }), supporting, ...graph };
     return { id, question, goldenAnswers: [answer], metadata };
   },
   print: (question, passages) => {
