@@ -1,16 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { cross, range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { matching } from '../../../lib/evaluation/table.js';
 import { compareHtml } from '../../../lib/pages/compare/page.js';
-import {
-  answerFigures,
-  finalFigure,
-  finalFigures,
-  parseSources,
-  readComparedRuns,
-  shortNames,
-  type ComparedRun,
-} from '../../../lib/pages/compare/runs.js';
+import { answerFigures, finalFigure, finalFigures } from '../../../lib/pages/compare/runs.js';
+import { parseSources, readComparedRuns, shortNames } from '../../../lib/pages/compare/runs.js';
+import type { ComparedRun } from '../../../lib/pages/compare/runs.js';
 import { chromiumPath } from '../../browser/chromium.js';
 import { complaintsAboutReport } from '../../browser/page-checks.js';
 import { result } from '../../experiments/synthetic.js';
@@ -29,17 +25,16 @@ function writeTraining(
 ): void {
   for (let step = 0; step < 6; step++) writeStep(inRoot(name), step, metrics(step));
   mkdirSync(inRoot(name, 'adapter'));
-  writeFileSync(
-    inRoot(name, 'adapter', 'train_config.json'),
-    JSON.stringify({ ...RUN.config, ...config }),
-  );
+  const file = inRoot(name, 'adapter', 'train_config.json');
+  writeFileSync(file, JSON.stringify({ ...RUN.config, ...config }));
 }
+const writeLines = (file: string, lines: readonly object[]): void =>
+  writeFileSync(inRoot(file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 
 writeTraining('a', { seed: 1 }, () => ({ reward: 0.2 }));
-writeTraining('b', { seed: 2, rewards: { preset: 'paper', lambdaD: 0.5 } }, (step) => ({
-  reward: step,
-  'rewards/mine': 1,
-}));
+writeTraining('b', { seed: 2, rewards: { preset: 'paper', lambdaD: 0.5 } }, (reward) => {
+  return { reward, 'rewards/mine': 1 };
+});
 /** The page without its scripts. */
 const shownOn = (html: string): string => /<main[^]*<\/main>/.exec(html)![0];
 const readAll = (...texts: string[]): Promise<ComparedRun[]> =>
@@ -48,10 +43,8 @@ const readAll = (...texts: string[]): Promise<ComparedRun[]> =>
 describe('shortNames', () => {
   it('takes the ends of paths, as short as they stay distinct', () => {
     expect(shortNames(['runs/a', 'other/b/'])).toEqual(['a', 'b']);
-    expect(shortNames(['runs/a/answers.jsonl', './b/answers.jsonl'])).toEqual([
-      'a/answers',
-      'b/answers',
-    ]);
+    const files = ['runs/a/answers.jsonl', './b/answers.jsonl'];
+    expect(shortNames(files)).toEqual(['a/answers', 'b/answers']);
     expect(shortNames(['a', 'a'])).toEqual(['a', 'a']);
   });
 });
@@ -71,9 +64,8 @@ describe('finalFigure', () => {
 
 describe('finalFigures', () => {
   it('has the differences of the last training steps from the first run', async () => {
-    const rewards = finalFigures(await readAll(inRoot('a'), inRoot('b'))).filter(
-      ({ metric }) => metric === 'reward',
-    );
+    const figures = finalFigures(await readAll(inRoot('a'), inRoot('b')));
+    const rewards = matching(figures, { metric: 'reward' });
     // a is 0.2 in all steps and b is 1 to 5 in the last five.
     const interval = finalFigure((await readAll(inRoot('b')))[0], 'reward')!;
     expect(rewards).toEqual([
@@ -87,14 +79,9 @@ describe('finalFigures', () => {
 
   it('has the paired differences of answers, by metric', async () => {
     const figures = finalFigures(await readAll(...writeAnswers()));
-    expect(figures.map(({ source, metric, n, run }) => [source, metric, n, run])).toEqual(
-      expect.arrayContaining([
-        ['answers', 'em', 20, 'one'],
-        ['answers', 'em', 20, 'two'],
-      ]),
-    );
-    const second = figures.find(({ metric, run }) => metric === 'em' && run === 'two')!;
-    expect([second.figure.value, second.difference?.value]).toEqual([0.5, 0.5]);
+    const exact = matching(figures, { source: 'answers', metric: 'em', n: 20 });
+    expect(exact.map(({ run }) => run)).toEqual(['one', 'two']);
+    expect([exact[1].figure.value, exact[1].difference?.value]).toEqual([0.5, 0.5]);
   });
 });
 
@@ -103,25 +90,13 @@ describe('finalFigures', () => {
  * has one more question.
  */
 function writeAnswers(): string[] {
-  const lines = (ids: readonly number[], fields: (i: number) => object): string =>
-    ids
-      .map(
-        (i) =>
-          JSON.stringify({ ...result({ questionId: `q-${i}`, coverage: NaN, ...fields(i) }) }) +
-          '\n',
-      )
-      .join('');
-  const ids = Array.from({ length: 20 }, (_, i) => i);
-  writeFileSync(
-    inRoot('one.jsonl'),
-    lines(ids, () => ({ em: 0, f1: 0, answer: INJECTION })),
-  );
-  const half = (i: number): object => ({
-    em: i < 10 ? 1 : 0,
-    f1: 0.5,
-    searches: [['Town', 'River']],
-  });
-  writeFileSync(inRoot('two.jsonl'), lines([...ids, 20], half));
+  const answers = (count: number, fields: (i: number) => object): object[] =>
+    range(count).map((i) => result({ questionId: `q-${i}`, coverage: NaN, ...fields(i) }));
+  const wrong = answers(20, () => ({ em: 0, f1: 0, answer: INJECTION }));
+  const searches = [['Town', 'River']];
+  const half = answers(21, (i) => ({ em: i < 10 ? 1 : 0, f1: 0.5, searches }));
+  writeLines('one.jsonl', wrong);
+  writeLines('two.jsonl', half);
   return [inRoot('one.jsonl'), inRoot('two.jsonl')];
 }
 
@@ -129,14 +104,12 @@ describe('answerFigures', () => {
   it('compares the questions that all runs answered, by measures that all of them have', async () => {
     const { rows, contrasts, numQuestions } = answerFigures(await readAll(...writeAnswers()))!;
     expect(numQuestions).toBe(20);
-    expect(
-      rows.filter(({ metric }) => metric === 'em').map(({ method, value }) => [method, value]),
-    ).toEqual([
-      ['one', 0],
-      ['two', 0.5],
+    expect(matching(rows, { metric: 'em' })).toMatchObject([
+      { method: 'one', value: 0 },
+      { method: 'two', value: 0.5 },
     ]);
-    expect(rows.filter(({ metric }) => metric === 'coverage')).toEqual([]);
-    const [difference] = contrasts.filter(({ metric }) => metric === 'em');
+    expect(matching(rows, { metric: 'coverage' })).toEqual([]);
+    const [difference] = matching(contrasts, { metric: 'em' });
     expect(difference).toMatchObject({ method: 'two', against: 'one', value: 0.5 });
     expect(difference.low).toBeGreaterThan(0.2);
     expect(difference.high).toBeLessThan(0.8);
@@ -144,28 +117,20 @@ describe('answerFigures', () => {
 
   it('tells questions of one id in two benchmarks apart', async () => {
     // FlashRAG numbers every benchmark from test_0.
-    for (const [name, em] of [
-      ['nq', 1],
-      ['triviaqa', 0],
-    ] as const) {
-      const line = (fields: object): string =>
-        `${JSON.stringify(result({ questionId: 'test_0', benchmark: name, coverage: NaN, ...fields }))}\n`;
-      writeFileSync(inRoot(`${name}-a.jsonl`), line({ em }));
-      writeFileSync(inRoot(`${name}-b.jsonl`), line({ em: 0 }));
-    }
-    const sources = ['a', 'b'].flatMap((run) =>
-      ['nq', 'triviaqa'].map((name) => `${run}=${inRoot(`${name}-${run}.jsonl`)}`),
-    );
+    const sources = cross(['a', 'b'], ['nq', 'triviaqa'], (run, benchmark) => {
+      const em = run === 'a' && benchmark === 'nq' ? 1 : 0;
+      const file = `${benchmark}-${run}.jsonl`;
+      writeLines(file, [result({ questionId: 'test_0', benchmark, coverage: NaN, em })]);
+      return `${run}=${inRoot(file)}`;
+    });
     const runs = await readAll(...sources);
     const { contrasts, numQuestions } = answerFigures(runs)!;
     expect(numQuestions).toBe(2);
     expect(contrasts.find(({ metric }) => metric === 'em')).toMatchObject({ value: -0.5 });
-    const asked = ['nq', 'triviaqa'].map((benchmark) => ({
-      ...syntheticQuestion(0),
-      id: 'test_0',
-      question: `Which of ${benchmark}?`,
-      metadata: { benchmark },
-    }));
+    const asked = ['nq', 'triviaqa'].map((benchmark) => {
+      const own = { question: `Which of ${benchmark}?`, metadata: { benchmark } };
+      return { ...syntheticQuestion(0), id: 'test_0', ...own };
+    });
     const shown = shownOn(await compareHtml(runs, { questions: asked }));
     expect(shown).toContain('Which of nq? · a ✓ · b ✗');
     expect(shown).toContain('Which of triviaqa? · a ✗ · b ✗');
@@ -182,7 +147,7 @@ describe('answerFigures', () => {
 });
 
 describe('the page', () => {
-  const questions = Array.from({ length: 21 }, (_, i) => syntheticQuestion(i));
+  const questions = range(21).map(syntheticQuestion);
   let html: string;
   let shown: string;
   beforeAll(async () => {
@@ -208,25 +173,16 @@ describe('the page', () => {
   });
 
   it('draws a curve of each run in every chart', () => {
-    const charts = [...html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g)].map(
-      ([, id]) => id,
+    const charts = html.matchAll(/<figure class="chart" id="curve-([\w-]+)"/g);
+    expect(Array.from(charts, ([, id]) => id).join()).toBe(
+      'reward,rewards-outcome,turns,decomposition_ratio,kl,entropy,completions-mean_length',
     );
-    expect(charts).toEqual([
-      'reward',
-      'rewards-outcome',
-      'turns',
-      'decomposition_ratio',
-      'kl',
-      'entropy',
-      'completions-mean_length',
-    ]);
     expect(shown).toMatch(/Reward\. a 0\.200 \(step 0\).*b 0\.000 \(step 0\).*5\.000 \(step 5\)/);
   });
 
   it('shows questions with one right and one wrong answer first, as text only', () => {
-    const summaries = [...html.matchAll(/<details class="question"><summary>([^<]*)</g)].map(
-      ([, text]) => text,
-    );
+    const found = html.matchAll(/<details class="question"><summary>([^<]*)</g);
+    const summaries = Array.from(found, ([, text]) => text);
     expect(summaries).toHaveLength(12);
     expect(summaries.slice(0, 10).every((text) => text.endsWith(' · a ✗ · b ✓'))).toBe(true);
     expect(summaries[10]).toMatch(/ · a ✗ · b ✗$/);

@@ -14,6 +14,7 @@ import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import type { Question } from '../../../lib/data/question.js';
 import { exampleQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';
 import { SETUP_FILE, type PlaygroundSetup } from '../../../lib/pages/playground/setup.js';
+import { subQuestion } from '../../data/questions.js';
 import { temporaryFolder } from '../../folder.js';
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
@@ -49,23 +50,10 @@ async function read() {
 const idsOf = ({ checkpoints }: PlaygroundSetup): string[] => checkpoints.map(({ id }) => id);
 
 describe('exampleQuestion', () => {
-  const partOf = (entity: string) => ({
-    id: entity,
-    question: `${entity}?`,
-    entity,
-    attribute: 'born',
-    query: `${entity} born`,
-    dependsOn: [],
-    answers: ['1950'],
-    evidence: [],
-  });
+  const partOf = (entity: string) => subQuestion(entity, { entity, answers: ['1950'] });
   const questionOf = (id: string, entities: string[]): Question => {
-    return {
-      id,
-      question: `${id}?`,
-      goldenAnswers: ['A'],
-      metadata: { graph: entities.map(partOf) },
-    };
+    const metadata = { graph: entities.map(partOf) };
+    return { id, question: `${id}?`, goldenAnswers: ['A'], metadata };
   };
   const lineOf = (questionId: string, queries: string[][], thought: string, outcome = 1) => ({
     questionId,
@@ -102,12 +90,8 @@ describe('readPlayground', () => {
 
   it('has checkpoints before and after training, and starts with the trained ones', async () => {
     const { setup } = await read();
-    expect(idsOf(setup)).toEqual([
-      'instruct-1',
-      'instruct-1-step-200',
-      'base-1',
-      'base-1-step-200',
-    ]);
+    const ids = ['instruct-1', 'instruct-1-step-200', 'base-1', 'base-1-step-200'];
+    expect(idsOf(setup)).toEqual(ids);
     expect(setup.firstCheckpoint).toBe('instruct-1-step-200');
     expect(setup.checkpoints.map(({ title }) => title)).toEqual([
       'instruct-1, before GRPO',
@@ -122,17 +106,13 @@ describe('readPlayground', () => {
     for (const method of METHODS) keepStep(method, 25);
     keepStep('parallelsearch', 75);
     const { files, setup } = await read();
-    expect(idsOf(setup).slice(0, 3)).toEqual([
-      'instruct-1',
-      'instruct-1-step-25',
-      'instruct-1-step-200',
-    ]);
+    const ids = ['instruct-1', 'instruct-1-step-25', 'instruct-1-step-200'];
+    expect(idsOf(setup).slice(0, 3)).toEqual(ids);
     expect(setup.checkpoints[1].title).toBe('instruct-1, after 25 steps of GRPO');
     const folder = 'instruct-1-search-r1-seed1/step-25';
     expect(setup.checkpoints[1].adapters['search-r1']).toBe(folder);
-    expect(String(files.get(`${folder}/adapter_model.safetensors`))).toBe(
-      'instruct-1-search-r1-seed1 25',
-    );
+    const weights = String(files.get(`${folder}/adapter_model.safetensors`));
+    expect(weights).toBe('instruct-1-search-r1-seed1 25');
     expect([...files.keys()].filter((name) => name.includes('step-75'))).toEqual([]);
   });
 

@@ -15,24 +15,16 @@ import type { SegmentKind } from '../../../lib/rollout/trajectory.js';
 import { graphOf, questionOf } from '../../data/questions.js';
 
 describe('the lane of a method', () => {
-  const token = (elapsedMs: number): PlaygroundEvent => ({
-    type: 'text',
-    text: 'a',
-    token: { id: 1, probability: 1 },
-    elapsedMs,
-  });
+  const token = (elapsedMs: number): PlaygroundEvent => {
+    return { type: 'text', text: 'a', token: { id: 1, probability: 1 }, elapsedMs };
+  };
   const segment = (
-    kind: SegmentKind,
+    segment: SegmentKind,
     elapsedMs: number,
     queries: string[] | null = null,
-  ): PlaygroundEvent => ({
-    type: 'segment',
-    segment: kind,
-    text: '',
-    queries,
-    turn: null,
-    elapsedMs,
-  });
+  ): PlaygroundEvent => {
+    return { type: 'segment', segment, text: '', queries, turn: null, elapsedMs };
+  };
   const events = [
     segment('prompt', 1),
     token(100),

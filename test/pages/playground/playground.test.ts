@@ -1,20 +1,13 @@
 import { cpSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  formatPassages,
-  formatQuestions,
-  loadPassages,
-  loadQuestions,
-} from '../../../lib/data/flashrag.js';
+import { formatPassages, formatQuestions } from '../../../lib/data/flashrag.js';
+import { loadPassages, loadQuestions } from '../../../lib/data/flashrag.js';
 import { loadLocalPolicy } from '../../../lib/policy/model-folder.js';
 import { resolveRollout } from '../../../lib/training/methods.js';
 import { INITIAL_MODELS } from '../../../lib/training/models.js';
-import {
-  adapterFolder,
-  modelNameForRun,
-  type PolicyRun,
-} from '../../../lib/training/policy-runs.js';
+import { adapterFolder, modelNameForRun } from '../../../lib/training/policy-runs.js';
+import type { PolicyRun } from '../../../lib/training/policy-runs.js';
 import { stepFolder } from '../../../lib/experiments/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadWorld, type World } from '../../../lib/retrieval/small-world.js';
@@ -25,13 +18,8 @@ import { rollOut } from '../../../lib/rollout/rollout.js';
 import type { Trajectory } from '../../../lib/rollout/trajectory.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
 import { finalAnswer } from '../../../lib/text/response.js';
-import {
-  chromiumPath,
-  closeChromium,
-  openPage,
-  type OpenPage,
-  type Page,
-} from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { isCutShort, numTrainedSteps } from '../../experiments/cut-short.js';
 import { temporaryFolder } from '../../folder.js';
@@ -55,16 +43,11 @@ function writeCheckpoints(root: string): void {
     const name = modelNameForRun(runOf('', model));
     symlinkSync(join(CHECKPOINTS, name), join(root, name));
     for (const run of METHODS.map((method) => runOf(method, model))) {
-      cpSync(adapterFolder(run), adapterFolder(run, root), {
-        recursive: true,
-        dereference: true,
-        filter: (file) => !basename(file).startsWith('step-'),
-      });
+      const [whole, target] = [{ recursive: true, dereference: true }, adapterFolder(run, root)];
+      const filter = (file: string): boolean => !basename(file).startsWith('step-');
+      cpSync(adapterFolder(run), target, { ...whole, filter });
       if (model === 'instruct')
-        cpSync(adapterFolder({ ...run, seed: 2 }), join(adapterFolder(run, root), stepFolder(25)), {
-          recursive: true,
-          dereference: true,
-        });
+        cpSync(adapterFolder({ ...run, seed: 2 }), join(target, stepFolder(25)), whole);
     }
   }
 }
@@ -110,15 +93,11 @@ describe.skipIf(!chromiumPath)(
 
     /** @param part folder of an earlier checkpoint */
     const answerInNode = async (method: Method, text: string, part = ''): Promise<Trajectory> => {
-      const policy = await loadLocalPolicy(join(root, 'instruct-1'), {
-        adapter: join(adapterFolder(runOf(method), root), part),
-      });
+      const adapter = join(adapterFolder(runOf(method), root), part);
+      const policy = await loadLocalPolicy(join(root, 'instruct-1'), { adapter });
       const question = { id: 'q', question: text, goldenAnswers: [], metadata: {} };
-      const options = {
-        ...resolveRollout(method, 'small-world'),
-        temperature: 0,
-        randoms: [createRandom(1)],
-      };
+      const greedy = { temperature: 0, randoms: [createRandom(1)] };
+      const options = { ...resolveRollout(method, 'small-world'), ...greedy };
       const { trajectories } = await rollOut(policy, world.retriever, [question], options);
       policy.dispose();
       return trajectories[0];
@@ -142,14 +121,11 @@ describe.skipIf(!chromiumPath)(
         const queries = searchTurns.flatMap((turn) => turn.queries);
         expect(await texts(`${column} .result .query`)).toEqual(queries);
         const results = searchTurns.flatMap((turn) => turn.results);
-        expect(await texts(`${column} .passages strong`)).toEqual(
-          results.flatMap((found) =>
-            found.status === 'ok' ? found.passages.map(({ title }) => title) : [],
-          ),
-        );
-        expect(await texts(`${column} .answer strong`)).toEqual([
-          finalAnswer(expected.segments) ?? '',
-        ]);
+        const passages = results.flatMap((found) => (found.status === 'ok' ? found.passages : []));
+        const titles = passages.map(({ title }) => title);
+        expect(await texts(`${column} .passages strong`)).toEqual(titles);
+        const answer = finalAnswer(expected.segments) ?? '';
+        expect(await texts(`${column} .answer strong`)).toEqual([answer]);
       }
     });
 
@@ -175,9 +151,8 @@ describe.skipIf(!chromiumPath)(
         const hostile = { id, question: INJECTION, goldenAnswers: [INJECTION], metadata: {} };
         writeFileSync(join(customData, 'corpus.jsonl'), formatPassages(passages));
         writeFileSync(join(customData, 'questions.jsonl'), formatQuestions([hostile]));
-        const custom = await openPage(
-          await exportPlayground({ outDir: customData, checkpoints: root, data: customData }),
-        );
+        const parts = { outDir: customData, checkpoints: root, data: customData };
+        const custom = await openPage(await exportPlayground(parts));
         custom.page.setDefaultTimeout(PATIENCE_MS);
         await custom.page.locator(`#playground[data-ready=${LAST}]`).waitFor();
         await custom.page.locator('[name=pace]').selectOption('0');
@@ -195,9 +170,8 @@ describe.skipIf(!chromiumPath)(
 
     it('draws every search with its delay, and shows token probabilities', async () => {
       const lanes = (await page.locator('.lanes').getAttribute('aria-label')) ?? '';
-      const delays = [...lanes.matchAll(/search ([\d.]+) s/g)].map(([, seconds]) =>
-        Number(seconds),
-      );
+      const searches = lanes.matchAll(/search ([\d.]+) s/g);
+      const delays = Array.from(searches, ([, seconds]) => Number(seconds));
       expect(delays).toHaveLength(await count('.turn .results'));
       for (const seconds of delays) expect(seconds).toBeGreaterThanOrEqual(0.3);
       await page.locator('.tokens').first().press('ArrowRight');
@@ -209,16 +183,10 @@ describe.skipIf(!chromiumPath)(
 
     it('lists checkpoints in the order of training, and answers again with the last one selected', async () => {
       const options = page.locator('[name=checkpoint] option');
-      const ids = await options.evaluateAll((nodes: HTMLOptionElement[]) =>
-        nodes.map(({ value }) => value),
-      );
-      expect(ids).toEqual([
-        'instruct-1',
-        'instruct-1-step-25',
-        LAST,
-        'base-1',
-        `base-1-step-${numTrainedSteps}`,
-      ]);
+      const valuesOf = (nodes: HTMLOptionElement[]) => nodes.map(({ value }) => value);
+      const base = ['base-1', `base-1-step-${numTrainedSteps}`];
+      const ids = ['instruct-1', 'instruct-1-step-25', LAST, ...base];
+      expect(await options.evaluateAll(valuesOf)).toEqual(ids);
       if (!isFull) return;
       const asked = await question();
       await weigh('base-1');

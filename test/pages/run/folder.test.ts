@@ -3,13 +3,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packagePath } from '../../../lib/io/paths.js';
 import { configDifferences } from '../../../lib/training/config.js';
-import {
-  readDescription,
-  readRollouts,
-  readRun,
-  runVersion,
-  sampleSteps,
-} from '../../../lib/pages/run/folder.js';
+import { readDescription, readRollouts, readRun } from '../../../lib/pages/run/folder.js';
+import { runVersion, sampleSteps } from '../../../lib/pages/run/folder.js';
 import { temporaryFolder } from '../../folder.js';
 import { RUN, writeStep } from './run.js';
 
@@ -17,11 +12,8 @@ const root = temporaryFolder();
 
 describe('readRun', () => {
   it('is empty before the run starts', async () => {
-    expect(await readRun(path.join(root, 'absent'))).toEqual({
-      version: '0-0',
-      steps: [],
-      rollouts: new Map(),
-    });
+    const empty = { version: '0-0', steps: [], rollouts: new Map() };
+    expect(await readRun(path.join(root, 'absent'))).toEqual(empty);
   });
 
   it('reads all steps and the newest rollouts, with a version that changes at every step', async () => {
@@ -88,10 +80,8 @@ describe('readDescription', () => {
     const recorded = packagePath('data', 'checkpoints', 'instruct-1-parallelsearch-d0-s0-seed1');
     const { config, preset, data } = (await readDescription(recorded))!;
     expect(data).toBeUndefined();
-    expect(configDifferences(config, preset!).map(({ name }) => name)).toEqual([
-      'rewards.lambdaD',
-      'rewards.lambdaS',
-    ]);
+    const differing = configDifferences(config, preset!).map(({ name }) => name);
+    expect(differing).toEqual(['rewards.lambdaD', 'rewards.lambdaS']);
     expect(await readDescription(path.join(root, 'absent'))).toBeNull();
   });
 });

@@ -48,17 +48,12 @@ describe('the server of the live page', () => {
   });
 
   const evil = ['evil.example', 'evil.example:80', '127.0.0.1', 'localhost:1'];
+  const methods = ['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'];
+  const paths = ['/metrics.jsonl', '/constructor', '/../package.json', '/content/x', '//x'];
   it.each([
     ...evil.map((host) => ({ status: 403, path: '/', headers: { host } })), // also by DNS rebinding
-    ...['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'].map((method) => ({
-      status: 405,
-      path: '/',
-      method,
-    })),
-    ...['/metrics.jsonl', '/constructor', '/../package.json', '/content/x', '//x'].map((path) => ({
-      status: 404,
-      path,
-    })),
+    ...methods.map((method) => ({ status: 405, path: '/', method })),
+    ...paths.map((path) => ({ status: 404, path })),
   ])('refuses $path, $method, $headers.host with $status', async ({ status, path, ...options }) => {
     const answered = await ask(`${server.url.slice(0, -1)}${path}`, options);
     expect(answered.status).toBe(status);

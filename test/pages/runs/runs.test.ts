@@ -13,11 +13,8 @@ const NAMES = ['low', 'grid/a', 'grid/b'];
 for (const [i, name] of NAMES.entries()) {
   const folder = path.join(root, ...name.split('/'));
   for (let step = 0; step < 6; step++) writeStep(folder, step, { reward: [10, 9, 0.5][i] });
-  const config = { ...RUN.config, seed: i + 1 };
-  writeFileSync(
-    path.join(folder, 'run.json'),
-    JSON.stringify({ ...RUN, config, data: '../my-data' }),
-  );
+  const run = { ...RUN, config: { ...RUN.config, seed: i + 1 }, data: '../my-data' };
+  writeFileSync(path.join(folder, 'run.json'), JSON.stringify(run));
   utimesSync(path.join(folder, 'metrics.jsonl'), i, i);
 }
 
@@ -34,14 +31,14 @@ describe('the page', () => {
   it('has a row for each run with its final figures and the settings that differ', async () => {
     const html = await runsPageHtml(root);
     const [, table] = /<table class="sortable"(.*?)<\/table>/s.exec(html)!;
-    const rows = [...table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/g)].map(([, row]) =>
-      [...row.matchAll(/<td[^>]*>([^<]*)</g)].map(([, cell]) => cell),
-    );
-    const [REWARD, STEPS, SEED] = [0, -2, -1];
-    expect(rows.map((row) => [REWARD, STEPS, SEED].map((column) => row.at(column)))).toEqual([
-      ['0.500', '6', '3'],
-      ['9.000', '6', '2'],
-      ['10.000', '6', '1'],
+    const rows = Array.from(table.matchAll(/<tr><th scope="row">(.*?)<\/tr>/g), ([, row]) => {
+      const cells = Array.from(row.matchAll(/<td[^>]*>([^<]*)</g), ([, cell]) => cell);
+      return `reward ${cells[0]}, ${cells.at(-2)} steps, seed ${cells.at(-1)}`;
+    });
+    expect(rows).toEqual([
+      'reward 0.500, 6 steps, seed 3',
+      'reward 9.000, 6 steps, seed 2',
+      'reward 10.000, 6 steps, seed 1',
     ]);
     expect(table).toContain('all runs: method parallelsearch, model instruct-1, data my-data');
     expect(table).toContain('title="9.000 [9.000, 9.000]"');

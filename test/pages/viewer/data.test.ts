@@ -1,28 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import {
-  turnsFromSegments,
-  viewerData,
-  type ViewerTrajectory,
-} from '../../../lib/pages/viewer/data.js';
+import { turnsFromSegments, viewerData } from '../../../lib/pages/viewer/data.js';
 import { shownResults } from '../../../lib/html/segments.js';
 import { wrapResults } from '../../../lib/text/tags.js';
 import { splitTranscript } from '../../../lib/text/response.js';
-import {
-  recordedLine,
-  syntheticData,
-  syntheticLines,
-  syntheticQuestion,
-  type TurnSpec,
-} from './synthetic.js';
+import { recordedLine, syntheticData, syntheticLines, syntheticQuestion } from './synthetic.js';
+import type { TurnSpec } from './synthetic.js';
 import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 
-const prepared = (
-  i: number,
-  turns: TurnSpec[],
-  answer: string | null,
-  extra = {},
-): ViewerTrajectory =>
+const prepared = (i: number, turns: TurnSpec[], answer: string | null, extra = {}) =>
   syntheticData([recordedLine(syntheticQuestion(i), turns, answer, extra)], i + 1).trajectories[0];
+const parsed = (transcript: object) =>
+  syntheticData([parseTrajectory({ id: 'q', golden_answers: ['c'], ...transcript })]);
 
 describe('viewerData', () => {
   it('leaves out token ids and log-probs', () => {
@@ -45,12 +33,8 @@ describe('viewerData', () => {
     expect(prepared(0, turns, 'Town0', recorded)).toMatchObject({ ...recorded, isRecorded: true });
     const computed = prepared(0, turns, 'Town0');
     const unknown = { isRecorded: false, advantage: undefined, step: undefined };
-    expect(computed).toMatchObject({
-      ...unknown,
-      method: 'm',
-      exactMatch: 1,
-      subQuestionRecall: 1,
-    });
+    const own = { method: 'm', exactMatch: 1, subQuestionRecall: 1 };
+    expect(computed).toMatchObject({ ...unknown, ...own });
     expect(computed.rewards.total).toBeCloseTo(1.45, 12);
   });
 
@@ -60,20 +44,13 @@ describe('viewerData', () => {
     const transcript = { id: 'q-0', golden_answers: ['x'], response: '' };
     const questionOf = (extra: object) =>
       viewerData([parseTrajectory({ ...transcript, ...extra })], options).trajectories[0];
-    for (const extra of [
-      {},
-      { question: question.question },
-      { id: 'other', question: question.question },
-    ]) {
-      expect(questionOf(extra)).toMatchObject({
-        metadata: { type: 'comparison', graph: question.metadata.graph },
-        questionType: 'parallelizable',
-      });
-    }
-    expect(questionOf({ question: 'Another?' })).toMatchObject({
-      metadata: { type: undefined, graph: undefined },
-      questionType: undefined,
-    });
+    const { question: text, metadata } = question;
+    const known = { type: 'comparison', graph: metadata.graph };
+    const found = { metadata: known, questionType: 'parallelizable' };
+    for (const extra of [{}, { question: text }, { id: 'other', question: text }])
+      expect(questionOf(extra)).toMatchObject(found);
+    const unknown = { metadata: { type: undefined, graph: undefined }, questionType: undefined };
+    expect(questionOf({ question: 'Another?' })).toMatchObject(unknown);
   });
 
   it('reads the turns of a plain transcript', () => {
@@ -90,8 +67,7 @@ describe('viewerData', () => {
     const documents = ['Doc 1: Paris   A city.', 'Doc 1: Rome   Another.'];
     const block = wrapResults(documents, { form: 'json', queries: ['x', 'y'] });
     const response = `<think> a </think><search> x, y </search>${block}<think> b </think><answer> c </answer>`;
-    const recorded = parseTrajectory({ id: 'q', golden_answers: ['c'], response });
-    const [shown] = viewerData([recorded], { preset: 'paper', questions: [] }).trajectories;
+    const [shown] = parsed({ response }).trajectories;
     expect(shown).toMatchObject({ exactMatch: 1, formatReason: null, numTurns: 1, totalSteps: 4 });
     expect(shown.turns.map(({ queries }) => queries)).toEqual([['x', 'y']]);
     const { passages } = shownResults(shown.turns[0], block)[1];
@@ -114,17 +90,9 @@ describe('labels', () => {
       'malformed',
       'failed_retrieval',
     ]);
-    const late = {
-      id: 'q',
-      golden_answers: ['c'],
-      response: '<search> a </search>',
-      stop_reason: 'timeout',
-    };
-    expect(syntheticData([parseTrajectory(late)]).trajectories[0].labels).toContain(
-      'failed_retrieval',
-    );
-    const unclear = { id: 'q', golden_answers: ['c'], response: 'a</information>' };
-    const data = syntheticData([parseTrajectory(unclear)]);
+    const late = parsed({ response: '<search> a </search>', stop_reason: 'timeout' });
+    expect(late.trajectories[0].labels).toContain('failed_retrieval');
+    const data = parsed({ response: 'a</information>' });
     expect(data.trajectories[0].labels).toContain('ambiguous');
     expect(data.labelTitles.ambiguous).toMatch(/^Ambiguous/);
   });

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { aboveMean, signed } from '../../../lib/pages/viewer/browser/detail.js';
-import {
-  describeDiagram,
-  graphColumns,
-  nodesAsked,
-  policyDiagram,
-  questionDiagram,
-} from '../../../lib/pages/viewer/browser/diagram.js';
+import { describeDiagram, graphColumns } from '../../../lib/pages/viewer/browser/diagram.js';
+import { nodesAsked, policyDiagram } from '../../../lib/pages/viewer/browser/diagram.js';
+import { questionDiagram } from '../../../lib/pages/viewer/browser/diagram.js';
 import {
   createFilter,
   FACETS,
@@ -72,12 +68,9 @@ describe('groups and partners', () => {
     [12, 'search-r1', 11],
     [10, 'parallelsearch', 12],
     [10, 'absent', null],
-  ])(
-    'finds for %d a partner of %s on the same question, never itself',
-    (index, method, partner) => {
-      expect(findPartner(data, index, method)).toBe(partner);
-    },
-  );
+  ])('finds for %d a partner of %s on the same question, never itself', (i, method, partner) => {
+    expect(findPartner(data, i, method)).toBe(partner);
+  });
 
   it('subtracts the mean reward', () => {
     expect(aboveMean([1, 0, 0.5])).toEqual([0.5, -0.5, 0]);
@@ -121,9 +114,8 @@ describe('diagrams', () => {
 
   it('leave out cycles', () => {
     const metadata = { graph: [{ ...firstHop, dependsOn: ['q2'] }, secondHop] };
-    expect(questionDiagram({ ...chain, metadata, turns: [] })).toMatchObject([
-      [{ id: '', from: [] }],
-    ]);
+    const columns = questionDiagram({ ...chain, metadata, turns: [] });
+    expect(columns).toMatchObject([[{ id: '', from: [] }]]);
   });
 
   it('show the turns in order, and what each sub-query asks for', () => {

@@ -13,14 +13,10 @@ export const INJECTION =
 export function syntheticQuestion(i: number): Question {
   const [a, b] = [`Town${i}`, `River${i}`];
   const isChain = i % 2 === 1;
-  const founded = (id: string, entity: string, dependsOn: string[] = []) =>
-    subQuestion(id, {
-      question: `When was ${entity} founded?`,
-      entity,
-      attribute: 'year',
-      query: entity,
-      dependsOn,
-    });
+  const founded = (id: string, entity: string, dependsOn: string[] = []) => {
+    const question = `When was ${entity} founded?`;
+    return subQuestion(id, { question, entity, attribute: 'year', query: entity, dependsOn });
+  };
   return {
     id: `q-${i}`,
     question: isChain ? `When was the place by ${a} founded?` : `Which is older, ${a} or ${b}?`,
@@ -46,6 +42,7 @@ export function trajectoryLine(
   answer: string | null,
   extra: object = {},
 ): object {
+  const { question: asked } = question;
   const policy = (text: string) => ({ kind: 'policy', tokenIds: [2, 3], text });
   const searched = turns.flatMap(({ queries, failed }) => {
     const lines = queries.map((q) =>
@@ -60,14 +57,10 @@ export function trajectoryLine(
   });
   return {
     questionId: question.id,
-    question: question.question,
+    question: asked,
     goldenAnswers: question.goldenAnswers,
     segments: [
-      {
-        kind: 'prompt',
-        tokenIds: [1],
-        text: `Answer with search. Question: ${question.question}\n`,
-      },
+      { kind: 'prompt', tokenIds: [1], text: `Answer with search. Question: ${asked}\n` },
       ...searched,
       ...(answer === null ? [] : [policy(`<think> done </think><answer> ${answer} </answer>`)]),
     ],

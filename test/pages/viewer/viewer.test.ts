@@ -4,23 +4,13 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ViewerData } from '../../../lib/pages/viewer/data.js';
 import { viewerHtml } from '../../../lib/pages/viewer/page.js';
-import {
-  chromiumPath,
-  closeChromium,
-  openPage,
-  type OpenPage,
-  type Page,
-} from '../../browser/chromium.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import type { OpenPage, Page } from '../../browser/chromium.js';
 import { accessibilityComplaints } from '../../browser/page-checks.js';
 import { temporaryFolder } from '../../folder.js';
 import { cases } from '../../full.js';
-import {
-  INJECTION,
-  recordedLine,
-  syntheticData,
-  syntheticLines,
-  syntheticQuestion,
-} from './synthetic.js';
+import { INJECTION, recordedLine, syntheticData } from './synthetic.js';
+import { syntheticLines, syntheticQuestion } from './synthetic.js';
 import { parseTrajectory } from '../../../lib/rollout/recorded.js';
 
 const COUNT = cases(2_000, 10_000);
@@ -28,15 +18,11 @@ const folder = temporaryFolder();
 
 /** A trajectory with markup in every text. */
 function hostileData(): ViewerData {
-  const question = {
-    ...syntheticQuestion(0),
-    question: `Who? ${INJECTION}`,
-    goldenAnswers: [INJECTION],
-  };
+  const texts = { question: `Who? ${INJECTION}`, goldenAnswers: [INJECTION] };
+  const turns = [{ queries: [INJECTION, 'Town0'] }];
   const rest = { method: INJECTION, benchmark: INJECTION, type: INJECTION };
-  return syntheticData([
-    recordedLine(question, [{ queries: [INJECTION, 'Town0'] }], INJECTION, rest),
-  ]);
+  const question = { ...syntheticQuestion(0), ...texts };
+  return syntheticData([recordedLine(question, turns, INJECTION, rest)]);
 }
 
 describe('viewerHtml', () => {
@@ -85,6 +71,8 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     const [some, all] = [shown, COUNT].map((n) => n.toLocaleString('en'));
     await page.locator('.count', { hasText: `${some} of ${all} trajectories` }).waitFor();
   };
+  const setHash = (hash: string | URLSearchParams): Promise<void> =>
+    page.evaluate((text) => void (location.hash = text), String(hash));
   const choose = (name: string, value: string): Promise<unknown> =>
     page.locator(`[name=${name}]`).selectOption(value);
   /** Position of the selected row, and the number of rows. */
@@ -155,24 +143,14 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
   });
 
   it('opens what the address names', async () => {
-    const criteria = {
-      search: '"Which is older, Town0 or River0?"',
-      method: 'parallelsearch',
-      partner: 'search-r1',
-    };
-    const address = new URLSearchParams({
-      ...criteria,
-      labels: 'none of these',
-      type: 'none of these',
-      nonsense: 'x',
-    });
-    await page.evaluate((hash) => void (location.hash = hash), address.toString());
+    const question = 'Which is older, Town0 or River0?';
+    const methods = { method: 'parallelsearch', partner: 'search-r1' };
+    const unknown = { labels: 'none of these', type: 'none of these', nonsense: 'x' };
+    await setHash(new URLSearchParams({ search: `"${question}"`, ...methods, ...unknown }));
     await counts(5);
-    expect(await page.locator('.detail article h2').allTextContents()).toEqual([
-      'Which is older, Town0 or River0?',
-      'Which is older, Town0 or River0?',
-    ]);
-    await page.evaluate(() => void (location.hash = ''));
+    const shown = await page.locator('.detail article h2').allTextContents();
+    expect(shown).toEqual([question, question]);
+    await setHash('');
     await page.getByRole('button', { name: 'Reset' }).click();
     await counts(COUNT);
   });
@@ -196,9 +174,9 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
       trajectory: expect.stringMatching(/^\d+$/) as string,
     });
     const [position, shown] = [await selected(), await page.locator('.detail').textContent()];
-    await page.evaluate(() => void (location.hash = ''));
+    await setHash('');
     await counts(COUNT);
-    await page.evaluate((hash) => void (location.hash = hash), address);
+    await setHash(address);
     await counts(COUNT / 5);
     expect(await selected()).toEqual(position);
     expect(await page.locator('.detail').textContent()).toBe(shown);
@@ -223,13 +201,8 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     const texts = (selector: string): Promise<string[]> =>
       page.locator(`article:first-of-type ${selector}`).allTextContents();
     expect(await page.locator('.detail article h2').count()).toBe(2);
-    expect(await texts('.segment .tag')).toEqual([
-      'think',
-      'search',
-      'information for 2 sub-queries',
-      'think',
-      'answer',
-    ]);
+    const tags = (await texts('.segment .tag')).join();
+    expect(tags).toBe('think,search,information for 2 sub-queries,think,answer');
     expect(await texts('.queries li')).toEqual(['Town0', 'River0']);
     expect(await texts('.passages .figures')).toContain(' wiki-Town0 · score 7.250');
     expect(await texts('svg.diagram')).toHaveLength(2);
@@ -259,21 +232,14 @@ describe.skipIf(!chromiumPath)('the viewer in Chromium (needs Chromium)', () => 
     const unclear = parseTrajectory({ id: 'q', question: 'Who?', golden_answers: ['c'], response });
     expect(unclear.ambiguous).toBeTruthy();
     const shown = await openViewer('unclear.html', syntheticData([unclear]));
-    expect(await shown.page.locator('ul.labels li').allTextContents()).toContain(
-      `Ambiguous transcript, scores are estimates: ${unclear.ambiguous}`,
-    );
+    const label = `Ambiguous transcript, scores are estimates: ${unclear.ambiguous}`;
+    expect(await shown.page.locator('ul.labels li').allTextContents()).toContain(label);
     expect(await shown.page.locator('.chip', { hasText: 'Ambiguous' }).count()).toBe(1);
   });
 
   it('shows every recorded reward component, including custom ones', async () => {
-    const rewards = {
-      outcome: 1,
-      decomposition: 0,
-      search_count: -0.1,
-      format: 0,
-      own: 0.25,
-      total: 1.15,
-    };
+    const usual = { outcome: 1, decomposition: 0, search_count: -0.1, format: 0 };
+    const rewards = { ...usual, own: 0.25, total: 1.15 };
     const line = recordedLine(syntheticQuestion(0), [], 'Town0', { rewards });
     const custom = await openViewer('custom.html', syntheticData([line]));
     const rows = await custom.page.locator('.scores tr').allInnerTexts();
