@@ -1,3 +1,4 @@
+import { range } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import {
   answerComputation,
@@ -64,20 +65,14 @@ describe('answering the questions', () => {
     const whole = (await answer([]))!;
     const [first, second] = whole.measurements;
     const other = { ...second, answer: 'another' };
-    const { value, note } = computation.merge!(whole, [[first], [other]]) as {
-      value: Answers;
-      note: string;
-    };
-    expect(value.measurements[1]).toEqual(other);
+    const { value, note } = computation.merge!(whole, [[first], [other]]);
+    expect((value as Answers).measurements[1]).toEqual(other);
     expect(note).toMatch(new RegExp(`^2 of ${whole.measurements.length} .*, 1 `));
   });
 });
 
 describe('stratifiedSample', () => {
-  const questions = Array.from({ length: 80 }, (_, i) => ({
-    ...syntheticQuestion(i),
-    split: 'test',
-  }));
+  const questions = range(80).map((i) => ({ ...syntheticQuestion(i), split: 'test' }));
   const ids = (oneOf: number, seed: string): string[] =>
     stratifiedSample(questions, { oneOf, seed }).map(({ id }) => id);
 
@@ -90,18 +85,16 @@ describe('stratifiedSample', () => {
 
   it('rounds up, and takes no training questions', () => {
     expect(ids(1000, 'a')).toHaveLength(4);
-    expect(
-      stratifiedSample([{ ...questions[0], split: 'train' }], { oneOf: 1, seed: 'a' }),
-    ).toEqual([]);
+    const training = [{ ...questions[0], split: 'train' }];
+    expect(stratifiedSample(training, { oneOf: 1, seed: 'a' })).toEqual([]);
   });
 
   it('of the experiment holds every benchmark, shape and number of entities', async () => {
     const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
     const kinds = new Set(sample.map(({ metadata }) => graphQuestionType(metadata.graph ?? [])));
     expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
-    expect(new Set(sample.map(({ metadata }) => metadata.benchmark))).toEqual(
-      new Set([...Object.keys(BENCHMARK_TITLES), MANY]),
-    );
+    const benchmarks = new Set(sample.map(({ metadata }) => metadata.benchmark));
+    expect(benchmarks).toEqual(new Set([...Object.keys(BENCHMARK_TITLES), MANY]));
     expect(sample.some(({ metadata }) => metadata.type === 'bridge')).toBe(true);
     const sizes = sample.map(({ metadata }) => metadata.graph?.length);
     for (const size of [2, 3, 4, 5, 6, 7, 8]) expect(sizes).toContain(size);

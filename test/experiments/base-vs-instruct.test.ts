@@ -27,7 +27,6 @@ it('training curves come as they are and in ten windows', () => {
   const { training, tenths } = result.frames!;
   const turns = { metric: 'turns', subset: 'all', seeds: 6, band: 'range of seeds' };
   expect(find(training, { metric: 'turns' })).toMatchObject(turns);
-  expect(new Set((tenths as Row[]).map(({ step }) => step)).size).toBe(
-    Math.min(10, numTrainedSteps),
-  );
+  const steps = new Set((tenths as Row[]).map(({ step }) => step));
+  expect(steps.size).toBe(Math.min(10, numTrainedSteps));
 });

@@ -1,31 +1,21 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  baselineReport,
-  baselines,
-  baselineRuns,
-  comparedRuns,
-  laterRuns,
-} from '../../lib/experiments/baselines.js';
-import {
-  trainingNoise,
-  decideSides,
-  meanRanks,
-  trainingSpread,
-} from '../../lib/experiments/training-spread.js';
+import { baselineReport, baselines, baselineRuns } from '../../lib/experiments/baselines.js';
+import { comparedRuns, laterRuns } from '../../lib/experiments/baselines.js';
+import { decideSides, meanRanks } from '../../lib/experiments/training-spread.js';
+import { trainingNoise, trainingSpread } from '../../lib/experiments/training-spread.js';
 import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/policy-runs.js';
-import { BASELINES } from '../../lib/training/methods.js';
+import { BASELINES, METHODS } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { listFolders } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { emptyResult } from './made-up-results.js';
-import { syntheticResults } from './synthetic.js';
+import { result, syntheticResults } from './synthetic.js';
 
 const root = temporaryFolder();
 
@@ -39,12 +29,8 @@ it('trains every baseline once from either initial model, simulated search engin
   const runs = baselineRuns().slice(0, -laterRuns().length);
   expect(runs).toHaveLength(BASELINES.length * 2);
   expect(new Set(runs.map(runName)).size).toBe(runs.length);
-  const preparations = BASELINES.filter(({ isPreparation }) => isPreparation).map(
-    ({ name }) => name,
-  );
-  expect(
-    runs.slice(0, 2 * preparations.length).every(({ method }) => preparations.includes(method)),
-  ).toBe(true);
+  const isPreparing = runs.map(({ method }) => Boolean(METHODS.get(method).isPreparation));
+  expect(isPreparing).toEqual(isPreparing.toSorted((a, b) => Number(b) - Number(a)));
 });
 
 it('trains later papers’ methods from every instruct model', () => {
@@ -65,14 +51,10 @@ it('compares what is trained from both initial models', () => {
   const ofMethod = (name: string) => baselineRuns().filter(({ method }) => method === name);
   // PPO from one kind only.
   train([...ofMethod('otc'), ...ofMethod('stepsearch'), ...ofMethod('search-r1:ppo').slice(0, 1)]);
-  const compared = comparedRuns(join(root));
-  expect([...new Set(compared.map(({ method }) => method))]).toEqual([
-    'search-r1',
-    'search-r1-parallel-prompt',
-    'parallelsearch',
-    'otc',
-    'stepsearch',
-  ]);
+  const compared = comparedRuns(root);
+  const mainMethods = ['search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
+  const methods = new Set(compared.map(({ method }) => method));
+  expect([...methods]).toEqual([...mainMethods, 'otc', 'stepsearch']);
   expect(compared).toHaveLength(10);
 });
 
@@ -97,22 +79,12 @@ describe('sides', () => {
 });
 
 it('averages ranks over cells; ties share theirs', () => {
-  const row = (benchmark: string, method: string, value: number) => ({
-    model: 'base',
-    benchmark,
-    method,
-    value,
-  });
-  expect(
-    meanRanks([
-      row('nq', 'a', 0.5),
-      row('nq', 'b', 0.5),
-      row('nq', 'c', 0.1),
-      row('popqa', 'a', 0.2),
-      row('popqa', 'b', 0.3),
-      row('popqa', 'c', 0.1),
-    ]),
-  ).toEqual([
+  const cell = (benchmark: string, values: object) =>
+    Object.entries(values).map(([method, value]: [string, number]) => {
+      return { model: 'base', benchmark, method, value };
+    });
+  const cells = [cell('nq', { a: 0.5, b: 0.5, c: 0.1 }), cell('popqa', { a: 0.2, b: 0.3, c: 0.1 })];
+  expect(meanRanks(cells.flat())).toEqual([
     { method: 'b', mean_rank: 1.25, cells: 2 },
     { method: 'a', mean_rank: 1.75, cells: 2 },
     { method: 'c', mean_rank: 3, cells: 2 },
@@ -121,71 +93,45 @@ it('averages ranks over cells; ties share theirs', () => {
 
 describe('spread of trainings', () => {
   const answered = (method: string, seed: number, ems: (0 | 1)[]) =>
-    ems.map((em) => ({
-      ...syntheticResults({ perTemplate: 1 })[0],
-      method,
-      model: 'base' as const,
-      seed,
-      em,
-    }));
+    ems.map((em) => result({ method, seed, em, benchmark: 'nq' }));
   // Two trainings with 1/2 and 3/4 right; their deviation is (1/4) / sqrt(2).
   const twice = [...answered('a', 1, [1, 0]), ...answered('a', 2, [1, 1, 1, 0])];
-  const inAverage = twice.map((answer) => ({ ...answer, benchmark: 'nq' }));
 
   it('covers methods trained more than once', () => {
-    const once = answered('b', 1, [1]).map((answer) => ({ ...answer, benchmark: 'nq' }));
-    const [spread, ...others] = trainingSpread([...inAverage, ...once]);
+    const [spread, ...others] = trainingSpread([...twice, ...answered('b', 1, [1])]);
     expect(others).toEqual([]);
-    expect(spread).toMatchObject({
-      method: 'a',
-      model: 'base',
-      trainings: 2,
-      lowest: 0.5,
-      highest: 0.75,
-    });
+    const range = { lowest: 0.5, highest: 0.75 };
+    expect(spread).toMatchObject({ method: 'a', model: 'base', trainings: 2, ...range });
     expect(spread.deviation).toBeCloseTo(0.25 / Math.SQRT2, 12);
   });
 
   it('counts every benchmark once', () => {
-    const more = twice
-      .slice(0, 2)
-      .map((answer) => ({ ...answer, benchmark: 'popqa', em: 1 as const }));
-    expect(trainingSpread([...inAverage, ...more])[0]).toMatchObject({
-      lowest: 0.75,
-      highest: 0.75,
-    });
+    const onPopQa = { benchmark: 'popqa', em: 1 } as const;
+    const more = twice.slice(0, 2).map((answer) => ({ ...answer, ...onPopQa }));
+    const [spread] = trainingSpread([...twice, ...more]);
+    expect(spread).toMatchObject({ lowest: 0.75, highest: 0.75 });
   });
 
   it('pools variances by their degrees of freedom', () => {
-    const of = (trainings: number, deviation: number) => ({
-      method: 'a',
-      model: 'base',
-      lowest: 0,
-      highest: 1,
-      trainings,
-      deviation,
-    });
+    const rest = { method: 'a', model: 'base', lowest: 0, highest: 1 };
+    const spread = [
+      { ...rest, trainings: 6, deviation: 0.01 },
+      { ...rest, trainings: 2, deviation: 0.04 },
+    ];
     // (5 * 0.01 ** 2 + 0.04 ** 2) / 6 = 0.00035
-    expect(trainingNoise([of(6, 0.01), of(2, 0.04)])).toBeCloseTo(
-      1.959964 * Math.sqrt(2 * 0.00035),
-      7,
-    );
+    expect(trainingNoise(spread)).toBeCloseTo(1.959964 * Math.sqrt(2 * 0.00035), 7);
   });
 });
 
 describe('the report', () => {
   const answers = syntheticResults({ perTemplate: 4, warmUps: 3 });
   // One training answers everything, with a call less than Search-R1.
-  const otc = matching(answers, { method: 'search-r1', initSeed: 1, seed: 1 }).map((answer) => ({
-    ...answer,
-    method: 'otc',
-    em: 1 as const,
-    modelCalls: answer.modelCalls - 1,
-  }));
-  const report = baselineReport(
-    { answers: [...answers, ...otc], curves: [], provenance: {} },
-    { resamples: 20 },
-  );
+  const once = matching(answers, { method: 'search-r1', initSeed: 1, seed: 1 });
+  const otc = once.map(({ modelCalls, ...answer }) => {
+    return { ...answer, method: 'otc', em: 1 as const, modelCalls: modelCalls - 1 };
+  });
+  const read = { answers: [...answers, ...otc], curves: [], provenance: {} };
+  const report = baselineReport(read, { resamples: 20 });
   const cells = toRows(report.frames!.cells);
 
   it('decides cells of Table 2, with p, where a method has three initial models', () => {
@@ -207,9 +153,7 @@ describe('the report', () => {
     expect(overOtcOnAverage).toMatchObject({ verdict: 'not testable', parts: [] });
     expect(overOtcOnAverage.rule).toMatch(/1 initial model .* 3/);
     const [everywhere] = matching(claims, { id: 'every-cell' });
-    expect(new Set(everywhere.parts.map(({ label }) => label.split(',')[0]))).toEqual(
-      new Set(['Search-R1']),
-    );
+    for (const { label } of everywhere.parts) expect(label).toMatch(/^Search-R1,/);
   });
 
   it('compares trainings of one method that differ in the seed', () => {
@@ -217,22 +161,10 @@ describe('the report', () => {
     // Two methods, two models, three initial models; seven benchmarks and the average.
     expect(seeds).toHaveLength(2 * 2 * 3 * 8);
     expect(seeds[0]).toMatchObject({ seed: 'seed 1', against_seed: 'seed 2' });
-    const [ours] = matching(seeds, {
-      method: 'parallelsearch',
-      initial_model: 'base-2',
-      benchmark: 'nq',
-    });
-    const ofSeed = (seed: number) =>
-      mean(
-        matching(answers, {
-          method: 'parallelsearch',
-          model: 'base',
-          initSeed: 2,
-          benchmark: 'nq',
-          seed,
-        }),
-        ({ em }) => em,
-      )!;
+    const cell = { method: 'parallelsearch', benchmark: 'nq' };
+    const [ours] = matching(seeds, { ...cell, initial_model: 'base-2' });
+    const run = { ...cell, model: 'base', initSeed: 2 };
+    const ofSeed = (seed: number) => mean(matching(answers, { ...run, seed }), ({ em }) => em)!;
     expect(ours.value).toBeCloseTo(ofSeed(1) - ofSeed(2), 6);
     expect(ours.excludes_0).toBe(Number(ours.low) > 0 || Number(ours.high) < 0);
   });
@@ -265,20 +197,12 @@ it('draws the front of methods that none beats in both answers and calls', () =>
     // As many calls as the one before, and fewer right answers.
     ['sft', 0.4, 3],
   ].flatMap(([method, em, calls]) =>
-    Object.entries({ em, model_calls: calls }).map(([metric, value]) => ({
-      method,
-      metric,
-      value,
-      low: value,
-      high: value,
-    })),
+    Object.entries({ em, model_calls: calls }).map(([metric, value]) => {
+      return { method, metric, value, low: value, high: value };
+    }),
   );
-  const options = {
-    of: 'method',
-    color: 'method',
-    questions: 'all questions',
-    hasFront: true,
-  } as const;
+  const by = { of: 'method', color: 'method' } as const;
+  const options = { ...by, questions: 'all questions', hasFront: true };
   const { spec, alt } = tradeOffChart(createFrame(rows), options);
   const [line] = spec.layer as { data: { values: { method: string }[] } }[];
   expect(line.data.values.map(({ method }) => method)).toEqual(['OTC', 'StepSearch']);

@@ -38,11 +38,9 @@ const answer = (fields: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
   forced: [],
   ...fields,
 });
-const turns = (at_most: number, late: Limit['late'] = 'wrong'): Limit => ({
-  limit: 'turns',
-  at_most,
-  late,
-});
+const turns = (at_most: number, late: Limit['late'] = 'wrong'): Limit => {
+  return { limit: 'turns', at_most, late };
+};
 
 describe('a limit', () => {
   it('of turns leaves one generation more for the answer', () => {
@@ -174,15 +172,10 @@ const prediction: ConditionPrediction = {
 };
 
 describe('a condition', () => {
-  const sides = {
-    method: 'parallelsearch',
-    against: 'search-r1',
-    metric: 'em',
-    kind: 'difference',
-  };
+  const sides = { method: 'parallelsearch', against: 'search-r1', metric: 'em' };
   const gap = (at_most: number, value: number, error: number) => {
     const interval = { value, low: value - 1.96 * error, high: value + 1.96 * error };
-    return { ...sides, limit: 'turns', at_most, ...interval };
+    return { ...sides, kind: 'difference', limit: 'turns', at_most, ...interval };
   };
   const judged = (...gaps: ReturnType<typeof gap>[]): ConditionRow[] =>
     judgeConditions(
@@ -226,11 +219,8 @@ describe('the predictions', () => {
     let before: ConditionPrediction[];
     try {
       const file = `${draw!.commit}:data/conditions/predictions.json`;
-      const text = execFileSync('git', ['show', file], {
-        cwd: packagePath(),
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-      });
+      const options = { cwd: packagePath(), encoding: 'utf8', stdio: 'pipe' } as const;
+      const text = execFileSync('git', ['show', file], options);
       before = JSON.parse(text) as ConditionPrediction[];
     } catch {
       return skip('a shallow clone has not the commit');
@@ -271,11 +261,8 @@ describe('figures', () => {
   });
 
   it('include every limit that was predicted', () => {
-    expect(judged.map(({ id }) => id)).toEqual(
-      readPredictions()
-        .filter(({ figure }) => 'limit' in figure)
-        .map(({ id }) => id),
-    );
+    const predicted = readPredictions().filter(({ figure }) => 'limit' in figure);
+    expect(judged.map(({ id }) => id)).toEqual(predicted.map(({ id }) => id));
     const find = (id: string): ConditionRow => judged.find((row) => row.id === id)!;
     expect(find('turns-1-two')).toMatchObject({ value: 1, found: 'more', holds: true });
     expect(find('turns-6-two')).toMatchObject({ value: 0, found: 'same', holds: true });
@@ -288,14 +275,8 @@ describe('figures', () => {
     expect(describeFinding(judged)).toMatch(
       /^With two search turns .* is 86 points better on .*\. With six it is .* on comparisons \(.* fewer model calls\)/,
     );
-    const undecided: ConditionRow = {
-      ...judged[0],
-      id: 'turns-6-hybrid',
-      found: 'undecided',
-      value: -0.4,
-    };
-    expect(describeFinding([undecided])).toBe(
-      'With six it is 40 points worse (not significant) on hybrid questions.',
-    );
+    const unclear = { id: 'turns-6-hybrid', found: 'undecided', value: -0.4 } as const;
+    const finding = describeFinding([{ ...judged[0], ...unclear }]);
+    expect(finding).toBe('With six it is 40 points worse (not significant) on hybrid questions.');
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/table.js';
 import { labelAnswer } from '../../lib/evaluation/behaviour.js';
 import { behaviourRates, pickCases } from '../../lib/experiments/failures.js';
 import { scoredLine } from '../../lib/experiments/trajectories.js';
@@ -8,17 +9,11 @@ import { syntheticResults } from './synthetic.js';
 
 describe('rates of behaviour', () => {
   it('are shares of the questions that can show it', () => {
-    const answers = syntheticResults({ perTemplate: 4 })
-      .filter(({ method }) => method === 'parallelsearch')
-      .map((answer) => ({ ...answer, behaviour: labelAnswer(answer) }));
+    const ours = matching(syntheticResults({ perTemplate: 4 }), { method: 'parallelsearch' });
+    const answers = ours.map((answer) => ({ ...answer, behaviour: labelAnswer(answer) }));
     const { rows } = behaviourRates({ answers, provenance: {} }, { resamples: 20 });
-    const row = rows.find(
-      ({ metric, model }) => metric === 'over_parallelized' && model === 'base',
-    )!;
-    const chains = answers.filter(
-      ({ subset, model, benchmark }) =>
-        subset === 'sequential' && model === 'base' && benchmark !== 'many',
-    );
+    const [row] = matching(rows, { metric: 'over_parallelized', model: 'base' });
+    const chains = matching(answers, { subset: 'sequential', model: 'base' });
     expect(row.n).toBe(new Set(chains.map(({ questionId }) => questionId)).size);
     const share = chains.filter(({ decomposed }) => decomposed).length / chains.length;
     expect(row.value).toBeCloseTo(share, 5);
@@ -29,9 +24,8 @@ it('cases are the first answers of a method that failed so', () => {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, tokenIds: [], text });
   const lineOf = (method: string) =>
     scoredLine({ method, model: 'base', initSeed: 1, seed: 1 }, SEQUENTIAL, {
+      ...SEQUENTIAL,
       questionId: SEQUENTIAL.id,
-      question: SEQUENTIAL.question,
-      goldenAnswers: SEQUENTIAL.goldenAnswers,
       segments: [segment('policy', '<think> t </think><answer> 1904 </answer>')],
       searchTurns: [],
       answer: '1904',

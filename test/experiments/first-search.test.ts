@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -15,6 +16,7 @@ import {
 } from '../training/tiny.js';
 
 const config = tinyTraining();
+const retriever = createBm25Retriever(PASSAGES);
 
 await useBackend('wasm');
 
@@ -22,36 +24,22 @@ describe('firstSearches', () => {
   it('multiplies token probabilities of each beginning (3 decimals of the log)', async () => {
     const model = tinyModel();
     const before = tf.memory().numTensors;
-    const trainer = createGrpoTrainer({
-      config,
-      model,
-      questions: QUESTIONS,
-      retriever: createBm25Retriever(PASSAGES),
-    });
+    const trainer = createGrpoTrainer({ config, model, questions: QUESTIONS, retriever });
     const found = await firstSearches(trainer, [COMPARISON]);
-    expect(found.map(({ beginning }) => beginning)).toEqual([
-      'all at once',
-      'one by one',
-      'in other words',
-    ]);
-    expect(found.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(1, 9);
+    const beginnings = found.map(({ beginning }) => beginning);
+    expect(beginnings).toEqual(['all at once', 'one by one', 'in other words']);
+    expect(sum(found, ({ value }) => value)).toBeCloseTo(1, 9);
     const prompt = TOKENIZER.encode(
       'Answer with search, split parts with ##. Question: Who was born first, Ada Stone, Bo Reed or Cy Hill?\n',
     );
-    for (const [i, text] of [
-      '<think> Need born of each, all at once. </think>',
-      '<think> Need born of each, one by one. </think>',
-    ].entries()) {
-      const written = TOKENIZER.encode(text);
+    for (const [i, how] of ['all at once', 'one by one'].entries()) {
+      const written = TOKENIZER.encode(`<think> Need born of each, ${how}. </think>`);
       const sequence = {
         tokenIds: [...prompt, ...written],
         lossMask: [...prompt.map(() => 0), ...written.map(() => 1)],
       };
       const [logProbs] = await trainer.session.trained.referenceLogProbs([sequence]);
-      expect(Math.log(found[i].value)).toBeCloseTo(
-        logProbs.reduce((a, b) => a + b, 0),
-        3,
-      );
+      expect(Math.log(found[i].value)).toBeCloseTo(sum(logProbs), 3);
     }
     trainer.dispose();
     expect(tf.memory().numTensors).toBe(before);
@@ -60,12 +48,7 @@ describe('firstSearches', () => {
 
   it('rejects a question with one way to begin', async () => {
     const model = tinyModel();
-    const trainer = createGrpoTrainer({
-      config,
-      model,
-      questions: QUESTIONS,
-      retriever: createBm25Retriever(PASSAGES),
-    });
+    const trainer = createGrpoTrainer({ config, model, questions: QUESTIONS, retriever });
     await expect(firstSearches(trainer, [SEQUENTIAL])).rejects.toThrow(/sequential/);
     trainer.dispose();
   });

@@ -1,12 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { defineComputation, type Experiment } from '../../lib/experiments/experiment.js';
-import {
-  type JobWorker,
-  type RunJobsOptions,
-  type Task,
-  runJobs,
-} from '../../lib/experiments/jobs.js';
+import { runJobs, type JobWorker, type Reply } from '../../lib/experiments/jobs.js';
+import type { RunJobsOptions, Task } from '../../lib/experiments/jobs.js';
 import { mergeProvenance, requireResults, readRecords } from '../../lib/experiments/records.js';
 import { recordStore } from '../../lib/io/records.js';
 import { recordResults } from '../../tools/runs/record-results.js';
@@ -33,9 +29,7 @@ function fakeWorkers() {
   const start = (): JobWorker => {
     const worker = { isStopped: false };
     workers.push(worker);
-    const answer = async (
-      task: Task,
-    ): Promise<{ value: unknown; seconds: number; residentBytes: number }> => {
+    const answer = async (task: Task): Promise<Reply> => {
       tasks.push(task);
       const x = task.input as number;
       if (x === 13) throw new Error('unlucky');
@@ -58,12 +52,9 @@ function fakeWorkers() {
 const begin = (experiment: Experiment, options: Partial<RunJobsOptions> = {}) => {
   const fakes = fakeWorkers();
   const progress: [number, string][] = [];
+  const backend = { name: 'wasm', detail: 'made up', rejected: [] } as unknown;
   const done = runJobs(experiment, {
-    backend: {
-      name: 'wasm',
-      detail: 'made up',
-      rejected: [],
-    } as unknown as RunJobsOptions['backend'],
+    backend: backend as RunJobsOptions['backend'],
     folder,
     signal: new AbortController().signal,
     start: fakes.start,
@@ -88,11 +79,8 @@ describe('runJobs', () => {
     expect(await valuesIn(squares([1, 2, 3, 4, 5]))).toEqual([1, 4, 9, 16, 25]);
     expect(workers.map(({ isStopped }) => isStopped)).toEqual([true, true]);
     const [{ record }] = await requireResults(squares([1]), folder);
-    expect(record.provenance).toMatchObject({
-      backend: 'made up',
-      seconds: 2,
-      node: process.version,
-    });
+    const provenance = { backend: 'made up', seconds: 2, node: process.version };
+    expect(record.provenance).toMatchObject(provenance);
   });
 
   it('computes only what is missing, changed, or forced', async () => {
@@ -141,10 +129,8 @@ describe('runJobs', () => {
     const { tasks } = await run(experiment, { budgetSeconds: 100 });
     expect(tasks.every(({ seconds }) => seconds! > 0)).toBe(true);
     const [two] = await requireResults(experiment, folder);
-    expect(two).toMatchObject({
-      isOwn: false,
-      record: { value: 99, provenance: { recorded: '1 anew' } },
-    });
+    const kept = { value: 99, provenance: { recorded: '1 anew' } };
+    expect(two).toMatchObject({ isOwn: false, record: kept });
     expect(mergeProvenance([two]).takenFromRecords).toEqual(['squares/2 (1 anew)']);
     expect((await run(experiment, { budgetSeconds: 0 })).tasks).toEqual([]);
     // Without a budget, everything is computed.
@@ -160,9 +146,8 @@ describe('runJobs', () => {
 
 describe('requireResults', () => {
   it('names the missing job and the command that computes it', async () => {
-    await expect(requireResults(squares([2]), folder)).rejects.toThrow(
-      /squares\/2.*experiment squares/,
-    );
+    const missing = requireResults(squares([2]), folder);
+    await expect(missing).rejects.toThrow(/squares\/2.*experiment squares/);
     // None of its runs is trained.
     await expect(requireResults(squares([]), folder)).rejects.toThrow(/squares has/);
   });

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { range } from 'd3-array';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
@@ -19,7 +20,6 @@ import {
   predictTime,
   requestsMs,
   type Asking,
-  type LatencyServer,
 } from '../../lib/experiments/latency/measuring.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import { graphOf, questionOf } from '../data/questions.js';
@@ -74,19 +74,13 @@ describe('the model of time', () => {
 });
 
 describe('measuring', () => {
-  const settings = {
-    seeds: [1, 2],
-    numQueries: [1, 2, 5],
-    topK: 1,
-    warmUps: 1,
-    limits: [1, 2, 'unlimited'] as const,
-  };
-  const queries = Array.from({ length: 20 }, (_, i) => `q${i}`);
+  const sizes = { seeds: [1, 2], numQueries: [1, 2, 5], topK: 1, warmUps: 1 };
+  const settings = { ...sizes, limits: [1, 2, 'unlimited'] as const };
+  const queries = range(20).map((i) => `q${i}`);
   const options = { settings, repeats: 2, queries };
 
-  beforeEach(
-    () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }),
-  );
+  const toFake = ['setTimeout', 'clearTimeout', 'performance'] as const;
+  beforeEach(() => void vi.useFakeTimers({ toFake: [...toFake] }));
 
   it('agrees with the model for a retriever that only waits', async () => {
     const waiting = echoRetriever(() => new Promise((resolve) => setTimeout(resolve, 50)));
@@ -144,7 +138,7 @@ describe('measuring', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => clockMs);
     const samples = await measureService(retriever, options);
     expect(retriever.calls.every((batch) => batch.length === 1)).toBe(true);
-    expect(samples).toEqual(Array.from({ length: 4 * 5 }, (_, i) => 7 + 5 + i));
+    expect(samples).toEqual(range(4 * 5).map((i) => 7 + 5 + i));
   });
 
   it('draws from the sub-queries of parallelizable test questions, each once', () => {
@@ -220,20 +214,15 @@ describe('figures', () => {
   it('add whole questions only where the time of a model call is known', () => {
     const slow = { retriever: 'slow-50', sub_queries: 3, metric: 'question_ms' };
     // 4 calls and 3 * 53 ms; 2 calls and 3 * 3 + 50 ms
-    expect(
-      matching(tidy.rows, slow)
-        .map(({ value }) => value)
-        .slice(0, 2),
-    ).toEqual([559, 359]);
+    const [first, second] = matching(tidy.rows, slow);
+    expect([first.value, second.value]).toEqual([559, 359]);
     const { questions, speedUps } = questionTimes(tidy.rows, generation);
     expect(matching(questions, slow).map((row) => row.question_ms)).toEqual([559, 259]);
     const set = { retriever: 'slow-50', sub_queries: 3 };
     expect(matching(speedUps, { ...set, generation_ms: 100 })[0].value).toBeCloseTo(559 / 259, 9);
     // As the model gets slower, towards the ratio of calls.
-    expect(matching(speedUps, { retriever: 'embedded', sub_queries: 5 }).at(-1)!.value).toBeCloseTo(
-      6 / 2,
-      2,
-    );
+    const slowest = matching(speedUps, { retriever: 'embedded', sub_queries: 5 }).at(-1)!;
+    expect(slowest.value).toBeCloseTo(6 / 2, 2);
     const unknown = summariseLatency(syntheticLatency(), null).rows;
     expect(matching(unknown, { metric: 'question_ms' })).toEqual([]);
     const without = matching(questionTimes(unknown, null).questions, slow);
@@ -243,23 +232,19 @@ describe('figures', () => {
 
 const compiled = new URL('../../dist/experiments/latency/measuring.js', import.meta.url);
 
-it.skipIf(!existsSync(compiled))(
-  'serves the small world from a process of its own (needs dist/)',
-  async () => {
-    const { startLatencyServer } = (await import(compiled.href)) as {
-      startLatencyServer: () => LatencyServer;
-    };
-    const server = startLatencyServer();
-    try {
-      const urls = new Set<string>();
-      for (const delayMs of [0, 1]) urls.add(await server.send({ delayMs }));
-      expect(urls.size).toBe(2);
-      for (const url of urls) {
-        const [passages] = await createRemoteRetriever({ url }).retrieve(['film'], { topK: 3 });
-        expect(passages).toHaveLength(3);
-      }
-    } finally {
-      server.stop();
+it.skipIf(!existsSync(compiled))('serves BM25 in a process of its own (needs dist/)', async () => {
+  type Measuring = typeof import('../../lib/experiments/latency/measuring.js');
+  const { startLatencyServer } = (await import(compiled.href)) as Measuring;
+  const server = startLatencyServer();
+  try {
+    const urls = new Set<string>();
+    for (const delayMs of [0, 1]) urls.add(await server.send({ delayMs }));
+    expect(urls.size).toBe(2);
+    for (const url of urls) {
+      const [passages] = await createRemoteRetriever({ url }).retrieve(['film'], { topK: 3 });
+      expect(passages).toHaveLength(3);
     }
-  },
-);
+  } finally {
+    server.stop();
+  }
+});

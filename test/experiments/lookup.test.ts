@@ -2,6 +2,7 @@ import { mean } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { graphQuestionType } from '../../lib/data/question.js';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
+import { matching } from '../../lib/evaluation/table.js';
 import { createRandom } from '../../lib/random.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { rolloutSchema } from '../../lib/rollout/options.js';
@@ -14,11 +15,8 @@ import { createTokenizer } from '../../lib/text/tokenizer.js';
 const { things, passages } = makeWorld(createRandom('test'), { train: 40, dev: 30 });
 const counts = { nq: 300, triviaqa: 300, popqa: 300, hotpotqa: 300, many: 400 };
 const train = drawQuestions(things, { split: 'train', name: 'train', counts }, createRandom('q'));
-const dev = drawQuestions(
-  things,
-  { split: 'dev', name: 'dev', counts: { nq: 60, hotpotqa: 60, many: 70 } },
-  createRandom('q'),
-);
+const fewer = { nq: 60, hotpotqa: 60, many: 70 };
+const dev = drawQuestions(things, { split: 'dev', name: 'dev', counts: fewer }, createRandom('q'));
 
 describe('createLookupPolicy', () => {
   it('answers nearly all questions worded as in training and none of the others', async () => {
@@ -28,10 +26,7 @@ describe('createLookupPolicy', () => {
     const rollout = rolloutSchema.parse({ prompt: 'parallel', splitQueries: true, topK: 3 });
     const measured = await evaluatePolicy(policy, retriever, dev, { rollout, batchSize: 50 });
     const meanEm = (wording: string): number =>
-      mean(
-        measured.filter((_, i) => dev[i].metadata.wording === wording),
-        ({ em }) => em,
-      )!;
+      mean(matching(measured, { wording }), ({ em }) => em)!;
     expect(meanEm('seen')).toBeGreaterThan(0.85);
     expect(meanEm('unseen')).toBeLessThan(0.05);
     measured.forEach(({ decomposed }, i) => {

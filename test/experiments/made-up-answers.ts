@@ -5,6 +5,7 @@
 import { graphDepth, graphQuestionType, type Question } from '../../lib/data/question.js';
 import { subQuestionRecall } from '../../lib/rewards/sub-questions.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
+import { matching } from '../../lib/evaluation/table.js';
 import { loadAnswers, stratifiedSample } from '../../lib/experiments/answers.js';
 import { baselines, baselinesTiming } from '../../lib/experiments/baselines.js';
 import { lambdaAblation } from '../../lib/experiments/lambda-ablation.js';
@@ -39,32 +40,22 @@ function madeUpAnswer(question: Question, run: PolicyRun): Measurement {
   const { graph = [], benchmark = '', type = '', wording } = question.metadata;
   const random = createRandom(`${question.id} ${runName(run)}`);
   // Seeds search alike: times are those of the first, calls of all.
-  const searches = searchesOf(
-    question,
-    run,
-    createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`),
-  );
+  const ofSearches = createRandom(`${question.id} ${runName({ ...run, seed: 1 })}`);
+  const searches = searchesOf(question, run, ofSearches);
   const [subset, turns] = [graphQuestionType(graph), searches.length];
   const ease = createRandom(question.id).normal() * 0.15;
   const em = random.uniform() < (SKILL[run.method] ?? 0.5) + ease ? 1 : 0;
   const asked = subQuestionRecall(question, searches);
+  const asking = { questionId: question.id, benchmark, type, subset, wording, isYesNo: false };
+  const scores = { em, f1: em, formatOk: true, coverage: asked, evidenceSeen: asked } as const;
   return {
-    questionId: question.id,
-    benchmark,
-    type,
-    subset,
-    wording,
-    isYesNo: false,
+    ...asking,
+    ...scores,
     entitiesCompared: subset === 'parallelizable' ? graph.length : 0,
     hops: graphDepth(graph),
-    em,
-    f1: em,
-    formatOk: true,
     turns,
     modelCalls: turns + 1,
     decomposed: isDecomposed(searches),
-    coverage: asked,
-    evidenceSeen: asked,
     criticalPathRatio: (turns + 1) / (graphDepth(graph) + 1),
     responseTokens: 20 + 15 * searches.flat().length,
     searches,
@@ -90,9 +81,7 @@ export async function writeMadeUpAnswers(folder: string, { oneOf = 12 } = {}): P
     [baselines, baselinesTiming],
   ]) {
     const { answers } = await loadAnswers(answered, folder);
-    const timed = answers.filter(({ benchmark }) =>
-      ['hotpotqa', '2wikimultihopqa'].includes(benchmark),
-    );
+    const timed = matching(answers, { benchmark: ['hotpotqa', '2wikimultihopqa'] });
     await writeTimes(folder, timer, timed);
   }
   return sample.filter(({ metadata }) => metadata.benchmark !== 'many').length;

@@ -61,15 +61,14 @@ it('adds seconds with the paper’s', () => {
 
 describe('cumulative distributions', () => {
   it('give the share of questions with at most so many calls, and skip other rows', () => {
-    const answers = [2, 2, 3, 5].map((modelCalls, i) =>
-      result({ questionId: `q${i}`, modelCalls }),
-    );
+    const calls = [2, 2, 3, 5];
+    const answers = calls.map((modelCalls, i) => result({ questionId: `q${i}`, modelCalls }));
     const measures = [{ metric: 'em', numerator: () => 1 }, ...distributionMeasures(answers)];
     const points = distributionPoints(summariseResults(answers, { measures, resamples: 5 }).rows);
     const whole = { metric: 'model_calls', benchmark: 'all', subset: 'all' };
-    const calls = matching(points, whole);
-    expect(calls.map((row) => row.at_most)).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(calls.map((row) => row.value)).toEqual([0, 0, 0.5, 0.75, 0.75, 1]);
+    const rows = matching(points, whole);
+    expect(rows.map((row) => row.at_most)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(rows.map((row) => row.value)).toEqual([0, 0, 0.5, 0.75, 0.75, 1]);
     expect(points.map(({ metric }) => metric)).not.toContain('em');
   });
 

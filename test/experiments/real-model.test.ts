@@ -58,12 +58,8 @@ beforeAll(() => Object.keys(FOLDERS).forEach(writeBenchmark));
 describe('runs', () => {
   it('train either method alike from the warmed-up model', () => {
     const [ours, searchR1] = TRAINED.map(realConfig);
-    expect({ ...ours, method: '', rewards: '', rollout: '' }).toEqual({
-      ...searchR1,
-      method: '',
-      rewards: '',
-      rollout: '',
-    });
+    const own = { method: '', rewards: '', rollout: '' };
+    expect({ ...ours, ...own }).toEqual({ ...searchR1, ...own });
     expect(ours.model).toBe('runs/real-model/smollm2-135m-instruct/initial');
     expect(realConfig(WARM_UP).model).toBe('models/smollm2-135m-instruct');
   });
@@ -127,18 +123,19 @@ it('keeps none of the benchmarks’ texts, and the same counts', () => {
 });
 
 it('reports figures over both multi-hop benchmarks, times, and other numbers of passages', () => {
-  const answers = matching(syntheticResults({ perTemplate: 3, warmUps: 1 }), {
+  const instruct = matching(syntheticResults({ perTemplate: 3, warmUps: 1 }), {
     model: 'instruct',
-  }).map((one) => (one.benchmark === 'nq' ? { ...one, evidenceSeen: NaN } : { ...one, hops: 1 }));
+  });
+  const answers = instruct.map((one) => {
+    return one.benchmark === 'nq' ? { ...one, evidenceSeen: NaN } : { ...one, hops: 1 };
+  });
   const searchR1 = matching(answers, { benchmark: 'hotpotqa', seed: 1, method: 'search-r1' });
   const byTopK = [1, 10].flatMap((topK) => searchR1.map((answer) => ({ ...answer, topK })));
   const curves = matching(syntheticCurves({ steps: 4, seeds: 2 }), { model: 'instruct' });
-  const timed = {
-    answers: matching(answers, { benchmark: 'hotpotqa', seed: 1 }).map((answer) => {
-      return { ...answer, seconds: 2 * answer.modelCalls };
-    }),
-    provenance: {},
-  };
+  const timedAnswers = matching(answers, { benchmark: 'hotpotqa', seed: 1 }).map((answer) => {
+    return { ...answer, seconds: 2 * answer.modelCalls };
+  });
+  const timed = { answers: timedAnswers, provenance: {} };
   const read = { answers, byTopK, curves, timed, provenance: {} };
   const { frames } = firstEdition(read, { resamples: 20 });
   // The same answers with each number of passages.

@@ -1,17 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { matching } from '../../lib/evaluation/table.js';
 import { mainRuns, wholeRuns } from '../../lib/experiments/main-results.js';
 import { trainedRuns } from '../../lib/experiments/retrain.js';
 import { modelNames, modelPath, parseModelName } from '../../lib/training/models.js';
-import {
-  trainConfigForRun,
-  isTrained,
-  rolloutForRun,
-  runName,
-  weightFolders,
-  type PolicyRun,
-} from '../../lib/training/policy-runs.js';
+import { isTrained, rolloutForRun, trainConfigForRun } from '../../lib/training/policy-runs.js';
+import { runName, weightFolders, type PolicyRun } from '../../lib/training/policy-runs.js';
 import { dropIncompleteSeeds } from '../../lib/experiments/runs.js';
 import { listFolders } from '../../lib/policy/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
@@ -20,8 +15,6 @@ const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, se
 
 describe('the runs', () => {
   const all = trainedRuns();
-  const ofMethod = (method: string): PolicyRun[] =>
-    mainRuns().filter((run) => run.method === method);
 
   it('have unique names that are valid file names', () => {
     const names = all.map(runName);
@@ -40,7 +33,9 @@ describe('the runs', () => {
 
   it('compare both methods from every initial model with two seeds', () => {
     const of = (method: string): string[] =>
-      ofMethod(method).map(({ model, initSeed, seed }) => `${model} ${initSeed} ${seed}`);
+      matching(mainRuns(), { method }).map(
+        ({ model, initSeed, seed }) => `${model} ${initSeed} ${seed}`,
+      );
     expect(new Set(of('search-r1')).size).toBe(12);
     expect(of('search-r1')).toEqual(of('parallelsearch'));
   });
@@ -53,16 +48,11 @@ describe('the runs', () => {
     const asUsual = ({ steps, topKs, halvedBy }: PolicyRun): boolean =>
       !steps && !topKs && !halvedBy;
     for (const run of all.filter(asUsual)) expect(trainingCost(run)).toEqual(trainingCost(all[0]));
-    expect(trainConfigForRun(all[0])).toMatchObject({
-      grpo: { steps: 200 },
-      rollout: { topK: 3, maxSearchTurns: 6 },
-    });
+    const rollout = { topK: 3, maxSearchTurns: 6 };
+    expect(trainConfigForRun(all[0])).toMatchObject({ grpo: { steps: 200 }, rollout });
     const hasty: PolicyRun = { ...RUN, model: 'hasty' };
-    const { grpo } = trainConfigForRun(hasty);
-    expect(trainConfigForRun({ ...hasty, steps: 7 })).toMatchObject({
-      model: 'hasty-2',
-      grpo: { ...grpo, steps: 7 },
-    });
+    const grpo = { ...trainConfigForRun(hasty).grpo, steps: 7 };
+    expect(trainConfigForRun({ ...hasty, steps: 7 })).toMatchObject({ model: 'hasty-2', grpo });
   });
 
   it('answer with the rollout settings of their training', () => {
@@ -80,11 +70,8 @@ describe('weights', () => {
     const [model, adapter] = ['instruct-2', 'instruct-2-search-r1-seed1'].map((name) =>
       join(root, name),
     );
-    expect(weightFolders(RUN, root)).toEqual({ model, adapter });
-    expect(weightFolders({ ...RUN, method: 'search-r1-parallel-prompt' }, root)).toEqual({
-      model,
-      adapter,
-    });
+    for (const method of ['search-r1', 'search-r1-parallel-prompt'])
+      expect(weightFolders({ ...RUN, method }, root)).toEqual({ model, adapter });
     expect(weightFolders({ ...RUN, method: 'untrained:drill' }, root)).toEqual({ model });
     mkdirSync(model);
     expect(isTrained({ ...RUN, method: 'r1' }, root)).toBe(true);
@@ -119,12 +106,7 @@ describe('wholeRuns', () => {
   const seedPairs = (runs: readonly PolicyRun[]): string[] =>
     [...new Set(runs.map(({ initSeed, seed }) => `${initSeed} ${seed}`))].sort();
   const compared = (initSeed: number, seed: number): PolicyRun[] =>
-    mainRuns().filter(
-      (run) =>
-        run.initSeed === initSeed &&
-        run.seed === seed &&
-        ['search-r1', 'parallelsearch'].includes(run.method),
-    );
+    matching(mainRuns(), { initSeed, seed, method: ['search-r1', 'parallelsearch'] });
 
   it('have both methods from both initial models', () => {
     expect(wholeRuns(root)).toEqual([]);

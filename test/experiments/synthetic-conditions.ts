@@ -1,10 +1,7 @@
 /** Made-up answers under limits. */
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  FORCED_AFTER,
-  type BudgetAnswer,
-  type BudgetRecord,
-} from '../../lib/experiments/budget.js';
+import { FORCED_AFTER } from '../../lib/experiments/budget.js';
+import type { BudgetAnswer, BudgetRecord } from '../../lib/experiments/budget.js';
 import { conditions } from '../../lib/experiments/conditions.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
@@ -12,24 +9,16 @@ import { syntheticResults, writeRecords } from './synthetic.js';
 /** Every answer is right, one turn per search, and forced answers are wrong. */
 export async function writeSyntheticConditions(folder: string): Promise<void> {
   const results = syntheticResults({ perTemplate: 14 });
-  await writeRecords(
-    folder,
-    conditions,
-    (run: PolicyRun): BudgetRecord => ({
-      answers: matching(results, { ...run }).map((answer): BudgetAnswer => {
-        const { turns, searches } = answer;
-        const numQueries = searches.flat().length;
-        let asked = 0;
-        return {
-          ...answer,
-          em: 1,
-          evidenceByTurn: searches.map((queries) => (asked += queries.length) / numQueries),
-          transcriptTokens: 100 * turns,
-          forced: FORCED_AFTER.filter((after) => turns > after).map((after) => {
-            return { turns: after, answer: 'x', em: 0 };
-          }),
-        };
-      }),
-    }),
-  );
+  await writeRecords(folder, conditions, (run: PolicyRun): BudgetRecord => {
+    const answers = matching(results, { ...run }).map((answer): BudgetAnswer => {
+      const { turns, searches } = answer;
+      const numQueries = searches.flat().length;
+      let asked = 0;
+      const evidenceByTurn = searches.map((queries) => (asked += queries.length) / numQueries);
+      const late = FORCED_AFTER.filter((after) => turns > after);
+      const forced = late.map((after) => ({ turns: after, answer: 'x', em: 0 as const }));
+      return { ...answer, em: 1, evidenceByTurn, transcriptTokens: 100 * turns, forced };
+    });
+    return { answers };
+  });
 }

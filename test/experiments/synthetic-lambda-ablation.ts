@@ -11,17 +11,11 @@ export async function writeSyntheticLambdaAblation(folder: string): Promise<void
   await writeRecords(folder, lambdaAblation, (run: PolicyRun) => {
     const { lambdaD, lambdaS } = runLambdas(run);
     const { initSeed, seed } = run;
-    const measurements = matching(answers, { initSeed, seed }).map(
-      ({ method: _m, model: _n, initSeed: _w, seed: _s, ...answer }) => {
-        const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
-        return {
-          ...answer,
-          decomposed: answer.decomposed && lambdaD > 0,
-          turns: answer.turns + extra,
-          modelCalls: answer.modelCalls + extra,
-        };
-      },
-    );
+    const measurements = matching(answers, { initSeed, seed }).map((answer) => {
+      const extra = lambdaS === 0 && answer.subset === 'parallelizable' ? 2 : 0;
+      const costs = { turns: answer.turns + extra, modelCalls: answer.modelCalls + extra };
+      return { ...answer, ...costs, decomposed: answer.decomposed && lambdaD > 0 };
+    });
     return { run, measurements };
   });
 }

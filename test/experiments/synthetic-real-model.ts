@@ -18,12 +18,7 @@ import { syntheticCurves, syntheticResults, writeRecords } from './synthetic.js'
 
 const formatLines = (rows: readonly object[]): string =>
   rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-const WITHOUT_GRAPH = {
-  hops: undefined,
-  coverage: null,
-  evidenceSeen: null,
-  criticalPathRatio: null,
-};
+const UNKNOWN = { coverage: null, evidenceSeen: null, criticalPathRatio: null };
 
 /** A folder with curves and without weights; rewards rise towards 1. */
 function writeAdapter(run: RealRun): void {
@@ -41,11 +36,10 @@ function writeAdapter(run: RealRun): void {
     'decomposition_ratio/sequential': 0.1,
   }));
   writeFileSync(join(folder, 'metrics.jsonl'), formatLines(points));
-  const dev = points
-    .filter(({ step }) => step % 10 === 0)
-    .map(({ step, reward }) => {
-      return { step, reward, outcome: reward, decomposition: reward, modelCalls: 3 };
-    });
+  const tens = points.filter(({ step }) => step % 10 === 0);
+  const dev = tens.map(({ step, reward }) => {
+    return { step, reward, outcome: reward, decomposition: reward, modelCalls: 3 };
+  });
   writeFileSync(join(folder, 'dev.jsonl'), formatLines(dev));
 }
 
@@ -59,7 +53,7 @@ export async function writeSyntheticRealModel(folder: string): Promise<void> {
     const { method, seed, model } = runFields(run);
     const measurements = matching(results, { method, seed, model })
       .filter(({ benchmark }) => run.topK === undefined || MULTI_HOP.includes(benchmark))
-      .map((one) => ({ ...one, ...(one.benchmark === 'nq' ? WITHOUT_GRAPH : { hops: 1 }) }));
+      .map((one) => ({ ...one, ...(one.benchmark === 'nq' ? UNKNOWN : { hops: 1 }) }));
     return { run, measurements };
   });
   await writeRecords(folder, realModelFresh, (run: FreshRun) => {

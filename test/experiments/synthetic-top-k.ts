@@ -1,11 +1,8 @@
 /** Made-up answers with each retriever and k. */
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  topK,
-  topKSettings,
-  type TopKAnswer,
-  type TopKInput,
-} from '../../lib/experiments/top-k.js';
+import { identify } from '../../lib/experiments/runs.js';
+import { topK, topKSettings } from '../../lib/experiments/top-k.js';
+import type { TopKAnswer, TopKInput } from '../../lib/experiments/top-k.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 
 /** Three passages per query fit; with BM25 every question is answered from k = 3 on. */
@@ -17,23 +14,20 @@ export async function writeSyntheticTopK(folder: string): Promise<void> {
   await writeRecords(folder, topK, (input: TopKInput) => {
     if (input === 'recall') return { recall };
     const { run, ...setting } = input;
-    const { method, model, initSeed, seed } = run;
-    const answers = matching(results, { method, model, initSeed, seed }).map(
-      (result): TopKAnswer => {
-        const subQueries = result.searches.flat().length;
-        const isFound = setting.k >= 3 && setting.retriever === 'bm25';
-        return {
-          ...result,
-          ...setting,
-          subQueries,
-          em: isFound ? 1 : result.em,
-          passagesFound: setting.k * subQueries,
-          passagesShown: Math.min(setting.k, 3) * subQueries,
-          evidenceSeen: isFound ? 1 : 0.5,
-          isContextFull: false,
-        };
-      },
-    );
+    const answers = matching(results, identify(run)).map((result): TopKAnswer => {
+      const subQueries = result.searches.flat().length;
+      const isFound = setting.k >= 3 && setting.retriever === 'bm25';
+      return {
+        ...result,
+        ...setting,
+        subQueries,
+        em: isFound ? 1 : result.em,
+        passagesFound: setting.k * subQueries,
+        passagesShown: Math.min(setting.k, 3) * subQueries,
+        evidenceSeen: isFound ? 1 : 0.5,
+        isContextFull: false,
+      };
+    });
     return { answers };
   });
 }

@@ -15,29 +15,24 @@ type Template = Pick<QuestionResult, 'benchmark' | 'subset' | 'type'> & {
   compared?: number[];
   isYesNo?: boolean;
 };
+const TWO_OF_WIKI = {
+  benchmark: '2wikimultihopqa',
+  subset: 'parallelizable',
+  type: 'comparison',
+} as const;
+const OF_MANY = { benchmark: MANY, subset: 'parallelizable', type: 'comparison_many' } as const;
 const TEMPLATES: Template[] = [
   { benchmark: 'nq', subset: 'single_hop', type: 'single_hop' },
   { benchmark: 'triviaqa', subset: 'single_hop', type: 'single_hop' },
   { benchmark: 'popqa', subset: 'single_hop', type: 'single_hop' },
   { benchmark: 'hotpotqa', subset: 'sequential', type: 'bridge' },
   { benchmark: 'hotpotqa', subset: 'parallelizable', type: 'comparison', compared: [2] },
-  {
-    benchmark: '2wikimultihopqa',
-    subset: 'parallelizable',
-    type: 'comparison',
-    compared: [2],
-    isYesNo: true,
-  },
+  { ...TWO_OF_WIKI, compared: [2], isYesNo: true },
   { benchmark: '2wikimultihopqa', subset: 'sequential', type: 'compositional' },
   { benchmark: '2wikimultihopqa', subset: 'hybrid', type: 'bridge_comparison' },
   { benchmark: 'musique', subset: 'sequential', type: '3hop' },
   { benchmark: 'bamboogle', subset: 'sequential', type: '2hop' },
-  {
-    benchmark: MANY,
-    subset: 'parallelizable',
-    type: 'comparison_many',
-    compared: [2, 3, 4, 5, 6, 7, 8],
-  },
+  { ...OF_MANY, compared: range(2, 9) },
 ];
 
 /** How likely each method is to be right. */
@@ -109,27 +104,14 @@ export function syntheticResults({ perTemplate = 12, warmUps = 3 } = {}): Questi
   return cross(runs, questions, ({ skill, ...run }, { ease, ...question }) => {
     const em = random.uniform() < skill + ease ? 1 : 0;
     const decomposed = run.method === 'parallelsearch' && question.subset === 'parallelizable';
-    const entities = range(question.entitiesCompared || 2).map(
-      (i) => `${question.questionId} e${i}`,
-    );
-    const oneByOne = ['r1', 'lookup'].includes(run.method)
-      ? []
-      : entities.map((entity) => [entity]);
-    const searches = decomposed ? [entities] : oneByOne;
+    const numEntities = ['r1', 'lookup'].includes(run.method) ? 0 : question.entitiesCompared || 2;
+    const entities = range(numEntities).map((i) => `${question.questionId} e${i}`);
+    const searches = decomposed ? [entities] : entities.map((entity) => [entity]);
     const turns = searches.length;
-    return result({
-      ...run,
-      ...question,
-      em,
-      f1: em,
-      turns,
-      modelCalls: turns + 1,
-      decomposed,
-      coverage: em,
-      searches,
-      responseTokens: 20 + 15 * turns,
-      criticalPathRatio: (turns + 1) / 2,
-    });
+    const scores = { em, f1: em, coverage: em, decomposed } as const;
+    const costs = { turns, modelCalls: turns + 1, responseTokens: 20 + 15 * turns };
+    const criticalPathRatio = (turns + 1) / 2;
+    return result({ ...run, ...question, ...scores, ...costs, searches, criticalPathRatio });
   });
 }
 
@@ -147,12 +129,8 @@ export function syntheticCurves({ steps = 80, seeds = 3 } = {}): CurvePoint[] {
 }
 
 /** Where synthetic results say that they come from. */
-export const SYNTHETIC = {
-  commit: '<0000000>',
-  backend: 'a made-up backend',
-  hardware: 'none',
-  seconds: 61,
-};
+const MADE_UP = { commit: '<0000000>', backend: 'a made-up backend', hardware: 'none' };
+export const SYNTHETIC = { ...MADE_UP, seconds: 61 };
 
 /**
  * Writes results of an experiment's jobs into a folder of records, under the keys and

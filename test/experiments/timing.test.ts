@@ -1,16 +1,10 @@
+import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { matching } from '../../lib/evaluation/table.js';
-import { loadPolicy, rolloutForRun } from '../../lib/training/policy-runs.js';
-import { summariseResults } from '../../lib/evaluation/table.js';
-import {
-  addTiming,
-  generationTime,
-  loadTiming,
-  timeAnswers,
-  timedQuestions,
-  timing,
-  type Contestant,
-} from '../../lib/experiments/timing.js';
+import { matching, summariseResults } from '../../lib/evaluation/table.js';
+import { loadPolicy, rolloutForRun, type PolicyRun } from '../../lib/training/policy-runs.js';
+import { addTiming, generationTime, loadTiming } from '../../lib/experiments/timing.js';
+import { timeAnswers, timedQuestions, timing } from '../../lib/experiments/timing.js';
+import type { Contestant } from '../../lib/experiments/timing.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
@@ -21,23 +15,23 @@ describe('timeAnswers', () => {
     await useBackend('auto');
     const { questions, retriever } = await loadWorld();
     const sample = timedQuestions(questions).slice(0, 2);
-    const policy = await loadPolicy({ method: 'r1', model: 'instruct', initSeed: 1, seed: 1 });
+    const runOf = (method: string): PolicyRun => {
+      return { method, model: 'instruct', initSeed: 1, seed: 1 };
+    };
+    const policy = await loadPolicy(runOf('r1'));
+    const { tokenizer, maxLength } = policy;
     const asked: string[] = [];
-    const contestant = (method: 'r1' | 'search-r1'): Contestant => ({
-      run: { method, model: 'instruct', initSeed: 1, seed: 1 },
-      rollout: rolloutForRun({ method, model: 'instruct', initSeed: 1, seed: 1 }),
-      policy: {
-        name: method,
-        tokenizer: policy.tokenizer,
-        maxLength: policy.maxLength,
-        release: () => policy.release(),
-        generate: (prompts, options) => {
-          expect(prompts).toHaveLength(1);
-          asked.push(method);
-          return policy.generate(prompts, options);
-        },
-      },
-    });
+    const contestant = (name: string): Contestant => {
+      const generate: typeof policy.generate = (prompts, options) => {
+        expect(prompts).toHaveLength(1);
+        asked.push(name);
+        return policy.generate(prompts, options);
+      };
+      const release = () => policy.release();
+      const run = runOf(name);
+      const spied = { name, tokenizer, maxLength, release, generate };
+      return { run, rollout: rolloutForRun(run), policy: spied };
+    };
     let clock = 0;
     const fractions: number[] = [];
     const contestants = [contestant('r1'), contestant('search-r1')];
@@ -47,14 +41,12 @@ describe('timeAnswers', () => {
     });
     policy.dispose();
     expect(answers.map(({ method }) => method)).toEqual(['r1', 'search-r1', 'search-r1', 'r1']);
-    expect(answers.map(({ questionId }) => questionId)).toEqual(
-      [0, 0, 1, 1].map((i) => sample[i].id),
-    );
+    const ids = [0, 0, 1, 1].map((i) => sample[i].id);
+    expect(answers.map(({ questionId }) => questionId)).toEqual(ids);
     expect(answers.every(({ seconds }) => seconds === 0.25)).toBe(true);
     // The first question is answered once more, to warm up.
-    const initSeed = answers.slice(0, 2);
-    const calls = [...initSeed, ...answers].reduce((sum, { modelCalls }) => sum + modelCalls, 0);
-    expect(asked).toHaveLength(calls);
+    const all = [...answers.slice(0, 2), ...answers];
+    expect(asked).toHaveLength(sum(all, ({ modelCalls }) => modelCalls));
     expect(fractions).toEqual([0.25, 0.5, 0.75, 1]);
   });
 });

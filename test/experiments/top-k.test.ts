@@ -2,14 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Question } from '../../lib/data/question.js';
 import { BENCHMARK_TITLES, MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
-import {
-  answerUnder,
-  countRetrieved,
-  measureRecall,
-  TOP_K,
-  topK,
-  topKSample,
-} from '../../lib/experiments/top-k.js';
+import { answerUnder, countRetrieved, measureRecall } from '../../lib/experiments/top-k.js';
+import { TOP_K, topK, topKSample } from '../../lib/experiments/top-k.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { loadWorld, type World } from '../../lib/retrieval/small-world.js';
 import type { SearchResult, Trajectory } from '../../lib/rollout/trajectory.js';
@@ -28,27 +22,20 @@ describe('answers', () => {
     world = await loadWorld();
     sample = topKSample(world);
     const questions = sample.slice(0, cases(6, 20));
-    const evidence = new Set(
-      questions.flatMap(({ metadata }) => metadata.graph!.flatMap((node) => node.evidence)),
-    );
+    const nodes = questions.flatMap(({ metadata }) => metadata.graph!);
+    const evidence = new Set(nodes.flatMap((node) => node.evidence));
     const passages = world.passages.filter(({ id }, i) => i < 300 || evidence.has(id));
     few = { ...world, passages, questions };
   });
 
   it('are given to questions of every benchmark, with what was retrieved', async () => {
     expect(new Set(sample.map(({ id }) => id)).size).toBe(sample.length);
-    expect(new Set(sample.map(({ metadata }) => metadata.benchmark))).toEqual(
-      new Set([...Object.keys(BENCHMARK_TITLES), MANY]),
-    );
-    const run = {
-      method: 'parallelsearch',
-      model: 'instruct',
-      initSeed: 1,
-      seed: 1,
-      topK: 1,
-    } as const;
+    const benchmarks = new Set(sample.map(({ metadata }) => metadata.benchmark));
+    expect(benchmarks).toEqual(new Set([...Object.keys(BENCHMARK_TITLES), MANY]));
+    const fields = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 } as const;
+    const setting = { retriever: 'hnsw', k: 5, trainedK: 1 };
     const answers = await answerUnder(
-      { run, retriever: 'hnsw', k: 5, trainedK: 1 },
+      { run: { ...fields, topK: 1 }, ...setting },
       {
         backend: 'wasm',
         world: { ...few, questions: sample.slice(0, 3) },
@@ -60,7 +47,7 @@ describe('answers', () => {
     );
     expect(answers.length).toBeGreaterThan(0);
     for (const { searches, subQueries, passagesFound, ...answer } of answers) {
-      expect(answer).toMatchObject({ retriever: 'hnsw', k: 5, trainedK: 1, method: run.method });
+      expect(answer).toMatchObject({ ...fields, ...setting });
       expect(subQueries).toBe(searches.flat().length);
       expect(passagesFound).toBe(5 * subQueries);
     }
@@ -86,12 +73,8 @@ describe('answers', () => {
     const turn = (results: SearchResult[]) => ({ queries: results.map(() => 'q'), results });
     const searchTurns = [turn([found(2, 8), found(1, 9)]), turn([failed])];
     const trajectory = { searchTurns, finish: 'length' } as Trajectory;
-    expect(countRetrieved(trajectory)).toEqual({
-      subQueries: 3,
-      passagesFound: 20,
-      passagesShown: 3,
-      isContextFull: true,
-    });
+    const counts = { subQueries: 3, passagesFound: 20, passagesShown: 3 };
+    expect(countRetrieved(trajectory)).toEqual({ ...counts, isContextFull: true });
   });
 });
 

@@ -11,26 +11,21 @@ const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', initSeed:
 describe('planTraining', () => {
   it('plans only untrained runs, with an estimate from trained ones', async () => {
     expect(await planTraining(() => [KEPT]).plan()).toBeNull();
-    const seconds = await recordedSeconds(join(adapterFolder(KEPT), 'metrics.jsonl'), [
-      'rollout_seconds',
-      'update_seconds',
-    ]);
+    const file = join(adapterFolder(KEPT), 'metrics.jsonl');
+    const seconds = await recordedSeconds(file, ['rollout_seconds', 'update_seconds']);
     expect(seconds).toBeGreaterThan(0);
-    expect(await planTraining(() => [KEPT, { ...KEPT, seed: 99 }]).plan()).toEqual({
-      work: '1 of 2 runs to train (200 steps)',
-      seconds: seconds / 2,
-    });
+    const plan = await planTraining(() => [KEPT, { ...KEPT, seed: 99 }]).plan();
+    expect(plan).toEqual({ work: '1 of 2 runs to train (200 steps)', seconds: seconds / 2 });
   });
 
   it('plans a search simulator only for runs that need it', async () => {
     const untrained = { ...KEPT, seed: 99 };
     const simulator = { ...untrained, method: 'zerosearch:simulator' };
     const needsIt = { ...untrained, method: 'zerosearch' };
-    expect((await planTraining(() => [simulator, needsIt]).plan())?.work).toContain('2 of 2 runs');
-    expect((await planTraining(() => [simulator, untrained]).plan())?.work).toContain(
-      '1 of 2 runs',
-    );
-    expect(await planTraining(() => [simulator, KEPT]).plan()).toBeNull();
+    const plan = (run: PolicyRun) => planTraining(() => [simulator, run]).plan();
+    expect((await plan(needsIt))?.work).toContain('2 of 2 runs');
+    expect((await plan(untrained))?.work).toContain('1 of 2 runs');
+    expect(await plan(KEPT)).toBeNull();
   });
 
   it('estimates recorded seconds without pauses; 0 without a file', async () => {

@@ -1,14 +1,10 @@
 /** Trajectories to read, by a policy that says what a script says. */
+import { cross } from 'd3-array';
 import { describe, expect, it } from 'vitest';
 import { createPassages } from '../../lib/data/question.js';
-import {
-  loadTrajectories,
-  policyTitle,
-  scoredLine,
-  trajectories,
-  TRAJECTORY_RUNS,
-  type TrajectoryLine,
-} from '../../lib/experiments/trajectories.js';
+import { loadTrajectories, policyTitle, scoredLine } from '../../lib/experiments/trajectories.js';
+import { trajectories, TRAJECTORY_RUNS } from '../../lib/experiments/trajectories.js';
+import type { TrajectoryLine } from '../../lib/experiments/trajectories.js';
 import { answerQuestions } from '../../lib/evaluation/evaluate.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
@@ -44,12 +40,8 @@ describe('scoredLine', () => {
   it('keeps the order of the questions, with every token, passage and part of the reward', async () => {
     const [wrong, right] = await answers();
     expect([wrong, right].map(({ questionId }) => questionId)).toEqual([chain.id, comparison.id]);
-    expect(right).toMatchObject({
-      run: RUN,
-      questionType: 'parallelizable',
-      subQuestionRecall: 1,
-      finish: 'answer',
-    });
+    const type = { questionType: 'parallelizable', subQuestionRecall: 1 };
+    expect(right).toMatchObject({ run: RUN, ...type, finish: 'answer' });
     expect(right.searchTurns[0].results).toMatchObject([
       { status: 'ok', passages: [{ title: 'Town0' }] },
       { status: 'ok', passages: [{ title: 'River0' }] },
@@ -63,12 +55,9 @@ describe('scoredLine', () => {
   it('writes lines that the viewer reads as recorded, without advantage and step', async () => {
     const lines = await answers();
     expect(formatTrajectory(lines[0])).toMatch(/"logProbs":\[0,-0\.01,/);
-    expect(
-      formatTrajectory({
-        ...lines[0],
-        segments: [{ ...lines[0].segments[1], logProbs: [-1 / 3] }],
-      }),
-    ).toContain('"logProbs":[-0.3333]');
+    const third = { ...lines[0].segments[1], logProbs: [-1 / 3] };
+    const rounded = formatTrajectory({ ...lines[0], segments: [third] });
+    expect(rounded).toContain('"logProbs":[-0.3333]');
     const runs = lines.map((line) => parseTrajectory(JSON.parse(formatTrajectory(line))));
     const { trajectories } = syntheticData(runs, 2);
     expect(trajectories[1]).toMatchObject({
@@ -89,15 +78,14 @@ describe('loadTrajectories', () => {
   it('gives the trajectories of all runs question by question, each run under its own name', async () => {
     const ofRuns = new Map<string, TrajectoryLine[]>();
     for (const run of TRAJECTORY_RUNS) ofRuns.set(policyTitle(run), await answers(run));
-    await writeRecords(folder, trajectories, (run: PolicyRun) => ({
-      lines: ofRuns.get(policyTitle(run)),
-    }));
+    await writeRecords(folder, trajectories, (run: PolicyRun) => {
+      return { lines: ofRuns.get(policyTitle(run)) };
+    });
     const { lines, provenance } = await loadTrajectories(folder);
     const names = TRAJECTORY_RUNS.map(policyTitle);
     expect(new Set(names).size).toBe(names.length);
-    expect(lines.map(({ method, questionId }) => [questionId, method])).toEqual(
-      [chain, comparison].flatMap(({ id }) => names.map((name) => [id, name])),
-    );
+    const order = cross([chain.id, comparison.id], names);
+    expect(lines.map(({ method, questionId }) => [questionId, method])).toEqual(order);
     expect(provenance).toMatchObject({ seeds: [1], backend: 'a made-up backend' });
   });
 });

@@ -1,12 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import type {
-  ClaimPart,
-  Evidence,
-  ExperimentResult,
-  PaperClaim,
-} from '../../lib/experiments/experiment.js';
+import type { ClaimPart, Evidence, PaperClaim } from '../../lib/experiments/experiment.js';
 import { holm } from '../../lib/experiments/verdicts.js';
 import { judgeClaims, judgeParts } from '../../tools/reports/claims.js';
 import { packagePath } from '../../lib/io/paths.js';
@@ -78,10 +73,8 @@ describe('many claims at once', () => {
     // Two figures of three: p = 0.0027 (3 errors) times 3 is 0.0081, then times 2 claims.
     const against = part(-3 - 1.96, -3 + 1.96);
     const unclear = part(-2, 2.1);
-    expect(judged([against, unclear, unclear], [part(-1, 1.1)])[0]).toEqual([
-      'contradicted',
-      0.016,
-    ]);
+    const [first] = judged([against, unclear, unclear], [part(-1, 1.1)]);
+    expect(first).toEqual(['contradicted', 0.016]);
     // All figures must show a claim: the weakest counts, uncorrected.
     expect(judged([BARELY, SURE, SURE])).toEqual([['shown', 0.04]]);
   });
@@ -101,25 +94,23 @@ describe('many claims at once', () => {
   it('use the p of the deciding figure', () => {
     expect(judged([SURE, BARELY])).toEqual([['shown', 0.04]]);
     expect(judged([SURE, OPPOSITE])).toEqual([['contradicted', 0.04]]);
-    expect(judged([SURE, OPPOSITE], [part(-1, 2)]).map(([verdict]) => verdict)).toEqual([
-      'not shown',
-      'not shown',
-    ]);
+    const verdicts = judged([SURE, OPPOSITE], [part(-1, 2)]).map(([verdict]) => verdict);
+    expect(verdicts).toEqual(['not shown', 'not shown']);
   });
 });
 
-const resultsWith = (...contrasts: object[]): Map<string, ExperimentResult> =>
-  new Map([['main-results', { ...emptyResult('main-results'), contrasts }]]);
-const judgeGains = (...contrasts: object[]) => judgeClaims(EXPERIMENTS, resultsWith(...contrasts));
+const judgeGains = (...contrasts: object[]) => {
+  const result = { ...emptyResult('main-results'), contrasts };
+  return judgeClaims(EXPERIMENTS, new Map([[result.name, result]]));
+};
 const averageEm = (...contrasts: object[]) =>
   judgeGains(...contrasts).find(({ id }) => id === 'average-em')!;
 
 describe('the claims', () => {
   it('have unique ids and figures from the paper’s tables', () => {
     expect(new Set(PAPER_CLAIMS.map(({ id }) => id)).size).toBe(PAPER_CLAIMS.length);
-    const tables = Object.fromEntries(
-      judgeClaims(EXPERIMENTS, new Map()).map(({ id, tables }) => [id, tables]),
-    );
+    const claims = judgeClaims(EXPERIMENTS, new Map());
+    const tables = Object.fromEntries(claims.map(({ id, tables }) => [id, tables]));
     expect(tables).toMatchObject({
       'average-em': 'base +2.4, instruct +3.4, mean +2.9 points (printed averages of Table 2)',
       'every-benchmark': 'ahead in 13 of 14 cells of Table 2',
@@ -135,10 +126,9 @@ describe('the claims', () => {
   it('are not computed without a result or if it lacks a model', () => {
     const [claim] = judgeClaims(EXPERIMENTS, new Map());
     expect(claim).toMatchObject({ verdict: 'not computed yet', found: '–', link: null });
-    expect(averageEm(lead('base', 0.05))).toMatchObject({
-      verdict: 'not computed yet',
-      link: 'main-results.html#cell-gap-table',
-    });
+    const link = 'main-results.html#cell-gap-table';
+    const half = averageEm(lead('base', 0.05));
+    expect(half).toMatchObject({ verdict: 'not computed yet', link });
   });
 
   it('are judged by the result', () => {
@@ -155,13 +145,9 @@ describe('the claims', () => {
 
   it('show only the deciding figure if there are many', () => {
     const onNq = { ...lead('base', -0.05), benchmark: 'nq' };
-    const others = ['hotpotqa', 'bamboogle', 'musique'].map((benchmark) => ({
-      ...onNq,
-      benchmark,
-      value: 0.01,
-      low: 0.005,
-      high: 0.02,
-    }));
+    const ahead = { ...onNq, value: 0.01, low: 0.005, high: 0.02 };
+    const names = ['hotpotqa', 'bamboogle', 'musique'];
+    const others = names.map((benchmark) => ({ ...ahead, benchmark }));
     const every = judgeGains(onNq, ...others).find(({ id }) => id === 'every-benchmark')!;
     expect(every.figure).toMatch(/^NQ \(base\): −5\.0 \[−6\.0, −4\.0\] points \(worst of 4\)$/);
   });
