@@ -2,7 +2,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { createProgram } from '../../lib/commands/program.js';
 import { packagePath } from '../../lib/io/paths.js';
 
@@ -71,6 +71,13 @@ export async function runCommand(args: readonly string[], cwd = '.'): Promise<En
     for (const spy of spies) spy.mockRestore();
   }
   return ended;
+}
+
+/** Runs `parallelsearch ARGS`, which must end with code 1, and returns what it says. */
+export async function refusal(args: readonly string[], cwd?: string): Promise<string> {
+  const { code, stderr } = await runCommand(args, cwd);
+  expect(code, stderr).toBe(1);
+  return stderr;
 }
 
 /** Runs `parallelsearch ARGS` in a process of its own to its end. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../folder.js';
 import { writeStep } from '../pages/run/run.js';
-import { isBuilt, runCommand } from './command-line.js';
+import { isBuilt, refusal, runCommand } from './command-line.js';
 
 const root = temporaryFolder();
 
@@ -43,8 +43,6 @@ describe.skipIf(!isBuilt)('compare (needs dist/)', () => {
   });
 
   it('names a missing run', async () => {
-    const { code, stderr } = await runCommand(['compare', join(root, 'absent')]);
-    expect(code).toBe(1);
-    expect(stderr).toContain('absent');
+    expect(await refusal(['compare', join(root, 'absent')])).toContain('absent');
   });
 });

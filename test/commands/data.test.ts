@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatPassages, parseQuestions } from '../../lib/data/flashrag.js';
+import { formatPassages, formatQuestions, parseQuestions } from '../../lib/data/flashrag.js';
 import { packagePath, SMALL_WORLD } from '../../lib/io/paths.js';
+import { subQuestion } from '../data/questions.js';
 import { temporaryFolder } from '../folder.js';
 import { slow } from '../full.js';
 import { isBuilt, runCommand } from './command-line.js';
@@ -44,31 +45,12 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
   it('names file and line of problems, and limits their number', async () => {
     const wrong = join(root, 'wrong');
     mkdirSync(wrong);
-    const node = {
-      id: 'a',
-      question: 'a?',
-      entity: 'a',
-      attribute: 'b',
-      query: 'a',
-      dependsOn: [],
-      answers: ['x'],
-    };
+    const graph = [subQuestion('a', { evidence: ['p9'] })];
+    const asked = { question: 'Q?', golden_answers: ['x'] };
     const rows = [
-      {
-        id: '1',
-        question: 'Q?',
-        golden_answers: ['x'],
-        split: 'test',
-        metadata: { graph: [{ ...node, evidence: ['p9'] }] },
-      },
-      {
-        id: '2',
-        question: 'Q?',
-        golden_answers: ['x'],
-        split: 'train',
-        metadata: { benchmark: 'nq' },
-      },
-      { id: '2', question: 'R?', golden_answers: ['x'], metadata: { benchmark: 'popqa' } },
+      { id: '1', ...asked, split: 'test', metadata: { graph } },
+      { id: '2', ...asked, split: 'train', metadata: { benchmark: 'nq' } },
+      { id: '2', ...asked, question: 'R?', metadata: { benchmark: 'popqa' } },
       ...Array.from({ length: 20 }, (_, i) => ({ id: `bad-${i}`, question: 'Q?' })),
     ];
     writeFileSync(
@@ -98,15 +80,11 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
       ['q3', 'mine', 'Where was Ada Stone born?', 'Paris'],
       ['q4', 'mine', 'Is Tallinn a capital?', 'yes'],
     ];
-    const questions = rows.map(([id, benchmark, question, answer]) =>
-      JSON.stringify({
-        id,
-        question,
-        golden_answers: [answer],
-        metadata: { benchmark, type: 'x' },
-      }),
-    );
-    writeFileSync(join(own, 'questions.jsonl'), questions.join('\n'));
+    const questions = rows.map(([id, benchmark, question, answer]) => {
+      const metadata = { benchmark, type: 'x' };
+      return { id, question, goldenAnswers: [answer], metadata };
+    });
+    writeFileSync(join(own, 'questions.jsonl'), formatQuestions(questions));
     writeFileSync(join(own, 'corpus.jsonl'), formatPassages(PASSAGES));
     const out = join(own, 'unanswerable.jsonl');
     const { code, stdout } = await check(own, '--retriever', 'exact', '--out', out);
@@ -126,16 +104,13 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
   it('warns of questions in several splits and of repeated ids', async () => {
     const own = join(root, 'repeated');
     mkdirSync(own);
-    const write = (split: string, questions: Record<string, string>): void =>
-      writeFileSync(
-        join(own, `${split}.jsonl`),
-        Object.entries(questions)
-          .map(([id, question]) => {
-            const metadata = { benchmark: split === 'dev' ? 'nq' : 'popqa' };
-            return JSON.stringify({ id, question, golden_answers: ['1904'], metadata });
-          })
-          .join('\n'),
-      );
+    const write = (split: string, texts: Record<string, string>): void => {
+      const metadata = { benchmark: split === 'dev' ? 'nq' : 'popqa' };
+      const questions = Object.entries(texts).map(([id, question]) => {
+        return { id, question, goldenAnswers: ['1904'], metadata };
+      });
+      writeFileSync(join(own, `${split}.jsonl`), formatQuestions(questions));
+    };
     write('train', { a1: 'When was the Bo Reed born?', a2: 'When was Cy Hill born?' });
     write('dev', { a2: 'When was Ada born?' });
     write('test', { a3: 'when was Bo Reed born', a4: 'When did Bo Reed die?' });

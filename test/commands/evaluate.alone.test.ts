@@ -43,15 +43,8 @@ beforeAll(async () => {
   ({ model, data } = await writeTinyWorld(root));
   writeFileSync(config, JSON.stringify(CONFIG));
   captured('stderr');
-  const settings = {
-    config,
-    model,
-    data,
-    seed: 5,
-    out: join(root, 'run'),
-    backend: 'wasm',
-  } as const;
-  expect(await runTrain(settings)).toBe(0);
+  const settings = { config, model, data, seed: 5, out: join(root, 'run') };
+  expect(await runTrain({ ...settings, backend: 'wasm' })).toBe(0);
 });
 
 const COMMON = { seed: 1, split: 'train', batchSize: 8, backend: 'wasm' } as const;
@@ -111,22 +104,16 @@ describe('evaluate', () => {
   });
 
   it('names what is missing or unknown', async () => {
-    await expect(evaluate({ model: join(root, 'none') })).rejects.toThrow(
-      'a folder in Hugging Face format',
-    );
-    await expect(evaluate({})).rejects.toThrow(`Expected weights in ${root}/instruct-1`);
-    await expect(evaluate({ adapter: join(root, 'none') })).rejects.toThrow(
-      `Expected weights in ${root}/none`,
-    );
-    await expect(evaluate({ model, method: 'mine' })).rejects.toThrow(
-      'Expected a method of lookup, r1,',
-    );
-    await expect(evaluate({ model, retriever: 'bm52' })).rejects.toThrow(
-      'Expected a retriever of bm25,',
-    );
-    await expect(evaluate({ model, split: 'test' })).rejects.toThrow(
-      'Expected questions of split test',
-    );
+    const none = join(root, 'none');
+    for (const [settings, message] of [
+      [{ model: none }, 'a folder in Hugging Face format'],
+      [{}, `Expected weights in ${root}/instruct-1`],
+      [{ adapter: none }, `Expected weights in ${none}`],
+      [{ model, method: 'mine' }, 'Expected a method of lookup, r1,'],
+      [{ model, retriever: 'bm52' }, 'Expected a retriever of bm25,'],
+      [{ model, split: 'test' }, 'Expected questions of split test'],
+    ] as const)
+      await expect(evaluate(settings)).rejects.toThrow(message);
   });
 });
 

@@ -13,7 +13,7 @@ import { MODEL } from '../interop/exports.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';
-import { isBuilt, runCommand, words } from './command-line.js';
+import { isBuilt, refusal, runCommand, words } from './command-line.js';
 import { linesOf, writeOwnData } from './tiny-world.js';
 
 const root = temporaryFolder();
@@ -56,17 +56,13 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
       train_config: { method: 'parallelsearch', rollout: { maxPassageWords: 5 } },
     });
     expect(existsSync(at('torch', 'data', 'demonstrations.jsonl.gz'))).toBe(true);
-    const untyped = await runExport(...words`torch none --data untyped --model ${MODEL}`);
-    expect([untyped.code, untyped.stderr]).toEqual([
-      1,
-      expect.stringContaining('--method search-r1'),
-    ]);
+    const untyped = words`export torch none --data untyped --model ${MODEL}`;
+    expect(await refusal(untyped, root)).toContain('--method search-r1');
   });
 
   it.each(['verl', 'trl', 'torch'])('%s is not written into its data folder', async (target) => {
-    const args = words`${target} ./graphs --data graphs --model ${MODEL}`;
-    const { code, stderr } = await runExport(...args);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('not an input')]);
+    const args = words`export ${target} ./graphs --data graphs --model ${MODEL}`;
+    expect(await refusal(args, root)).toContain('not an input');
     expect(existsSync(at('graphs', 'README.md'))).toBe(false);
   });
 
@@ -133,17 +129,12 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
   });
 
   it.each([
-    [['verl', 'x', '--data', 'untyped'], 'a dependency graph'],
-    [['trl', 'x', '--data', 'typed', '--method', 'parallelsearch:ppo'], 'trained by ppo'],
-    [
-      ['verl', 'x', '--data', 'typed', '--transcripts', 'typed/train.jsonl'],
-      'recorded transcripts',
-    ],
-    [['verl', 'x', '--method', 'otc'], 'Allowed choices are'],
-  ])('refuses %j', async (args, message) => {
-    const { code, stderr } = await runExport(...args);
-    expect(stderr).toContain(message);
-    expect(code).toBe(1);
+    ['verl x --data untyped', 'a dependency graph'],
+    ['trl x --data typed --method parallelsearch:ppo', 'trained by ppo'],
+    ['verl x --data typed --transcripts typed/train.jsonl', 'recorded transcripts'],
+    ['verl x --method otc', 'Allowed choices are'],
+  ])('refuses %s', async (args, message) => {
+    expect(await refusal(['export', ...args.split(' ')], root)).toContain(message);
     expect(existsSync(at('x'))).toBe(false);
   });
 
@@ -179,8 +170,7 @@ describe.skipIf(!isBuilt)('export verl, export trl and import (needs dist/)', ()
   });
 
   it('reports that there is nothing to import', async () => {
-    const { code, stderr } = await runCommand(['import', 'trl', 'typed', '--out', 'run'], root);
-    expect(stderr).toMatch(/checkpoint or rollouts.* in typed/);
-    expect(code).toBe(1);
+    const nothing = await refusal(['import', 'trl', 'typed', '--out', 'run'], root);
+    expect(nothing).toMatch(/checkpoint or rollouts.* in typed/);
   });
 });

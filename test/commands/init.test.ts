@@ -1,13 +1,6 @@
 /** A project of one's own, outside of the repository, as a user makes and runs it. */
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -15,13 +8,11 @@ import { readJson } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, readNotebook } from '../../lib/notebook/nbformat.js';
 import { temporaryFolder } from '../folder.js';
-import { isBuilt, runCommand } from './command-line.js';
+import { isBuilt, refusal, runCommand } from './command-line.js';
 import { isFull } from '../full.js';
+import { linesOf } from './tiny-world.js';
 
-/**
- * Milliseconds, for a machine that is busy with other things; a free one needs half a
- * minute.
- */
+/** For a busy machine; a free one needs half a minute. */
 const PATIENCE_MS = 900_000;
 
 const root = temporaryFolder();
@@ -39,19 +30,13 @@ interface Manifest {
  * What `npm install` makes of a dependency on this very copy, without asking a registry.
  */
 function link(): void {
-  mkdirSync(inProject('node_modules', '.bin'), { recursive: true });
-  symlinkSync(packagePath(), inProject('node_modules', 'parallelsearch'), 'junction');
-  symlinkSync(
-    packagePath('node_modules', 'typescript'),
-    inProject('node_modules', 'typescript'),
-    'junction',
-  );
-  const command = inProject('node_modules', '.bin', 'parallelsearch');
-  writeFileSync(
-    command,
-    `#!/bin/sh\nexec "${process.execPath}" "${packagePath('dist', 'cli.js')}" "$@"\n`,
-  );
-  chmodSync(command, 0o755);
+  const modules = (...parts: string[]): string => inProject('node_modules', ...parts);
+  mkdirSync(modules('.bin'), { recursive: true });
+  symlinkSync(packagePath(), modules('parallelsearch'), 'junction');
+  symlinkSync(packagePath('node_modules', 'typescript'), modules('typescript'), 'junction');
+  const cli = packagePath('dist', 'cli.js');
+  const script = `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`;
+  writeFileSync(modules('.bin', 'parallelsearch'), script, { mode: 0o755 });
 }
 
 describe.skipIf(!isBuilt || process.platform === 'win32')(
@@ -84,9 +69,7 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
     });
 
     it('refuses a folder with something in it', async () => {
-      const { code, stderr } = await runCommand(['init', project]);
-      expect(code).toBe(1);
-      expect(stderr).toContain('to be new or empty');
+      expect(await refusal(['init', project])).toContain('to be new or empty');
     });
 
     it.skipIf(!isFull)(
@@ -95,20 +78,17 @@ describe.skipIf(!isBuilt || process.platform === 'win32')(
         const grpo = { steps: 1, questionsPerStep: 2, groupSize: 2 };
         writeFileSync(inProject('train.json'), JSON.stringify({ method: 'parallelsearch', grpo }));
         await npm('start');
-        const metrics = readFileSync(inProject('runs', 'first', 'metrics.jsonl'), 'utf8')
-          .trim()
-          .split('\n');
+        const metrics = linesOf(inProject('runs', 'first', 'metrics.jsonl'));
         expect(metrics).toHaveLength(1);
-        expect(JSON.parse(metrics[0])).toHaveProperty(['rewards/asked_at_once']);
+        expect(metrics[0]).toHaveProperty(['rewards/asked_at_once']);
         const html = readFileSync(inProject('report.html'), 'utf8');
         expect(html).toContain('<h1 id="a-first-training">A first training</h1>');
         expect(html).toContain('<figure class="chart"');
         expect(html).toContain('Secret River');
         const answers = readFileSync(inProject('runs', 'first', 'answers.jsonl'), 'utf8');
         expect(answers.match(/"em":1/g)?.length).toBeGreaterThan(2); // of 4
-        expect(
-          codeCells(readNotebook(inProject('notebook.ipynb'))).flatMap(({ outputs }) => outputs),
-        ).toEqual([]);
+        const cells = codeCells(readNotebook(inProject('notebook.ipynb')));
+        expect(cells.flatMap(({ outputs }) => outputs)).toEqual([]);
       },
     );
 

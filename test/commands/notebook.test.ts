@@ -16,7 +16,7 @@ import {
 import { temporaryFolder } from '../folder.js';
 import { isFull } from '../full.js';
 import { code, writeCells } from '../notebook/notebooks.js';
-import { isBuilt, runCommand } from './command-line.js';
+import { isBuilt, refusal, runCommand } from './command-line.js';
 
 // Starting a kernel takes two seconds, more on a busy machine.
 vi.setConfig({ testTimeout: 180_000 });
@@ -132,8 +132,7 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
 
   it('never overwrite a notebook', async () => {
     const before = readFileSync(count, 'utf8');
-    const { code, stderr } = await runCommand(['notebook', 'new', count]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('exists')]);
+    expect(await refusal(['notebook', 'new', count])).toContain('exists');
     expect(readFileSync(count, 'utf8')).toBe(before);
   });
 
@@ -155,10 +154,16 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
     expect(silent.stderr).toContain('--run');
   });
 
+  /** A folder in which the package is installed. */
+  function installedIn(name: string): string {
+    const modules = path.join(folder, name, 'node_modules');
+    mkdirSync(modules, { recursive: true });
+    symlinkSync(packagePath(), path.join(modules, 'parallelsearch'), 'junction');
+    return path.dirname(modules);
+  }
+
   it('import the package by name if it is installed', async () => {
-    const project = inFolder('project');
-    mkdirSync(path.join(project, 'node_modules'), { recursive: true });
-    symlinkSync(packagePath(), path.join(project, 'node_modules', 'parallelsearch'), 'junction');
+    const project = installedIn('project');
     const file = await newNotebook(path.join(project, 'notes', 'mine.ipynb'));
     expect(readFileSync(file, 'utf8')).toContain("import * as ps from 'parallelsearch';");
     const elsewhere = readFileSync(await newNotebook(inFolder('elsewhere')), 'utf8');
@@ -166,10 +171,10 @@ describe.skipIf(!isBuilt)('notebook new and render (needs dist/)', () => {
   });
 
   it('end with the commands that run them from the working folder', async () => {
-    const project = inFolder('with package');
-    mkdirSync(path.join(project, 'node_modules'), { recursive: true });
-    symlinkSync(packagePath(), path.join(project, 'node_modules', 'parallelsearch'), 'junction');
-    const inProject = await runCommand(['notebook', 'new', 'my notes'], project);
+    const inProject = await runCommand(
+      ['notebook', 'new', 'my notes'],
+      installedIn('with package'),
+    );
     expect(inProject.stderr).toMatch(/^ {2}npx parallelsearch notebook run "my notes\.ipynb" /m);
     const { stderr } = await runCommand(['notebook', 'new', 'mine'], inFolder('.'));
     const cli = packagePath('dist', 'cli.js');

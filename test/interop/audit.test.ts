@@ -5,7 +5,12 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { auditRow, AUDIT_CHECKS, type AuditModel } from '../../lib/interop/audit.js';
+import {
+  auditRow,
+  AUDIT_CHECKS,
+  type AuditCheck,
+  type AuditModel,
+} from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { readTokenizer } from '../../lib/policy/folder-settings.js';
@@ -145,11 +150,23 @@ const ownRow = ({ prompt, parts }: Tokens) => ({
 const audit = (row: unknown, auditModel: AuditModel | undefined = model) =>
   readTokenRows(JSON.parse(JSON.stringify(row))).map((one) => auditRow(one, auditModel))[0];
 
-/** The only fault of a row. */
-const faultOf = (row: unknown, auditModel?: AuditModel) => {
+/** A row breaks a check at a turn, and no other check. */
+const expectOnly = (
+  check: AuditCheck,
+  turn: number,
+  row: unknown,
+  auditModel?: AuditModel,
+): void => {
   const faults = Object.values(audit(row, auditModel)).filter((outcome) => outcome);
-  expect(faults).toHaveLength(1);
-  return faults[0]!;
+  expect(faults).toMatchObject([{ check, turn }]);
+};
+/** A row breaks a check at a turn, and maybe others. */
+const expectFault = (check: AuditCheck, turn: number, row: unknown): void =>
+  expect(audit(row)[check]).toMatchObject({ check, turn });
+/** A row that a change broke. */
+const broken = <T>(row: T, change: (row: T) => unknown): T => {
+  change(row);
+  return row;
 };
 
 describe('a clean row', () => {
@@ -197,113 +214,73 @@ describe('a fault in turn 2 of 3 is named', () => {
     'in a row of %s',
     async (_, [layout, ids, mask, logProbs, weights, padding]) => {
       const all = await tokens();
-      const row = (): Row => structuredClone(layout(all));
       const [start, end] = rangeOf(all, 2);
-      const at = (change: (broken: Row) => unknown): object => {
-        const broken = row();
-        change(broken);
-        return broken;
-      };
-      const expectFault = (check: string, broken: object): void =>
-        expect(audit(broken)[check as 'prefix']).toMatchObject({ check, turn: 2 });
-      expectFault(
-        'mask_length',
-        at((broken) => broken[mask].splice(start + 1, 0, 1)),
-      );
-      expectFault(
-        'mask_length',
-        at((broken) => broken[mask].splice(end - 1, 1)),
-      );
-      expectFault(
-        'token_ids',
-        at((broken) => (broken[ids][start] = 1e6)),
-      );
-      expectFault(
-        'log_probs',
-        at((broken) => (broken[logProbs][start] = null as never)),
-      );
-      const length = row()[ids].length - padding;
-      const ratios = [...fill(length, 1), ...fill(padding, 0)];
-      ratios[start] = 'Infinity' as never;
-      expectFault('log_probs', { ...row(), [weights]: ratios });
       const [from, to] = rangeOf(all, 3);
-      expectFault(
-        'information',
-        at((broken) => {
-          broken[mask].fill(1, from, to);
-          broken[logProbs].fill(-1, from, to);
-        }),
-      );
+      const breaks = (check: AuditCheck, change: (row: Row) => unknown): void =>
+        expectFault(check, 2, broken<Row>(structuredClone(layout(all)), change));
+      breaks('mask_length', (row) => row[mask].splice(start + 1, 0, 1));
+      breaks('mask_length', (row) => row[mask].splice(end - 1, 1));
+      breaks('token_ids', (row) => (row[ids][start] = 1e6));
+      breaks('log_probs', (row) => (row[logProbs][start] = null as never));
+      breaks('log_probs', (row) => {
+        row[weights] = [...fill(row[ids].length - padding, 1), ...fill(padding, 0)];
+        row[weights][start] = 'Infinity' as never;
+      });
+      breaks('information', (row) => {
+        row[mask].fill(1, from, to);
+        row[logProbs].fill(-1, from, to);
+      });
     },
   );
 
   it('in the steps of verifiers', async () => {
-    const broken = async (
-      change: (steps: ReturnType<typeof stepsRow>['trajectory']) => unknown,
-    ) => {
-      const row = stepsRow(await tokens());
-      change(row.trajectory);
-      return audit(row);
-    };
-    expect((await broken((s) => s[1].tokens.completion_mask.push(1))).mask_length).toMatchObject({
-      turn: 2,
-    });
-    expect((await broken((s) => (s[1].tokens.completion_ids[0] = 1e6))).token_ids).toMatchObject({
-      turn: 2,
-    });
-    expect(
-      (await broken((s) => (s[1].tokens.completion_logprobs[0] = NaN))).log_probs,
-    ).toMatchObject({ turn: 2 });
-    expect((await broken((s) => s[2].tokens.prompt_mask.fill(1, -5))).information).toMatchObject({
-      turn: 2,
-    });
+    const all = await tokens();
+    type Steps = ReturnType<typeof stepsRow>['trajectory'];
+    const breaks = (check: AuditCheck, change: (steps: Steps) => unknown): void =>
+      expectFault(
+        check,
+        2,
+        broken(structuredClone(stepsRow(all)), (row) => change(row.trajectory)),
+      );
+    breaks('mask_length', (steps) => steps[1].tokens.completion_mask.push(1));
+    breaks('mask_length', (steps) => steps[1].tokens.completion_mask.pop());
+    breaks('token_ids', (steps) => (steps[1].tokens.completion_ids[0] = 1e6));
+    breaks('log_probs', (steps) => (steps[1].tokens.completion_logprobs[0] = NaN));
+    breaks('information', (steps) => steps[2].tokens.prompt_mask.fill(1, -5));
   });
 
   it('in a trace of verifiers', async () => {
-    const broken = async (
-      change: (nodes: ReturnType<typeof traceRow>['traces'][0]['nodes']) => unknown,
-    ) => {
-      const row = traceRow(await tokens());
-      change(row.traces[0].nodes);
-      return audit(row);
-    };
-    expect((await broken((nodes) => nodes[3].mask.push(true))).mask_length).toMatchObject({
-      turn: 2,
-    });
-    expect((await broken((nodes) => (nodes[3].token_ids[1] = 1e6))).token_ids).toMatchObject({
-      turn: 2,
-    });
-    expect((await broken((nodes) => (nodes[3].logprobs[0] = NaN))).log_probs).toMatchObject({
-      turn: 2,
-    });
-    expect((await broken((nodes) => nodes[4].mask.fill(true))).information).toMatchObject({
-      turn: 2,
-    });
+    const all = await tokens();
+    type Nodes = ReturnType<typeof traceRow>['traces'][0]['nodes'];
+    const breaks = (check: AuditCheck, change: (nodes: Nodes) => unknown): void =>
+      expectFault(
+        check,
+        2,
+        broken(structuredClone(traceRow(all)), (row) => change(row.traces[0].nodes)),
+      );
+    breaks('mask_length', (nodes) => nodes[3].mask.push(true));
+    breaks('mask_length', (nodes) => nodes[3].mask.pop());
+    breaks('token_ids', (nodes) => (nodes[3].token_ids[1] = 1e6));
+    breaks('log_probs', (nodes) => (nodes[3].logprobs[0] = NaN));
+    breaks('information', (nodes) => nodes[4].mask.fill(true));
   });
 
   it('in a trajectory of this library', async () => {
-    const broken = async (change: (segments: ReturnType<typeof ownRow>['segments']) => unknown) => {
-      const row = ownRow(await tokens());
-      change(row.segments);
-      return faultOf(row);
-    };
-    expect(audit(ownRow(await tokens())).log_probs).toBeNull();
-    const expected = { turn: 2 };
-    expect(await broken((s) => (s[3].tokenIds[0] = 1e6))).toMatchObject({
-      check: 'token_ids',
-      ...expected,
-    });
-    expect(await broken((s) => s[3].logProbs!.pop())).toMatchObject({
-      check: 'log_probs',
-      ...expected,
-    });
-    expect(await broken((s) => (s[3].logProbs![0] = Infinity))).toMatchObject({
-      check: 'log_probs',
-      ...expected,
-    });
-    expect(
-      await broken((s) => Object.assign(s[4], { logProbs: fill(s[4].tokenIds.length, -1) })),
-    ).toMatchObject({ check: 'information', ...expected });
+    const all = await tokens();
+    type Segments = ReturnType<typeof ownRow>['segments'];
+    const breaks = (check: AuditCheck, change: (segments: Segments) => unknown): void =>
+      expectOnly(
+        check,
+        2,
+        broken(structuredClone(ownRow(all)), (row) => change(row.segments)),
+      );
+    expect(audit(ownRow(all)).log_probs).toBeNull();
+    breaks('token_ids', (segments) => (segments[3].tokenIds[0] = 1e6));
+    breaks('log_probs', (segments) => segments[3].logProbs!.pop());
+    breaks('log_probs', (segments) => (segments[3].logProbs![0] = Infinity));
+    breaks('information', ({ 4: found }) =>
+      Object.assign(found, { logProbs: fill(found.tokenIds.length, -1) }),
+    );
   });
 });
 
@@ -313,20 +290,7 @@ describe('mask_length', () => {
     ['verl', verlRow, 'response_mask'],
   ] as const)('finds a mask longer than the ids: %s', async (_, layout, name) => {
     const row: Record<string, number[]> = layout(await tokens());
-    expect(faultOf({ ...row, [name]: [...row[name], 1] })).toMatchObject({
-      check: 'mask_length',
-      turn: 3,
-    });
-  });
-
-  it('finds a short mask in the second turn of verifiers', async () => {
-    const steps = stepsRow(await tokens());
-    steps.trajectory[1].tokens.completion_mask.pop();
-    const { mask_length: found } = audit(steps);
-    expect(found).toMatchObject({ turn: 2 });
-    const { traces } = traceRow(await tokens());
-    traces[0].nodes[3].mask.pop();
-    expect(audit({ traces }).mask_length).toMatchObject({ turn: 2 });
+    expectOnly('mask_length', 3, { ...row, [name]: [...row[name], 1] });
   });
 });
 
@@ -338,7 +302,7 @@ describe('prefix', () => {
     const context = [...all.prompt, ...all.parts.slice(0, 2).flat(), ...stripped, ...all.parts[3]];
     steps.trajectory[2].tokens.prompt_ids = context;
     steps.trajectory[2].tokens.prompt_mask = fill(context.length, 0);
-    expect(audit(steps).prefix).toMatchObject({ turn: 3 });
+    expectFault('prefix', 3, steps);
   });
 
   it('finds the fork that such a context leaves in a trace of verifiers', async () => {
@@ -347,12 +311,10 @@ describe('prefix', () => {
       ...trace.nodes,
       { ...trace.nodes[5], parent: 2, token_ids: [5, 6], mask: [false, true], logprobs: [-1] },
     ];
-    expect(audit({ traces: [{ nodes }] }).prefix).toMatchObject({ turn: 2 });
+    expectFault('prefix', 2, { traces: [{ nodes }] });
     // Another agent, on purpose.
-    const linked = nodes.with(-1, {
-      ...nodes.at(-1)!,
-      semantic_parents: [{ node: 2, type: 'subagent_call' }],
-    } as never);
+    const call = { semantic_parents: [{ node: 2, type: 'subagent_call' }] };
+    const linked = nodes.with(-1, { ...nodes.at(-1)!, ...call });
     expect(audit({ traces: [{ nodes: linked }] }).prefix).toBeNull();
   });
 
@@ -367,18 +329,15 @@ describe('prefix', () => {
 
   it('finds a template that strips thinking in messages without ids', () => {
     const stripping = { ...model, template: conversationTemplate({ chat_template: STRIPPING }) };
-    const found = faultOf({ messages }, stripping);
-    expect(found).toMatchObject({ check: 'prefix', turn: 2 });
-    expect(found.message).toContain('<think>');
-    expect(
-      faultOf({ prompt: messages.slice(0, 1), completion: messages.slice(1) }, stripping),
-    ).toMatchObject({ turn: 2 });
     const nodes = messages.map((message, i) => ({
       parent: i > 0 ? i - 1 : null,
       message,
       sampled: message.role === 'assistant',
     }));
-    expect(faultOf({ traces: [{ nodes }] }, stripping)).toMatchObject({ turn: 2 });
+    expect(audit({ messages }, stripping).prefix?.message).toContain('<think>');
+    const split = { prompt: messages.slice(0, 1), completion: messages.slice(1) };
+    for (const row of [{ messages }, split, { traces: [{ nodes }] }])
+      expectOnly('prefix', 2, row, stripping);
     for (const row of [{ messages }, { traces: [{ nodes }] }]) {
       const outcomes = audit(row);
       expect(outcomes.prefix).toBeNull();
@@ -392,7 +351,7 @@ describe('prefix', () => {
       template: conversationTemplate({ chat_template, eos_token: '<end>' }),
     });
     const never = STRIPPING.replace("m.role == 'user' or loop.last", "m.role == 'user'");
-    expect(faultOf({ messages }, withTemplate(never))).toMatchObject({ check: 'prefix', turn: 2 });
+    expectOnly('prefix', 2, { messages }, withTemplate(never));
     const ending =
       '{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% else %}{{ eos_token }}{% endif %}';
     expect(audit({ messages }, withTemplate(ending)).prefix).toBeNull();
@@ -405,16 +364,15 @@ describe('separators', () => {
   it.each(Object.entries(LAYOUTS))(
     'finds the line break that is lost after the end of turn 2: %s',
     async (_, layout) => {
-      const broken = await tokens([RESULTS[0], RESULTS[1].slice(1)]);
-      expect(faultOf(layout(broken))).toMatchObject({ check: 'separators', turn: 2 });
+      expectOnly('separators', 2, layout(await tokens([RESULTS[0], RESULTS[1].slice(1)])));
     },
   );
 
   it('finds a lost start of the next answer, and lost separators altogether', async () => {
     const noStart = await tokens([RESULTS[0].replace('<|im_start|>assistant\n', ''), RESULTS[1]]);
-    expect(faultOf(trlRow(noStart))).toMatchObject({ check: 'separators', turn: 1 });
+    expectOnly('separators', 1, trlRow(noStart));
     const none = await tokens([RESULTS[0], '<tool_response>1904</tool_response>']);
-    expect(faultOf(trlRow(none))).toMatchObject({ check: 'separators', turn: 2 });
+    expectOnly('separators', 2, trlRow(none));
   });
 
   it('has nothing to say about searches in tags, or without a template', async () => {
@@ -435,13 +393,11 @@ describe('information', () => {
       i >= start && i < start + all.parts[3].length ? 1 : value,
     );
     const logprobs = row.logprobs.map((value) => value || -1);
-    expect(faultOf({ ...row, env_mask: mask, logprobs })).toMatchObject({
-      check: 'information',
-      turn: 2,
-    });
-    const segments = [...GENERATIONS.map((text) => ['policy', text])].flatMap((segment, i) =>
-      i < 2 ? [segment, ['information', RESULTS[i]]] : [segment],
-    );
+    expectOnly('information', 2, { ...row, env_mask: mask, logprobs });
+    const segments = GENERATIONS.flatMap((text, i) => [
+      ['policy', text],
+      ...RESULTS.slice(i, i + 1).map((found) => ['information', found]),
+    ]);
     const named = { ...row, env_mask: mask, logprobs, segments };
     expect(auditRow(readTokenRows(named)[0]).information).toMatchObject({ turn: null });
     expect(auditRow(readTokenRows({ ...row, segments })[0]).information).toBeNull();
@@ -452,8 +408,7 @@ describe('information', () => {
     raw.parts[0] = await encode('<search> a </search>');
     const row = trlRow(raw);
     expect(audit(row).information).toBeNull();
-    const trained = { ...row, env_mask: fill(row.env_mask.length, 1) };
-    expect(audit(trained).information).toMatchObject({ turn: 1 });
+    expectFault('information', 1, { ...row, env_mask: fill(row.env_mask.length, 1) });
     raw.parts[0] = await encode(
       '<think> <information>made up</information> </think><search> a </search>',
     );
@@ -463,10 +418,10 @@ describe('information', () => {
   it('finds trained tokens of a prompt and of a tool message', async () => {
     const trace = traceRow(await tokens());
     trace.traces[0].nodes[2].mask.fill(true);
-    expect(audit(trace).information).toMatchObject({ turn: 1 });
+    expectFault('information', 1, trace);
     const steps = stepsRow(await tokens());
     steps.trajectory[0].tokens.prompt_mask.fill(1);
-    expect(audit(steps).information).toMatchObject({ turn: 1 });
+    expectFault('information', 1, steps);
   });
 
   it('finds log-probs of information in a trajectory', () => {
@@ -488,32 +443,24 @@ describe('log_probs', () => {
     const all = await tokens();
     const row = trlRow(all);
     const at = all.parts.slice(0, 2).flat().length + 1;
-    const logprobs: (number | string | null)[] = [...row.logprobs];
-    logprobs[at] = value;
-    expect(faultOf({ ...row, logprobs })).toMatchObject({ check: 'log_probs', turn: 2 });
+    expectOnly('log_probs', 2, { ...row, logprobs: (row.logprobs as unknown[]).with(at, value) });
     const trace = traceRow(all);
     (trace.traces[0].nodes[3].logprobs as unknown[])[0] = value;
-    expect(faultOf(trace)).toMatchObject({ check: 'log_probs', turn: 2 });
+    expectOnly('log_probs', 2, trace);
   });
 
   it('finds too few log-probs, none in one turn, and weights that are not finite', async () => {
     const row = verlRow(await tokens());
-    expect(
-      faultOf({ ...row, rollout_is_weights: row.responses.map(() => 'Infinity') }),
-    ).toMatchObject({ check: 'log_probs', turn: 1 });
+    expectOnly('log_probs', 1, { ...row, rollout_is_weights: row.responses.map(() => 'Infinity') });
     for (const rollout_is_weights of [row.responses.map(() => 1), [1], 1])
       expect(audit({ ...row, rollout_is_weights }).log_probs).toBeNull();
     const trl = trlRow(await tokens());
-    expect(faultOf({ ...trl, logprobs: trl.logprobs.slice(1) })).toMatchObject({
-      check: 'log_probs',
-    });
+    expectOnly('log_probs', 3, { ...trl, logprobs: trl.logprobs.slice(1) });
     expect(audit({ ...trl, logprobs: null, advantages: 0.5 }).log_probs).toBeNull();
-    expect(audit({ ...trl, logprobs: null, advantages: [NaN] }).log_probs).toMatchObject({
-      turn: 1,
-    });
+    expectFault('log_probs', 1, { ...trl, logprobs: null, advantages: [NaN] });
     const trace = traceRow(await tokens());
     trace.traces[0].nodes[3].logprobs = [];
-    expect(faultOf(trace)).toMatchObject({ check: 'log_probs', turn: 2 });
+    expectOnly('log_probs', 2, trace);
   });
 });
 
@@ -521,18 +468,10 @@ describe('token_ids', () => {
   it('finds ids outside of the vocabulary, and ids that are not those of the text', async () => {
     const row = trlRow(await tokens());
     const outside = [...row.completion_ids.slice(1), 1e6];
-    expect(audit({ ...row, completion_ids: outside }).token_ids).toMatchObject({ turn: 3 });
-    const segment = {
-      kind: 'policy',
-      text: 'Who was',
-      tokenIds: await encode('Who was'),
-      logProbs: undefined,
-    };
+    expectFault('token_ids', 3, { ...row, completion_ids: outside });
+    const segment = { kind: 'policy', text: 'Who was', tokenIds: await encode('Who was') };
     expect(audit({ segments: [segment] }).token_ids).toBeNull();
-    expect(faultOf({ segments: [{ ...segment, text: 'Who is' }] })).toMatchObject({
-      check: 'token_ids',
-      turn: 1,
-    });
+    expectOnly('token_ids', 1, { segments: [{ ...segment, text: 'Who is' }] });
   });
 });
 

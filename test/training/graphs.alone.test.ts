@@ -1,11 +1,10 @@
 /** On the native backend, no pass of a training falls back to single operations. */
 import { describe, expect, it, vi } from 'vitest';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainerName } from '../../lib/training/methods.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import { HAS_NATIVE } from '../tensor/has-backend.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 import { cases } from '../full.js';
 
 /** Operations that were traced, and those without a known shape. */
@@ -39,12 +38,8 @@ describe.skipIf(!HAS_NATIVE)('graphs of the native backend (needs native)', () =
     async (trainer, settings) => {
       await useBackend('native');
       Object.assign(ops, { traced: 0, unknown: [] });
-      const training = await createTrainer({
-        config: tinyTraining({ trainer, settings }),
-        model: chattyModel(),
-        questions: QUESTIONS,
-        retriever: createBm25Retriever(PASSAGES),
-      });
+      const config = tinyTraining({ trainer, settings });
+      const training = await createTrainer({ config, model: chattyModel(), ...TASK });
       for (let step = 0; step < 2; step++) {
         const { metrics } = await training.next();
         expect(metrics.loss).toEqual(expect.any(Number));

@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
@@ -11,7 +10,7 @@ import { createGrpoTrainer } from '../../lib/training/grpo.js';
 import { isTruncated } from '../../lib/training/metrics.js';
 import { isTimedOut, splitIntoGroups } from '../../lib/training/rollout-groups.js';
 import type { Trainer, TrainingTask } from '../../lib/training/trainer.js';
-import { chattyModel, PASSAGES, QUESTIONS, SINGLE, tinyTraining } from './tiny.js';
+import { chattyModel, LENGTH_REWARD, SINGLE, TASK, tinyTraining } from './tiny.js';
 
 const GROUP_SIZE = 4;
 await useBackend('wasm');
@@ -21,8 +20,7 @@ const trainerOf = (grpo: object = {}, more: Partial<TrainingTask> = {}): Trainer
   createGrpoTrainer({
     config: tinyTraining({ settings: { groupSize: GROUP_SIZE, ...grpo } }),
     model,
-    questions: QUESTIONS,
-    retriever: createBm25Retriever(PASSAGES),
+    ...TASK,
     ...more,
   });
 
@@ -174,15 +172,9 @@ describe('GRPO', () => {
 
   it('trains no truncated rollout with maskTruncatedCompletions, and compares the others with each other', async () => {
     const settings = { miniBatches: 1, maskTruncatedCompletions: true, questionsPerStep: 24 };
-    const config = tinyTraining({
-      settings: { ...settings, groupSize: GROUP_SIZE },
-      rollout: { maxNewTokens: 30 },
-    });
-    const length: Reward = {
-      name: 'length',
-      score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
-    };
-    const { metrics, trajectories } = await firstStep({}, { config, rewards: [length] });
+    const rollout = { maxNewTokens: 30 };
+    const config = tinyTraining({ settings: { ...settings, groupSize: GROUP_SIZE }, rollout });
+    const { metrics, trajectories } = await firstStep({}, { config, rewards: [LENGTH_REWARD] });
     const isKept = (t: (typeof trajectories)[number]): boolean => !isTruncated(t, 30);
     const kept = trajectories.filter(isKept);
     expect(kept.length).toBeGreaterThan(1);
@@ -200,7 +192,7 @@ describe('GRPO', () => {
   });
 
   it('leaves out rollouts whose searches time out: of the statistics of their group, the loss and all metrics', async () => {
-    const bm25 = createBm25Retriever(PASSAGES);
+    const bm25 = TASK.retriever;
     const aborted: unknown[] = [];
     // In the second turn, so that the first is in the rollouts that are left out.
     let calls = 0;
@@ -212,15 +204,10 @@ describe('GRPO', () => {
         return new Promise(() => {});
       },
     };
-    const config = {
-      ...tinyTraining({ settings: { miniBatches: 1, questionsPerStep: 4, groupSize: 8 } }),
-      retrievalDeadlineMs: 10,
-    };
-    const length: Reward = {
-      name: 'length',
-      score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
-    };
-    const { metrics, trajectories } = await firstStep({}, { config, retriever, rewards: [length] });
+    const settings = { miniBatches: 1, questionsPerStep: 4, groupSize: 8 };
+    const config = tinyTraining({ settings, retrievalDeadlineMs: 10 });
+    const rewards = [LENGTH_REWARD];
+    const { metrics, trajectories } = await firstStep({}, { config, retriever, rewards });
     expect(aborted).toEqual([expect.objectContaining({ name: 'TimeoutError' })]);
     const kept = trajectories.filter((t) => !isTimedOut(t));
     const numLate = trajectories.length - kept.length;
@@ -262,7 +249,7 @@ describe('GRPO', () => {
   );
 
   it('draws the passages per query of each step, the same for a seed', async () => {
-    const bm25 = createBm25Retriever(PASSAGES);
+    const bm25 = TASK.retriever;
     const drawTopKs = async (settings: object): Promise<number[]> => {
       const asked: number[] = [];
       const retriever: Retriever = {

@@ -7,7 +7,6 @@ import { parseTrainConfig, trainerSettings } from '../../lib/training/config.js'
 import { TRAINER_NAMES } from '../../lib/training/methods.js';
 import type { Model } from '../../lib/policy/model.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import type { Reward } from '../../lib/rewards/reward.js';
 import { useBackend } from '../../lib/tensor/backend.js';
@@ -22,7 +21,8 @@ import { BEST_ADAPTER, runTraining, type TrainingRun } from '../../lib/training/
 import { decimalText } from '../../lib/text/english.js';
 import { temporaryFolder } from '../folder.js';
 import { isFull, slow } from '../full.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyModel, tinyTraining } from './tiny.js';
+import { linesOf as readLines } from '../commands/tiny-world.js';
+import { chattyModel, LENGTH_REWARD, QUESTIONS, TASK, tinyModel, tinyTraining } from './tiny.js';
 
 /** How often the KL runs away at step 2: until the run has gone back so many times. */
 const diverging = vi.hoisted(() => ({ times: 0 }));
@@ -143,7 +143,6 @@ it.each([
 
 describe('a run made to fail', () => {
   const root = temporaryFolder();
-  const answers = createBm25Retriever(PASSAGES);
   const failing: Retriever = { name: 'down', retrieve: () => Promise.reject(new Error('down')) };
   let chatty: Model;
   let babbling: Model;
@@ -163,23 +162,18 @@ describe('a run made to fail', () => {
     runTraining({
       config: tinyTraining({ ...more, guards }),
       model: chatty,
-      questions: QUESTIONS,
-      retriever: answers,
+      ...TASK,
       inputsHash: 'inputs',
       folder: join(root, name),
       ...task,
     });
   type Line = Record<string, number> & { alarms: string[] };
-  const linesOf = async (name: string): Promise<Line[]> =>
-    (await readFile(join(root, name, 'metrics.jsonl'), 'utf8'))
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line);
+  const linesOf = (name: string): Line[] => readLines(join(root, name, 'metrics.jsonl'));
 
   it('learns nothing from steps whose searches fail, and stops after ten', async () => {
     const silent = { retriever: failing, more: { settings: { steps: 3 } } };
     await train('skipped', {}, silent);
-    for (const { alarms, grad_norm } of await linesOf('skipped')) {
+    for (const { alarms, grad_norm } of linesOf('skipped')) {
       expect(alarms.join()).toMatch(/frac_retrievals_failed 1.000: .*\(skip\)/);
       expect(grad_norm).toBe(0);
     }
@@ -190,7 +184,7 @@ describe('a run made to fail', () => {
     await expect(train('endless', {}, down)).rejects.toThrow(
       /at step 9 \(skip did not help\): frac_retrievals_failed/,
     );
-    expect(await linesOf('endless')).toHaveLength(10);
+    expect(linesOf('endless')).toHaveLength(10);
   });
 
   it('learns nothing from rollouts whose searches hang, and stops after ten such steps', async () => {
@@ -213,7 +207,7 @@ describe('a run made to fail', () => {
       run({ steps: 11, groupSize: 8 }),
     );
     await expect(stopped).rejects.toThrow(/at step 9 \(skip did not help\): frac_rollouts_timed/);
-    const lines = await linesOf('hanging');
+    const lines = linesOf('hanging');
     expect(lines).toHaveLength(10);
     expect(onAbort.mock.calls.length).toBeGreaterThanOrEqual(lines.length);
     for (const { retrievals, retrieval_timeouts, retrievals_failed, grad_norm } of lines) {
@@ -224,7 +218,7 @@ describe('a run made to fail', () => {
     // A step without any other rollout has no reward.
     const few = run({ steps: 12, questionsPerStep: 1, groupSize: 2 });
     await train('few', { timeouts: { action: 'warn' } }, few);
-    const rewards = (await linesOf('few')).map((line) => 'reward' in line);
+    const rewards = linesOf('few').map((line) => 'reward' in line);
     expect(new Set(rewards)).toEqual(new Set([true, false]));
   });
 
@@ -237,7 +231,7 @@ describe('a run made to fail', () => {
   ])('%s, and the guard "%s" stops it with its sentence', async (_, guard, sentence) => {
     const stopped = train(guard, { [guard]: { action: 'stop' } }, { model: babbling });
     await expect(stopped).rejects.toThrow(sentence);
-    const lines = await linesOf(guard);
+    const lines = linesOf(guard);
     expect(lines).toHaveLength(1);
     expect(lines[0].alarms.join()).toMatch(sentence);
   });
@@ -249,14 +243,11 @@ describe('a run made to fail', () => {
   });
 
   it('moves away from the initial model, and the guard "kl" stops it', async () => {
-    const long: Reward = {
-      name: 'long',
-      score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
-    };
-    const free = { settings: { steps: 40, learningRate: 0.03, beta: 0 } };
-    const stopped = train('free', { kl: { action: 'stop' } }, { rewards: [long], more: free });
+    const more = { settings: { steps: 40, learningRate: 0.03, beta: 0 } };
+    const rewards = [LENGTH_REWARD];
+    const stopped = train('free', { kl: { action: 'stop' } }, { rewards, more });
     await expect(stopped).rejects.toThrow(/kl 0\.\d+: far from the reference: lower grpo/);
-    const kls = (await linesOf('free')).map(({ kl }) => kl);
+    const kls = linesOf('free').map(({ kl }) => kl);
     expect(kls.length).toBeGreaterThan(2);
     expect(kls.filter((kl) => kl > 0.5)).toEqual(kls.slice(-1));
   });
@@ -291,7 +282,7 @@ describe('a run made to fail', () => {
     // `skip` is decided before the update.
     const more = { settings: { steps: 1 } };
     await train('no phantom', { phantom: { action: 'skip' } }, { questions, more });
-    expect((await linesOf('no phantom'))[0]).toMatchObject({ grad_norm: 0, phantom_advantages: 1 });
+    expect(linesOf('no phantom')[0]).toMatchObject({ grad_norm: 0, phantom_advantages: 1 });
   });
 
   slow(
@@ -313,7 +304,7 @@ describe('a run made to fail', () => {
       const more = { settings: { steps: 60 } };
       const stopped = train('unlikely', { likelihood: { action: 'stop' } }, { rewards, more });
       await expect(stopped).rejects.toThrow(/logps.correct_drop 0\.\d+: correct rollouts/);
-      const drops = (await linesOf('unlikely')).map((line) => line['logps/correct_drop']);
+      const drops = linesOf('unlikely').map((line) => line['logps/correct_drop']);
       expect(drops.slice(0, 10)).toEqual([...Array.from({ length: 9 }, () => undefined), 0]);
       expect(drops.filter((drop) => drop > 0.5)).toEqual(drops.slice(-1));
     },
@@ -333,7 +324,7 @@ describe('a run made to fail', () => {
     const resumed = { rewards: [rare], more: { ...more, checkpointEvery: 4 } };
     await expect(train('rare again', guards, { ...resumed, onStep })).rejects.toThrow('killed');
     await expect(train('rare again', guards, resumed)).rejects.toThrow('sub_queries_drop');
-    const [whole, again] = [await linesOf('rare'), await linesOf('rare again')];
+    const [whole, again] = [linesOf('rare'), linesOf('rare again')];
     expect(again.map((line) => line.sub_queries_drop)).toEqual(
       whole.map((line) => line.sub_queries_drop),
     );
@@ -346,7 +337,7 @@ describe('a run made to fail', () => {
   it('goes back where the KL runs away, with half the learning rate, says so, and goes on after a kill the same', async () => {
     diverging.times = 1;
     await train('back', back, { more });
-    const lines = await linesOf('back');
+    const lines = linesOf('back');
     expect(lines.map(({ alarms }) => alarms.filter((alarm) => alarm.startsWith('back')))).toEqual([
       [],
       [expect.stringMatching(/^back from step 2: kl 9.000: far from the reference/)],
@@ -366,7 +357,7 @@ describe('a run made to fail', () => {
       all.map((line) =>
         Object.fromEntries(Object.entries(line).filter(([key]) => !key.endsWith('_seconds'))),
       );
-    expect(timeless(await linesOf('killed'))).toEqual(timeless(lines));
+    expect(timeless(linesOf('killed'))).toEqual(timeless(lines));
     const [best, whole] = ['killed', 'back'].map((name) =>
       readFile(join(root, name, BEST_ADAPTER, 'adapter_model.safetensors')),
     );
@@ -379,7 +370,7 @@ describe('a run made to fail', () => {
     diverging.times = Infinity;
     const stopped = train('often', back, { more });
     await expect(stopped).rejects.toThrow(/at step 2 \(rollback did not help\): kl 9.000/);
-    const [, line] = await linesOf('often');
+    const [, line] = linesOf('often');
     expect(line.alarms.filter((alarm: string) => alarm.startsWith('back'))).toHaveLength(3);
   });
 

@@ -6,7 +6,6 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Policy } from '../../lib/policy/policy.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer, grpoLoss } from '../../lib/training/grpo.js';
 import {
@@ -19,7 +18,7 @@ import type { Metrics } from '../../lib/training/metrics.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import type { TrainingTask } from '../../lib/training/trainer.js';
 import { readFixture } from '../fixtures/read.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 
 interface Correction {
   mode: (typeof IMPORTANCE_SAMPLING_MODES)[number];
@@ -135,11 +134,7 @@ describe('importance weights', () => {
   it('are exactly 1 where sampler and learner are the same, in every mode', () => {
     const same = { learner: policies.learner, sampler: policies.learner };
     for (const one of trl.corrections) {
-      expect(
-        importanceWeights(same, optionsOf(one))
-          .flat()
-          .every((w) => w === 1),
-      ).toBe(true);
+      expect(new Set(importanceWeights(same, optionsOf(one)).flat())).toEqual(new Set([1]));
       expect(samplingMetrics(same, optionsOf(one))['sampling/effective_sample_size']).toBe(1);
     }
   });
@@ -160,10 +155,8 @@ describe('importance weights', () => {
 describe('training with another sampler', () => {
   it('is refused by trainers that sample by themselves', async () => {
     const config = tinyTraining({ trainer: 'ppo' });
-    const task = { config, model, questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
-    const sampler = (): Policy =>
-      new LocalPolicy('x', model.weights, model.config, model.tokenizer);
-    await expect(createTrainer({ ...task, sampler })).rejects.toThrow(/sampler.*ppo/);
+    const task = { config, model, ...TASK, sampler: stale };
+    await expect(createTrainer(task)).rejects.toThrow(/sampler.*ppo/);
   });
 
   const train = async (
@@ -171,15 +164,9 @@ describe('training with another sampler', () => {
     sampler: TrainingTask['sampler'],
     numSteps = 2,
   ): Promise<{ metrics: Metrics[]; weights: Float32Array[] }> => {
-    const trainer = createGrpoTrainer({
-      config: tinyTraining({
-        settings: { groupSize: 4, miniBatches: 1, learningRate: 0.02, ...grpo },
-      }),
-      model,
-      questions: QUESTIONS,
-      retriever: createBm25Retriever(PASSAGES),
-      sampler,
-    });
+    const settings = { groupSize: 4, miniBatches: 1, learningRate: 0.02, ...grpo };
+    const config = tinyTraining({ settings });
+    const trainer = createGrpoTrainer({ config, model, ...TASK, sampler });
     const metrics = [];
     for (let step = 0; step < numSteps; step++) metrics.push((await trainer.next()).metrics);
     const weights = Object.values(trainer.session.trained.weights).map(
@@ -193,17 +180,11 @@ describe('training with another sampler', () => {
     new LocalPolicy('stale', model.weights, model.config, model.tokenizer);
 
   it('measures nothing and changes nothing where this library samples', async () => {
-    const [plain, set] = [
-      await train({}, undefined),
-      await train(
-        { importanceSamplingMode: 'token_mask', importanceSamplingClipMax: 1.0001 },
-        undefined,
-      ),
-    ];
+    const masked = { importanceSamplingMode: 'token_mask', importanceSamplingClipMax: 1.0001 };
+    const [plain, set] = [await train({}, undefined), await train(masked, undefined)];
     expect(set.weights).toEqual(plain.weights);
-    expect(Object.keys(plain.metrics[0]).filter((name) => name.startsWith('sampling/'))).toEqual(
-      [],
-    );
+    const names = Object.keys(plain.metrics[0]);
+    expect(names.filter((name) => name.startsWith('sampling/'))).toEqual([]);
   });
 
   it('sees no difference in the first step, where the sampler has the same weights, within 1e-4', async () => {

@@ -4,12 +4,11 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { createGrpoTrainer, grpoLoss, likelihoodPenalty } from '../../lib/training/grpo.js';
 import type { Metrics } from '../../lib/training/metrics.js';
 import { cases } from '../full.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 
 await useBackend('wasm');
 const model = chattyModel();
@@ -42,13 +41,10 @@ describe.each(['action', 'response'] as const)('the penalty by %s', (gate) => {
   });
 
   it('adds its weighted mean to the loss', () => {
-    const value = (llds: number): number =>
-      grpoLoss(tf.tensor1d(NEW), tokens(), {
-        clip: 0.2,
-        beta: 0,
-        llds,
-        lldsGate: gate,
-      }).dataSync()[0];
+    const value = (llds: number): number => {
+      const options = { clip: 0.2, beta: 0, llds, lldsGate: gate };
+      return grpoLoss(tf.tensor1d(NEW), tokens(), options).dataSync()[0];
+    };
     const mean = PENALTIES[gate].reduce((a, b) => a + b) / 9;
     expect(value(0.2) - value(0)).toBeCloseTo(0.2 * mean, 6);
   });
@@ -83,8 +79,7 @@ async function train(settings: object): Promise<{ norms: number[]; llds: number 
     // Three updates a step, so that log-probs fall within it.
     config: tinyTraining({ settings: { miniBatches: 3, warmupSteps: 0, ...settings } }),
     model,
-    questions: QUESTIONS,
-    retriever: createBm25Retriever(PASSAGES),
+    ...TASK,
   });
   const steps: Metrics[] = [];
   for (let step = 0; step < cases(2, 3); step++) steps.push((await trainer.next()).metrics);

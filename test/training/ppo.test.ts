@@ -2,26 +2,26 @@ import * as tf from '@tensorflow/tfjs-core';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { createPpoTrainer, tokenRewards } from '../../lib/training/ppo.js';
 import type { With } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import type { Trainer } from '../../lib/training/trainer.js';
+import { chattyModel, QUESTIONS, TASK, tinyTraining } from './tiny.js';
 
 const folder = temporaryFolder();
 await useBackend('wasm');
 const model = chattyModel();
 
-const trainerOf = (more: object = {}): ReturnType<typeof createPpoTrainer> =>
+const trainerOf = (more: object = {}, questions = QUESTIONS): Trainer =>
   createPpoTrainer({
     config: tinyTraining({ trainer: 'ppo', ...more }),
     model,
-    questions: QUESTIONS,
-    retriever: createBm25Retriever(PASSAGES),
+    ...TASK,
+    questions,
   });
-const headOf = ({ session }: ReturnType<typeof trainerOf>): number[] => [
+const headOf = ({ session }: Trainer): number[] => [
   ...session.trained.weights['value.weight'].dataSync(),
 ];
 
@@ -65,16 +65,7 @@ describe('PPO', () => {
 
   it('learns nothing where nothing is rewarded, values are right and the KL costs nothing', async () => {
     const never = QUESTIONS.map((question) => ({ ...question, goldenAnswers: ['never written'] }));
-    const equal = createPpoTrainer({
-      config: tinyTraining({
-        settings: { beta: 0 },
-        rewards: { preset: 'search-r1' },
-        trainer: 'ppo',
-      }),
-      model,
-      questions: never,
-      retriever: createBm25Retriever(PASSAGES),
-    });
+    const equal = trainerOf({ settings: { beta: 0 }, rewards: { preset: 'search-r1' } }, never);
     const { metrics } = await equal.next();
     expect(metrics).toMatchObject({ reward: 0, loss: 0, value_loss: 0, grad_norm: 0 });
     equal.dispose();

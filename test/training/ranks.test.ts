@@ -2,13 +2,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../lib/io/processes.js';
 import { toNamedArrays } from '../../lib/policy/weights.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainConfig } from '../../lib/training/config.js';
 import { ALONE, AS_IS, Ranks } from '../../lib/training/ranks.js';
 import type { StepResult, Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 import { cases, isFull } from '../full.js';
 
 /** Both ends of a connection; messages are copied as between processes. */
@@ -37,15 +36,11 @@ function connect(): [Channel, Channel] {
 
 function connectRanks(size: number): Ranks[] {
   const pairs = Array.from({ length: size - 1 }, connect);
-  const leader = new Ranks(
-    0,
-    size,
-    pairs.map(([channel]) => channel),
-  );
+  const followers = pairs.map(([channel]) => channel);
+  const leader = new Ranks(0, size, followers);
   return [leader, ...pairs.map(([, channel], i) => new Ranks(i + 1, size, [channel]))];
 }
 
-const retriever = createBm25Retriever(PASSAGES);
 await useBackend('wasm');
 const model = chattyModel();
 
@@ -63,7 +58,7 @@ const NUM_STEPS = cases(1, 2);
 async function train(config: TrainConfig, size: number): Promise<unknown> {
   const ranks = size === 1 ? [ALONE] : connectRanks(size);
   trainers = await Promise.all(
-    ranks.map((r) => createTrainer({ config, model, questions: QUESTIONS, retriever, ranks: r })),
+    ranks.map((one) => createTrainer({ config, model, ...TASK, ranks: one })),
   );
   const generations = trainers.map(({ session }) =>
     vi.spyOn(session.trained.localPolicy, 'generate'),

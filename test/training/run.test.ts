@@ -6,9 +6,9 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { withSettings, type TrainConfig } from '../../lib/training/config.js';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
 import { parseSafetensors } from '../../lib/tensor/safetensors.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRemoteRetriever } from '../../lib/retrieval/remote.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
+import type { Trajectory } from '../../lib/rollout/trajectory.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import type { Reward } from '../../lib/rewards/reward.js';
@@ -22,44 +22,29 @@ import {
 import { temporaryFolder } from '../folder.js';
 import { cases } from '../full.js';
 import { closing } from '../servers.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { linesOf as readLines } from '../commands/tiny-world.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 import { configHash } from '../../lib/io/provenance.js';
-
-const retriever = createBm25Retriever(PASSAGES);
 
 const root = temporaryFolder();
 await useBackend('wasm');
 const model = chattyModel();
 
-const hashOf = (config: TrainConfig): string =>
-  configHash({
-    config: withSettings(config, { maxTokensPerPass: undefined }),
-    inputsHash: 'inputs',
-  });
+const hashOf = (config: TrainConfig): string => {
+  const hashed = withSettings(config, { maxTokensPerPass: undefined });
+  return configHash({ config: hashed, inputsHash: 'inputs' });
+};
 
 const run = (
   name: string,
   config = tinyTraining(),
   more: Partial<TrainingRun> = {},
 ): Promise<void> =>
-  runTraining({
-    config,
-    model,
-    questions: QUESTIONS,
-    retriever,
-    inputsHash: 'inputs',
-    folder: join(root, name),
-    ...more,
-  });
+  runTraining({ config, model, ...TASK, inputsHash: 'inputs', folder: join(root, name), ...more });
 
 type Line = Record<string, number> & { step: number };
-async function linesOf(name: string, file = 'metrics.jsonl'): Promise<Line[]> {
-  const text = await readFile(join(root, name, file), 'utf8');
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Line);
-}
+const linesOf = <T = Line>(name: string, file = 'metrics.jsonl'): T[] =>
+  readLines<T>(join(root, name, file));
 /** All but the clock. */
 const timeless = (lines: Line[]): unknown[] =>
   lines.map((line) =>
@@ -90,36 +75,18 @@ describe('runTraining', () => {
   });
 
   it("writes a line of metrics a step under TRL's names", async () => {
-    const lines = await linesOf('whole');
+    const lines = linesOf('whole');
     expect(lines.map(({ step }) => step)).toEqual([0, 1, 2, 3]);
-    for (const name of [
-      'reward',
-      'reward_std',
-      'frac_reward_zero_std',
-      'kl',
-      'entropy',
-      'loss',
-      'grad_norm',
-      'clip_ratio',
-      'completions/mean_length',
-      'completions/clipped_ratio',
-      'learning_rate',
-      'alarms',
-      'rewards/outcome',
-      'rewards/decomposition',
-      'rewards/search_count',
-      'rewards/format',
-    ]) {
-      for (const line of lines) expect(line, name).toHaveProperty([name]);
-    }
+    const parts = ['outcome', 'decomposition', 'search_count', 'format'];
+    const rewards = parts.map((part) => `rewards/${part}`);
+    const names =
+      'reward reward_std frac_reward_zero_std kl entropy loss grad_norm clip_ratio ' +
+      'completions/mean_length completions/clipped_ratio learning_rate alarms';
     for (const line of lines) {
-      const parts = ['outcome', 'decomposition', 'search_count', 'format'].map(
-        (part) => line[`rewards/${part}`],
-      );
-      expect(line.reward).toBeCloseTo(
-        parts.reduce((a, b) => a + b),
-        9,
-      );
+      for (const name of [...names.split(' '), ...rewards])
+        expect(line, name).toHaveProperty([name]);
+      const sum = rewards.map((name) => line[name]).reduce((a, b) => a + b);
+      expect(line.reward).toBeCloseTo(sum, 9);
     }
   });
 
@@ -138,11 +105,8 @@ describe('runTraining', () => {
   });
 
   it('writes every trajectory with its step, rewards and advantage; groups have a mean advantage of 0', async () => {
-    const trajectories = (await linesOf('whole', 'trajectories.jsonl')) as unknown as {
-      step: number;
-      advantage: number;
-      questionId: string;
-    }[];
+    type Recorded = { step: number; advantage: number; questionId: string };
+    const trajectories = linesOf<Recorded>('whole', 'trajectories.jsonl');
     expect(trajectories).toHaveLength(4 * 3 * 4);
     for (let i = 0; i < trajectories.length; i += 4) {
       const group = trajectories.slice(i, i + 4);
@@ -159,9 +123,9 @@ describe('runTraining', () => {
       },
     });
     await expect(killed).rejects.toThrow('killed');
-    expect(await linesOf('killed')).toHaveLength(3);
+    expect(linesOf('killed')).toHaveLength(3);
     await run('killed', config);
-    expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
+    expect(timeless(linesOf('killed'))).toEqual(timeless(linesOf('whole')));
   });
 
   it('stopped and resumed, gives the same metrics, trajectories and adapter, and keeps those of steps asked for', async () => {
@@ -175,14 +139,14 @@ describe('runTraining', () => {
       },
     });
     await expect(stopped).rejects.toThrow('stopped by the test');
-    expect(await linesOf('kept')).toHaveLength(2);
+    expect(linesOf('kept')).toHaveLength(2);
     const early = await adapterOf('kept', keptAdapter(1));
     for (const later of [keptAdapter(3), 'adapter'])
       expect(existsSync(join(root, 'kept', later))).toBe(false);
     await run('kept', tinyTraining(), { keepSteps });
-    expect(timeless(await linesOf('kept'))).toEqual(timeless(await linesOf('whole')));
+    expect(timeless(linesOf('kept'))).toEqual(timeless(linesOf('whole')));
     const [kept, whole] = ['kept', 'whole'].map((name) => linesOf(name, 'trajectories.jsonl'));
-    expect(await kept).toEqual(await whole);
+    expect(kept).toEqual(whole);
     for (const last of ['adapter', keptAdapter(4)])
       expect((await adapterOf('kept', last)).equals(await adapterOf('whole')), last).toBe(true);
     expect((await adapterOf('kept', keptAdapter(1))).equals(early)).toBe(true);
@@ -298,7 +262,7 @@ describe('runTraining', () => {
     const brief: Reward = { name: 'brief', score: ({ searchTurns }) => -searchTurns.length };
     const rewards = [...presetRewards('paper'), brief];
     await run('own', config, { rewards });
-    const [line] = await linesOf('own');
+    const [line] = linesOf('own');
     expect(line['rewards/brief']).toBeCloseTo(-line.turns, 9);
     expect((await adapterOf('own')).toString('latin1')).toContain(
       '"rewards":"1 outcome, 1 decomposition, 1 search_count, 1 format, 1 brief"',
@@ -306,7 +270,7 @@ describe('runTraining', () => {
     for (const other of [undefined, [brief], [...presetRewards('paper'), { ...brief, weight: 2 }]])
       await expect(run('own', config, { rewards: other })).rejects.toThrow('Choose another folder');
     await run('own', config, { rewards });
-    expect(await linesOf('own')).toHaveLength(1);
+    expect(linesOf('own')).toHaveLength(1);
   });
 
   const rates = [
@@ -349,7 +313,7 @@ describe('runTraining', () => {
       name: 'slow',
       retrieve: async (queries, options) => {
         if (++numRequests % 4 === 0) await delay(30_000, undefined, options);
-        return retriever.retrieve(queries, options);
+        return TASK.retriever.retrieve(queries, options);
       },
     };
     const { url } = closing(await startRetrievalServer(slow));
@@ -357,12 +321,8 @@ describe('runTraining', () => {
     await run('slow', tinyTraining({ settings, retrievalDeadlineMs: 200 }), {
       retriever: createRemoteRetriever({ url }),
     });
-    const steps = await linesOf('slow');
-    const rollouts = (await linesOf('slow', 'trajectories.jsonl')) as unknown as (Line & {
-      finish: string;
-      rewards: Record<string, number | null>;
-      segments: { kind: string; text: string }[];
-    })[];
+    const steps = linesOf('slow');
+    const rollouts = linesOf<Trajectory & Line>('slow', 'trajectories.jsonl');
     const late = rollouts.filter(({ finish }) => finish === 'timeout');
     expect(late.length).toBeGreaterThan(0);
     for (const { step, ...metrics } of steps) {
@@ -374,7 +334,7 @@ describe('runTraining', () => {
       expect(metrics.p99_rollout_seconds).toBeLessThan(9);
     }
     for (const { rewards, advantage, segments } of late) {
-      expect(new Set(Object.values(rewards))).toEqual(new Set([null]));
+      expect(new Set(Object.values(rewards!))).toEqual(new Set([null]));
       expect(advantage).toBe(0);
       // The search that hung was not answered with nothing.
       expect(segments.at(-1)!.kind).toBe('policy');
@@ -397,6 +357,6 @@ describe('runTraining', () => {
     expect(said.mock.lastCall![0]).toContain(join('checkpoint', '4') + ' is damaged');
     said.mockRestore();
     expect(existsSync(halfWritten)).toBe(false);
-    expect(timeless(await linesOf('killed'))).toEqual(timeless(await linesOf('whole')));
+    expect(timeless(linesOf('killed'))).toEqual(timeless(linesOf('whole')));
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainerName } from '../../lib/training/methods.js';
+import { toSequence } from '../../lib/training/sequences.js';
 import type { Trainer } from '../../lib/training/trainer.js';
 import { createTrainer } from '../../lib/training/trainers.js';
-import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
+import { chattyModel, SINGLE, TASK, tinyTraining, TOKENIZER } from './tiny.js';
 
 await useBackend('wasm');
 const model = chattyModel();
@@ -17,8 +17,8 @@ const trainerOf = (
   createTrainer({
     config: tinyTraining({ trainer, settings, rewards: { preset: 'search-r1' } }),
     model,
+    ...TASK,
     questions: [{ ...SINGLE, goldenAnswers }],
-    retriever: createBm25Retriever(PASSAGES),
   });
 
 describe('rejection sampling', () => {
@@ -37,15 +37,10 @@ describe('rejection sampling', () => {
     expect(metrics).not.toHaveProperty('entropy');
     // The log-probabilities recorded are the initial model's, also after the adapter has
     // learned.
-    const { trajectories: later } = await trainer.next();
-    const sequence = later[0].segments.flatMap(({ tokenIds }) => tokenIds);
-    const mask = later[0].segments.flatMap(({ kind, tokenIds }) =>
-      tokenIds.map(() => Number(kind === 'policy')),
-    );
-    const [reference] = await trainer.session.trained.referenceLogProbs([
-      { tokenIds: sequence, lossMask: mask },
-    ]);
-    const own = later[0].segments.flatMap(({ logProbs = [] }) => logProbs);
+    const [later] = (await trainer.next()).trajectories;
+    const { trained } = trainer.session;
+    const [reference] = await trained.referenceLogProbs([toSequence(later)]);
+    const own = later.segments.flatMap(({ logProbs = [] }) => logProbs);
     own.forEach((logProb, i) => expect(logProb).toBeCloseTo(reference[i], 4));
     trainer.dispose();
   });

@@ -10,6 +10,8 @@ import type { ModelConfig } from '../../lib/policy/families.js';
 import type { Model } from '../../lib/policy/model.js';
 import { randomWeights } from '../../lib/policy/weights.js';
 import { createRandom } from '../../lib/random.js';
+import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
+import type { Reward } from '../../lib/rewards/reward.js';
 import { trainBpe, TAG_TOKENS } from '../../tools/warm-up/tokenizer.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { subQuestion } from '../data/questions.js';
@@ -38,12 +40,8 @@ export function bornIn(i: number, id: string, dependsOn: string[] = []): SubQues
 }
 
 function directorOf(film: string, director: string, passage: string, id: string): SubQuestion {
-  const text = {
-    question: `Who directed ${film}?`,
-    entity: film,
-    attribute: 'director',
-    query: film,
-  };
+  const asked = { question: `Who directed ${film}?`, entity: film, query: film };
+  const text = { ...asked, attribute: 'director' };
   return subQuestion(id, { ...text, answers: [director], evidence: [passage] });
 }
 
@@ -55,12 +53,8 @@ function question(
   operation?: 'argmin' | 'argmax',
 ): Question {
   const compares = operation ? { kind: operation, attribute: 'born' } : null;
-  const metadata = {
-    benchmark: 'hotpotqa',
-    type: operation ? 'comparison' : 'bridge',
-    graph,
-    operation: compares,
-  };
+  const type = operation ? 'comparison' : 'bridge';
+  const metadata = { benchmark: 'hotpotqa', type, graph, operation: compares };
   return { id, question: text, goldenAnswers: [answer], split: 'train', metadata };
 }
 
@@ -161,6 +155,15 @@ export function chattyModel(more: readonly string[] = []): Model {
   rewrite('head', (x, channel, id) => (!favourites.has(id) ? x : channel === 0 ? 2.5 : 0.3 * x));
   return { config, tokenizer: TOKENIZER, tokenizerJson: TOKENIZER_JSON, weights };
 }
+
+/** What a training of the tiny world needs besides its configuration and model. */
+export const TASK = { questions: QUESTIONS, retriever: createBm25Retriever(PASSAGES) };
+
+/** Rewards length, so that groups have something to learn. */
+export const LENGTH_REWARD: Reward = {
+  name: 'length',
+  score: ({ trajectory: { segments } }) => segments.map(({ text }) => text).join('').length,
+};
 
 const SETTINGS = {
   steps: 4,

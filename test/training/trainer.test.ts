@@ -1,6 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { lossMask, tokenIds } from '../../lib/rollout/trajectory.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { withAdvantages } from '../../lib/training/advantages.js';
@@ -11,7 +10,7 @@ import {
   type PolicyRow,
   type StepResult,
 } from '../../lib/training/trainer.js';
-import { chattyModel, PASSAGES, QUESTIONS, tinyTraining } from './tiny.js';
+import { chattyModel, TASK, tinyTraining } from './tiny.js';
 
 await useBackend('wasm');
 const model = chattyModel();
@@ -24,8 +23,7 @@ const createSession = (
     seed,
     settings: { questionsPerStep: 2, groupSize: 2, miniBatches: 3, learningRate: 0.8, ...settings },
   });
-  const retriever = createBm25Retriever(PASSAGES);
-  return new TrainingSession({ config, model, questions: QUESTIONS, retriever }, name);
+  return new TrainingSession({ config, model, ...TASK }, name);
 };
 
 /** A step that updates nothing and keeps its mini-batches. */

@@ -2,24 +2,23 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
 import type { Question } from '../../lib/data/question.js';
-import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { runTraining } from '../../lib/training/run.js';
 import { createTrainer } from '../../lib/training/trainers.js';
 import {
   documentsPrompt,
   formatDocuments,
+  noiseProbability,
   type DocumentKind,
 } from '../../lib/training/zerosearch.js';
-import { noiseProbability } from '../../lib/training/zerosearch.js';
 import { temporaryFolder } from '../folder.js';
-import { chattyModel, PASSAGES, SINGLE, tinyTraining, TOKENIZER } from './tiny.js';
+import { chattyModel, SINGLE, TASK, tinyTraining, TOKENIZER } from './tiny.js';
 
 await useBackend('wasm');
 const model = chattyModel();
 
 const folder = temporaryFolder();
-const retriever = createBm25Retriever(PASSAGES);
+const { retriever } = TASK;
 const simulating = tinyTraining({
   trainer: 'zerosearch-simulator',
   rewards: { preset: 'search-r1' },
@@ -53,12 +52,8 @@ describe('the policy that plays the search engine', () => {
         ? `<answer> ${row % 2 ? 1960 : 1904} </answer>`
         : `<search> ${query} </search>`,
     );
-    const trainer = await createTrainer({
-      config: simulating,
-      model,
-      questions: [question],
-      retriever,
-    });
+    const task = { config: simulating, model, questions: [question], retriever };
+    const trainer = await createTrainer(task);
     const update = vi.spyOn(trainer.session.trained, 'update');
     const { trajectories, metrics } = await trainer.next();
     const rows = update.mock.calls.flatMap(([some]) => some);
