@@ -5,29 +5,20 @@ const DELETED: unique symbol = Symbol('deleted');
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 type Holder = Record<string | number, Json>;
 
+const ODD_NUMBERS = [-1, 0, 0.5, 1e308, 2 ** 31, 2 ** 53];
+const ODD_TEXTS = [
+  '',
+  '-',
+  '__proto__',
+  '\u0000',
+  '</search>',
+  '<information>',
+  '<answer>',
+  '<eos>',
+];
 const junk: fc.Arbitrary<Json | typeof DELETED> = fc.oneof(
   fc.constant(DELETED),
-  fc.constantFrom<Json>(
-    null,
-    true,
-    -1,
-    0,
-    0.5,
-    1e308,
-    2 ** 31,
-    2 ** 53,
-    '',
-    '-',
-    '__proto__',
-    '\u0000',
-    '</search>',
-    '<information>',
-    '<answer>',
-    '<eos>',
-    [],
-    {},
-    [[]],
-  ),
+  fc.constantFrom<Json>(...ODD_NUMBERS, ...ODD_TEXTS, null, true, [], {}, [[]]),
   fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
 );
 
@@ -60,23 +51,16 @@ const byteEdits = fc.array(
   }),
   { minLength: 1, maxLength: 4 },
 );
+type ByteEdits = typeof byteEdits extends fc.Arbitrary<infer E> ? E : never;
 
-function editBytes(
-  seed: Uint8Array,
-  edits: typeof byteEdits extends fc.Arbitrary<infer E> ? E : never,
-) {
+function editBytes(seed: Uint8Array, edits: ByteEdits): Buffer {
   let bytes = Buffer.from(seed);
   for (const { at, kind, bytes: extra } of edits) {
     const place = at % (bytes.length + 1);
     const [before, after] = [bytes.subarray(0, place), bytes.subarray(place)];
+    const rest = kind === 'flip' ? after.subarray(extra.length) : after;
     if (kind === 'cut') bytes = Buffer.from(before);
-    else if (kind === 'repeat') bytes = Buffer.concat([bytes, after]);
-    else
-      bytes = Buffer.concat([
-        before,
-        extra,
-        kind === 'flip' ? after.subarray(extra.length) : after,
-      ]);
+    else bytes = Buffer.concat(kind === 'repeat' ? [bytes, after] : [before, extra, rest]);
   }
   return bytes;
 }
@@ -85,27 +69,21 @@ export const textBytes = (text: string): Buffer => Buffer.from(text);
 export const jsonBytes = (value: unknown): Buffer => textBytes(JSON.stringify(value) ?? '');
 
 /** Bytes with changes, and sometimes arbitrary bytes. */
-export const nearlyBytes = (...seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer> =>
-  fc.oneof(
-    {
-      weight: 9,
-      arbitrary: fc.tuple(fc.constantFrom(...seeds), byteEdits).map((all) => editBytes(...all)),
-    },
-    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes)) },
-  );
+export function nearlyBytes(...seeds: readonly Uint8Array[]): fc.Arbitrary<Buffer> {
+  const edited = fc.tuple(fc.constantFrom(...seeds), byteEdits).map((all) => editBytes(...all));
+  const any = fc.uint8Array({ maxLength: 64 }).map((bytes) => Buffer.from(bytes));
+  return fc.oneof({ weight: 9, arbitrary: edited }, { weight: 1, arbitrary: any });
+}
 
 /** JSON with changed values or text, and sometimes arbitrary JSON. */
-export const nearlyJson = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =>
-  fc.oneof(
-    {
-      weight: 8,
-      arbitrary: fc
-        .tuple(fc.constantFrom(...(seeds as Json[])), jsonEdits)
-        .map((all) => jsonBytes(editJson(...all))),
-    },
+export function nearlyJson(...seeds: readonly unknown[]): fc.Arbitrary<Buffer> {
+  const edited = fc.tuple(fc.constantFrom(...(seeds as Json[])), jsonEdits);
+  return fc.oneof(
+    { weight: 8, arbitrary: edited.map((all) => jsonBytes(editJson(...all))) },
     { weight: 2, arbitrary: nearlyBytes(...seeds.map(jsonBytes)) },
     { weight: 1, arbitrary: fc.jsonValue().map(jsonBytes) },
   );
+}
 
 /** A few lines of changed JSON. */
 export const nearlyJsonLines = (...seeds: readonly unknown[]): fc.Arbitrary<Buffer> =>

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { loadOptional } from '../../lib/io/optional.js';
 import { parseTrainConfig } from '../../lib/training/config.js';
 import { parseModelConfig, formatModelConfig } from '../../lib/policy/families.js';
 import { parsePeftConfig, peftConfig } from '../../lib/policy/peft.js';
@@ -25,12 +24,13 @@ import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { AdamW } from '../../lib/training/adamw.js';
 import { resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
 import { temporaryFolder } from '../folder.js';
+import { hasHnswlib } from '../retrieval/passages.js';
 import { CONFIG, PASSAGES, tinyTraining, TOKENIZER_JSON } from '../training/tiny.js';
 import { jsonBytes, nearlyBytes, nearlyJson } from './inputs.js';
 import { parsed, tryReaders } from './reader.js';
 
 const folder = temporaryFolder();
-const inFolder = (...parts: string[]): string => join(folder, ...parts);
+const inFolder = (name: string): string => join(folder, name);
 const place = (name: string, bytes: Uint8Array): string => {
   writeFileSync(inFolder(name), bytes);
   return inFolder(name);
@@ -66,12 +66,6 @@ const embed = (): Promise<Float32Array[]> => {
   const options = { folder: inFolder('embeddings'), source: SOURCE };
   return embedCorpus({ name: 'ones', dimensions: 2, encode }, PASSAGES, options);
 };
-const hasHnswlib = await Promise.resolve()
-  .then(() => loadOptional('hnswlib-node'))
-  .then(
-    () => true,
-    () => false,
-  );
 
 /** Reads while a file holds these bytes, then restores it. */
 async function withFile<T>(name: string, bytes: Uint8Array, read: () => Promise<T>): Promise<T> {
@@ -81,13 +75,9 @@ async function withFile<T>(name: string, bytes: Uint8Array, read: () => Promise<
 }
 
 /** Disposes of tensors that were read. */
-async function withoutTensors(read: () => Promise<unknown>): Promise<void> {
+function withoutTensors(read: () => Promise<unknown>): Promise<unknown> {
   tf.engine().startScope();
-  try {
-    await read();
-  } finally {
-    tf.engine().endScope();
-  }
+  return read().finally(() => tf.engine().endScope());
 }
 
 await useBackend('cpu');

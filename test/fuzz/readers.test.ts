@@ -54,7 +54,7 @@ import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { syntheticQuestion, trajectoryLine } from '../pages/viewer/synthetic.js';
 import { COMPARISON, PASSAGES, QUESTIONS, TOKENIZER_JSON } from '../training/tiny.js';
 import { jsonBytes, nearlyBytes, nearlyJson, nearlyJsonLines, textBytes } from './inputs.js';
-import { parsed, tryReaders, type Reader } from './reader.js';
+import { parsed, tryReaders } from './reader.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { readTrlRollouts } from '../../lib/interop/trl.js';
 import { readVerlRollouts } from '../../lib/interop/verl.js';
@@ -78,10 +78,14 @@ const plain = {
 };
 const record = { hash: 'h', provenance: { seed: 1 }, value: { a: [1, 2] } };
 const METRICS = { step: 0, reward: 1, alarms: [] };
-const TAGS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [
-  `<${tag}>`,
-  `</${tag}>`,
-]);
+const TAG_NAMES = ['think', 'search', 'information', 'answer'];
+const TAGS = TAG_NAMES.flatMap((tag) => [`<${tag}>`, `</${tag}>`]);
+const LOGPROBS = { token_logprobs: [-1] };
+const CHOICE = { text: 'A', finish_reason: 'stop', token_ids: [40], logprobs: LOGPROBS };
+const CALL = { id: 'c', function: { name: 'search', arguments: '{"query":"x"}' } };
+const MESSAGE = { content: 'A', reasoning_content: 'B', tool_calls: [CALL] };
+const SAMPLING = { temperature: 1, topP: 1, maxNewTokens: 5, stop: STOP_STRINGS };
+const PARTS = [...TAGS, '##', 'Doc 1(Title: a) b', '\n'];
 const TRUTH = { target: COMPARISON.goldenAnswers, shape: 'parallelizable', id: COMPARISON.id };
 const PROMPT = `Question: ${COMPARISON.question}\n`;
 
@@ -93,31 +97,27 @@ const imported = (steps: AsyncIterable<RecordedStep>): Promise<object> =>
     trainer: 'any',
   });
 
-const servers: { close(): Promise<void> }[] = [];
 let answers: (path: string) => Buffer;
 const own = await startRetrievalServer(createBm25Retriever(PASSAGES));
-const strange = await serveLocally(
-  0,
-  async ({ url: path }) => new Response(new Uint8Array(answers(path!))),
-);
+const answer = (path: string): Response => new Response(new Uint8Array(answers(path)));
+const strange = await serveLocally(0, async ({ url: path }) => answer(path!));
 /** Our retrieval server, and one that returns given answers. */
 const [url, strangeUrl] = [own.url, strange.url];
-servers.push(own, strange);
 place('policy/tokenizer.json', jsonBytes(TOKENIZER_JSON));
 // Loads data frames once, which takes seconds.
 await loadAnswerFiles({ a: place('own-answers.jsonl', jsonBytes(result())) }, { resamples: 10 });
-afterAll(() => Promise.all(servers.map((server) => server.close())));
+afterAll(() => Promise.all([own, strange].map((server) => server.close())));
 
-const READERS: Record<string, Reader> = {
+tryReaders({
   passages: {
     inputs: nearlyJsonLines(...PASSAGES.map(({ id, contents }) => ({ id, contents }))),
     read: (bytes) => parsePassages(bytes.toString()),
   },
   questions: {
     inputs: nearlyJsonLines(
-      ...QUESTIONS.map(({ goldenAnswers, ...rest }) => ({
+      ...QUESTIONS.map(({ goldenAnswers: golden_answers, ...rest }) => ({
         ...rest,
-        golden_answers: goldenAnswers,
+        golden_answers,
       })),
     ),
     read: (bytes) => parseQuestions(bytes.toString()),
@@ -164,25 +164,14 @@ const READERS: Record<string, Reader> = {
   },
   grammar: {
     inputs: fc
-      .array(
-        fc.oneof(
-          fc.constantFrom(...TAGS, '##', 'Doc 1(Title: a) b', '\n'),
-          fc.string({ maxLength: 4 }),
-        ),
-        { maxLength: 24 },
-      )
+      .array(fc.oneof(fc.constantFrom(...PARTS), fc.string({ maxLength: 4 })), { maxLength: 24 })
       .map((parts) => textBytes(parts.join(''))),
     read: (bytes) => {
       const text = bytes.toString();
       const segments = splitTranscript(text);
       expect(segments.map((segment) => segment.text).join('')).toBe(text);
-      return [nextAction, parseBlocks, parsePieces, parseInformation]
-        .map((read) => read(text))
-        .concat([
-          [ambiguity, executedSearches, finalAnswer, formatFault].map((read) =>
-            read(segments),
-          ) as never,
-        ]);
+      for (const read of [nextAction, parseBlocks, parsePieces, parseInformation]) read(text);
+      for (const read of [ambiguity, executedSearches, finalAnswer, formatFault]) read(segments);
     },
   },
   http: {
@@ -226,12 +215,8 @@ const READERS: Record<string, Reader> = {
     read: async (bytes) => {
       const { segments, truth } = (parsed(bytes) ?? {}) as Record<string, unknown>;
       const texts = { segments: JSON.stringify(segments), ground_truth: JSON.stringify(truth) };
-      const row = {
-        prompt: [{ role: 'user', content: PROMPT }],
-        ...texts,
-        reward: 1,
-        advantage: 0,
-      };
+      const sent = [{ role: 'user', content: PROMPT }];
+      const row = { prompt: sent, ...texts, reward: 1, advantage: 0 };
       const prompt = [{ role: 'text', content: 'text' }] as const;
       const columns = { prompt, segments: 'text', ground_truth: 'text' } as const;
       const numbers = { reward: 'integer', advantage: 'integer' } as const;
@@ -268,44 +253,25 @@ const READERS: Record<string, Reader> = {
   completions: {
     inputs: nearlyJson({
       models: { data: [{ id: 'm', root: '/none', max_model_len: 100 }] },
-      completion: {
-        choices: [
-          { text: 'A', finish_reason: 'stop', token_ids: [40], logprobs: { token_logprobs: [-1] } },
-        ],
-      },
+      completion: { choices: [CHOICE] },
     }),
     read: async (bytes) => {
       const { models, completion } = (parsed(bytes) ?? {}) as Record<string, unknown>;
       answers = (path) => jsonBytes(path.endsWith('models') ? models : completion);
-      const policy = await openCompletionsPolicy(strangeUrl, {
-        tokenizer: inFolder('policy'),
-        retries: 0,
-      });
-      const sampling = { temperature: 1, topP: 1, maxNewTokens: 5, stop: STOP_STRINGS };
-      return policy.generate([[2, 3]], { ...sampling, randoms: [createRandom(1)] });
+      const options = { tokenizer: inFolder('policy'), retries: 0 };
+      const policy = await openCompletionsPolicy(strangeUrl, options);
+      return policy.generate([[2, 3]], { ...SAMPLING, randoms: [createRandom(1)] });
     },
   },
   'chat-completions': {
     inputs: nearlyJson({
-      choices: [
-        {
-          message: {
-            content: 'A',
-            reasoning_content: 'B',
-            tool_calls: [{ id: 'c', function: { name: 'search', arguments: '{"query":"x"}' } }],
-          },
-          finish_reason: 'tool_calls',
-        },
-      ],
+      choices: [{ message: MESSAGE, finish_reason: 'tool_calls' }],
       usage: { prompt_tokens: 1, completion_tokens: 1 },
     }),
     read: async (bytes) => {
       answers = () => bytes;
       const policy = await openChatPolicy(strangeUrl, { model: 'm', retries: 0 });
-      const options = { temperature: 1, topP: 1, maxNewTokens: 5, stop: STOP_STRINGS };
-      return policy.reply([], { ...options, tools: [], parallelToolCalls: true });
+      return policy.reply([], { ...SAMPLING, tools: [], parallelToolCalls: true });
     },
   },
-};
-
-tryReaders(READERS);
+});

@@ -14,14 +14,10 @@ const CALLED =
 const tool = (name: string, code = '') => CALLED.replace('NAME', `'${name}'`) + code;
 const esm = (code: string) =>
   `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url); ${code}`;
-const lock = (version: string) =>
-  JSON.stringify({
-    packages: {
-      '': {},
-      'node_modules/a': { version },
-      'node_modules/b': { version, optional: true },
-    },
-  });
+const lock = (version: string) => {
+  const [a, b] = [{ version }, { version, optional: true }];
+  return JSON.stringify({ packages: { '': {}, 'node_modules/a': a, 'node_modules/b': b } });
+};
 const CLI = `${tool('cli')}if (process.argv[3] === '--wait') {
   process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('waiting');
 } else process.exit(process.argv[3] === '--fail' ? 3 : 0);`;
@@ -56,24 +52,17 @@ function takeCalls(): string[] {
 }
 
 function spawnBootstrap(args: string[]): ChildProcess {
-  const env = {
-    ...process.env,
-    npm_execpath: inProject('npm-cli.js'),
-    PARALLELSEARCH_TEST_FULL: '',
-  };
-  return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: inProject(), env });
+  const own = { npm_execpath: inProject('npm-cli.js'), PARALLELSEARCH_TEST_FULL: '' };
+  const options = { cwd: inProject(), env: { ...process.env, ...own } };
+  return spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], options);
 }
 
 /** Exit code, stdout, and all output, in which stdout and stderr mix at random. */
-async function finish(
-  child: ChildProcess,
-): Promise<{ code: number | null; output: string; stdout: string }> {
+async function finish(child: ChildProcess) {
   let [output, stdout] = ['', ''];
-  child.stdout!.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-    stdout += chunk.toString();
-  });
-  child.stderr!.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stdout!.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  for (const stream of [child.stdout!, child.stderr!])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output, stdout };
 }

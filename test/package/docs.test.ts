@@ -29,21 +29,18 @@ const glossaryTerms = (page: string): Set<string> =>
 describe.each(PAGES)('%s', (page) => {
   it('names existing files and links to existing pages and headings', () => {
     const text = read(page);
-    const files = [
-      ...text.matchAll(/`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g),
-    ].map(([, name]) => name);
+    const names = /`((?:lib|test|docs|scripts|notebooks|bench|examples)\/[\w./-]*)`/g;
+    const files = Array.from(text.matchAll(names), ([, name]) => name);
     // NAME stands for a name.
-    expect(
-      files.filter((file) => !/[A-Z]{4}/.test(file) && !existsSync(packagePath(file))),
-    ).toEqual([]);
+    const missing = files.filter((file) => !existsSync(packagePath(file)));
+    expect(missing.filter((file) => !/[A-Z]{4}/.test(file))).toEqual([]);
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [file, heading] = target.split('#');
       const linked = file ? path.join(path.dirname(page), file) : page;
       expect(existsSync(packagePath(linked)), target).toBe(true);
-      const slugs = heading
-        ? [...read(linked).matchAll(/^#+ (.+)$/gm)].map(([, title]) => headingSlug(title))
-        : [];
-      if (heading) expect(slugs).toContain(heading);
+      if (!heading) continue;
+      const titles = read(linked).matchAll(/^#+ (.+)$/gm);
+      expect(Array.from(titles, ([, title]) => headingSlug(title))).toContain(heading);
     }
   });
 });
@@ -98,10 +95,8 @@ describe('the commands', () => {
     const isOwn = (name: string): boolean => !/help$|^export reports$/.test(name);
     const below = parts.filter(isOwn);
     expect(below.filter((name) => !help.includes(name))).toEqual([]);
-    const commands = [
-      ...all.filter((name) => isOwn(name) && !['data', 'notebook', 'index'].includes(name)),
-      ...below,
-    ];
+    const isGroup = (name: string): boolean => ['data', 'notebook', 'index'].includes(name);
+    const commands = [...all.filter((name) => isOwn(name) && !isGroup(name)), ...below];
     expect(commands).toContain('sweep');
     const named = glossaryTerms(read('README.md'));
     expect(commands.filter((name) => !named.has(name))).toEqual([]);
@@ -126,17 +121,15 @@ describe('GRPO’s page: phantom advantages', () => {
     [
       'ParallelSearch, hybrid questions',
       'instruct',
-      'parallelsearch-100steps-hybrid0.2-seed1',
+      `parallelsearch-100steps-hybrid0.2-seed1`,
       100,
     ],
     ['Search-R1 with r_s', 'instruct', 'search-r1-d0-s0.35-50steps-seed1', 50],
     ['Search-R1 with a format reward', 'instruct', 'search-r1-format-seed1', 200],
   ])('shares of %s (%s) are those of the trainings %s', (method, model, run, numSteps) => {
     const shares = INIT_SEEDS.map((i) => {
-      const path = ['data', 'checkpoints', `${model}-${i}-${run}`, 'metrics.jsonl'];
-      return lines<{ phantom_advantages?: number }>(...path).map(
-        (step) => step.phantom_advantages!,
-      );
+      const file = ['data', 'checkpoints', `${model}-${i}-${run}`, 'metrics.jsonl'];
+      return lines<{ phantom_advantages: number }>(...file).map((step) => step.phantom_advantages);
     });
     const share = (...part: [number, number?]): string =>
       mean(shares, (steps) => mean(steps.slice(...part)))!.toFixed(2);

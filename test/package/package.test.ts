@@ -38,9 +38,7 @@ const locked = Object.entries(lock).filter(([path]) => path !== '');
 
 describe('package.json', () => {
   it('names the same entries for Node and tslab, which does not read exports', () => {
-    const entries = Object.entries(manifest.exports).filter(
-      ([, entry]) => typeof entry === 'object',
-    );
+    const entries = Object.entries(manifest.exports).filter(([, to]) => typeof to === 'object');
     const forTslab = { '.': [`./${manifest.types}`], ...manifest.typesVersions['*'] };
     expect(entries).toEqual(
       Object.entries(forTslab).map(([name, [types]]) => [
@@ -70,11 +68,10 @@ describe('package.json', () => {
   it('requires no package with native parts', () => {
     // Dependencies would come with the package; the workspace is for clones only.
     const native = JSON.parse(read('notebooks/package.json')) as Manifest;
+    const ours = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
     for (const name of ['@tensorflow/tfjs-node-gpu', 'hnswlib-node']) {
       expect(Object.keys(native.optionalDependencies)).toContain(name);
-      expect(Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })).not.toContain(
-        name,
-      );
+      expect(ours).not.toContain(name);
     }
     expect(Object.keys(manifest.dependencies)).not.toContain('@tensorflow/tfjs-node');
     expect(manifest.optionalDependencies).toBeUndefined();
@@ -88,20 +85,15 @@ describe('package-lock.json', () => {
     );
     expect(elsewhere.map(([path]) => path)).toEqual([]);
     // The repository itself and its workspace are linked.
-    const linked = [
-      'node_modules/parallelsearch',
-      'node_modules/parallelsearch-notebooks',
-      'notebooks',
-    ];
+    const modules = ['parallelsearch', 'parallelsearch-notebooks'];
+    const linked = [...modules.map((name) => `node_modules/${name}`), 'notebooks'];
     expect(locked.filter(([, p]) => p.link || !p.integrity).map(([path]) => path)).toEqual(linked);
   });
   it('decides on every install script in allowScripts', () => {
     // npm skips packages for other systems, such as fsevents (macOS).
     const isForLinux = ({ os }: LockedPackage) => os === undefined || os.includes('linux');
     const withScript = locked.filter(([, p]) => p.hasInstallScript && isForLinux(p));
-    const names = withScript.map(([path]) =>
-      path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
-    );
+    const names = withScript.map(([path]) => path.split('node_modules/').at(-1)!);
     expect([...new Set(names)].sort()).toEqual(Object.keys(manifest.allowScripts).sort());
   });
 });

@@ -29,15 +29,17 @@ const manifest = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) a
 // The package's weights, not the tests' stand-ins.
 const { PARALLELSEARCH_CHECKPOINTS: _, ...env } = process.env;
 
+/** Options of every process. */
+const TEXT = { encoding: 'utf8', shell: process.platform === 'win32' } as const;
 const npm = (args: readonly string[], cwd: string): string =>
   execFileSync('npm', [...args, '--loglevel=error'], {
+    ...TEXT,
     cwd,
     env,
-    encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     maxBuffer: 64 * MB,
-    shell: process.platform === 'win32',
   });
+const INSTALL = ['install', '--no-audit', '--no-fund'];
 const pack = (...args: string[]): Packed =>
   (JSON.parse(npm(['pack', '--json', '--ignore-scripts', ...args], packagePath())) as Packed[])[0];
 
@@ -61,21 +63,13 @@ describe('npm pack', () => {
   });
   it('contains the data and only the first models and runs', () => {
     const paths = packed.files.map((file) => file.path);
-    for (const file of [
-      'small-world/passages.jsonl',
-      'small-world/questions.jsonl',
-      'encoder/encoder.json',
-    ])
+    for (const file of words`small-world/passages.jsonl small-world/questions.jsonl encoder/encoder.json`)
       expect(paths).toContain(`data/${file}`);
-    const folders = paths.flatMap(
-      (file) => /^data\/checkpoints\/([^/]+)\/.*safetensors$/.exec(file)?.[1] ?? [],
-    );
+    const weights = /^data\/checkpoints\/([^/]+)\/.*safetensors$/;
+    const folders = paths.flatMap((file) => weights.exec(file)?.[1] ?? []);
+    const runs = ['', '-parallelsearch-seed1', '-search-r1-seed1'];
     expect([...new Set(folders)].sort()).toEqual(
-      ['base-1', 'instruct-1'].flatMap((model) => [
-        model,
-        `${model}-parallelsearch-seed1`,
-        `${model}-search-r1-seed1`,
-      ]),
+      ['base-1', 'instruct-1'].flatMap((model) => runs.map((run) => `${model}${run}`)),
     );
   });
 });
@@ -87,10 +81,8 @@ describe('dependencies', () => {
     .map((file) => readFileSync(packagePath('lib', file), 'utf8'));
   const imported = new Set(
     sources
-      .flatMap(
-        (text) =>
-          ts.preProcessFile(text.replace(/\/\*\* @ts-ignore .*\*\/\n.*/g, '')).importedFiles,
-      )
+      .map((text) => text.replace(/\/\*\* @ts-ignore .*\*\/\n.*/g, ''))
+      .flatMap((text) => ts.preProcessFile(text).importedFiles)
       .map(({ fileName }) => fileName)
       .filter((name) => !/^[.#]/.test(name) && !isBuiltin(name))
       .map(packageOf),
@@ -112,14 +104,10 @@ const bytesIn = (folder: string): number =>
 
 /** Why the registry is unreachable, or null. */
 function registryFailure(): string | null {
-  const { status, stderr } = spawnSync('npm', ['view', 'zod', 'version'], {
-    encoding: 'utf8',
-    timeout: 60_000,
-    shell: process.platform === 'win32',
-  });
-  return status === 0
-    ? null
-    : `the npm registry, which does not answer: ${stderr.trim().split('\n').at(-1)}`;
+  const options = { ...TEXT, timeout: 60_000 };
+  const { status, stderr } = spawnSync('npm', ['view', 'zod', 'version'], options);
+  const said = stderr.trim().split('\n').at(-1);
+  return status === 0 ? null : `the npm registry, which does not answer: ${said}`;
 }
 
 const skipped = isFull ? registryFailure() : 'test:full';
@@ -127,42 +115,31 @@ const skipped = isFull ? registryFailure() : 'test:full';
 describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () => {
   const project = path.join(temporaryFolder(), 'empty');
   const inProject = (...parts: string[]): string => path.join(project, ...parts);
+  const write = (name: string, text: string): void => {
+    mkdirSync(path.dirname(inProject(name)), { recursive: true });
+    writeFileSync(inProject(name), text);
+  };
   /** Exit code and all output of a program in the project. */
   const run = (program: string, ...args: string[]): { code: number | null; output: string } => {
-    const { status, stdout, stderr } = spawnSync(program, args, {
-      cwd: project,
-      env,
-      encoding: 'utf8',
-      timeout: 300_000,
-      shell: process.platform === 'win32',
-    });
+    const options = { ...TEXT, cwd: project, env, timeout: 300_000 };
+    const { status, stdout, stderr } = spawnSync(program, args, options);
     return { code: status, output: `${stdout}${stderr}` };
   };
   const cli = (...args: string[]) =>
     run(process.execPath, inProject('node_modules/parallelsearch/dist/cli.js'), ...args);
 
   beforeAll(() => {
-    mkdirSync(project);
-    writeFileSync(
-      inProject('package.json'),
-      '{"name": "empty", "private": true, "type": "module"}',
-    );
+    write('package.json', '{"name": "empty", "private": true, "type": "module"}');
     const { filename } = pack('--pack-destination', path.dirname(project));
-    npm(
-      ['install', '--no-audit', '--no-fund', path.join(path.dirname(project), filename)],
-      project,
-    );
+    npm([...INSTALL, path.join(path.dirname(project), filename)], project);
   }, 600_000);
 
   it('installs few and small packages without a build', () => {
-    const { packages } = JSON.parse(
-      readFileSync(inProject('node_modules/.package-lock.json'), 'utf8'),
-    ) as { packages: Record<string, { resolved?: string; hasInstallScript?: boolean }> };
-    const installed = Object.entries(packages);
-    const elsewhere = installed.filter(
-      ([name, { resolved = '' }]) =>
-        name !== 'node_modules/parallelsearch' && /^(git|file)|cdn\./.test(resolved),
-    );
+    type Installed = Record<string, { resolved?: string; hasInstallScript?: boolean }>;
+    const text = readFileSync(inProject('node_modules/.package-lock.json'), 'utf8');
+    const installed = Object.entries((JSON.parse(text) as { packages: Installed }).packages);
+    const others = installed.filter(([name]) => name !== 'node_modules/parallelsearch');
+    const elsewhere = others.filter(([, p]) => /^(git|file)|cdn\./.test(p.resolved ?? ''));
     const megabytes = bytesIn(inProject('node_modules')) / MB;
     console.log(`${installed.length} packages, ${megabytes.toFixed(1)} MB`);
     expect(installed.length).toBeLessThan(MOST.packages);
@@ -172,29 +149,24 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
   });
 
   it('runs commands', () => {
-    expect(run('npx', 'parallelsearch', '--help')).toMatchObject({
+    const said = (text: string): object => ({
       code: 0,
-      output: expect.stringContaining('doctor') as string,
+      output: expect.stringContaining(text) as string,
     });
+    expect(run('npx', 'parallelsearch', '--help')).toEqual(said('doctor'));
     const asked = cli('ask', 'In which city was Rita Cole born?', '--backend', 'wasm');
-    expect(asked).toMatchObject({ code: 0, output: expect.stringContaining('Answer: ') as string });
-    const evaluated = cli(
-      ...words`evaluate --split dev --limit 2 --backend wasm --trajectories some.jsonl`,
-    );
-    expect(evaluated).toMatchObject({ code: 0, output: expect.stringContaining(' EM ') as string });
+    expect(asked).toEqual(said('Answer: '));
+    const evaluate = words`evaluate --split dev --limit 2 --backend wasm --trajectories some.jsonl`;
+    expect(cli(...evaluate)).toEqual(said(' EM '));
     expect(cli('score', 'some.jsonl').code).toBe(0);
     expect(cli('view', 'some.jsonl', '--out', 'some.html').code).toBe(0);
     expect(cli('playground').output).toContain(inProject('reports', 'playground.html'));
     expect(readdirSync(project)).toEqual(expect.arrayContaining(['some.html', 'reports']));
     expect(cli('doctor', '--json').output).toContain('"ok": true');
-    mkdirSync(inProject('own'));
-    writeFileSync(
-      inProject('own', 'corpus.jsonl'),
-      '{"id": "1", "contents": "Red River\\nBy Howard Hawks."}\n',
-    );
-    const question =
-      '{"id": "q", "question": "Who made Red River?", "golden_answers": ["Howard Hawks"]}\n';
-    writeFileSync(inProject('own', 'questions.jsonl'), question);
+    write('own/corpus.jsonl', '{"id": "1", "contents": "Red River\\nBy Howard Hawks."}\n');
+    const asking =
+      '{"id": "q", "question": "Who made Red River?", "golden_answers": ["Howard Hawks"]}';
+    write('own/questions.jsonl', `${asking}\n`);
     const checked = cli('data', 'check', 'own');
     expect(checked.code, checked.output).toBe(0);
     const trained = cli('train', '--steps', '1', '--out', 'run', '--backend', 'wasm');
@@ -205,7 +177,7 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
   it('starts a project whose npm install, npm start and npm test pass', () => {
     expect(cli('init', 'own-search')).toMatchObject({ code: 0 });
     const own = inProject('own-search');
-    npm(['install', '--no-audit', '--no-fund'], own);
+    npm(INSTALL, own);
     const [version] = /\d+\.\d+/.exec(manifest.devDependencies.typescript)!;
     expect(npm(['exec', '-c', 'tsc --version'], own)).toContain(`Version ${version}`);
     npm(['start'], own);
@@ -222,9 +194,8 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
     expect(told('reproduce')).toContain('Expected a clone of the repository');
     expect(told('ask', 'Who?', '--model', 'base-2')).toContain('PARALLELSEARCH_CHECKPOINTS');
     expect(told('ask', 'Who?', '--retriever', 'hnsw')).toContain('npm install hnswlib-node@');
-    expect(told('ask', 'Who?', '--backend', 'native')).toContain(
-      'npm install @tensorflow/tfjs-node-gpu@',
-    );
+    const native = 'npm install @tensorflow/tfjs-node-gpu@';
+    expect(told('ask', 'Who?', '--backend', 'native')).toContain(native);
     const notebook = inProject('node_modules/parallelsearch/notebooks/00-first-steps.ipynb');
     expect(told('notebook', 'run', notebook)).toContain('npm install tslab@');
   }, 300_000);
@@ -233,7 +204,7 @@ describe.skipIf(skipped !== null)(`in an empty project (needs ${skipped})`, () =
     'compiles strictly with tsc %s and runs the docs’ program',
     (version) => {
       const compilers = [`typescript@${version}`, '@types/node@20'];
-      npm(['install', '--no-audit', '--no-fund', '--save-dev', ...compilers], project);
+      npm([...INSTALL, '--save-dev', ...compilers], project);
       expect(run('npx', 'tsc', '--version').output).toContain(`Version ${version}`);
       const program = readFileSync(packagePath('docs', 'library.md'), 'utf8')
         .split('```ts\n')
@@ -247,7 +218,7 @@ const shown: Table = table(rows, { caption: 'One row.', rows: ['method'], column
 console.log(shown.cells.rows.length, EXPERIMENTS.length);
 try { createFrame(rows); } catch (error) { console.log((error as Error).message); }
 `;
-      writeFileSync(inProject('program.ts'), program + also);
+      write('program.ts', program + also);
       const strict = ['--strict', '--skipLibCheck', 'false', '--target', 'es2022', 'program.ts'];
       for (const [kind, resolution, out] of [
         ['esnext', 'bundler', ['--noEmit']],

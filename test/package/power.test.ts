@@ -1,26 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-interface Row {
-  method: string;
-  warmUp: number;
-  seed: number;
-  questionId: string;
-  benchmark: string;
-  em: number;
-}
-type Components = Record<
-  'effect' | 'numQuestions' | 'questions' | 'left' | 'runs' | 'warmUps',
-  number
->;
+type Row = Record<'warmUp' | 'seed' | 'em', number> &
+  Record<'method' | 'questionId' | 'benchmark', string>;
+type Parts = 'effect' | 'numQuestions' | 'questions' | 'left' | 'runs' | 'warmUps';
+type Components = Record<Parts, number>;
 interface Power {
   rowsOf: (answers: object, model: string, chosen: (question: object) => boolean) => Row[];
   varianceComponents: (rows: Row[]) => Components;
-  standardError: (
-    components: Components,
-    share: number,
-    numWarmUps: number,
-    numSeeds: number,
-  ) => number;
+  standardError: (parts: Components, share: number, numWarmUps: number, numSeeds: number) => number;
 }
 const { rowsOf, varianceComponents, standardError } = (await import(
   new URL('../../scripts/power.mjs', import.meta.url).href
@@ -55,16 +42,12 @@ describe('the variance of a difference', () => {
   });
 
   it('falls with warm-ups, seeds and questions as its parts say', () => {
-    const components = {
-      effect: 0,
-      numQuestions: 4,
-      questions: 0.04,
-      left: 0.08,
-      runs: 0.02,
-      warmUps: 0.06,
-    };
+    const parts = { effect: 0, numQuestions: 4, questions: 0.04, left: 0.08 };
     // .06 / 3 + (.02 + .08 / 2) / 6 + .04 / 2
-    expect(standardError(components, 2, 3, 2)).toBeCloseTo(Math.sqrt(0.02 + 0.01 + 0.02), 12);
+    expect(standardError({ ...parts, runs: 0.02, warmUps: 0.06 }, 2, 3, 2)).toBeCloseTo(
+      Math.sqrt(0.02 + 0.01 + 0.02),
+      12,
+    );
   });
 
   it('is read from a digit a question', () => {
@@ -74,11 +57,8 @@ describe('the variance of a difference', () => {
     ];
     const run = { method: 'ours', warmUp: 1, seed: 2 };
     const runs = ['base', 'instruct'].map((model) => ({ ...run, model, em: '01' }));
-    const rows = rowsOf(
-      { questions, runs },
-      'base',
-      ({ benchmark }: { benchmark?: string }) => benchmark === 'y',
-    );
+    const isY = ({ benchmark }: { benchmark?: string }): boolean => benchmark === 'y';
+    const rows = rowsOf({ questions, runs }, 'base', isY);
     expect(rows).toMatchObject([{ ...run, questionId: 'b', em: 1 }]);
   });
 });

@@ -1,6 +1,5 @@
 import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { loadOptional } from '../../lib/io/optional.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { corpusHash, embedCorpus } from '../../lib/retrieval/dense.js';
 import type { Encoder } from '../../lib/retrieval/encoder.js';
@@ -8,7 +7,7 @@ import { loadHnswIndex } from '../../lib/retrieval/hnsw.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
-import { FILMS, makePassages } from './passages.js';
+import { FILMS, hasHnswlib, makePassages } from './passages.js';
 
 const inFolder = folderForEach();
 const source = { corpus: 'c', encoder: 'e' };
@@ -77,14 +76,6 @@ it('corpusHash depends on ids, texts and order', () => {
   expect(new Set(hashes.map(corpusHash)).size).toBe(4);
   expect(corpusHash(FILMS.map((film) => ({ ...film })))).toBe(corpusHash(FILMS));
 });
-
-const hasHnswlib = ((): boolean => {
-  try {
-    return Boolean(loadOptional('hnswlib-node'));
-  } catch {
-    return false;
-  }
-})();
 
 describe.skipIf(!hasHnswlib)(
   'a retriever with an encoder in Hugging Face format (needs hnswlib-node)',

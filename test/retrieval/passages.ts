@@ -1,5 +1,13 @@
 import { type Passage, splitContents } from '../../lib/data/question.js';
+import { loadOptional } from '../../lib/io/optional.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
+
+export const hasHnswlib = await new Promise((resolve) =>
+  resolve(loadOptional('hnswlib-node')),
+).then(
+  () => true,
+  () => false,
+);
 
 export function makePassage(id: string, contents: string): Passage {
   return { id, contents, ...splitContents(contents) };

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { createRandom } from '../../lib/random.js';
 import { buildExactIndex, normalise } from '../../lib/retrieval/exact.js';
 import { buildHnswIndex, loadHnswIndex } from '../../lib/retrieval/hnsw.js';
-import { loadOptional } from '../../lib/io/optional.js';
 import { temporaryFolder } from '../folder.js';
+import { hasHnswlib } from './passages.js';
 
 function randomVectors(count: number, dimensions: number, seed: number): Float32Array[] {
   const random = createRandom(seed);
@@ -14,13 +14,6 @@ function randomVectors(count: number, dimensions: number, seed: number): Float32
     Float32Array.from({ length: dimensions }, () => random.normal()),
   );
 }
-
-const hnswlibInstalled = await Promise.resolve()
-  .then(() => loadOptional('hnswlib-node'))
-  .then(
-    () => true,
-    () => false,
-  );
 
 describe('buildExactIndex', () => {
   it('ranks by cosine, ties in order; the zero vector scores 0', () => {
@@ -60,7 +53,7 @@ describe('buildExactIndex', () => {
   });
 });
 
-describe.skipIf(!hnswlibInstalled)('buildHnswIndex (needs hnswlib-node)', () => {
+describe.skipIf(!hasHnswlib)('buildHnswIndex (needs hnswlib-node)', () => {
   const folder = temporaryFolder();
   const vectors = randomVectors(1500, 24, 2);
   const queries = randomVectors(60, 24, 3);
