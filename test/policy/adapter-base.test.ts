@@ -14,9 +14,8 @@ import { temporaryFolder } from '../folder.js';
 import { writeTinyAdapter, writeTinyModel } from '../training/tiny-adapter.js';
 
 const root = temporaryFolder();
-const [model, other, adapter, foreign] = ['model', 'other', 'adapter', 'foreign'].map((name) =>
-  join(root, name),
-);
+const names = ['model', 'other', 'adapter', 'foreign'];
+const [model, other, adapter, foreign] = names.map((name) => join(root, name));
 const sha256 = (file: string): string =>
   createHash('sha256').update(readFileSync(file)).digest('hex');
 
@@ -45,9 +44,8 @@ describe('the base of an adapter', () => {
     const refused =
       /adapter was trained from, model \(weights .*other has different weights.*--model/s;
     await expect(loadLocalPolicy(other, { adapter })).rejects.toThrow(refused);
-    await expect(
-      exportModel(join(root, 'out'), { model: other, adapter }, { storage: 'F16' }),
-    ).rejects.toThrow(refused);
+    const exported = exportModel(join(root, 'out'), { model: other, adapter }, { storage: 'F16' });
+    await expect(exported).rejects.toThrow(refused);
   });
 
   it('has the same tokenizer', async () => {

@@ -20,11 +20,10 @@ const c = { ...CONFIG, numHeads: 4, numKeyValueHeads: 2, headDim: 4 };
 const GROUPS = c.numHeads / c.numKeyValueHeads;
 const random = createRandom('attention');
 
-const normal = (...shape: [number, number, number]): tf.Tensor3D =>
-  tf.tensor3d(
-    Array.from({ length: shape[0] * shape[1] * shape[2] }, () => random.normal()),
-    shape,
-  );
+const normal = (...shape: [number, number, number]): tf.Tensor3D => {
+  const values = Array.from({ length: tf.util.sizeFromShape(shape) }, () => random.normal());
+  return tf.tensor3d(values, shape);
+};
 const keyValue = (tokens: number): KeyValue => {
   const shape = [ROWS * c.numKeyValueHeads, tokens, c.headDim] as const;
   return { k: normal(...shape), v: normal(...shape) };
@@ -35,10 +34,8 @@ const queryKeyValue = (tokens: number) => ({
 });
 /** A cache with one full row and one half-full row. */
 const cachedKeys = (): CachedKeys => {
-  const columns = range(ROWS).map((row) =>
-    range(CACHED).map((l) => (row === 1 && l >= 20 ? MASKED : 0)),
-  );
-  const bias = tf.tensor2d(columns);
+  const biasOf = (row: number, l: number): number => (row === 1 && l >= 20 ? MASKED : 0);
+  const bias = tf.tensor2d(range(ROWS).map((row) => range(CACHED).map((l) => biasOf(row, l))));
   return { ...keyValue(CACHED), bias, perHead: biasPerHead(bias, c) };
 };
 
@@ -78,12 +75,8 @@ describe('attention', () => {
 
   it('splits the queries of long rows into blocks, each with the keys up to its end', () => {
     expect(causalBlocks(512, c)).toHaveLength(1);
-    const ends = causalBlocks(LONG, c, CACHED).map(({ start, end, bias }) => [
-      start,
-      end,
-      ...bias.shape,
-    ]);
-    expect(ends).toEqual([
+    const blocks = causalBlocks(LONG, c, CACHED);
+    expect(blocks.map(({ start, end, bias }) => [start, end, ...bias.shape])).toEqual([
       [0, 128, 256, 168],
       [128, 256, 256, 296],
       [256, 384, 256, 424],
@@ -102,10 +95,8 @@ describe('attention', () => {
   it('sees cached tokens, but no padding', () => {
     const cached = cachedKeys();
     const long = queryKeyValue(LONG);
-    expectClose(
-      attendCausally(long, causalBlocks(LONG, c, CACHED), c, cached),
-      expected(long, cached),
-    );
+    const blocks = causalBlocks(LONG, c, CACHED);
+    expectClose(attendCausally(long, blocks, c, cached), expected(long, cached));
     for (const tokens of [1, 7]) {
       const x = queryKeyValue(tokens);
       const bias = tf.zeros<tf.Rank.R2>([ROWS, tokens]);

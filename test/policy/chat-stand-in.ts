@@ -33,14 +33,13 @@ export const refuse = (status: number, error: object): Response =>
 
 /** The server-sent events of a message, a few characters each. */
 function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: object): Response {
+  const partsOf = (text: string): string[] => text.match(/[^]{1,5}/g) ?? [];
   const deltas: object[] = [
     { role: 'assistant' },
-    ...(content?.match(/[^]{1,5}/g) ?? []).map((part) => ({ content: part })),
+    ...partsOf(content ?? '').map((part) => ({ content: part })),
     ...calls.flatMap(({ id, function: { name, arguments: args } }, index) => [
       { tool_calls: [{ index, id, function: { name, arguments: '' } }] },
-      ...args
-        .match(/[^]{1,5}/g)!
-        .map((part) => ({ tool_calls: [{ index, function: { arguments: part } }] })),
+      ...partsOf(args).map((part) => ({ tool_calls: [{ index, function: { arguments: part } }] })),
     ]),
   ];
   const events = [
@@ -48,10 +47,9 @@ function streamOf({ content, tool_calls: calls = [] }: AssistantMessage, usage: 
     { choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }] },
     { choices: [], usage },
   ];
-  const text = [...events.map((event) => JSON.stringify(event)), '[DONE]']
-    .map((data) => `data: ${data}\n\n`)
-    .join('');
-  return new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+  const data = [...events.map((event) => JSON.stringify(event)), '[DONE]'];
+  const headers = { 'content-type': 'text/event-stream' };
+  return new Response(data.map((line) => `data: ${line}\n\n`).join(''), { headers });
 }
 
 /** Whether a conversation is the client's, at startup. */
@@ -78,10 +76,8 @@ export async function startChatStandIn(
     const answer = isScripted ? await reply(body) : call({ query: 'capital' });
     if (answer instanceof Response) return answer;
     if (body.stream) return streamOf(answer, usage);
-    return Response.json({
-      choices: [{ index: 0, message: answer, finish_reason: 'stop' }],
-      usage,
-    });
+    const choice = { index: 0, message: answer, finish_reason: 'stop' };
+    return Response.json({ choices: [choice], usage });
   });
   return Object.assign(server, { api: `${server.url}v1`, requests, tokens });
 }

@@ -93,9 +93,8 @@ describe('tiny models compared with transformers', () => {
   it('a missing or unexpected tensor is rejected by name', async () => {
     const { load } = await fixture('llama3-of-transformers-5');
     const index = inFolder('model.safetensors.index.json');
-    const { weight_map } = JSON.parse(await readFile(index, 'utf8')) as {
-      weight_map: Record<string, string>;
-    };
+    const text = await readFile(index, 'utf8');
+    const { weight_map } = JSON.parse(text) as { weight_map: Record<string, string> };
     const without = Object.entries(weight_map).filter(([, file]) => !file.includes('-00003-'));
     await writeFile(index, JSON.stringify({ weight_map: Object.fromEntries(without) }));
     await expect(load()).rejects.toThrow(/Expected tensor \S+ of shape \[.*\], but got none/);
@@ -116,9 +115,8 @@ describe('llama', () => {
   });
 
   it("applies transformers' defaults and ignores irrelevant fields", () => {
-    expect(
-      parseModelConfig({ ...MINIMAL, torch_dtype: 'bfloat16', bos_token_id: 1 }),
-    ).toMatchObject({
+    const ignored = { torch_dtype: 'bfloat16', bos_token_id: 1 };
+    expect(parseModelConfig({ ...MINIMAL, ...ignored })).toMatchObject({
       numKeyValueHeads: 8,
       headDim: 8,
       rope: { theta: 10000, scaling: { rope_type: 'default' } },

@@ -13,6 +13,7 @@ import { createRandom } from '../../lib/random.js';
 import { rollOut } from '../../lib/rollout/rollout.js';
 import { temporaryFolder } from '../folder.js';
 import { echoRetriever } from '../retrieval/passages.js';
+import { say } from './chat-stand-in.js';
 import { OPTIONS } from '../rollout/play.js';
 import { QUESTIONS, TOKENIZER, TOKENIZER_JSON } from '../training/tiny.js';
 
@@ -20,14 +21,13 @@ const folder = temporaryFolder();
 const MAX_NEW_TOKENS = 20;
 const ANSWER = '<answer>x</answer>';
 const ids = TOKENIZER.encode(ANSWER);
-const choice = {
-  text: ANSWER,
-  token_ids: ids,
-  finish_reason: 'stop',
-  logprobs: { token_logprobs: ids.map(() => -1) },
-};
+/** Log-probabilities of tokens. */
+const logprobs = (numTokens: number) => ({ token_logprobs: Array<number>(numTokens).fill(-1) });
+const written = { text: ANSWER, token_ids: ids, finish_reason: 'stop' };
+const choice = { ...written, logprobs: logprobs(ids.length) };
 const withChoice = (more: object): string => JSON.stringify({ choices: [{ ...choice, ...more }] });
-const million = Array.from({ length: 1_000_000 }, () => 1);
+const withIds = (token_ids: number[]): string => withChoice({ token_ids, logprobs: null });
+const ones = (count: number): number[] => Array<number>(count).fill(1);
 
 /** Sent as if it were packed. */
 const BROKEN = 'not packed';
@@ -35,24 +35,15 @@ const BROKEN = 'not packed';
 /** Bodies with status 200, and words of the refusal. */
 const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'a text of 1.8 MB': [withChoice({ text: 'x'.repeat(1_800_000) }), /at most \d+ bytes/],
-  'a million ids': [withChoice({ token_ids: million }), /at most \d+ bytes/],
-  'more ids than asked for': [
-    withChoice({ token_ids: ids.concat(million.slice(0, MAX_NEW_TOKENS)), logprobs: null }),
-    /at most 20 token ids/,
-  ],
-  'an id outside the vocabulary': [withChoice({ token_ids: [99_999], logprobs: null }), /99999/],
-  'a negative id': [withChoice({ token_ids: [-1], logprobs: null }), /-1/],
+  'a million ids': [withChoice({ token_ids: ones(1_000_000) }), /at most \d+ bytes/],
+  'more ids than asked for': [withIds(ids.concat(ones(MAX_NEW_TOKENS))), /at most 20 token ids/],
+  'an id outside the vocabulary': [withIds([99_999]), /99999/],
+  'a negative id': [withIds([-1]), /-1/],
   'an id that is no integer': [withChoice({ token_ids: [0.5] }), /token_ids\[0\]/],
   'an id that is a text': [withChoice({ token_ids: ['1'] }), /token_ids\[0\]/],
   'no ids': [withChoice({ token_ids: null }), /token ids/],
-  'too few log-probabilities': [
-    withChoice({ logprobs: { token_logprobs: [-1] } }),
-    /log-probabilities.* got 1/,
-  ],
-  'too many log-probabilities': [
-    withChoice({ logprobs: { token_logprobs: ids.concat(ids).map(() => -1) } }),
-    /log-probabilities/,
-  ],
+  'too few log-probabilities': [withChoice({ logprobs: logprobs(1) }), /log-probab.* got 1/],
+  'too many log-probabilities': [withChoice({ logprobs: logprobs(2 * ids.length) }), /log-probab/],
   'no text': [withChoice({ text: null }), /text/],
   'a text that is a list': [withChoice({ text: [] }), /text/],
   'no choice': ['{"choices": []}', /choices/],
@@ -79,9 +70,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const body = (await json(request)) as { prompt?: number[]; messages?: object[] };
   const asked = body.prompt ? TOKENIZER.decode(body.prompt) : JSON.stringify(body.messages);
   if (hostile === undefined || !asked.includes(QUESTIONS[0].question))
-    return void response.end(
-      withChoice({ message: { role: 'assistant', content: ANSWER }, text: ANSWER }),
-    );
+    return void response.end(withChoice({ message: say(ANSWER) }));
   if (hostile[0] === 0x1f || hostile === BROKEN) response.setHeader('content-encoding', 'gzip');
   response.end(hostile);
 }
@@ -107,8 +96,7 @@ const run = async (policy: Parameters<typeof rollOut>[0]) => {
 describe.each(Object.entries(HOSTILE))('a server that answers with %s', (_, [body, refusal]) => {
   it('is refused by name while others go on', async () => {
     hostile = undefined;
-    const limits = { retries: 0 };
-    const policy = await openCompletionsPolicy(url, { ...limits, tokenizer: folder });
+    const policy = await openCompletionsPolicy(url, { retries: 0, tokenizer: folder });
     hostile = body;
     const [bad, good] = await run(policy);
     expect(bad).toMatchObject({ finish: 'refused', answer: null });

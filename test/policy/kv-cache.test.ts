@@ -1,5 +1,6 @@
 import { MASKED } from '../../lib/tensor/ops.js';
 import * as tf from '@tensorflow/tfjs-core';
+import { range } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { disposeBlock, moveRows, packRows, type CacheBlock } from '../../lib/policy/kv-cache.js';
@@ -17,20 +18,18 @@ function blockOf(rows: readonly (readonly Token[])[]): CacheBlock {
   const [numRows, length] = [rows.length, rows[0].length];
   const tensor = (layer: number, side: number): tf.Tensor3D => {
     const values = rows.flatMap((row) =>
-      Array.from({ length: KV_HEADS }, (_, head) =>
+      range(KV_HEADS).flatMap((head) =>
         row.flatMap((token) =>
-          Array.from({ length: HEAD_WIDTH }, (_, d) =>
-            valueOf(token ?? 0.5, { layer, side, head, d }),
-          ),
+          range(HEAD_WIDTH).map((d) => valueOf(token ?? 0.5, { layer, side, head, d })),
         ),
-      ).flat(),
+      ),
     );
     return tf.tensor3d(values, [numRows * KV_HEADS, length, HEAD_WIDTH]);
   };
   const bias = rows.flatMap((row) => row.map((token) => (token === null ? MASKED : 0)));
   return {
     bias: tf.tensor2d(bias, [numRows, length]),
-    layers: Array.from({ length: NUM_LAYERS }, (_, i) => ({ k: tensor(i, 0), v: tensor(i, 1) })),
+    layers: range(NUM_LAYERS).map((i) => ({ k: tensor(i, 0), v: tensor(i, 1) })),
   };
 }
 
@@ -68,32 +67,27 @@ function withoutLeak(run: () => void): void {
 }
 
 const token = fc.integer({ min: 1, max: 99 });
+const exactly = <T>(count: number, item: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+  fc.array(item, { minLength: count, maxLength: count });
+const some = <T>(item: fc.Arbitrary<T>, maxLength: number): fc.Arbitrary<T[]> =>
+  fc.array(item, { minLength: 1, maxLength });
 const rowsOf = (numRows: number, length: number): fc.Arbitrary<Token[][]> =>
-  fc.array(fc.array(token, { minLength: length, maxLength: length }), {
-    minLength: numRows,
-    maxLength: numRows,
-  });
+  exactly(numRows, exactly(length, token));
+const upTo = (max: number) => fc.integer({ min: 1, max });
+const block = fc.tuple(upTo(3), upTo(4)).chain((shape) => rowsOf(...shape));
 /** Blocks of different shapes, and new rows made of pieces of them. */
-const packing = fc
-  .array(
-    fc
-      .tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 4 }))
-      .chain(([numRows, length]) => rowsOf(numRows, length)),
-    { minLength: 1, maxLength: 3 },
-  )
-  .chain((blocks) => {
-    const piece = fc
-      .nat(blocks.length - 1)
-      .chain((block) =>
-        fc.record({
-          block: fc.constant(block),
-          row: fc.nat(blocks[block].length - 1),
-          length: fc.integer({ min: 1, max: blocks[block][0].length }),
-        }),
-      );
-    const row = fc.array(piece, { minLength: 1, maxLength: 3 });
-    return fc.tuple(fc.constant(blocks), fc.array(row, { minLength: 1, maxLength: 4 }));
-  });
+const packing = some(block, 3).chain((blocks) => {
+  const piece = fc
+    .nat(blocks.length - 1)
+    .chain((at) =>
+      fc.record({
+        block: fc.constant(at),
+        row: fc.nat(blocks[at].length - 1),
+        length: upTo(blocks[at][0].length),
+      }),
+    );
+  return fc.tuple(fc.constant(blocks), some(some(piece, 3), 4));
+});
 
 await useBackend('wasm');
 

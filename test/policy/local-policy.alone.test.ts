@@ -27,7 +27,7 @@ const options = (rows: number, more: Partial<SamplingOptions> = {}): SamplingOpt
   topP: 1,
   maxNewTokens: 12,
   stop: ['</search>'],
-  randoms: Array.from({ length: rows }, (_, i) => createRandom(`row ${i}`)),
+  randoms: range(rows).map((i) => createRandom(`row ${i}`)),
   ...more,
 });
 const contexts = [
@@ -39,47 +39,35 @@ const contexts = [
 describe('LocalPolicy.generate', () => {
   it('gives the log-probs of the training pass within 1e-4, over two turns', async () => {
     const first = await policy.generate(contexts, options(3));
-    const more = contexts.map((c, i) => [
-      ...c,
-      ...first[i].tokenIds,
-      ...[7, 11, 13, 17, 19].slice(i),
-    ]);
+    const added = [7, 11, 13, 17, 19];
+    const more = contexts.map((c, i) => [...c, ...first[i].tokenIds, ...added.slice(i)]);
     const second = await policy.generate(more, options(3));
     const rows = more.map((c, i) => ({
       tokenIds: [...c, ...second[i].tokenIds],
       lossMask: [...c.map(() => 0), ...second[i].tokenIds.map(() => 1)],
     }));
     const table = rotaryTable(config, config.maxPositionEmbeddings);
-    const recomputed = await sequenceLogProbs(weights, rows, {
-      config,
-      table,
-      maxTokensPerPass: 8192,
-    });
-    second.forEach((generation, i) => {
-      generation.logProbs!.forEach((logProb, t) => {
+    const model = { config, table, maxTokensPerPass: 8192 };
+    const recomputed = await sequenceLogProbs(weights, rows, model);
+    for (const [i, { logProbs }] of second.entries())
+      for (const [t, logProb] of logProbs!.entries())
         expect(Math.abs(recomputed[i][t] - logProb), `row ${i} token ${t}`).toBeLessThan(1e-4);
-      });
-    });
   });
 
   it('runs equal contexts once and splits passes, with each row as if alone', async () => {
     // 24 rows of over 100 tokens make two passes; groups of four share a context.
-    const rows = Array.from({ length: 24 }, (_, r) =>
-      Array.from(
-        { length: 100 + (Math.floor(r / 4) % 3) },
-        (_, t) => 4 + ((Math.floor(r / 4) * 31 + t * 7) % 200),
-      ),
-    );
+    const rows = range(24).map((r) => {
+      const group = Math.floor(r / 4);
+      return range(100 + (group % 3)).map((t) => 4 + ((group * 31 + t * 7) % 200));
+    });
     const first = await policy.generate(rows, options(24, { maxNewTokens: 6, temperature: 2 }));
     expect(new Set(first.slice(0, 4).map(({ text }) => text)).size).toBe(4);
     const more = rows.map((row, r) => [...row, ...first[r].tokenIds, ...[7, 11, 13].slice(r % 3)]);
     const cached = await policy.generate(more, options(24, { maxNewTokens: 5 }));
     policy.release();
     for (const r of [0, 1, 5, 17, 23]) {
-      const [alone] = await policy.generate([more[r]], {
-        ...options(1, { maxNewTokens: 5 }),
-        randoms: [createRandom(`row ${r}`)],
-      });
+      const own = { maxNewTokens: 5, randoms: [createRandom(`row ${r}`)] };
+      const [alone] = await policy.generate([more[r]], options(1, own));
       policy.release();
       expect(alone.tokenIds, `row ${r}`).toEqual(cached[r].tokenIds);
     }
@@ -90,28 +78,22 @@ describe('LocalPolicy.generate', () => {
     vi.mocked(isLarge).mockReturnValue(true);
     onTestFinished(() => vi.mocked(isLarge).mockRestore());
     const prompt = range(4, 40);
-    const rows = [
-      [...prompt, 77, 8, 3],
-      [...prompt, 77],
-      [...prompt, 140, 60, 61, 62, 99],
-    ];
-    const runChunks = vi.spyOn(
-      large as unknown as { runChunks: LocalPolicy['generate'] },
-      'runChunks',
-    );
+    const ends = [[77, 8, 3], [77], [140, 60, 61, 62, 99]];
+    const rows = ends.map((end) => [...prompt, ...end]);
+    const inside = large as unknown as { runChunks: LocalPolicy['generate'] };
+    const runChunks = vi.spyOn(inside, 'runChunks');
     const greedy = { temperature: 0, maxNewTokens: 4 };
     const together = await large.generate(rows, options(3, greedy));
     expect(runChunks.mock.calls.map(([chunks]) => chunks)).toEqual([
       [prompt],
-      expect.arrayContaining([[77, 8, 3], [77], [140, 60, 61, 62, 99]]),
+      expect.arrayContaining(ends),
     ]);
     for (const [i, row] of rows.entries()) {
       large.release();
       const [alone] = await large.generate([row], options(1, greedy));
       expect(alone.tokenIds).toEqual(together[i].tokenIds);
-      alone.logProbs!.forEach((logProb, t) =>
-        expect(logProb).toBeCloseTo(together[i].logProbs![t], 4),
-      );
+      for (const [t, logProb] of alone.logProbs!.entries())
+        expect(logProb).toBeCloseTo(together[i].logProbs![t], 4);
     }
     large.dispose();
   });
@@ -140,15 +122,11 @@ describe('LocalPolicy.generate', () => {
 
   it('awaits onToken for every sampled token', async () => {
     const tokens: SampledToken[] = [];
-    const generations = await policy.generate(
-      contexts,
-      options(3, {
-        onToken: async (token) => {
-          await Promise.resolve();
-          tokens.push(token);
-        },
-      }),
-    );
+    const onToken = async (token: SampledToken): Promise<void> => {
+      await Promise.resolve();
+      tokens.push(token);
+    };
+    const generations = await policy.generate(contexts, options(3, { onToken }));
     generations.forEach(({ tokenIds, logProbs }, row) => {
       const rowTokens = tokens.filter((token) => token.row === row);
       expect(rowTokens.map(({ tokenId }) => tokenId)).toEqual(tokenIds);
@@ -183,8 +161,7 @@ describe('LocalPolicy.generate', () => {
   });
 
   it('rejects a context that is too long', async () => {
-    await expect(policy.generate([new Array<number>(128).fill(1)], options(1))).rejects.toThrow(
-      /1 to 127.*128/,
-    );
+    const long = policy.generate([new Array<number>(128).fill(1)], options(1));
+    await expect(long).rejects.toThrow(/1 to 127.*128/);
   });
 });

@@ -84,13 +84,10 @@ it('rejects a trained head where config.json says that there is none', async () 
   await saveModel(inFolder(), model, { storage: 'F32' });
   const arrays = await readSafetensors(inFolder('model.safetensors'));
   const embedding = arrays.get('model.embed_tokens.weight')!;
-  const save = (values: Float32Array): void =>
-    writeFileSync(
-      inFolder('model.safetensors'),
-      encodeSafetensors(new Map([...arrays, ['lm_head.weight', { ...embedding, values }]]), {
-        storage: 'F32',
-      }),
-    );
+  const save = (values: Float32Array): void => {
+    const all = new Map([...arrays, ['lm_head.weight', { ...embedding, values }]]);
+    writeFileSync(inFolder('model.safetensors'), encodeSafetensors(all, { storage: 'F32' }));
+  };
   save(embedding.values);
   await expect(loadModel(inFolder())).resolves.toBeDefined();
   save(embedding.values.map((value) => 2 * value));
@@ -115,20 +112,12 @@ describe('generation_config.json', () => {
 
   it('has the end tokens, and says what of it is not applied', async () => {
     // As Qwen2.5-Instruct has it.
-    const policy = await load({
-      eos_token_id: [7, 8],
-      do_sample: true,
-      repetition_penalty: 1.05,
-      temperature: 0.7,
-      top_k: 20,
-      top_p: 1,
-      max_new_tokens: 2048,
-      min_length: 0,
-    });
+    const sampling = { do_sample: true, temperature: 0.7, top_k: 20, top_p: 1 };
+    const limits = { repetition_penalty: 1.05, max_new_tokens: 2048, min_length: 0 };
+    const policy = await load({ eos_token_id: [7, 8], ...sampling, ...limits });
     expect(policy.config.eosTokenIds).toEqual([7, 8]);
-    expect(policy.note).toMatch(
-      /not applied.*: temperature 0.7, top_k 20, repetition_penalty 1.05$/,
-    );
+    const unused = /not applied.*: temperature 0.7, top_k 20, repetition_penalty 1.05$/;
+    expect(policy.note).toMatch(unused);
     expect((await load({ eos_token_id: 9 })).note).toBeUndefined();
   });
 
@@ -150,11 +139,8 @@ it('rejects token ids beyond the vocabulary, added ones too', async () => {
   const folder = inFolder('model');
   const { added_tokens } = TOKENIZER_JSON as { added_tokens: object[] };
   const added = [...added_tokens, { ...added_tokens[0], content: '<new>', id: 300 }];
-  await saveModel(
-    folder,
-    { ...tinyModel(), tokenizerJson: { ...TOKENIZER_JSON, added_tokens: added } },
-    { storage: 'F16' },
-  );
+  const tokenizerJson = { ...TOKENIZER_JSON, added_tokens: added };
+  await saveModel(folder, { ...tinyModel(), tokenizerJson }, { storage: 'F16' });
   await expect(loadModel(folder)).rejects.toThrow(
     "Expected token ids below the model's vocab_size 300, but the tokenizer has the id 300.",
   );

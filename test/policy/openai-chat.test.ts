@@ -13,6 +13,9 @@ let server: StandIn;
 async function start(...args: Parameters<typeof startChatStandIn>): Promise<StandIn> {
   return (server = closing(await startChatStandIn(...args)));
 }
+/** A server whose model sees the probe. */
+const startUnknown = (reply: Parameters<typeof startChatStandIn>[0]) =>
+  start(reply, { seesProbe: true });
 const open = (more: OpenAiChatOptions = {}) =>
   openChatPolicy(server.api, { retries: 2, backOffMs: 1, ...more });
 
@@ -59,24 +62,18 @@ describe('openChatPolicy', () => {
   });
 
   it('writes tags where the server refuses tools, and restores the stop text', async () => {
-    await start(
-      ({ tools }) =>
-        tools
-          ? refuse(400, { message: '"auto" tool choice requires --enable-auto-tool-choice' })
-          : say('<think> a </think><search> b '),
-      { seesProbe: true },
-    );
+    const refused = { message: '"auto" tool choice requires --enable-auto-tool-choice' };
+    const written = '<think> a </think><search> b ';
+    await startUnknown(({ tools }) => (tools ? refuse(400, refused) : say(written)));
     const policy = await open();
     expect(policy.promptForm).toBe('chat');
-    const options = { ...OPTIONS, tools: [], stop: STOP_STRINGS };
-    expect((await policy.reply(QUESTION, options)).message.content).toBe(
-      '<think> a </think><search> b </search>',
-    );
+    const { message } = await policy.reply(QUESTION, { ...OPTIONS, tools: [], stop: STOP_STRINGS });
+    expect(message.content).toBe('<think> a </think><search> b </search>');
     await expect(open({ promptForm: 'tools' })).rejects.toThrow('enable-auto-tool-choice');
   });
 
   it('writes tags where the server takes tools but ignores them', async () => {
-    await start(() => say('Paris'), { seesProbe: true });
+    await startUnknown(() => say('Paris'));
     expect((await open()).promptForm).toBe('chat');
     expect(server.requests[0]).toMatchObject({ tool_choice: 'required' });
     expect((await open({ promptForm: 'tools' })).promptForm).toBe('tools');
@@ -84,10 +81,8 @@ describe('openChatPolicy', () => {
 
   it('writes tags where the prompt is as long without tools', async () => {
     const usage = { prompt_tokens: 37, completion_tokens: 2 };
-    await start(
-      ({ tools }) =>
-        Response.json({ choices: [{ message: tools ? call({ query: 'a' }) : say('b') }], usage }),
-      { seesProbe: true },
+    await startUnknown(({ tools }) =>
+      Response.json({ choices: [{ message: tools ? call({ query: 'a' }) : say('b') }], usage }),
     );
     expect((await open()).promptForm).toBe('chat');
     usage.prompt_tokens = 0; // not counted
@@ -95,39 +90,29 @@ describe('openChatPolicy', () => {
   });
 
   it('names the function where the server refuses to require any', async () => {
-    await start(
-      (request) =>
-        (request as { tool_choice?: unknown }).tool_choice === 'required'
-          ? refuse(500, { message: 'string indices must be integers' })
-          : call({ query: 'a' }),
-      { seesProbe: true },
+    await startUnknown((request) =>
+      (request as { tool_choice?: unknown }).tool_choice === 'required'
+        ? refuse(500, { message: 'string indices must be integers' })
+        : call({ query: 'a' }),
     );
     expect((await open()).promptForm).toBe('tools');
     expect(server.requests[1]).toMatchObject({ tool_choice: { function: { name: 'search' } } });
   });
 
   it('does not require a call of a server that refuses to', async () => {
-    await start(
-      (request) =>
-        'tool_choice' in request
-          ? refuse(400, { param: 'tool_choice', message: 'Unsupported.' })
-          : say('Paris'),
-      { seesProbe: true },
-    );
+    const refused = () => refuse(400, { param: 'tool_choice', message: 'Unsupported.' });
+    await startUnknown((request) => ('tool_choice' in request ? refused() : say('Paris')));
     expect((await open()).promptForm).toBe('tools');
   });
 
   it('leaves out parameters that the model refuses', async () => {
-    await start(
-      (request) => {
-        if ('max_tokens' in request)
-          return refuse(400, { param: 'max_tokens', message: 'Use max_completion_tokens.' });
-        if ('temperature' in request)
-          return refuse(400, { param: 'temperature', message: 'Unsupported value.' });
-        return call({ query: 'a' });
-      },
-      { seesProbe: true },
-    );
+    await startUnknown((request) => {
+      if ('max_tokens' in request)
+        return refuse(400, { param: 'max_tokens', message: 'Use max_completion_tokens.' });
+      if ('temperature' in request)
+        return refuse(400, { param: 'temperature', message: 'Unsupported value.' });
+      return call({ query: 'a' });
+    });
     const policy = await open();
     expect(policy.note).toContain('temperature');
     await policy.reply(QUESTION, OPTIONS);
@@ -208,7 +193,7 @@ describe('openChatPolicy', () => {
   });
 
   it('sends a password of the address as a header, and shows it nowhere', async () => {
-    await start(() => refuse(500, { message: 'broken' }), { seesProbe: true });
+    await startUnknown(() => refuse(500, { message: 'broken' }));
     const address = server.api.replace('http://', 'http://me:secret@');
     const error = (await openChatPolicy(address).catch((reason: unknown) => reason)) as Error;
     expect(error.message).toContain('500');
@@ -219,12 +204,9 @@ describe('openChatPolicy', () => {
   it('takes the address of an endpoint, and names the other API', async () => {
     await start(() => say('Rome'));
     for (const path of ['/chat/completions', '/completions/', '/models'])
-      expect(await openChatPolicy(server.api + path, { retries: 0 })).toMatchObject({
-        name: 'scripted',
-      });
-    await expect(openRemotePolicy(`${server.api}/chat/completions`)).rejects.toThrow(
-      `Expected chat:${server.api} for`,
-    );
+      expect((await openChatPolicy(server.api + path, { retries: 0 })).name).toBe('scripted');
+    const other = openRemotePolicy(`${server.api}/chat/completions`);
+    await expect(other).rejects.toThrow(`Expected chat:${server.api} for`);
   });
 
   it('is what addresses that begin with chat: open', async () => {

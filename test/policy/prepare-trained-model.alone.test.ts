@@ -29,31 +29,17 @@ mkdirSync(join(root, 'bin'));
 writeFileSync(join(root, 'bin', 'python3'), PYTHON);
 chmodSync(join(root, 'bin', 'python3'), 0o755);
 mkdirSync(join(root, 'empty'));
-MODEL_PACKAGES.add({
-  name: 'tiny',
-  licence: 'Apache-2.0',
-  origin: 'a test',
-  use: 'nothing',
-  requirement: { name: 'tiny', version: '1', sha256: '0' },
-  megabytes: 1,
-  weights: 'tiny',
-});
-TRAINED_MODELS.add({
-  name: 'tiny-searcher',
-  package: 'tiny',
-  warmUp,
-  base: 'tiny-warm-up',
-  adapter,
-  description: 'a test',
-});
+const requirement = { name: 'tiny', version: '1', sha256: '0' };
+const about = { licence: 'Apache-2.0', origin: 'a test', use: 'nothing', megabytes: 1 };
+MODEL_PACKAGES.add({ name: 'tiny', requirement, weights: 'tiny', ...about });
+const trained = { name: 'tiny-searcher', package: 'tiny', description: 'a test' };
+TRAINED_MODELS.add({ ...trained, warmUp, base: 'tiny-warm-up', adapter });
 let lines: string[];
 beforeEach(() => (lines = []));
 
 const prepare = (path: string) => {
-  vi.stubEnv(
-    'PATH',
-    [join(root, path), ...(path === 'bin' ? [process.env.PATH!] : [])].join(delimiter),
-  );
+  const rest = path === 'bin' ? [process.env.PATH!] : [];
+  vi.stubEnv('PATH', [join(root, path), ...rest].join(delimiter));
   vi.stubEnv('PARALLELSEARCH_MODELS', join(root, 'models'));
   const { signal } = new AbortController();
   return prepareTrainedModel('tiny-searcher', { log: (line) => lines.push(line), signal });
@@ -72,17 +58,10 @@ it('makes the base once: the model with the warm-up merged into it', async () =>
   const merged = await loadLocalPolicy(base);
   const apart = await loadLocalPolicy(model, { adapter: warmUp });
   const contexts = [apart.tokenizer.encode('Who is Ada Stone?')];
-  const options = {
-    temperature: 0,
-    topP: 1,
-    maxNewTokens: 8,
-    stop: [],
-    randoms: [createRandom(1)],
-  };
-  const [[a], [b]] = [
-    await merged.generate(contexts, options),
-    await apart.generate(contexts, options),
-  ];
+  const sampling = { temperature: 0, topP: 1, maxNewTokens: 8, stop: [] };
+  const options = { ...sampling, randoms: [createRandom(1)] };
+  const [a] = await merged.generate(contexts, options);
+  const [b] = await apart.generate(contexts, options);
   expect(a.tokenIds).toEqual(b.tokenIds);
 
   // Without Python: everything is there.

@@ -1,6 +1,6 @@
 /** A server that answers as vLLM, with a local policy. */
 import { json } from 'node:stream/consumers';
-import { serveLocally, type LocalServer } from '../../lib/io/local-server.js';
+import { serveLocally } from '../../lib/io/local-server.js';
 import type { Policy } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 
@@ -20,9 +20,7 @@ interface StandInOptions {
   model: string;
   /** The model's folder. */
   root?: string;
-  /**
-   * Text only: as `transformers serve` (keeps stop texts) or as llama.cpp (cuts them).
-   */
+  /** Text only: as `transformers serve` (keeps stop texts) or llama.cpp (cuts them). */
   isTextOnly?: 'keeps stop' | 'cuts stop';
   /** Returns a response in place of a completion, or nothing. */
   instead?: (request: CompletionRequest) => Response | Promise<Response | undefined> | undefined;
@@ -35,31 +33,20 @@ const failure = (status: number, message: string, type: string): Response =>
 export async function startVllmStandIn(
   policy: Policy,
   { model, root = model, isTextOnly, instead }: StandInOptions,
-): Promise<
-  LocalServer & { api: string; requests: CompletionRequest[]; mostAtATime: () => number }
-> {
+) {
   const requests: CompletionRequest[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let [numActive, most] = [0, 0];
   const { tokenizer, maxLength } = policy;
 
   const complete = async (request: CompletionRequest): Promise<Response> => {
-    const {
-      prompt,
-      max_tokens: maxNewTokens,
-      temperature = 1,
-      top_p: topP = 1,
-      stop = [],
-      seed = 0,
-    } = request;
+    const { prompt, temperature = 1, top_p: topP = 1, stop = [] } = request;
     const context = typeof prompt === 'string' ? tokenizer.encode(prompt) : prompt;
-    const [{ tokenIds, text, logProbs, finish }] = await policy.generate([context], {
-      temperature,
-      topP,
-      stop,
-      randoms: [createRandom(seed)],
-      maxNewTokens: Math.min(maxNewTokens, maxLength - context.length),
-    });
+    const maxNewTokens = Math.min(request.max_tokens, maxLength - context.length);
+    const sampling = { temperature, topP, stop, maxNewTokens };
+    const randoms = [createRandom(request.seed ?? 0)];
+    const [generation] = await policy.generate([context], { ...sampling, randoms });
+    const { tokenIds, text, logProbs, finish } = generation;
     policy.release?.();
     const stopText = stop.find((stopText) => text.includes(stopText));
     const end = stopText === undefined ? text.length : text.indexOf(stopText);
@@ -71,21 +58,13 @@ export async function startVllmStandIn(
       ...(!isTextOnly && { stop_reason: stopText ?? null, token_ids: hasIds ? tokenIds : null }),
       logprobs: hasIds ? { token_logprobs: logProbs } : null,
     };
-    return Response.json({
-      id: 'cmpl-1',
-      object: 'text_completion',
-      created: 0,
-      model,
-      choices: [choice],
-    });
+    const envelope = { id: 'cmpl-1', object: 'text_completion', created: 0, model };
+    return Response.json({ ...envelope, choices: [choice] });
   };
 
   const answer = async (url: string, read: () => Promise<CompletionRequest>): Promise<Response> => {
-    const card = {
-      id: model,
-      object: 'model',
-      ...(!isTextOnly && { root, parent: null, max_model_len: maxLength }),
-    };
+    const details = { root, parent: null, max_model_len: maxLength };
+    const card = { id: model, object: 'model', ...(!isTextOnly && details) };
     if (url === '/v1/models') return Response.json({ object: 'list', data: [card] });
     if (url !== '/v1/completions') return new Response('Not Found', { status: 404 });
     const request = await read();
@@ -98,11 +77,7 @@ export async function startVllmStandIn(
     if (isTextOnly === 'keeps stop' && typeof prompt !== 'string')
       return Response.json({ detail: 'prompt must be a string.' }, { status: 400 });
     if (prompt.length >= maxLength && typeof prompt !== 'string')
-      return failure(
-        400,
-        `This model's maximum context length is ${maxLength} tokens.`,
-        'BadRequestError',
-      );
+      return failure(400, `Maximum context length: ${maxLength} tokens.`, 'BadRequestError');
     const done = turn.then(() => complete(request));
     turn = done;
     return done;
@@ -110,9 +85,8 @@ export async function startVllmStandIn(
 
   const server = await serveLocally(0, async (request) => {
     most = Math.max(most, ++numActive);
-    return answer(request.url!, () => json(request as never) as Promise<CompletionRequest>).finally(
-      () => numActive--,
-    );
+    const read = () => json(request as never) as Promise<CompletionRequest>;
+    return answer(request.url!, read).finally(() => numActive--);
   });
   return { ...server, api: `${server.url}v1`, requests, mostAtATime: () => most };
 }

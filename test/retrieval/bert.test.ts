@@ -49,9 +49,8 @@ it.each(['minilm', 'multilingual-e5', 'xlm-roberta'])(
   '%s: the ids of transformers',
   async (name) => {
     const { texts, query } = (await readJson(join(FIXTURES, name, 'expected.json'))) as Expected;
-    const tokenizer = createTokenizer(
-      (await readJson(join(FIXTURES, name, 'tokenizer.json'))) as object,
-    );
+    const json = (await readJson(join(FIXTURES, name, 'tokenizer.json'))) as object;
+    const tokenizer = createTokenizer(json);
     const prompt = { minilm: '', 'multilingual-e5': 'query: ', 'xlm-roberta': 'ask: ' }[name];
     const { before, after } = tokenizer.around;
     const ids = texts.map((text) => [...before, ...tokenizer.encode(prompt + text), ...after]);
@@ -70,6 +69,8 @@ describe('loadBertEncoder', () => {
     cpSync(join(FIXTURES, name), inFolder(name), { recursive: true });
     return inFolder(name);
   };
+  const write = (folder: string, name: string, json: unknown): void =>
+    writeFileSync(join(folder, name), JSON.stringify(json));
   beforeAll(() => tryBackend('cpu'));
 
   it.each([
@@ -79,7 +80,7 @@ describe('loadBertEncoder', () => {
   ])('rejects an unsupported %s', async (field, value) => {
     const folder = copy('minilm');
     const config = (await readJson(join(folder, 'config.json'))) as object;
-    writeFileSync(join(folder, 'config.json'), JSON.stringify({ ...config, [field]: value }));
+    write(folder, 'config.json', { ...config, [field]: value });
     await expect(loadBertEncoder(folder)).rejects.toThrow(new RegExp(field));
   });
 
@@ -89,43 +90,34 @@ describe('loadBertEncoder', () => {
     ['lasttoken', '1_Pooling/config.json', { pooling_mode: 'lasttoken' }],
   ])('rejects what would change its vectors: %s', async (name, file, json) => {
     const folder = copy('minilm');
-    writeFileSync(join(folder, file), JSON.stringify(json));
+    write(folder, file, json);
     await expect(loadBertEncoder(folder)).rejects.toThrow(name);
   });
 
   it('rejects inner products of vectors without unit length', async () => {
     const folder = copy('minilm');
     const type = 'sentence_transformers.models.Pooling';
-    writeFileSync(join(folder, 'modules.json'), JSON.stringify([{ path: '1_Pooling', type }]));
-    const config = JSON.stringify({ similarity_fn_name: 'dot' });
-    writeFileSync(join(folder, 'config_sentence_transformers.json'), config);
+    write(folder, 'modules.json', [{ path: '1_Pooling', type }]);
+    write(folder, 'config_sentence_transformers.json', { similarity_fn_name: 'dot' });
     await expect(loadBertEncoder(folder)).rejects.toThrow('similarity_fn_name: dot');
   });
 
   it('applies lower-casing and the default prompt of the folder', async () => {
-    const encode = async (files: Record<string, object>, text: string) => {
-      const folder = copy('minilm');
-      for (const [name, json] of Object.entries(files))
-        writeFileSync(join(folder, name), JSON.stringify(json));
-      const encoder = await loadBertEncoder(folder);
-      return encoder.encode([text], { kind: 'passage' });
-    };
+    const folder = copy('minilm');
+    const encode = async (text: string) =>
+      (await loadBertEncoder(folder)).encode([text], { kind: 'passage' });
+    const expected = await encode('find: oslo');
     const prompt = { prompts: { search: 'find: ' }, default_prompt_name: 'search' };
-    const files = {
-      'config_sentence_transformers.json': prompt,
-      'sentence_bert_config.json': { do_lower_case: true },
-    };
-    const expected = await encode({}, 'find: oslo');
-    expect(await encode(files, 'OSLO')).toEqual(expected);
+    write(folder, 'config_sentence_transformers.json', prompt);
+    write(folder, 'sentence_bert_config.json', { do_lower_case: true });
+    expect(await encode('OSLO')).toEqual(expected);
   });
 
   it('has the prompts of queries and passages under each of their names', async () => {
-    const text = 'oslo';
     const encode = async (settings: object, kind: 'query' | 'passage', name = 'minilm') => {
       const folder = copy(name);
-      const file = join(folder, 'config_sentence_transformers.json');
-      writeFileSync(file, JSON.stringify(settings));
-      return (await loadBertEncoder(folder)).encode([text], { kind });
+      write(folder, 'config_sentence_transformers.json', settings);
+      return (await loadBertEncoder(folder)).encode(['oslo'], { kind });
     };
     const find = { prompts: { search: 'find: ' }, default_prompt_name: 'search' };
     const expected = await encode(find, 'query');
@@ -134,26 +126,22 @@ describe('loadBertEncoder', () => {
     const both = { prompts: { ...find.prompts, query: 'ask: ' }, default_prompt_name: 'search' };
     expect(await encode(both, 'passage')).toEqual(expected);
     // What sentence-transformers writes for every model.
-    const [empty, none] = [{ prompts: { query: '', document: '' } }, {}];
-    expect(await encode(empty, 'query', 'multilingual-e5')).toEqual(
-      await encode(none, 'query', 'multilingual-e5'),
-    );
+    const plain = await encode({}, 'query', 'multilingual-e5');
+    const empty = { prompts: { query: '', document: '' } };
+    expect(await encode(empty, 'query', 'multilingual-e5')).toEqual(plain);
     await expect(encode({ default_prompt_name: 'search' }, 'query')).rejects.toThrow(/search/);
-    await expect(encode({ prompts: { query: null } }, 'query')).rejects.toThrow(
-      /config_sentence_transformers\.json[^]*prompts\.query/,
-    );
+    const where = /config_sentence_transformers\.json[^]*prompts\.query/;
+    await expect(encode({ prompts: { query: null } }, 'query')).rejects.toThrow(where);
   });
 
   it('cuts texts at the side that the tokenizer names, and not to nothing', async () => {
     const folder = copy('minilm');
-    const write = (name: string, settings: object): void =>
-      writeFileSync(join(folder, name), JSON.stringify(settings));
-    write('tokenizer_config.json', { truncation_side: 'left' });
+    write(folder, 'tokenizer_config.json', { truncation_side: 'left' });
     const encoder = await loadBertEncoder(folder);
     const texts = ['', 'bergen '].map((start) => start + 'oslo '.repeat(40));
     const [cut, longer] = await encoder.encode(texts, { kind: 'query' });
     expect(longer).toEqual(cut);
-    write('sentence_bert_config.json', { max_seq_length: 2 });
+    write(folder, 'sentence_bert_config.json', { max_seq_length: 2 });
     await expect(loadBertEncoder(folder)).rejects.toThrow(/at most 2/);
   });
 
@@ -162,7 +150,7 @@ describe('loadBertEncoder', () => {
     ['tokenizer_config.json', { model_max_length: 8 }],
   ])('cuts texts at the length in %s', async (name, json) => {
     const folder = copy('minilm');
-    writeFileSync(join(folder, name), JSON.stringify(json));
+    write(folder, name, json);
     const encoder = await loadBertEncoder(folder);
     const texts = ['oslo '.repeat(7), 'oslo '.repeat(40)];
     const [cut, whole] = await encoder.encode(texts, { kind: 'query' });
@@ -172,19 +160,18 @@ describe('loadBertEncoder', () => {
   it('has another hash with another added token', async () => {
     const folder = copy('minilm');
     const { hash } = await loadBertEncoder(folder);
-    const file = join(folder, 'tokenizer_config.json');
-    const config = await readJsonIfThere(file);
-    writeFileSync(file, JSON.stringify({ ...config, additional_special_tokens: ['the'] }));
+    const config = await readJsonIfThere(join(folder, 'tokenizer_config.json'));
+    write(folder, 'tokenizer_config.json', { ...config, additional_special_tokens: ['the'] });
     expect((await loadBertEncoder(folder)).hash).not.toBe(hash);
   });
 
   it('rejects another pooling and unexpected tensors', async () => {
     const folder = copy('minilm');
-    writeFileSync(join(folder, '1_Pooling', 'config.json'), '{"pooling_mode_cls_token": true}');
+    write(folder, '1_Pooling/config.json', { pooling_mode_cls_token: true });
     await expect(loadBertEncoder(folder)).rejects.toThrow('pooling_mode_cls_token');
     const other = copy('xlm-roberta');
     const config = (await readJson(join(other, 'config.json'))) as object;
-    writeFileSync(join(other, 'config.json'), JSON.stringify({ ...config, num_hidden_layers: 1 }));
+    write(other, 'config.json', { ...config, num_hidden_layers: 1 });
     await expect(loadBertEncoder(other)).rejects.toThrow('encoder.layer.1.attention');
   });
 });

@@ -29,17 +29,14 @@ describe('findStatedAnswers', () => {
   });
 
   it('needs one of several answers', async () => {
-    expect(
-      await findStatedAnswers([ask('', 'x', 'Hawks'), ask('', 'x'), ask('')], passages),
-    ).toEqual([true, false, false]);
+    const questions = [ask('', 'x', 'Hawks'), ask('', 'x'), ask('')];
+    expect(await findStatedAnswers(questions, passages)).toEqual([true, false, false]);
   });
 
   it('finds what a search for each answer in each passage finds', async () => {
     const words = fc.array(fc.constantFrom('a', 'b', 'B', 'c,', 'the'), { maxLength: 4 });
-    const texts = fc.array(
-      words.map((parts) => parts.join(' ')),
-      { maxLength: 5 },
-    );
+    const text = words.map((parts) => parts.join(' '));
+    const texts = fc.array(text, { maxLength: 5 });
     await fc.assert(
       fc.asyncProperty(texts, texts, async (answers, contents) => {
         const expected = answers.map((answer) => {
@@ -47,11 +44,9 @@ describe('findStatedAnswers', () => {
           const isIn = (text: string) => ` ${normalizeAnswer(text)} `.includes(` ${inner} `);
           return inner !== '' && contents.some(isIn);
         });
-        const found = await findStatedAnswers(
-          answers.map((answer) => ask('', answer)),
-          contents.map((text) => ({ contents: text })),
-        );
-        expect(found).toEqual(expected);
+        const questions = answers.map((answer) => ask('', answer));
+        const texts = contents.map((text) => ({ contents: text }));
+        expect(await findStatedAnswers(questions, texts)).toEqual(expected);
       }),
     );
   });
@@ -66,10 +61,8 @@ it('findAnswerRanks gives the rank of the first passage with an answer', async (
     ...Array.from({ length: 100 }, () => ask('Blue', 'colour')),
   ];
   const batches: number[] = [];
-  const ranks = await findAnswerRanks(retriever, questions, {
-    topK: 2,
-    onBatch: (done) => batches.push(done),
-  });
+  const onBatch = (done: number) => batches.push(done);
+  const ranks = await findAnswerRanks(retriever, questions, { topK: 2, onBatch });
   expect(ranks).toEqual([1, 2, Infinity, ...Array<number>(100).fill(1)]);
   expect(batches.at(-1)).toBe(103);
   expect(await findAnswerRanks(retriever, questions.slice(1, 2), { topK: 1 })).toEqual([Infinity]);

@@ -60,16 +60,13 @@ describe('createHashedEncoder', () => {
   });
   it('rejects mismatched weights, indexes and options', async () => {
     const weights = initialWeights();
-    expect(() => createHashedEncoder({ ...weights, queryGain: new Float32Array(3) })).toThrow(
-      '640, 3, 640',
-    );
+    const short = { ...weights, queryGain: new Float32Array(3) };
+    expect(() => createHashedEncoder(short)).toThrow('640, 3, 640');
     const encoder = createHashedEncoder(weights);
-    const index = buildExactIndex([new Float32Array(32)]);
-    expect(() => createDenseRetriever({ encoder, index, passages: FILMS })).toThrow('index of 5');
-    const flat = buildExactIndex(FILMS.map(() => new Float32Array(2)));
-    expect(() => createDenseRetriever({ encoder, index: flat, passages: FILMS })).toThrow(
-      '32 dimensions',
-    );
+    const create = (...vectors: Float32Array[]) =>
+      createDenseRetriever({ encoder, index: buildExactIndex(vectors), passages: FILMS });
+    expect(() => create(new Float32Array(32))).toThrow('index of 5');
+    expect(() => create(...FILMS.map(() => new Float32Array(2)))).toThrow('32 dimensions');
   });
 });
 
@@ -100,9 +97,8 @@ describe('encoderToBytes', () => {
   it('rejects truncated files and other formats', () => {
     const bytes = encoderToBytes(createHashedEncoder(initialWeights()));
     expect(() => encoderFromBytes(bytes.subarray(0, 5))).toThrow('safetensors');
-    expect(() => encoderFromBytes(bytes.subarray(0, bytes.length - 1))).toThrow(
-      /^Expected a file of \d+ bytes/,
-    );
+    const short = bytes.subarray(0, bytes.length - 1);
+    expect(() => encoderFromBytes(short)).toThrow(/^Expected a file of \d+ bytes/);
     const other = new Uint8Array(10);
     other.set([2, 0, 0, 0, 0, 0, 0, 0, 123, 125]);
     expect(() => encoderFromBytes(other)).toThrow('encoder file');

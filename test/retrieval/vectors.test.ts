@@ -26,9 +26,8 @@ describe('buildExactIndex', () => {
         const cosine = ([x, y]: [number, number]): number =>
           (x * query[0] + y * query[1]) / (Math.hypot(x, y) * Math.hypot(...query) || 1);
         const best = vectors.map(cosine).sort((a, b) => b - a);
-        expect(found.map(({ score }) => score)).toEqual(
-          best.slice(0, k).map((score) => expect.closeTo(score, 6) as number),
-        );
+        const scores = best.slice(0, k).map((score) => expect.closeTo(score, 6) as number);
+        expect(found.map(({ score }) => score)).toEqual(scores);
         for (const [i, { index: at, score }] of found.entries()) {
           expect(score).toBeCloseTo(cosine(vectors[at]), 6);
           if (score === found[i - 1]?.score) expect(at).toBeGreaterThan(found[i - 1].index);
@@ -38,13 +37,11 @@ describe('buildExactIndex', () => {
   });
   it('rejects vectors of unequal length or not finite', () => {
     expect(() => buildExactIndex([])).toThrow('at least one vector');
-    expect(() => buildExactIndex([new Float32Array(2), new Float32Array(3)])).toThrow(
-      /2 dimensions.*3/,
-    );
+    const unequal = [2, 3].map((length) => new Float32Array(length));
+    expect(() => buildExactIndex(unequal)).toThrow(/2 dimensions.*3/);
     expect(() => buildExactIndex([Float32Array.of(NaN)])).toThrow('vector 0');
-    expect(() => buildExactIndex([Float32Array.of(1)]).search(new Float32Array(2), 1)).toThrow(
-      'dimensions',
-    );
+    const index = buildExactIndex([Float32Array.of(1)]);
+    expect(() => index.search(new Float32Array(2), 1)).toThrow('dimensions');
   });
   it('does not mutate its input', () => {
     const vector = Float32Array.of(3, 4);
@@ -82,9 +79,8 @@ describe.skipIf(!hasHnswlib)('buildHnswIndex (needs hnswlib-node)', () => {
     expect(loaded).toMatchObject({ size: 1500, dimensions: 24 });
     for (const query of queries) expect(loaded.search(query, 10)).toEqual(index.search(query, 10));
     const hasty = await loadHnswIndex(file, { efSearch: 10 });
-    expect(recallAt10((query) => hasty.search(query, 10))).toBeLessThan(
-      recallAt10((query) => loaded.search(query, 10)),
-    );
+    const [less, more] = [hasty, loaded].map((one) => recallAt10((query) => one.search(query, 10)));
+    expect(less).toBeLessThan(more);
   });
   it('rejects a truncated graph or an interrupted save', async () => {
     const file = join(folder, 'damaged.bin');

@@ -16,25 +16,18 @@ const ANSWER = '<think> b </think><answer> gold </answer>';
 describe('answerQuestion', () => {
   it('reports tokens and segments with their searches, and returns the trajectory', async () => {
     const seen: AnswerEvent[] = [];
-    const trajectory = await answerQuestion(
-      'who?',
-      { policy: scriptedPolicy({ 'who?': [SEARCH, ANSWER] }), retriever: echoRetriever() },
-      {
-        rollout: resolveRollout('parallelsearch', 'small-world'),
-        onEvent: (event) => seen.push(event),
-      },
-    );
+    const policy = scriptedPolicy({ 'who?': [SEARCH, ANSWER] });
+    const rollout = resolveRollout('parallelsearch', 'small-world');
+    const options = { rollout, onEvent: (event: AnswerEvent) => seen.push(event) };
+    const parts = { policy, retriever: echoRetriever() };
+    const trajectory = await answerQuestion('who?', parts, options);
     expect(trajectory).toMatchObject({ modelCalls: 2, finish: 'answer' });
     const texts = seen.filter((event) => event.type === 'text');
     expect(texts.map(({ text }) => text).join('')).toBe(SEARCH + ANSWER);
     expect(texts[0].token?.probability).toBe(1);
     const segments = seen.filter((event) => event.type === 'segment');
-    expect(segments.map(({ segment }) => segment)).toEqual([
-      'prompt',
-      'policy',
-      'information',
-      'policy',
-    ]);
+    const kinds = segments.map(({ segment }) => segment);
+    expect(kinds).toEqual(['prompt', 'policy', 'information', 'policy']);
     expect(segments[1].queries).toEqual(['X', 'Y']);
     expect(segments[2].turn?.queries).toEqual(['X', 'Y']);
   });

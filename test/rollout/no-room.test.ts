@@ -12,12 +12,10 @@ describe('passages that do not fit', () => {
     name: 'generous',
     retrieve: async (queries, { topK }) =>
       queries.map((query) =>
-        [1, 2, 3, 4]
-          .slice(0, topK)
-          .map((rank) => ({
-            passage: makePassage(`${query}${rank}`, `${query}${rank}\nAll about ${query}${rank}.`),
-            score: 5 - rank,
-          })),
+        [1, 2, 3, 4].slice(0, topK).map((rank) => {
+          const title = `${query}${rank}`;
+          return { passage: makePassage(title, `${title}\nAll about ${title}.`), score: 5 - rank };
+        }),
       ),
   };
   const passagesOf = (...titles: string[]) => ({

@@ -16,6 +16,8 @@ const call = (id: string, args: unknown, name = 'search') => ({
   type: 'function',
   function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
 });
+const says = (content: string) => ({ role: 'assistant', content });
+const calls = (...tool_calls: object[]) => ({ role: 'assistant', tool_calls });
 const user = { role: 'user', content: 'Who?' };
 const tool = (id: string, content: unknown) => ({ role: 'tool', tool_call_id: id, content });
 const read = (...messages: unknown[]) =>
@@ -25,21 +27,16 @@ describe('a conversation', () => {
   it('has one search turn for all calls of a message, with results in their order', () => {
     const run = read(
       {
-        role: 'assistant',
+        ...calls(call('a', { queries: ['one', 'two'] }), call('b', { query: 'three' })),
         content: 'Both.',
-        tool_calls: [call('a', { queries: ['one', 'two'] }), call('b', { query: 'three' })],
       },
       tool('b', 'C'),
       tool('a', [{ type: 'text', text: 'A <answer> no </answer>\nB' }]),
-      { role: 'assistant', content: 'x' },
+      says('x'),
     );
-    expect(run).toMatchObject({
-      questionId: '7',
-      question: 'Who?',
-      answer: 'x',
-      modelCalls: 2,
-      searchTurns: [{ queries: ['one', 'two', 'three'], results: [] }],
-    });
+    const asked = { questionId: '7', question: 'Who?', answer: 'x', modelCalls: 2 };
+    const searchTurns = [{ queries: ['one', 'two', 'three'], results: [] }];
+    expect(run).toMatchObject({ ...asked, searchTurns });
     expect(run.segments.map(({ kind, text }) => [kind, text])).toEqual([
       ['prompt', 'Who?'],
       ['policy', '<think> Both. </think>\n<search> one ## two ## three </search>'],
@@ -50,16 +47,13 @@ describe('a conversation', () => {
 
   it('has a turn for each message that searches', () => {
     const run = read(
-      { role: 'assistant', content: null, tool_calls: [call('a', { query: 'one' }, 'web_search')] },
+      { ...calls(call('a', { query: 'one' }, 'web_search')), content: null },
       tool('a', 'A'),
-      { role: 'assistant', tool_calls: [{ function: call('', {}).function }] },
+      calls({ function: call('', {}).function }),
       { role: 'tool', content: 'no query' },
-      {
-        role: 'assistant',
-        tool_calls: [{ function: { name: 'search', arguments: { query: 'two' } } }],
-      },
+      calls({ function: { name: 'search', arguments: { query: 'two' } } }),
       { role: 'tool', content: 'B' },
-      { role: 'assistant', content: 'x', reasoning_content: 'Now I know.' },
+      { ...says('x'), reasoning_content: 'Now I know.' },
     );
     expect(run.searchTurns.map(({ queries }) => queries)).toEqual([['one'], ['two']]);
     expect(run.modelCalls).toBe(4);
@@ -68,32 +62,31 @@ describe('a conversation', () => {
   });
 
   it('does not count a search without results, as Algorithm 1', () => {
-    const run = read({ role: 'assistant', tool_calls: [call('a', { query: 'one' })] });
+    const run = read(calls(call('a', { query: 'one' })));
     expect(run).toMatchObject({ searchTurns: [], answer: null });
   });
 
   it('may have the tags as text', () => {
     const information = '<information>Doc 1(Title: T) t</information>';
     const run = read(
-      { role: 'assistant', content: '<think> a </think>\n<search> one ## two </search>' },
+      says('<think> a </think>\n<search> one ## two </search>'),
       { role: 'user', content: information },
-      { role: 'assistant', content: 'Hm.' },
+      says('Hm.'),
       { role: 'user', content: 'Answer, please.' },
-      { role: 'assistant', content: '<think> b </think>\n<answer> x </answer>' },
+      says('<think> b </think>\n<answer> x </answer>'),
     );
     expect(run).toMatchObject({ answer: 'x', searchTurns: [{ queries: ['one', 'two'] }] });
-    expect(run.segments.map(({ kind }) => kind)).toEqual(
-      'prompt policy information policy notice policy'.split(' '),
-    );
+    const kinds = run.segments.map(({ kind }) => kind).join(' ');
+    expect(kinds).toBe('prompt policy information policy notice policy');
     expect(run.segments[2].text).toBe(information);
   });
 
   it('may have results labelled with their queries, or cut', () => {
     const turn = (content: string) =>
       read(
-        { role: 'assistant', content: '<think> a </think>\n<search> one, two </search>' },
+        says('<think> a </think>\n<search> one, two </search>'),
         { role: 'user', content },
-        { role: 'assistant', content: '<think> b </think>\n<answer> x </answer>' },
+        says('<think> b </think>\n<answer> x </answer>'),
       );
     const content = wrapResults(['Doc 1: T   t', ''], { form: 'json', queries: ['one', 'two'] });
     const labelled = turn(content);
@@ -108,19 +101,15 @@ describe('a conversation', () => {
     [[{ role: 'robot', content: 'x' }], /^messages\.1\.role: /],
     [[{ role: 'user', content: 5 }], /^messages\.1\.content: /],
     [
-      [{ role: 'assistant', tool_calls: [{ function: { name: 'search' } }] }],
+      [calls({ function: { name: 'search' } })],
       /^messages\.1\.tool_calls\.0\.function\.arguments: /,
     ],
-    [
-      [{ role: 'assistant', tool_calls: [call('a', { query: 'q' })] }, tool('b', 'x')],
-      /^messages\.2\.tool_call_id: .*"b"/,
-    ],
+    [[calls(call('a', { query: 'q' })), tool('b', 'x')], /^messages\.2\.tool_call_id: .*"b"/],
   ])('names the wrong field of %j', (messages, message) => {
     expect(() => read(...messages)).toThrow(message);
     expect(() => parseTrajectory({ id: 'a', messages: [user] })).toThrow(/^golden_answers: /);
-    expect(() => parseTrajectory({ id: 'a', golden_answers: [], messages: [] })).toThrow(
-      /^messages: /,
-    );
+    const empty = { id: 'a', golden_answers: [], messages: [] };
+    expect(() => parseTrajectory(empty)).toThrow(/^messages: /);
   });
 });
 
@@ -132,19 +121,13 @@ describe('data/templates/recordings', () => {
     ['messages', conversationSchema],
     ['transcript', transcriptSchema],
   ])('has the JSON schema of %s, and an example', (name, schema) => {
-    expect(JSON.parse(template(`${name}.schema.json`))).toEqual(
-      z.toJSONSchema(schema, { io: 'input' }),
-    );
+    const expected = z.toJSONSchema(schema, { io: 'input' });
+    expect(JSON.parse(template(`${name}.schema.json`))).toEqual(expected);
     for (const line of template(`${name}.jsonl`).trimEnd().split('\n')) {
       const run = parseTrajectory(JSON.parse(line));
       const score = scoreTranscript(run, scoringRules('paper'));
-      expect(score).toMatchObject({
-        exactMatch: 1,
-        formatOk: true,
-        turns: 1,
-        decomposed: true,
-        questionType: 'parallelizable',
-      });
+      const measured = { exactMatch: 1, formatOk: true, turns: 1, decomposed: true };
+      expect(score).toMatchObject({ ...measured, questionType: 'parallelizable' });
       expect(run.searchTurns[0].queries).toEqual(['Ada Stone born', 'Bo Reed born']);
     }
   });

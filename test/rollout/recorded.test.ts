@@ -9,6 +9,8 @@ const trajectory = {
   segments: [{ kind: 'policy', text: '<answer> A </answer>', tokenIds: [1] }],
 };
 
+const transcript = { id: 't1', golden_answers: ['x'], response: '' };
+
 describe('parseTrajectory', () => {
   it('keeps what training records, except token ids', () => {
     const rewards = { outcome: 1, 'one at a time': -2, total: -1 };
@@ -19,14 +21,8 @@ describe('parseTrajectory', () => {
         { status: 'failed', reason: 'r', detail: 'd' },
       ],
     };
-    const recorded = {
-      step: 3,
-      finish: 'answer',
-      subQuestionRecall: 0.5,
-      advantage: -1,
-      rewards,
-      searchTurns: [turn],
-    };
+    const numbers = { step: 3, subQuestionRecall: 0.5, advantage: -1 };
+    const recorded = { ...numbers, finish: 'answer', rewards, searchTurns: [turn] };
     expect(parseTrajectory({ ...trajectory, ...recorded, method: 'mine' })).toMatchObject({
       ...recorded,
       questionId: '7',
@@ -56,30 +52,21 @@ describe('parseTrajectory', () => {
   });
 
   it('keeps the kind of each segment', () => {
-    const segments = ['prompt', 'policy', 'information', 'notice'].map((kind) => ({
-      kind,
-      text: kind,
-    }));
+    const kinds = ['prompt', 'policy', 'information', 'notice'];
+    const segments = kinds.map((kind) => ({ kind, text: kind }));
     expect(parseTrajectory({ ...trajectory, segments }).segments).toMatchObject(segments);
   });
 
   it("prefers the line's benchmark to its metadata's", () => {
     const metadata = { benchmark: 'nq' };
     expect(parseTrajectory({ ...trajectory, metadata }).metadata?.benchmark).toBe('nq');
-    expect(
-      parseTrajectory({ ...trajectory, benchmark: 'mine', metadata }).metadata?.benchmark,
-    ).toBe('mine');
+    const named = parseTrajectory({ ...trajectory, benchmark: 'mine', metadata });
+    expect(named.metadata?.benchmark).toBe('mine');
   });
 
   it('ignores display fields of another form', () => {
-    const theirs = {
-      rewards: 0.3,
-      step: 'last',
-      searchTurns: 2,
-      advantage: null,
-      method: 5,
-      benchmark: 1,
-    };
+    const strange = { rewards: 0.3, step: 'last', searchTurns: 2 };
+    const theirs = { ...strange, advantage: null, method: 5, benchmark: 1 };
     expect(parseTrajectory({ ...trajectory, rewards: { outcome: 1 } }).rewards).toBeUndefined();
     expect(parseTrajectory({ ...trajectory, ...theirs })).toMatchObject({
       rewards: undefined,
@@ -92,14 +79,8 @@ describe('parseTrajectory', () => {
   });
 
   it("puts a plain transcript's prompt first and keeps its stop reason", () => {
-    const line = {
-      id: 'a',
-      golden_answers: [],
-      prompt: 'Do.',
-      response: 'x',
-      stop_reason: 'length',
-    };
-    expect(parseTrajectory(line)).toMatchObject({
+    const texts = { prompt: 'Do.', response: 'x', stop_reason: 'length' };
+    expect(parseTrajectory({ ...transcript, ...texts })).toMatchObject({
       finish: 'length',
       segments: [
         { kind: 'prompt', text: 'Do.' },
@@ -108,20 +89,10 @@ describe('parseTrajectory', () => {
     });
   });
 
-  const transcript = { id: 't1', golden_answers: ['x'], response: '' };
-
   it.each([
     ['a question type', { questionType: 'hybrid', metadata: { type: 'comparison' } }, 'hybrid'],
-    [
-      'a graph',
-      { metadata: { type: 'comparison', graph: SEQUENTIAL.metadata.graph } },
-      'sequential',
-    ],
-    [
-      'a question type in the metadata',
-      { metadata: { questionType: 'parallelizable', type: 'bridge' } },
-      'parallelizable',
-    ],
+    ['a graph', { metadata: { ...SEQUENTIAL.metadata, type: 'comparison' } }, 'sequential'],
+    ['metadata', { metadata: { questionType: 'hybrid', type: 'bridge' } }, 'hybrid'],
     ["the authors' type", { metadata: { type: 'na' } }, 'single_hop'],
     ['an unknown type', { metadata: { type: 'temporal_query' } }, undefined],
     ['nothing', {}, undefined],
@@ -140,15 +111,11 @@ describe('parseTrajectory', () => {
     ['no gold answers', { id: 'a', response: '' }, 'golden_answers'],
     ['a response of the wrong type', { ...transcript, response: 3 }, 'response'],
     [
-      'a segment of an unknown kind',
-      { questionId: 'a', goldenAnswers: [], segments: [{ kind: 'x', text: '' }] },
+      'an unknown segment',
+      { ...trajectory, segments: [{ kind: 'x', text: '' }] },
       'segments.0.kind',
     ],
-    [
-      'a transcript that is too long',
-      { ...transcript, response: 'a'.repeat(10_000_001) },
-      '10000001',
-    ],
+    ['too long a transcript', { ...transcript, response: 'a'.repeat(10_000_001) }, '10000001'],
     ['an unknown question type', { ...transcript, questionType: 'round' }, 'questionType'],
   ])('rejects %s', (_, value, message) => {
     expect(() => parseTrajectory(value)).toThrow(message);

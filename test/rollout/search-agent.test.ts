@@ -8,12 +8,8 @@ import { scriptedPolicy } from './scripted-policy.js';
 const twoTurns = () =>
   toolPolicy(async (messages, { onText }) => {
     await onText?.('...');
-    return {
-      message:
-        messages.length === 1
-          ? { ...call({ queries: ['X', 'Y'] }), content: 'Both.' }
-          : say('gold'),
-    };
+    const searches = { ...call({ queries: ['X', 'Y'] }), content: 'Both.' };
+    return { message: messages.length === 1 ? searches : say('gold') };
   });
 
 async function collect(events: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
@@ -45,12 +41,8 @@ describe('createSearchAgent', () => {
   it('says why a search failed', async () => {
     const retriever = { name: 'broken', retrieve: () => Promise.reject(new Error('no index')) };
     const agent = createSearchAgent({ policy: twoTurns(), retriever });
-    expect(await collect(agent.ask('who?'))).toContainEqual({
-      type: 'passages',
-      query: 'X',
-      passages: [],
-      error: 'no index',
-    });
+    const failed = { type: 'passages', query: 'X', passages: [], error: 'no index' };
+    expect(await collect(agent.ask('who?'))).toContainEqual(failed);
   });
 
   it('rejects with the policy’s error and the signal’s reason', async () => {
@@ -64,22 +56,16 @@ describe('createSearchAgent', () => {
 
   it('stops when its reader leaves, and answers a limited number at a time', async () => {
     let [active, most] = [0, 0];
-    const policy = textPolicy(
-      async (_, { signal }) => {
-        most = Math.max(most, ++active);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        active--;
-        signal!.throwIfAborted();
-        return '<think> a </think><search> X </search>';
-      },
-      { maxConcurrency: 100 },
-    );
-    const agent = createSearchAgent({
-      policy,
-      retriever: library(),
-      maxConcurrency: 2,
-      rollout: { maxSearchTurns: 2 },
-    });
+    const write: Parameters<typeof textPolicy>[0] = async (_, { signal }) => {
+      most = Math.max(most, ++active);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      active--;
+      signal!.throwIfAborted();
+      return '<think> a </think><search> X </search>';
+    };
+    const parts = { policy: textPolicy(write, { maxConcurrency: 100 }), retriever: library() };
+    const options = { maxConcurrency: 2, rollout: { maxSearchTurns: 2 } };
+    const agent = createSearchAgent({ ...parts, ...options });
     for await (const event of agent.ask('who?')) if (event.type === 'search') break;
     await Promise.all(['a?', 'b?', 'c?'].map((question) => collect(agent.ask(question))));
     expect(most).toBeLessThanOrEqual(2);

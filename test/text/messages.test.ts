@@ -54,27 +54,22 @@ describe('formatToolMessage', () => {
   });
 
   it('keeps only the first query of a policy that searches one by one', () => {
-    expect(nextAction(print(call({ query: 'a' }, { query: 'b' }), false))).toMatchObject({
-      queries: ['a'],
-    });
+    const two = print(call({ query: 'a' }, { query: 'b' }), false);
+    expect(nextAction(two)).toMatchObject({ queries: ['a'] });
   });
 
   it('takes a message without calls as the answer', () => {
-    expect(print({ ...say('Rome'), reasoning_content: 'I know.' })).toBe(
-      '<think> I know. </think>\n<answer> Rome </answer>',
-    );
-    expect(print(say('<think>I know.</think>Rome'))).toBe(
-      print({ ...say('Rome'), reasoning_content: 'I know.' }),
-    );
+    const answer = '<think> I know. </think>\n<answer> Rome </answer>';
+    expect(print({ ...say('Rome'), reasoning_content: 'I know.' })).toBe(answer);
+    expect(print(say('<think>I know.</think>Rome'))).toBe(answer);
   });
 
   it('takes tags written in place of a call', () => {
     expect(print(say('It is Rome. <answer> Rome </answer> Bye.'))).toBe(
       '<think> It is Rome. </think>\n<answer> Rome </answer>',
     );
-    expect(nextAction(print(say('<search> a ## b </search>')))).toMatchObject({
-      queries: ['a', 'b'],
-    });
+    const search = nextAction(print(say('<search> a ## b </search>')));
+    expect(search).toMatchObject({ queries: ['a', 'b'] });
   });
 
   it('prints invalid calls as no action', () => {
@@ -91,13 +86,8 @@ describe('formatToolMessage', () => {
         const answer = print(say(`${content}a`));
         expect(nextAction(search).kind).toBe('search');
         expect(nextAction(answer).kind).toBe('answer');
-        expect(
-          formatFault([
-            { kind: 'policy', text: search },
-            { kind: 'information', text: '' },
-            { kind: 'policy', text: answer },
-          ]),
-        ).toBeNull();
+        const turns = [search, answer].map((text) => ({ kind: 'policy' as const, text }));
+        expect(formatFault([turns[0], { kind: 'information', text: '' }, turns[1]])).toBeNull();
       }),
     );
   });

@@ -10,10 +10,7 @@ describe('findNames', () => {
     ['Who led NASA during Apollo 11?', ['NASA', 'Apollo 11']],
     ['Who shared the Nobel Prize in Physics in 1954?', ['Nobel Prize in Physics']],
     ['Who said "Tear down this wall" in Berlin?', ['Tear down this wall', 'Berlin']],
-    [
-      'Which state is Washington University in St. Louis in?',
-      ['Washington University in St. Louis'],
-    ],
+    ['Where is Washington University in St. Louis?', ['Washington University in St. Louis']],
     ["Who won the 2007 Ballon d'Or?", ["Ballon d'Or"]],
     ["Is Nirvana's album older than Lady Audley's Secret?", ['Nirvana', "Lady Audley's Secret"]],
     ['Which is newer, The Rack (1915 film) or Cantaclaro?', ['The Rack', 'Cantaclaro']],

@@ -4,16 +4,17 @@ import { buildPrompt, PROMPTS } from '../../lib/text/prompts.js';
 
 describe('buildPrompt', () => {
   it('writes the short forms', () => {
-    const short = PROMPTS.names().map((name) =>
-      buildPrompt(name, 'who wrote Faust', { form: 'short' }),
-    );
-    expect(short).toEqual([
-      'Answer directly. Question: who wrote Faust?\n',
-      'Answer with search. Question: who wrote Faust?\n',
-      'Answer with search, split parts with ##. Question: who wrote Faust?\n',
-      'Answer with search, split parts with ##. Question: who wrote Faust?\n',
-      'Practice. Question: who wrote Faust?\n',
-    ]);
+    const form = 'short';
+    const short = PROMPTS.names().map((name) => buildPrompt(name, 'who wrote Faust', { form }));
+    const parallel = 'Answer with search, split parts with ##.';
+    const instructions = [
+      'Answer directly.',
+      'Answer with search.',
+      parallel,
+      parallel,
+      'Practice.',
+    ];
+    expect(short).toEqual(instructions.map((text) => `${text} Question: who wrote Faust?\n`));
   });
 
   it("writes the full prompt of Search-R1's data script", () => {
@@ -50,9 +51,8 @@ describe('buildPrompt', () => {
   });
 
   it('differs between Search-R1 and ParallelSearch only in the decomposition sentence', () => {
-    const [parallel, searchR1] = ['parallel', 'search-r1'].map((name) =>
-      buildPrompt(name, 'q', { form: 'full' }),
-    );
+    const full = (name: string): string => buildPrompt(name, 'q', { form: 'full' });
+    const [parallel, searchR1] = ['parallel', 'search-r1'].map(full);
     const sentence = /If the original query is complex.*?##.*?<\/search>\. /;
     expect(parallel).toMatch(sentence);
     expect(parallel.replace(sentence, '')).toBe(searchR1);
@@ -63,10 +63,9 @@ describe('buildPrompt', () => {
   });
 
   it('adds a missing question mark and rejects unknown names', () => {
+    const expected = 'Practice. Question: who is he?\n';
     for (const question of [' who is he ', 'who is he?'])
-      expect(buildPrompt('drill', question, { form: 'short' })).toBe(
-        'Practice. Question: who is he?\n',
-      );
+      expect(buildPrompt('drill', question, { form: 'short' })).toBe(expected);
     expect(() => buildPrompt('other', 'q', { form: 'short' })).toThrow('but got other');
   });
 });

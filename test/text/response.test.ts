@@ -20,14 +20,13 @@ import { cases } from '../full.js';
 
 const policy = (text: string): TextSegment => ({ kind: 'policy', text });
 const fromEnvironment = (text: string): TextSegment => ({ kind: 'information', text });
+const fromPrompt = (text: string): TextSegment => ({ kind: 'prompt', text });
+const TURN = `${THINK}${SEARCH}${INFORMATION}`;
 
 describe('formatFault of a recorded response', () => {
   it.each([
     ['one search', `${THINK}\n${SEARCH}\n${INFORMATION}\n\n${THINK}${ANSWER}\n`],
-    [
-      'two searches',
-      `${THINK}${SEARCH}${INFORMATION}${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`,
-    ],
+    ['two searches', `${TURN}${TURN}${THINK}${ANSWER}`],
     ['no search', `${THINK}${ANSWER}`],
     [
       'tags in information',
@@ -41,22 +40,14 @@ describe('formatFault of a recorded response', () => {
     ['nothing', '', 'not an answer'],
     ['no thought', ANSWER, 'expected think after start, but got answer'],
     ['two thoughts', `${THINK}${THINK}${ANSWER}`, 'after think, but got think'],
-    [
-      'no thought after information',
-      `${THINK}${SEARCH}${INFORMATION}${ANSWER}`,
-      'think after information',
-    ],
+    ['no thought after information', `${TURN}${ANSWER}`, 'think after information'],
     ['no information', `${THINK}${SEARCH}${THINK}${ANSWER}`, 'information after search'],
     ['fake information', `${THINK}${INFORMATION}${THINK}${ANSWER}`, 'policy wrote'],
     ['a search at the end', `${THINK}${SEARCH}`, 'not an answer'],
     ['text after the answer', `${THINK}${ANSWER} done`, 'text outside of blocks: "done"'],
     ['a thought left open', `<think> a ${ANSWER}`, 'text outside of blocks'],
     ['something after the answer', `${THINK}${ANSWER}${THINK}`, 'nothing after answer'],
-    [
-      'an empty search',
-      `${THINK}<search> </search>${INFORMATION}${THINK}${ANSWER}`,
-      'without a query',
-    ],
+    ['an empty search', `${THINK}<search> </search>${INFORMATION}`, 'without a query'],
     ['a notice', `${THINK}${INVALID_ACTION_NOTICE}${THINK}${ANSWER}`, 'not valid'],
     ['the long notice', `${THINK}${INVALID_ACTION_NOTICE_FULL}${THINK}${ANSWER}`, 'not valid'],
   ])('gives the reason for %s', (_, response, reason) => {
@@ -67,7 +58,7 @@ describe('formatFault of a recorded response', () => {
 describe('segments', () => {
   it('treat environment text as one block and ignore the prompt', () => {
     const segments = [
-      { kind: 'prompt' as const, text: 'Use <search> query </search>.' },
+      fromPrompt('Use <search> query </search>.'),
       policy(`${THINK} ${SEARCH}`),
       fromEnvironment('<information> </information> <answer> cut off'),
       policy(`${THINK} ${ANSWER}`),
@@ -76,7 +67,7 @@ describe('segments', () => {
   });
 
   it('ignore information blocks written by the policy', () => {
-    const segments = [policy(`${THINK}${SEARCH}${INFORMATION}${THINK}${ANSWER}`)];
+    const segments = [policy(`${TURN}${THINK}${ANSWER}`)];
     expect(formatFault(segments)).toBe('the policy wrote an information tag');
     expect(executedSearches(segments)).toEqual([]);
   });
@@ -91,10 +82,8 @@ describe('segments', () => {
           fromEnvironment(INFORMATION),
         ]);
         blocks.push(policy(THINK), policy(formatBlock('answer', finalText)));
-        for (const segments of [
-          blocks,
-          splitTranscript(blocks.map(({ text }) => text).join('\n')),
-        ]) {
+        const recorded = splitTranscript(blocks.map(({ text }) => text).join('\n'));
+        for (const segments of [blocks, recorded]) {
           expect(formatFault(segments)).toBeNull();
           expect(executedSearches(segments)).toEqual(searches);
           expect(finalAnswer(segments)).toBe(finalText);
@@ -130,32 +119,21 @@ function splitByPattern(response: string): TextSegment[] {
 }
 
 /** Complete and partial blocks and notices, and text between them. */
-const soup = fc
-  .array(
-    fc.constantFrom(
-      '<search>',
-      '</search>',
-      '<information>',
-      '</information>',
-      '<answer>',
-      '</answer>',
-      ' ',
-      '\n',
-      'a',
-      ' ## ',
-      SEARCH,
-      INFORMATION,
-      THINK,
-      ANSWER,
-      INVALID_ACTION_NOTICE,
-      INVALID_ACTION_NOTICE_FULL,
-      'My previous action is invalid. If I want to search',
-      ' Let me try again.',
-      'My previous action is',
-    ),
-    { maxLength: 30 },
-  )
-  .map((parts) => parts.join(''));
+const PARTS = [
+  ...['search', 'information', 'answer'].flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
+  ...Array.from(' \na'),
+  ' ## ',
+  SEARCH,
+  INFORMATION,
+  THINK,
+  ANSWER,
+  INVALID_ACTION_NOTICE,
+  INVALID_ACTION_NOTICE_FULL,
+  'My previous action is invalid. If I want to search',
+  ' Let me try again.',
+  'My previous action is',
+];
+const soup = fc.array(fc.constantFrom(...PARTS), { maxLength: 30 }).map((parts) => parts.join(''));
 
 describe('executedSearches', () => {
   const found = fromEnvironment('Nothing found.');
@@ -163,18 +141,17 @@ describe('executedSearches', () => {
   it('are the last search before each information block', () => {
     const twice = policy('<search> a </search> <search> b ## c </search>');
     expect(executedSearches([twice, found, policy('<answer> x </answer>')])).toEqual([['b', 'c']]);
-    expect(
-      executedSearches([policy('<search> a </search>'), policy(' <answer> x </answer>'), found]),
-    ).toEqual([['a']]);
-    expect(executedSearches([policy('<search> a </sea'), policy('rch>'), found])).toEqual([['a']]);
+    for (const texts of [
+      ['<search> a </search>', ' <answer> x </answer>'],
+      ['<search> a </sea', 'rch>'],
+    ])
+      expect(executedSearches([...texts.map(policy), found])).toEqual([['a']]);
   });
 
   it('are separated by commas where results are labelled with queries, or as recorded', () => {
     const turn = policy('<search> a ## b, c </search>');
-    const labelled = {
-      kind: 'information' as const,
-      text: wrapResults(['', ''], { form: 'json', queries: ['a ## b', 'c'] }),
-    };
+    const results = wrapResults(['', ''], { form: 'json', queries: ['a ## b', 'c'] });
+    const labelled = fromEnvironment(results);
     expect(executedSearches([turn, labelled])).toEqual([['a ## b', 'c']]);
     expect(executedSearches([turn, labelled], '##')).toEqual([['a', 'b, c']]);
     expect(executedSearches([turn, found])).toEqual([['a', 'b, c']]);
@@ -203,10 +180,7 @@ describe('executedSearches', () => {
 
 describe('formatFault', () => {
   it.each([
-    [
-      '<think> a </think><think> b </think>',
-      'expected search or answer after think, but got think',
-    ],
+    [`${THINK}${THINK}`, 'expected search or answer after think, but got think'],
     [`${'x'.repeat(80)}<answer> a </answer>`, `text outside of blocks: "${'x'.repeat(60)}"`],
     ['<think></think><answer> a </answer>', null],
     ['<think> a </think><search> ## </search>', 'a search without a query'],
@@ -292,11 +266,7 @@ it.each([
   ['the last answer', `${ANSWER} ${THINK} <answer> y </answer>`, 'y'],
   ['no answer', `${THINK}${SEARCH}`, null],
   ['an answer left open', '<answer> x', null],
-  [
-    'an answer in a retrieved passage',
-    `${SEARCH}<information> <answer> y </answer> </information>`,
-    null,
-  ],
+  ['an answer in a passage', `${SEARCH}<information> <answer> y </answer> </information>`, null],
   ['an empty answer', '<answer> </answer>', ''],
 ])('finalAnswer handles %s', (_, response, expected) => {
   expect(finalAnswer(splitTranscript(response))).toBe(expected);
@@ -304,26 +274,18 @@ it.each([
 
 describe('the border between prompt and response', () => {
   const answer = 'I know it.\n</think>\n<answer> Oslo </answer>';
-  const from = (prompt: string, text: string) =>
-    formatFault([
-      { kind: 'prompt', text: prompt },
-      { kind: 'policy', text },
-    ]);
+  const from = (prompt: string, text: string) => formatFault([fromPrompt(prompt), policy(text)]);
 
   it('lets a chat template open the first thought', () => {
     const opened = '<|im_start|>assistant\n<think>\n';
     expect(from(opened, answer)).toBeNull();
     expect(from(opened, `<think>\n${answer}`)).toBeNull();
     expect(from('Write <think> first.', answer)).toContain('outside of blocks');
-    const turns = [
-      { kind: 'prompt', text: opened },
-      { kind: 'policy', text: 'a </think>\n<search> b </search>' },
-      { kind: 'information', text: '<information>c</information>' },
-      { kind: 'policy', text: `<think> ${answer}` },
-    ] as const;
-    expect(formatFault(turns)).toBeNull();
+    const search = policy('a </think>\n<search> b </search>');
+    const turn = [fromPrompt(opened), search, fromEnvironment('<information>c</information>')];
+    expect(formatFault([...turn, policy(`<think> ${answer}`)])).toBeNull();
     // Opened once only.
-    expect(formatFault([...turns.slice(0, 3), { kind: 'policy', text: answer }])).not.toBeNull();
+    expect(formatFault([...turn, policy(answer)])).not.toBeNull();
   });
 
   const example = 'For example, <answer> Beijing </answer>. Question: What is it?\n';
@@ -338,10 +300,7 @@ describe('the border between prompt and response', () => {
   ])('cuts a prompt off that the text repeats: %j', (start, end) => {
     const prompt = start + example + end;
     const cut = splitTranscript(`${prompt}<think> I do not know`);
-    expect(cut).toEqual([
-      { kind: 'prompt', text: prompt },
-      { kind: 'policy', text: '<think> I do not know' },
-    ]);
+    expect(cut).toEqual([fromPrompt(prompt), policy('<think> I do not know')]);
     expect(finalAnswer(cut)).toBeNull();
     expect(ambiguity(cut)).toBeNull();
     expect(finalAnswer(splitTranscript(`${prompt}<answer> Oslo </answer>`))).toBe('Oslo');
@@ -354,10 +313,9 @@ describe('the border between prompt and response', () => {
 
   it('reports several turns of the model, and cuts nothing off a response that only names a tag', () => {
     const turn = '<|im_start|>assistant\n<answer> a </answer><|im_end|>\n';
-    expect(ambiguity(splitTranscript(`<|im_start|>user\nQ<|im_end|>\n${turn}${turn}`))).toContain(
-      'several turns',
-    );
+    const two = splitTranscript(`<|im_start|>user\nQ<|im_end|>\n${turn}${turn}`);
+    expect(ambiguity(two)).toContain('several turns');
     const own = `<think> x </think><answer> Oslo </answer>${turn}`;
-    expect(splitTranscript(own)).toEqual([{ kind: 'policy', text: own }]);
+    expect(splitTranscript(own)).toEqual([policy(own)]);
   });
 });

@@ -34,11 +34,10 @@ describe('parsePieces', () => {
   });
 
   it('takes the inner block of nested or unclosed tags', () => {
-    expect(
-      parseBlocks('<think> a <search> b </search> </think>').map((b) => [b.tag, b.body]),
-    ).toEqual([['search', ' b ']]);
-    expect(parseBlocks('<search> a <search> b </search>').map((b) => b.body)).toEqual([' b ']);
-    expect(parseBlocks('<search> a </answer>')).toEqual([]);
+    const blocks = (text: string) => parseBlocks(text).map(({ tag, body }) => [tag, body]);
+    expect(blocks('<think> a <search> b </search> </think>')).toEqual([['search', ' b ']]);
+    expect(blocks('<search> a <search> b </search>')).toEqual([['search', ' b ']]);
+    expect(blocks('<search> a </answer>')).toEqual([]);
   });
 });
 
@@ -56,11 +55,8 @@ describe('openTag', () => {
 describe('nextAction', () => {
   it('finds a search and its sub-queries, or an answer', () => {
     const end = THINK.length + SEARCH.length;
-    expect(nextAction(`${THINK}${SEARCH} more`)).toEqual({
-      kind: 'search',
-      queries: ['a', 'b'],
-      end,
-    });
+    const search = { kind: 'search', queries: ['a', 'b'], end };
+    expect(nextAction(`${THINK}${SEARCH} more`)).toEqual(search);
     expect(nextAction(ANSWER)).toEqual({ kind: 'answer', answer: 'x', end: ANSWER.length });
   });
 
@@ -81,10 +77,8 @@ describe('nextAction', () => {
   });
 
   it('accepts tags fused by a tokenizer', () => {
-    expect(nextAction('<search> story </</search>')).toMatchObject({
-      kind: 'search',
-      queries: ['story </'],
-    });
+    const search = { kind: 'search', queries: ['story </'] };
+    expect(nextAction('<search> story </</search>')).toMatchObject(search);
   });
 
   it('does not depend on text after its end', () => {
@@ -136,10 +130,8 @@ describe('printing and parsing', () => {
   });
 
   it('are inverse for information with balanced titles', () => {
-    const title = fc.oneof(
-      phrase,
-      phrase.map((t) => `${t} (film)`),
-    );
+    const long = phrase.map((text) => `${text} (film)`);
+    const title = fc.oneof(phrase, long);
     const passages = fc.array(fc.record({ title, text: phrase }), { maxLength: 3 });
     const result = fc.oneof(
       passages.map((p) => ({ status: 'ok' as const, passages: p })),
@@ -166,20 +158,16 @@ describe('printing and parsing', () => {
   });
 
   it('keeps passages inside their block', () => {
+    const passage = fc.record({ title: roughText, text: roughText });
     fc.assert(
-      fc.property(
-        fc.array(fc.tuple(roughText, roughText), { minLength: 1, maxLength: 3 }),
-        (pairs) => {
-          const passages = pairs.map(([title, text]) => ({ title, text }));
-          const printed = formatInformation([{ status: 'ok', passages }]);
-          expect(parsePieces(printed)).toEqual([
-            expect.objectContaining({ kind: 'block', tag: 'information', end: printed.length }),
-          ]);
-          const [parsed] = parseInformation(printed);
-          expect(parsed).toMatchObject({ status: 'ok' });
-          expect(parsed.status === 'ok' && parsed.passages.length).toBe(passages.length);
-        },
-      ),
+      fc.property(fc.array(passage, { minLength: 1, maxLength: 3 }), (passages) => {
+        const printed = formatInformation([{ status: 'ok', passages }]);
+        const block = { kind: 'block', tag: 'information', end: printed.length };
+        expect(parsePieces(printed)).toEqual([expect.objectContaining(block)]);
+        const [parsed] = parseInformation(printed);
+        expect(parsed).toMatchObject({ status: 'ok' });
+        expect(parsed.status === 'ok' && parsed.passages.length).toBe(passages.length);
+      }),
     );
   });
 
@@ -190,7 +178,7 @@ describe('printing and parsing', () => {
 });
 
 describe("other projects' information blocks", () => {
-  const passagesOf = (text: string): unknown => parseInformation(text);
+  const [A, B] = ['Doc 1(Title: A) one', 'Doc 2(Title: B) two'];
   const ok = (...passages: [title: string, text: string][]) => ({
     status: 'ok',
     passages: passages.map(([title, text]) => ({ title, text })),
@@ -199,56 +187,39 @@ describe("other projects' information blocks", () => {
   it.each<[string, string, unknown[]]>([
     [
       'lines that go on with a passage',
-      'Doc 1(Title: A) one\n  two\n\nDoc 2(Title: B) three',
-      [ok(['A', 'one two'], ['B', 'three'])],
+      `${A}\n  two\n\n${B}`,
+      [ok(['A', 'one two'], ['B', 'two'])],
     ],
     ['a title that never closes', 'Doc 1(Title: A (b) text', [ok(['A (b', 'text'])]],
-    ['no title', 'Doc 1(Title: A) one\nDoc 2(Title: B', [ok(['A', 'one Doc 2(Title: B'])]],
-    [
-      'a number of two digits',
-      'Doc 1(Title: A) one\nDoc 12(Title: B) two',
-      [ok(['A', 'one'], ['B', 'two'])],
-    ],
-    [
-      'a passage named within a line',
-      'Doc 1(Title: A) see Doc 1(Title: B) two',
-      [ok(['A', 'see Doc 1(Title: B) two'])],
-    ],
-    [
-      'the same on a line that goes on',
-      'Doc 1(Title: A) one\nsee Doc 1(Title: B)',
-      [ok(['A', 'one see Doc 1(Title: B)'])],
-    ],
-    ['lines before the first passage', 'Found:\nDoc 1(Title: A) one', [ok(['A', 'one'])]],
+    ['no title', `${A}\nDoc 2(Title: B`, [ok(['A', 'one Doc 2(Title: B'])]],
+    ['a number of two digits', `${A}\nDoc 12(Title: B) two`, [ok(['A', 'one'], ['B', 'two'])]],
+    ['a passage named within a line', `${A} ${B}`, [ok(['A', `one ${B}`])]],
+    ['the same on a line that goes on', `${A}\nsee ${B}`, [ok(['A', `one see ${B}`])]],
+    ['lines before the first passage', `Found:\n${A}`, [ok(['A', 'one'])]],
     ['nothing but words', 'Found', []],
     [
       'tags of a block within a passage',
-      '\n <information>\nDoc 1(Title: A) <information> x </information> y\n</information> \n',
-      [ok(['A', '<information> x </information> y'])],
+      `\n <information>\n${A} <information> x </information> y\n</information> \n`,
+      [ok(['A', 'one <information> x </information> y'])],
     ],
-    [
-      'a tag after the first line',
-      'Doc 1(Title: A) x\n<information> y',
-      [ok(['A', 'x <information> y'])],
-    ],
+    ['a tag after the first line', `${A}\n<information> y`, [ok(['A', 'one <information> y'])]],
     ['a block of one line', ' <information>Nothing found.</information> ', [ok()]],
     [
       'lines after a failure',
-      'Doc 1(Title: A) x\nRetrieval failed: late \nmore',
-      [ok(['A', 'x']), { status: 'failed', reason: 'late' }],
+      `${A}\nRetrieval failed: late \nmore`,
+      [ok(['A', 'one']), { status: 'failed', reason: 'late' }],
     ],
     ['a failure without a reason', 'Retrieval failed:', [{ status: 'failed', reason: '' }]],
   ])('are read with %s', (_, text, expected) => {
-    expect(passagesOf(text)).toEqual(expected);
+    expect(parseInformation(text)).toEqual(expected);
   });
 
   it('are printed without outer white space', () => {
     expect(oneLine(' a \n\n  b ')).toBe('a b');
     const failed = { status: 'failed', reason: ' ' } as const;
     const bare = { status: 'ok', passages: [{ title: 'T', text: ' ' }] } as const;
-    expect(formatInformation([failed, bare])).toBe(
-      '<information>Retrieval failed:\nDoc 1(Title: T)</information>',
-    );
+    const printed = '<information>Retrieval failed:\nDoc 1(Title: T)</information>';
+    expect(formatInformation([failed, bare])).toBe(printed);
   });
 });
 
@@ -258,11 +229,10 @@ describe('information labelled with its queries', () => {
     { status: 'ok', passages: [] },
     { status: 'failed', reason: 'late' },
   ];
-  const label = (queries: readonly string[], shown: readonly PrintedResult[]): string =>
-    wrapResults(
-      shown.map((result) => formatResult(result, 'json')),
-      { form: 'json', queries },
-    );
+  const label = (queries: readonly string[], shown: readonly PrintedResult[]): string => {
+    const texts = shown.map((result) => formatResult(result, 'json'));
+    return wrapResults(texts, { form: 'json', queries });
+  };
 
   it('is what json.dumps of Python prints', () => {
     expect(label(['who é?', 'b', 'c <answer>'], results)).toBe(
@@ -291,10 +261,8 @@ describe('information labelled with its queries', () => {
     fc.assert(
       fc.property(fc.array(passages, { minLength: 1, maxLength: 3 }), fc.nat(), (lists, end) => {
         const found = lists.map((passages) => ({ status: 'ok' as const, passages }));
-        const text = label(
-          lists.map((_, i) => `documents ${i}`),
-          found,
-        );
+        const queries = lists.map((_, i) => `documents ${i}`);
+        const text = label(queries, found);
         expect(isLabelled(text)).toBe(true);
         expect(parseInformation(text)).toEqual(found);
         const cut = parseInformation(text.slice(0, end % text.length));
@@ -307,15 +275,9 @@ describe('information labelled with its queries', () => {
   it('is read as RAG-R1 prints it, without titles', () => {
     const text =
       '<information>\n{"query": ["a"], "documents": ["Doc 1: \\"Paris\\"\\nA city.\\nDoc 2: Rome"]}\n</information>';
-    expect(parseInformation(text)).toEqual([
-      {
-        status: 'ok',
-        passages: [
-          { title: '"Paris"', text: ' A city.' },
-          { title: 'Rome', text: '' },
-        ],
-      },
-    ]);
+    const paris = { title: '"Paris"', text: ' A city.' };
+    const passages = [paris, { title: 'Rome', text: '' }];
+    expect(parseInformation(text)).toEqual([{ status: 'ok', passages }]);
     expect(isLabelled('<information>{"documents": []}</information>')).toBe(false);
   });
 });
