@@ -107,6 +107,10 @@ export function drawTrainings({ rows, conditions, curves }: Charted): Record<str
       'on comparisons of two to eight by training',
     ),
     passages_answers: perQuery(),
+    cut_leads: leads(
+      { test: 'information-cut', metric: 'em' },
+      `${answers} with half of the information`,
+    ),
     reward_searches: curve(
       { ...inTraining, test: 'which-reward' },
       'Search turns by RL steps and reward from models that search once',
