@@ -14,13 +14,8 @@ import { partsAhead } from './verdicts.js';
 import { countText } from '../text/english.js';
 
 /** Base minus instruct in exact match. */
-const GAP = {
-  model: 'base',
-  against_model: 'instruct',
-  subset: 'all',
-  metric: 'em',
-  kind: 'difference',
-};
+const SIDES = { model: 'base', against_model: 'instruct' };
+const GAP = { ...SIDES, subset: 'all', metric: 'em', kind: 'difference' };
 
 const baseOverInstruct: PaperClaim = {
   id: 'base-over-instruct',

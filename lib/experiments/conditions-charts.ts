@@ -24,8 +24,12 @@ export function drawFigures(
       interpolate: 'step-after',
       points: true,
     });
-  const xTitle = axisTitle('Turn limit', 'search turns');
+  const byTurns = (cells: Fields, by: string, panel = 'subset'): Chart => {
+    const xTitle = axisTitle('Turn limit', 'search turns');
+    return curve({ limit: 'turns', ...cells }, `search turns allowed and ${by}`, { xTitle, panel });
+  };
   const types = ['single_hop', 'parallelizable', 'sequential', 'hybrid'];
+  const benchmarks = [...Object.keys(BENCHMARK_TITLES), 'average'];
   const inSeconds = { limit: 'seconds', benchmark: MANY, subset: 'all' };
   return {
     ...(judged.length > 0 && {
@@ -34,21 +38,9 @@ export function drawFigures(
         'ParallelSearch’s lead in exact match over Search-R1, with 95 % intervals',
       ),
     }),
-    entities: curve(
-      { limit: 'turns', benchmark: MANY, subset: entities },
-      'search turns allowed and entities compared',
-      { xTitle, panel: 'subset' },
-    ),
-    types: curve(
-      { limit: 'turns', benchmark: 'all', subset: types },
-      'search turns allowed and question type',
-      { xTitle, panel: 'subset' },
-    ),
-    benchmarks: curve(
-      { limit: 'turns', benchmark: [...Object.keys(BENCHMARK_TITLES), 'average'], subset: 'all' },
-      'search turns allowed and benchmark',
-      { xTitle, panel: 'benchmark' },
-    ),
+    entities: byTurns({ benchmark: MANY, subset: entities }, 'entities compared'),
+    types: byTurns({ benchmark: 'all', subset: types }, 'question type'),
+    benchmarks: byTurns({ benchmark: benchmarks, subset: 'all' }, 'benchmark', 'benchmark'),
     ...(matching(rows, inSeconds).length > 0 && {
       seconds: curve(inSeconds, 'time allowed, comparisons of two to eight', {
         xTitle: axisTitle('Time limit', 'seconds per question'),

@@ -26,10 +26,8 @@ function beginning(
   const graph = metadata.graph ?? [];
   const asked = tokenizer.encode(buildPrompt(prompt, question, { form: 'short' }));
   const written = tokenizer.encode(formatBlock('think', describePlan(graph, mode)));
-  return {
-    tokenIds: [...asked, ...written],
-    lossMask: [...asked.map(() => 0), ...written.map(() => 1)],
-  };
+  const lossMask = [...asked.map(() => 0), ...written.map(() => 1)];
+  return { tokenIds: [...asked, ...written], lossMask };
 }
 
 /**

@@ -156,9 +156,6 @@ serve<Task, Reply, number>(import.meta.url, async (task, onFraction) => {
     until: start + (task.seconds ?? Infinity) * 1000,
   });
   if (value !== undefined) await journal.close();
-  return {
-    value,
-    seconds: (performance.now() - start) / 1000,
-    residentBytes: process.memoryUsage().rss,
-  };
+  const seconds = (performance.now() - start) / 1000;
+  return { value, seconds, residentBytes: process.memoryUsage().rss };
 });

@@ -3,7 +3,7 @@
  * reward (lambda_s). The paper's grid, and a control with neither; the paper's own
  * setting shares the main comparison's runs.
  */
-import { greatest, group, max, mean, min, rollup } from 'd3-array';
+import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
 import { matching, where, type MethodPair } from '../evaluation/table.js';
 import { type PolicyRun } from '../training/policy-runs.js';
@@ -207,47 +207,32 @@ const LEARNED = 0.9;
 const WINDOW = 3;
 const LAST_STEPS = 20;
 
+const SHARES = 'decomposition_ratio/parallelizable';
+
+/** Steps until decomposing is learned; all steps if it never is. */
+function stepsToDecompose(shares: readonly number[]): number {
+  const starts = shares.slice(WINDOW - 1);
+  const first = starts.findIndex((_, i) => mean(shares.slice(i, i + WINDOW))! >= LEARNED);
+  return first < 0 ? shares.length : first + WINDOW;
+}
+
+type Summary = (values: readonly number[]) => number;
 /** Summaries of a training curve. */
-const CURVE_MEASURES: readonly {
-  metric: string;
-  subset: string;
-  of: (values: (metric: string) => number[]) => number;
-}[] = [
-  {
-    // All steps if it is never learned.
-    metric: 'steps_to_decompose',
-    subset: 'parallelizable',
-    of: (values) => {
-      const shares = values('decomposition_ratio/parallelizable');
-      const first = shares
-        .slice(WINDOW - 1)
-        .findIndex((_, i) => mean(shares.slice(i, i + WINDOW))! >= LEARNED);
-      return first < 0 ? shares.length : first + WINDOW;
-    },
-  },
-  {
-    metric: 'decomposed_at_end',
-    subset: 'parallelizable',
-    of: (values) => mean(values('decomposition_ratio/parallelizable').slice(-LAST_STEPS))!,
-  },
-  { metric: 'turns_over_training', subset: 'all', of: (values) => mean(values('turns'))! },
-  {
-    metric: 'outcome_over_training',
-    subset: 'all',
-    of: (values) => mean(values('rewards/outcome'))!,
-  },
+const CURVE_MEASURES: readonly [metric: string, subset: string, curve: string, of: Summary][] = [
+  ['steps_to_decompose', 'parallelizable', SHARES, stepsToDecompose],
+  ['decomposed_at_end', 'parallelizable', SHARES, (shares) => mean(shares.slice(-LAST_STEPS))!],
+  ['turns_over_training', 'all', 'turns', (turns) => mean(turns)!],
+  ['outcome_over_training', 'all', 'rewards/outcome', (rewards) => mean(rewards)!],
 ];
 
 /** How fast each setting learns: means over the seeds with the range. */
 export const learningRows = (curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] =>
   [...group(curves, ({ method }) => method)].flatMap(([method, points]) => {
     const seeds = [...group(points, ({ initSeed, seed }) => `${initSeed}/${seed}`).values()];
-    return CURVE_MEASURES.map(({ metric, subset, of }) => {
-      const values = seeds.map((curve) => {
-        const steps = curve.toSorted((a, b) => a.step - b.step);
-        return of((name) =>
-          steps.flatMap((point) => (typeof point[name] === 'number' ? point[name] : [])),
-        );
+    return CURVE_MEASURES.map(([metric, subset, curve, of]) => {
+      const values = seeds.map((steps) => {
+        const inOrder = sort(steps, ({ step }) => step).map((point) => point[curve]);
+        return of(inOrder.filter((value) => typeof value === 'number'));
       });
       return {
         method,

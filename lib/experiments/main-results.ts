@@ -55,8 +55,7 @@ const mainClaims: readonly PaperClaim[] = [
         const best = Math.max(...others.map(({ value }) => value));
         return paperMean({ ...average, method: 'parallelsearch' }) - best;
       };
-      const texts = byModel((model) => pointsText(gain(model)));
-      return `${texts}, mean ${pointsText(mean(INITIAL_MODELS, gain))} points (printed averages of Table 2)`;
+      return `${byModel((model) => pointsText(gain(model)))}, mean ${pointsText(mean(INITIAL_MODELS, gain))} points (printed averages of Table 2)`;
     },
     evidence: {
       cell: 'gap-table',
@@ -88,12 +87,11 @@ const mainClaims: readonly PaperClaim[] = [
     claim: 'Reaches this level of exact match with a 7B model over Wikipedia',
     paper: '0.458 (base), 0.425 (instruct)',
     tables: () => {
-      const means = INITIAL_MODELS.toReversed().map((model) => {
-        const benchmark = Object.keys(BENCHMARK_TITLES);
-        const cells = { ...WHOLE, model, benchmark };
-        const value = meanValue(paperRows({ method: 'parallelsearch' }), cells);
-        return `${figureText(value, 4)} (${model})`;
-      });
+      const cells = { ...WHOLE, benchmark: Object.keys(BENCHMARK_TITLES) };
+      const rows = paperRows({ method: 'parallelsearch' });
+      const means = INITIAL_MODELS.toReversed().map(
+        (model) => `${figureText(meanValue(rows, { ...cells, model }), 4)} (${model})`,
+      );
       return `${means.join(', ')} as means of the seven columns`;
     },
     evidence: { untestable: 'A small world and a small transformer say nothing about levels.' },
@@ -141,20 +139,15 @@ export function wholeRuns(root?: string): PolicyRun[] {
   );
 }
 
+const AVERAGE = { benchmark: 'average', subset: 'all' };
 const PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 const OVER_SEARCH_R1 = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
 const EM_GAP = { ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' };
 const EVERYWHERE_GAP = { ...EM_GAP, benchmark: 'all', subset: 'all' };
 /** Subset of the question types that training has. */
 const WITHOUT_HYBRID = 'without_hybrid';
-const CALLS_OF_TWO = {
-  ...OVER_SEARCH_R1,
-  benchmark: 'all',
-  subset: 'entities_2',
-  metric: 'model_calls',
-  kind: 'ratio',
-};
-const CALLS_OF_MANY = { ...CALLS_OF_TWO, benchmark: MANY, subset: 'all' };
+const CALLS = { ...OVER_SEARCH_R1, metric: 'model_calls', kind: 'ratio' };
+const CALLS_OF_TWO = { ...CALLS, benchmark: 'all', subset: 'entities_2' };
 const isAbove0: Predicted['holds'] = ({ low }) => low > 0;
 
 const PREDICTED: readonly Predicted[] = [
@@ -172,7 +165,7 @@ const PREDICTED: readonly Predicted[] = [
   {
     prediction:
       'Answers as many questions as Search-R1 on the average of seven benchmarks (lower end above −0.5 points)',
-    figure: { ...EM_GAP, benchmark: 'average', subset: 'all' },
+    figure: { ...EM_GAP, ...AVERAGE },
     holds: ({ low }) => low >= -0.005,
     because: {
       where: 'hybrid questions, which training does not have:',
@@ -195,7 +188,7 @@ const PREDICTED: readonly Predicted[] = [
   },
   {
     prediction: 'Needs at most 55 % of the model calls of Search-R1 on comparisons of up to eight',
-    figure: CALLS_OF_MANY,
+    figure: { ...CALLS, benchmark: MANY, subset: 'all' },
     holds: ({ value }) => value <= 0.55,
   },
   ...INITIAL_MODELS.flatMap((model): Predicted[] => {
@@ -270,7 +263,7 @@ function costText(tidy: TidyResults): string {
 
 /** Exact match over all questions, and whether hybrid questions explain it. */
 function answersText(tidy: TidyResults): string {
-  const everywhere = findFigure(tidy, { ...EVERYWHERE_GAP, subset: 'all' })!;
+  const everywhere = findFigure(tidy, EVERYWHERE_GAP)!;
   const rest = findFigure(tidy, { ...EVERYWHERE_GAP, subset: WITHOUT_HYBRID })!;
   const [before, after] = ['search-r1', 'parallelsearch'].map((method) => {
     const hybrid = { ...PARALLEL, subset: 'hybrid', metric: 'em', method };
@@ -323,10 +316,7 @@ function drawFigures(
     types: chartByType(rows, 'em', ['single_hop', 'parallelizable', 'sequential', 'hybrid']),
     answers: byEntities('em'),
     untrained: untrained(PARALLEL, 'parallelizable questions'),
-    untrainedAverage: untrained(
-      { benchmark: 'average', subset: 'all' },
-      'average of seven benchmarks',
-    ),
+    untrainedAverage: untrained(AVERAGE, 'average of seven benchmarks'),
     gaps: table(
       matching(ofModels, { subset: 'all' }).filter(({ benchmark }) => benchmark !== 'all'),
       {

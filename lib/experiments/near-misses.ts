@@ -56,12 +56,9 @@ function listPhrasings(passages: readonly Passage[], questions: readonly Questio
 }
 
 /** The passages and their near misses, in the order of the passages. */
-export function addNearMisses({
-  passages,
-  questions,
-}: Pick<World, 'passages' | 'questions'>): Passage[] {
-  const phrasings = listPhrasings(passages, questions);
-  return passages.flatMap((passage) => {
+export function addNearMisses(world: Pick<World, 'passages' | 'questions'>): Passage[] {
+  const phrasings = listPhrasings(world.passages, world.questions);
+  return world.passages.flatMap((passage) => {
     const { id, title, text } = passage;
     const phrasing = phrasings.find(({ pattern }) => pattern.test(text));
     if (!phrasing) return [passage];
@@ -80,9 +77,6 @@ export function addNearMisses({
 /** The world with near misses among its passages. */
 export const withNearMisses = memoised((world: World): World => {
   const passages = addNearMisses(world);
-  return {
-    ...world,
-    passages,
-    retriever: createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT }),
-  };
+  const retriever = createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT });
+  return { ...world, passages, retriever };
 });

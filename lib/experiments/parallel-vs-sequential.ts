@@ -34,11 +34,15 @@ const TYPES = ['parallelizable', 'sequential'];
 /** Fields of a model; `all` averages both backbones. */
 const modelFields = (model: string): Partial<PaperCell> => (model === 'all' ? {} : { model });
 
-/** ParallelSearch's mean over Search-R1's in Tables 3 and 6. */
+/** Means of both methods' rows of Tables 3 and 6, ParallelSearch's first. */
+const paperMeans = (
+  fields: Partial<PaperCell>,
+  { against = 'search-r1', average = paperMean } = {},
+): number[] => ['parallelsearch', against].map((method) => average({ ...fields, method }));
+
+/** ParallelSearch's mean over Search-R1's. */
 function paperRatio(fields: Partial<PaperCell>): number {
-  const [ours, theirs] = ['parallelsearch', 'search-r1'].map((method) =>
-    paperMean({ ...fields, method }),
-  );
+  const [ours, theirs] = paperMeans(fields);
   return ours / theirs;
 }
 
@@ -57,9 +61,8 @@ export const paperGains = (subset: string) =>
   ['instruct', 'base', 'all'].flatMap((model) =>
     (['data set', 'question'] as const).map((countsOnce) => {
       const average = countsOnce === 'question' ? meanOverQuestions : paperMean;
-      const [ours, theirs] = ['parallelsearch', 'search-r1'].map((method) =>
-        average({ method, subset, metric: 'em', ...modelFields(model) }),
-      );
+      const cells = { subset, metric: 'em', ...modelFields(model) };
+      const [ours, theirs] = paperMeans(cells, { average });
       return { model, countsOnce, difference: ours - theirs, relative: (ours - theirs) / theirs };
     }),
   );
@@ -130,9 +133,8 @@ function gainsText(subset: string): string {
 
 /** ParallelSearch's lead in Table 3, in points of exact match. */
 const leadText = (against: string, fields: Partial<PaperCell>): string => {
-  const [ours, theirs] = ['parallelsearch', against].map((method) =>
-    paperMean({ subset: 'parallelizable', metric: 'em', ...fields, method }),
-  );
+  const cells = { subset: 'parallelizable', metric: 'em', ...fields };
+  const [ours, theirs] = paperMeans(cells, { against });
   return pointsText(ours - theirs);
 };
 

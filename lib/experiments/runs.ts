@@ -50,22 +50,12 @@ export const dropIncompleteSeeds = (
 const KEPT_STEPS = [25, 75];
 /** From hasty models, an early adapter answers the fresh test too. */
 export const EARLY_STEP = 50;
-const hasEarlierSteps = ({
-  method,
-  model,
-  initSeed,
-  seed,
-  lambdas,
-  topK,
-  topKs,
-}: PolicyRun): boolean =>
-  model === 'instruct' &&
-  initSeed === 1 &&
-  seed === 1 &&
-  !lambdas &&
-  !topK &&
-  !topKs &&
-  MAIN_METHODS.some(({ name }) => name === method);
+const hasEarlierSteps = (run: PolicyRun): boolean =>
+  run.model === 'instruct' &&
+  run.initSeed === 1 &&
+  run.seed === 1 &&
+  !(run.lambdas || run.topK || run.topKs) &&
+  MAIN_METHODS.some(({ name }) => name === run.method);
 export const keptSteps = (run: PolicyRun): readonly number[] => {
   if (run.model === 'hasty') return [EARLY_STEP];
   return hasEarlierSteps(run) ? KEPT_STEPS : [];

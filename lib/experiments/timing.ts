@@ -66,13 +66,11 @@ export async function timeAnswers(
   const answers: TimedAnswer[] = [];
   const answer = async (contestant: Contestant, question: Question): Promise<TimedAnswer> => {
     const { run, policy, rollout } = contestant;
-    const { method, model, initSeed, seed } = run;
+    const options = { rollout, batchSize: 1 };
     const start = now();
-    const [measurement] = await evaluatePolicy(policy, retriever, [question], {
-      rollout,
-      batchSize: 1,
-    });
+    const [measurement] = await evaluatePolicy(policy, retriever, [question], options);
     const seconds = Number(((now() - start) / 1000).toFixed(6));
+    const { method, model, initSeed, seed } = run;
     return { method, model, initSeed, seed, ...measurement, seconds };
   };
   for (const contestant of contestants) await answer(contestant, questions[0]);

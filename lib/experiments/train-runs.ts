@@ -77,19 +77,17 @@ const PROGRESS_INTERVAL_MS = 5000;
  * @param numSteps of all trainings
  */
 export async function withTrainingProgress(
-  options: {
-    folders: readonly string[];
-    numSteps: number;
-    onProgress?: (fraction: number) => void;
-  },
+  {
+    folders,
+    numSteps,
+    onProgress,
+  }: { folders: readonly string[]; numSteps: number } & Pick<TrainRunsOptions, 'onProgress'>,
   train: () => Promise<void>,
 ): Promise<void> {
-  const { folders, numSteps, onProgress } = options;
-  const countDone = async (): Promise<number> =>
-    sum(
-      await Promise.all(folders.map((folder) => readLog(join(folder, METRICS_FILE)))),
-      (lines) => lines.length,
-    );
+  const countDone = async (): Promise<number> => {
+    const logs = await Promise.all(folders.map((folder) => readLog(join(folder, METRICS_FILE))));
+    return sum(logs, (lines) => lines.length);
+  };
   let before = await countDone();
   const report = async (): Promise<void> => {
     const done = await countDone();
@@ -111,6 +109,10 @@ export async function recordedSeconds(path: string, names: readonly string[]): P
   return (median(seconds) ?? 0) * seconds.length;
 }
 
+/** The mean of those that are known; 0 if none is. */
+const meanRecorded = (seconds: readonly number[]): number =>
+  mean(seconds.filter((value) => value > 0)) ?? 0;
+
 /**
  * Seconds of training by recorded metrics (native backend, 2 cores). A run without
  * metrics counts as the mean of `similar` runs; 0 if none has metrics.
@@ -119,13 +121,11 @@ export async function estimateTraining(
   runs: readonly PolicyRun[],
   similar: readonly PolicyRun[] = runs,
 ): Promise<number> {
-  const readSeconds = (run: PolicyRun): Promise<number> =>
-    recordedSeconds(join(adapterFolder(run), METRICS_FILE), ['rollout_seconds', 'update_seconds']);
-  const usual =
-    mean((await Promise.all(similar.map(readSeconds))).filter((seconds) => seconds > 0)) ?? 0;
-  return (
-    sum(await Promise.all(runs.map(readSeconds)), (seconds) => seconds || usual) / NUM_PROCESSES
-  );
+  const names = ['rollout_seconds', 'update_seconds'];
+  const readSeconds = (some: readonly PolicyRun[]): Promise<number[]> =>
+    Promise.all(some.map((run) => recordedSeconds(join(adapterFolder(run), METRICS_FILE), names)));
+  const usual = meanRecorded(await readSeconds(similar));
+  return sum(await readSeconds(runs), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
 /** Seconds that initial models take to train, by the metrics of trained ones. */
@@ -134,15 +134,11 @@ export async function estimateWarmUps(seeds: readonly number[]): Promise<number>
     const files = SMALL_WORLD_MODELS.map((name) =>
       join(CHECKPOINTS, initialModelName(name, seed), METRICS_FILE),
     );
-    return (
-      PUBLISH_EVERY *
-      sum(await Promise.all(files.map((file) => recordedSeconds(file, ['seconds']))))
-    );
+    const seconds = await Promise.all(files.map((file) => recordedSeconds(file, ['seconds'])));
+    return PUBLISH_EVERY * sum(seconds);
   };
-  const recorded = (await Promise.all(INIT_SEEDS.map(readSeconds))).filter(
-    (seconds) => seconds > 0,
-  );
-  return ((mean(recorded) ?? 0) * seeds.length) / NUM_PROCESSES;
+  const usual = meanRecorded(await Promise.all(INIT_SEEDS.map(readSeconds)));
+  return (usual * seeds.length) / NUM_PROCESSES;
 }
 
 /** Seeds of the untrained initial models that runs need. */
@@ -217,12 +213,10 @@ export function planTraining(
 ): Preparation {
   const open = (): PolicyRun[] => {
     const untrained = runs().filter((run) => !isTrained(run));
-    const simulators = new Set(
-      untrained.map((run) => trainConfigForRun(run).zerosearch?.simulator),
-    );
+    const simulators = untrained.map((run) => trainConfigForRun(run).zerosearch?.simulator);
     // Preparations are only trained for runs that need them.
     return untrained.filter(
-      (run) => !METHODS.get(run.method).isPreparation || simulators.has(runName(run)),
+      (run) => !METHODS.get(run.method).isPreparation || simulators.includes(runName(run)),
     );
   };
   return {

@@ -34,10 +34,9 @@ type FrameClass = new (values: unknown, options: { columns: string[]; dtypes?: s
 /** Loads danfo.js with the first frame. */
 function loadFrameClass(): FrameClass {
   const danfo = loadOptional<typeof import('danfojs-node')>('danfojs-node');
+  const inspect = Symbol.for('nodejs.util.inspect.custom');
   for (const { prototype } of [danfo.DataFrame, danfo.Series])
-    Object.defineProperty(prototype, Symbol.for('nodejs.util.inspect.custom'), {
-      value: formatRows,
-    });
+    Object.defineProperty(prototype, inspect, { value: formatRows });
   return class extends danfo.DataFrame {
     constructor(...[values, options]: ConstructorParameters<FrameClass>) {
       super(values, options);

@@ -155,11 +155,10 @@ export function findChromium(): string | undefined {
  */
 export async function writePicture(svg: string, file: string): Promise<void> {
   const chromium = findChromium();
-  if (!chromium) {
+  if (!chromium)
     throw new Error(
       `Expected Chromium for ${path.basename(file)}, but found none. Install it, name it in CHROMIUM, or use SVG.`,
     );
-  }
   const [, width, height] = (/<svg[^>]*? width="([\d.]+)" height="([\d.]+)"/.exec(svg) ?? []).map(
     (size) => Math.ceil(Number(size)),
   );
@@ -178,16 +177,10 @@ export async function writePicture(svg: string, file: string): Promise<void> {
           `--force-device-scale-factor=${PNG_SCALE}`,
           '--default-background-color=00000000',
         ];
-    const flags = [
-      '--headless',
-      '--disable-gpu',
-      '--hide-scrollbars',
-      `--user-data-dir=${folder}/profile`,
-    ];
+    const flags = ['--headless', '--disable-gpu', '--hide-scrollbars', ...output];
     if (process.getuid?.() === 0) flags.push('--no-sandbox'); // The sandbox refuses root.
-    await promisify(execFile)(chromium, [...flags, ...output, pathToFileURL(page).href], {
-      timeout: TIMEOUT_MS,
-    });
+    const files = [`--user-data-dir=${folder}/profile`, pathToFileURL(page).href];
+    await promisify(execFile)(chromium, [...flags, ...files], { timeout: TIMEOUT_MS });
     if (!existsSync(file)) throw new Error(`Expected Chromium to write ${file}, but it did not.`);
   } finally {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -12,12 +12,13 @@ interface ScoreLine {
   total: number;
 }
 
-const goodLine = (id: string): string =>
+const goodLine = (id: string, changes: object = {}): string =>
   JSON.stringify({
     id,
     golden_answers: ['x'],
     response: '<think> \u2028t </think><answer> x </answer>',
     metadata: { type: 'single_hop' },
+    ...changes,
   });
 
 const folder = temporaryFolder();
@@ -80,11 +81,7 @@ describe('score', () => {
 
   it('aligns columns and prints means per question type and of all', async () => {
     const line = (id: string, type: string, gold: string): string =>
-      JSON.stringify({
-        ...(JSON.parse(goodLine(id)) as object),
-        golden_answers: [gold],
-        metadata: { type },
-      });
+      goodLine(id, { golden_answers: [gold], metadata: { type } });
     const long = line('a-very-long-identifier-of-a-question', 'comparison', 'y');
     const { out } = await score(['-'], {}, `${long}\n${line('b', 'bridge', 'x')}\n`);
     const lines = out.trimEnd().split('\n');
@@ -102,8 +99,7 @@ describe('score', () => {
   it('marks ambiguous transcripts', async () => {
     const block = '<information>Doc 1(Title: t) x</information>';
     const response = `<search> a </search><search> b </search>${block}<answer> x </answer>`;
-    const doubtful = JSON.stringify({ ...(JSON.parse(goodLine('b')) as object), response });
-    const { out } = await score(['-'], {}, `${goodLine('a')}\n${doubtful}\n`);
+    const { out } = await score(['-'], {}, `${goodLine('a')}\n${goodLine('b', { response })}\n`);
     expect(out).toMatch(/^b \? +single_hop +1 +1.000 +bad/m);
     expect(out).toContain('1 of 2 transcripts');
     expect((await score(['-'], {}, goodLine('a'))).out).not.toContain('?');
@@ -119,11 +115,11 @@ describe('score', () => {
   describe('--behaviour', () => {
     const block = '<information>Doc 1(Title: Ada) born in 1922</information>';
     const foreign = (id: string, query: string, extra: object = {}): string =>
-      JSON.stringify({
-        id,
+      goodLine(id, {
         question: 'Who is older, Ada Stone or Bo Reed?',
         golden_answers: ['Bo Reed'],
         response: `<search> ${query} </search>${block}<answer> Ada Stone </answer>`,
+        metadata: undefined,
         ...extra,
       });
     const lines = [

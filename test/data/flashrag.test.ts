@@ -14,18 +14,14 @@ import {
 } from '../../lib/data/flashrag.js';
 import { selectSplit } from '../../lib/data/question.js';
 import { folderForEach } from '../folder.js';
+import { graphOf } from './questions.js';
 
 describe('parsePassages', () => {
   it('splits contents into title and text', () => {
-    const [passage] = parsePassages(
-      '{"id": 7, "contents": "Oslo\\nOslo is a city.\\nIt is old."}\n\n',
-    );
-    expect(passage).toEqual({
-      id: '7',
-      contents: 'Oslo\nOslo is a city.\nIt is old.',
-      title: 'Oslo',
-      text: 'Oslo is a city.\nIt is old.',
-    });
+    const text = 'Oslo is a city.\nIt is old.';
+    const contents = `Oslo\n${text}`;
+    const [passage] = parsePassages(`${JSON.stringify({ id: 7, contents })}\n\n`);
+    expect(passage).toEqual({ id: '7', contents, title: 'Oslo', text });
   });
 
   it('drops quotes around titles and allows passages without a title', () => {
@@ -68,36 +64,18 @@ describe('parseQuestions', () => {
     ]);
   });
 
-  it('rejects missing answers and malformed graphs', () => {
-    const row = (extra: string): string =>
-      `{"id":"a","question":"Q?","golden_answers":["x"],${extra}}`;
-    expect(() =>
-      parseQuestions('{"id":"a","question":"Q?","golden_answers":[]}', 'q.jsonl'),
-    ).toThrow(/q\.jsonl, line 1: golden_answers/);
-    expect(() => parseQuestions(row('"metadata":{"graph":[{"id":"q1"}]}'), 'q.jsonl')).toThrow(
-      /line 1: metadata\.graph\.0/,
-    );
-    expect(() =>
-      parseQuestions(row('"metadata":{"operation":{"kind":"sum","attribute":"year"}}')),
-    ).toThrow('metadata.operation.kind');
-  });
-});
-
-describe('an impossible graph', () => {
-  it('is rejected with file, line and reason', () => {
-    const node = {
-      id: 'q1',
-      question: 'a?',
-      entity: 'a',
-      attribute: 'x',
-      query: 'a',
-      answers: ['y'],
+  it('rejects missing answers, malformed graphs and impossible ones', () => {
+    const parse = (more: object) => () => {
+      const row = { id: 'a', question: 'Q?', golden_answers: ['x'], ...more };
+      return parseQuestions(JSON.stringify(row), 'q.jsonl');
     };
-    const graph = [{ ...node, dependsOn: ['q1'], evidence: [] }];
-    const row = { id: 'a', question: 'Q?', golden_answers: ['x'], metadata: { graph } };
-    expect(() => parseQuestions(JSON.stringify(row), 'q.jsonl')).toThrow(
-      /^q\.jsonl, line 1: metadata\.graph: .*acyclic/,
-    );
+    expect(parse({ golden_answers: [] })).toThrow(/q\.jsonl, line 1: golden_answers/);
+    const graph = [{ id: 'q1' }];
+    expect(parse({ metadata: { graph } })).toThrow(/line 1: metadata\.graph\.0/);
+    const operation = { kind: 'sum', attribute: 'year' };
+    expect(parse({ metadata: { operation } })).toThrow('metadata.operation.kind');
+    const circle = { metadata: { graph: graphOf({ q1: ['q1'] }) } };
+    expect(parse(circle)).toThrow(/^q\.jsonl, line 1: metadata\.graph: .*acyclic/);
   });
 });
 

@@ -131,11 +131,9 @@ describe('sampleQuestions', () => {
       'hotpotqa parallelizable': 1,
       'mine of unknown type': 1,
     });
-    const numOf = (prefix: string): number =>
-      sample.filter(({ id }) => id.startsWith(prefix)).length;
-    expect(['nq', 'hotpotqa-bridge', 'hotpotqa-comparison', 'mine'].map(numOf)).toEqual([
-      5, 3, 1, 1,
-    ]);
+    const prefixes = ['nq', 'hotpotqa-bridge', 'hotpotqa-comparison', 'mine'];
+    const counts = prefixes.map((one) => sample.filter(({ id }) => id.startsWith(one)).length);
+    expect(counts).toEqual([5, 3, 1, 1]);
   });
 
   it('is always the same, in the order of the questions, and not only the first ones', () => {

@@ -56,20 +56,14 @@ function play(
 ): Trajectory {
   const segment = (kind: Segment['kind'], text: string): Segment => ({ kind, text, tokenIds: [] });
   const turns = searches.map((asked) => asked.map((one) => one.split(' -> ')));
+  const think = (action: string) => segment('policy', `<think> t </think>${action}`);
+  const shown = (title: string) =>
+    ({ status: 'ok', passages: [{ title, text: TEXTS[title] }] }) as const;
   const texts = turns.flatMap((asked) => [
-    segment('policy', `<think> t </think><search> ${asked.map(([q]) => q).join(' ## ')} </search>`),
-    segment(
-      'information',
-      formatInformation(
-        asked.map(([, passage]) => ({
-          status: 'ok',
-          passages: [{ title: passage, text: TEXTS[passage] }],
-        })),
-      ),
-    ),
+    think(`<search> ${asked.map(([query]) => query).join(' ## ')} </search>`),
+    segment('information', formatInformation(asked.map(([, passage]) => shown(passage)))),
   ]);
-  const answered =
-    answer === null ? [] : [segment('policy', `<think> t </think><answer> ${answer} </answer>`)];
+  const answered = answer === null ? [] : [think(`<answer> ${answer} </answer>`)];
   return {
     questionId: id,
     question,
@@ -77,10 +71,7 @@ function play(
     segments: [...texts, ...answered],
     searchTurns: turns.map((asked) => ({
       queries: asked.map(([query]) => query),
-      results: asked.map(([, passage]) => ({
-        status: 'ok',
-        passages: [{ id: passage, title: passage, score: 1 }],
-      })),
+      results: asked.map(([, id]) => ({ status: 'ok', passages: [{ id, title: id, score: 1 }] })),
     })),
     answer,
     modelCalls: turns.length + answered.length,
@@ -181,15 +172,9 @@ describe('labelTrajectory', () => {
 
   it('tells who wrote an information block', () => {
     const response = '<information>Bo Reed was born in 1904.</information><answer> 1904 </answer>';
-    const labels = labelTrajectory(
-      parseTrajectory({ id: 'q', golden_answers: ['1904'], response }),
-    );
-    expect(shownLabels(labels)).toEqual([
-      'no_search',
-      'malformed',
-      'invented_information',
-      'answer_not_shown',
-    ]);
+    const read = parseTrajectory({ id: 'q', golden_answers: ['1904'], response });
+    const labels = shownLabels(labelTrajectory(read)).join(' ');
+    expect(labels).toBe('no_search malformed invented_information answer_not_shown');
   });
 
   it('tells a passage that is invented after a raw cut from one that was cut', () => {
@@ -230,25 +215,17 @@ describe('labelTrajectory', () => {
     const asked = play(COMPARISON, [[ADA, BO]], 'Bo Reed');
     const [{ queries, results }] = asked.searchTurns;
     const joined = [{ queries: [queries.join(' ')], results: results.slice(0, 1) }];
-    const { compound_query: isCompound } = labelTrajectory(
-      { ...asked, searchTurns: joined },
-      COMPARISON,
-    );
-    expect(isCompound).toBe(true);
+    const labels = labelTrajectory({ ...asked, searchTurns: joined }, COMPARISON);
+    expect(labels.compound_query).toBe(true);
   });
 });
 
 describe('a label that cannot be told is null', () => {
+  const response = `<search> Ada Stone or Bo Reed </search>${formatInformation([])}<answer> Ada Stone </answer>`;
+  const { id, question } = COMPARISON;
+  const recorded = { id, question, golden_answers: ['Bo Reed'], response };
   const transcript = (fields: object) =>
-    labelTrajectory(
-      parseTrajectory({
-        id: 'q',
-        question: COMPARISON.question,
-        golden_answers: ['Bo Reed'],
-        response: `<search> Ada Stone or Bo Reed </search>${formatInformation([])}<answer> Ada Stone </answer>`,
-        ...fields,
-      }),
-    );
+    labelTrajectory(parseTrajectory({ ...recorded, ...fields }));
   const nulls = (labels: Record<string, boolean | null>): string[] =>
     Object.keys(labels).filter((label) => labels[label] === null);
 
@@ -280,29 +257,21 @@ describe('a label that cannot be told is null', () => {
     expect([none.answer_not_shown, none.shown_answer_missed]).toEqual([null, null]);
     expect(transcript({ golden_answers: ['Yes'] }).answer_not_shown).toBeNull();
     const asked = play({ ...COMPARISON, goldenAnswers: [] }, [[ADA, BO]], 'Bo Reed');
-    const { evidence_unused: unused } = labelTrajectory(asked, {
-      ...COMPARISON,
-      goldenAnswers: [],
-    });
-    expect(unused).toBeNull();
+    const labels = labelTrajectory(asked, { ...COMPARISON, goldenAnswers: [] });
+    expect(labels.evidence_unused).toBeNull();
   });
 
   it('with fewer than two names, or without a choice', () => {
     expect(transcript({ question: 'who was born first' }).compound_query).toBeNull();
-    const { compound_query: isCompound, wrong_comparison: isWrong } = labelTrajectory(
-      play(CHAIN, [[RIVER], [BO]], '1922'),
-      CHAIN,
-    );
-    expect([isCompound, isWrong]).toEqual([null, null]);
+    const labels = labelTrajectory(play(CHAIN, [[RIVER], [BO]], '1922'), CHAIN);
+    expect(labels).toMatchObject({ compound_query: null, wrong_comparison: null });
   });
 
   it('without an answer, a reason and a limit', () => {
     const open = { response: '<search> a </search>' };
     expect(transcript(open).out_of_turns).toBeNull();
-    expect(transcript({ ...open, stop_reason: 'length' })).toMatchObject({
-      out_of_turns: false,
-      cut_off: true,
-    });
+    const cut = transcript({ ...open, stop_reason: 'length' });
+    expect(cut).toMatchObject({ out_of_turns: false, cut_off: true });
     expect(transcript({ ...open, max_search_turns: 3 }).out_of_turns).toBe(false);
     expect(transcript({ ...open, max_search_turns: 0 }).out_of_turns).toBe(true);
   });
@@ -319,10 +288,8 @@ describe('labelAnswer', () => {
       [CHAIN, [[[RIVER, BO]], null]],
     ];
     for (const [question, played] of plays) {
-      const ofAnswer = labelAnswer(
-        { ...answerTo(question, ...played), maxSearchTurns: 4 },
-        question,
-      );
+      const answer = { ...answerTo(question, ...played), maxSearchTurns: 4 };
+      const ofAnswer = labelAnswer(answer, question);
       const ofTrajectory = labelTrajectory(play(question, ...played, { finish: null }), question);
       const known = BEHAVIOUR_LABELS.filter((label) => ofAnswer[label] !== null);
       expect(known.length).toBeGreaterThanOrEqual(10);
@@ -331,10 +298,8 @@ describe('labelAnswer', () => {
   });
 
   it('knows less without the question', () => {
-    const { compound_query: compound, gave_up: gaveUp } = labelAnswer(
-      answerTo(COMPARISON, [[ADA]], 'Ada Stone'),
-    );
-    expect([compound, gaveUp]).toEqual([null, null]);
+    const labels = labelAnswer(answerTo(COMPARISON, [[ADA]], 'Ada Stone'));
+    expect(labels).toMatchObject({ compound_query: null, gave_up: null });
   });
 });
 
@@ -346,33 +311,22 @@ it('docs/behaviour.md defines every label', () => {
 
 describe('namesIn', () => {
   it('finds whole words, and the longest name only', () => {
-    expect(namesIn('new york and boston', ['York', 'New York', 'Boston', 'Bos'])).toEqual([
-      'New York',
-      'Boston',
-    ]);
+    const names = ['York', 'New York', 'Boston', 'Bos'];
+    expect(namesIn('new york and boston', names)).toEqual(['New York', 'Boston']);
     expect(namesIn('York, New York', ['York', 'New York'])).toEqual(['New York', 'York']);
     expect(namesIn('a the', ['The', '?'])).toEqual([]);
   });
 });
 
 describe('any trajectory', () => {
-  const text = fc.oneof(
-    fc.string({ unit: 'grapheme' }),
-    fc.constantFrom(
-      '<search> a ## b </search>',
-      '<answer> x </answer>',
-      '<information>',
-      '</think>',
-    ),
-  );
+  const tags = ['<search> a ## b </search>', '<answer> x </answer>', '<information>', '</think>'];
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom(...tags));
+  const kind = fc.constantFrom('prompt', 'policy', 'information', 'notice');
   const trajectories = fc.record({
     questionId: fc.string(),
     question: fc.oneof(text, fc.constant('Is Ada Stone older than Bo Reed?')),
     goldenAnswers: fc.array(text, { maxLength: 2 }),
-    segments: fc.array(
-      fc.record({ kind: fc.constantFrom('prompt', 'policy', 'information', 'notice'), text }),
-      { maxLength: 6 },
-    ),
+    segments: fc.array(fc.record({ kind, text }), { maxLength: 6 }),
     finish: fc.option(fc.constantFrom('answer', 'budget', 'length', 'refused', 'stop')),
     maxSearchTurns: fc.option(fc.nat(5)),
     metadata: fc.option(fc.constantFrom(COMPARISON.metadata, CHAIN.metadata, {})),
@@ -421,11 +375,8 @@ describe('shares', () => {
 
   it('count only where a label is known', () => {
     const known = labelTrajectory(play(COMPARISON, [[ADA]], 'x'), COMPARISON);
-    const shares = behaviourShares([
-      known,
-      { ...known, gave_up: null },
-      { ...known, gave_up: false },
-    ]);
+    const others = [null, false].map((gave_up) => ({ ...known, gave_up }));
+    const shares = behaviourShares([known, ...others]);
     expect(shares.find(({ label }) => label === 'gave_up')).toMatchObject({ count: 1, n: 2 });
     expect(shares.map(({ label }) => label)).not.toContain('over_parallelized');
     expect(behaviourShares([])).toEqual([]);
@@ -461,13 +412,10 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
       .split('\n')
       .filter(Boolean)
       .map((line) => parseTrajectory(JSON.parse(line)));
-  const countsOf = (name: string) =>
-    Object.fromEntries(
-      behaviourShares(read(name).map((one) => labelTrajectory(one))).map(({ label, count, n }) => [
-        label,
-        [count, n],
-      ]),
-    );
+  const countsOf = (name: string) => {
+    const shares = behaviourShares(read(name).map((one) => labelTrajectory(one)));
+    return Object.fromEntries(shares.map(({ label, count, n }) => [label, [count, n]]));
+  };
 
   // The figures in docs/behaviour.md.
   it('show the behaviour that the docs report', () => {
@@ -490,40 +438,29 @@ describe.skipIf(!existsSync(rollouts))('real trajectories (needs PARALLELSEARCH_
   });
 
   it('have the names that were annotated by hand, as often as the docs say', () => {
-    const byHand = JSON.parse(readFileSync(NAMES, 'utf8')) as Record<
-      string,
-      Record<string, { names: string[]; compound: boolean | null }>
-    >;
+    type Annotated = Record<string, { names: string[]; compound: boolean | null }>;
+    const byHand = JSON.parse(readFileSync(NAMES, 'utf8')) as Record<string, Annotated>;
     const agreement = (file: string) => {
       const tally = { shared: 0, found: 0, annotated: 0, sameLabel: 0, questions: 0 };
       for (const trajectory of read(file)) {
         const annotated = byHand[file][trajectory.questionId];
         if (!annotated) continue;
-        const [found, names] = [findNames(trajectory.question), annotated.names].map((list) =>
-          list.map(normalizeAnswer),
-        );
+        const found = findNames(trajectory.question).map(normalizeAnswer);
+        const names = annotated.names.map(normalizeAnswer);
+        const { compound_query: compound } = labelTrajectory(trajectory);
         tally.questions++;
         tally.shared += found.filter((name) => names.includes(name)).length;
         tally.found += found.length;
         tally.annotated += names.length;
-        tally.sameLabel += Number(
-          labelTrajectory(trajectory).compound_query === annotated.compound,
-        );
+        tally.sameLabel += Number(compound === annotated.compound);
       }
       return tally;
     };
-    expect(agreement('search-r1-instruct-bamboogle')).toEqual({
-      questions: 125,
-      shared: 67,
-      found: 79,
-      annotated: 73,
-      sameLabel: 123,
-    });
+    const names = { shared: 67, found: 79, annotated: 73 };
+    const bamboogle = agreement('search-r1-instruct-bamboogle');
+    expect(bamboogle).toEqual({ ...names, questions: 125, sameLabel: 123 });
     // Without capital letters nothing is found, and the label is unknown.
-    expect(agreement('search-r1-base-nq')).toMatchObject({
-      questions: 40,
-      found: 0,
-      annotated: 39,
-    });
+    const nq = agreement('search-r1-base-nq');
+    expect(nq).toMatchObject({ questions: 40, found: 0, annotated: 39 });
   });
 });

@@ -1,4 +1,4 @@
-import { deviation as sampleDeviation, quantileSorted, range, sort } from 'd3-array';
+import { deviation as sampleDeviation, quantileSorted, range, sort, sum } from 'd3-array';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -75,12 +75,9 @@ describe('question resampling', () => {
 
   it('matches the exact distribution for two questions: 1/4, 1/2, 1/4', () => {
     const { samples } = bootstrapOf(answers('a', [[0, 1]]), { resamples: 8000 })('a');
-    const shares = [0, 0.5, 1].map(
-      (x) => samples.filter((sample) => sample === x).length / samples.length,
-    );
-    [0.25, 0.5, 0.25].forEach((expected, i) =>
-      expect(Math.abs(shares[i] - expected)).toBeLessThan(0.015),
-    );
+    const share = (x: number): number => samples.filter((sample) => sample === x).length / 8000;
+    for (const x of [0, 0.5, 1])
+      expect(Math.abs(share(x) - (x === 0.5 ? 0.5 : 0.25))).toBeLessThan(0.015);
   });
 
   it('is paired: equal answers differ by exactly 0', () => {
@@ -118,20 +115,16 @@ it('resamples values as the drawn counts weigh them', () => {
   const counts = range(numQuestions).map((q) => samplesOf(`only ${q}`, 'em'));
   for (const [b, sample] of samplesOf('own', 'f1').entries()) {
     const drawn = counts.map((count) => count[b]);
-    expect(drawn.slice(0, 4).reduce((a, c) => a + c)).toBe(4);
-    expect(drawn.slice(4).reduce((a, c) => a + c)).toBe(5);
-    expect(sample).toBeCloseTo(
-      drawn.reduce((total, count, q) => total + count * values[q], 0),
-      5,
-    );
+    expect([sum(drawn.slice(0, 4)), sum(drawn.slice(4))]).toEqual([4, 5]);
+    const expected = sum(drawn, (count, q) => count * values[q]);
+    expect(sample).toBeCloseTo(expected, 5);
   }
 });
 
 describe('seed resampling', () => {
   it('adds the variance between seeds divided by their number', () => {
-    const estimate = bootstrapOf(
-      answers('a', [shareRight(500, 1), shareRight(500, 0), shareRight(500, 0.5)]),
-    )('a');
+    const seeds = [1, 0, 0.5].map((share) => shareRight(500, share));
+    const estimate = bootstrapOf(answers('a', seeds))('a');
     const betweenSeeds = (0.25 + 0.25 + 0) / 3 / 3;
     expect(Math.abs(deviation(estimate) / Math.sqrt(betweenSeeds) - 1)).toBeLessThan(0.05);
   });
@@ -155,12 +148,10 @@ describe('seed resampling', () => {
 describe('resampling of initial models', () => {
   /** Two runs of each of two initial models, which decide all answers. */
   const twoLevels = (method: string, ...perRun: number[][]): QuestionResult[] =>
-    perRun.flatMap((seeds, w) =>
-      answers(
-        method,
-        seeds.map((share) => shareRight(40, share)),
-      ).map((one) => ({ ...one, initSeed: w + 1 })),
-    );
+    perRun.flatMap((shares, w) => {
+      const seeds = shares.map((share) => shareRight(40, share));
+      return answers(method, seeds).map((one) => ({ ...one, initSeed: w + 1 }));
+    });
 
   it('adds the variance between initial models and that between their runs', () => {
     // Runs are all right or all wrong, so questions add no variance.
@@ -191,11 +182,11 @@ describe('contrasts and intervals', () => {
   });
 
   it('gives no ratio if the denominator can be 0', () => {
-    expect(contrastEstimate(estimate(1, [1, 1]), estimate(1, [0, 1]), 'ratio')).toBeNull();
-    expect(contrastEstimate(estimate(1, [1, 1]), estimate(0, [1, 1]), 'ratio')).toBeNull();
-    expect(contrastEstimate(estimate(0, [0, 1]), estimate(1, [1, 1]), 'ratio')).toEqual(
-      estimate(0, [0, 1]),
-    );
+    const ratio = (a: Estimate, b: Estimate) => contrastEstimate(a, b, 'ratio');
+    const [one, some] = [estimate(1, [1, 1]), estimate(0, [0, 1])];
+    expect(ratio(one, estimate(1, [0, 1]))).toBeNull();
+    expect(ratio(one, estimate(0, [1, 1]))).toBeNull();
+    expect(ratio(some, one)).toEqual(some);
   });
 
   it('interpolates percentiles linearly', () => {
@@ -208,23 +199,18 @@ describe('contrasts and intervals', () => {
   });
 
   it('has the percentiles of the sorted samples, which it leaves as they are', () => {
-    const values = fc.oneof(
-      fc.integer({ min: 0, max: 5 }),
-      fc.double({ noNaN: true, min: -1, max: 1 }),
-    );
+    const reals = fc.double({ noNaN: true, min: -1, max: 1 });
+    const values = fc.oneof(fc.integer({ min: 0, max: 5 }), reals);
+    const many = fc.array(values, { minLength: 1, maxLength: 700, size: 'max' });
     fc.assert(
-      fc.property(
-        fc.array(values, { minLength: 1, maxLength: 700, size: 'max' }),
-        fc.constantFrom(0.5, 0.9, 0.95),
-        (samples, level) => {
-          const given = estimate(0, samples);
-          const { low, high } = percentileInterval(given, level);
-          expect([...given.samples]).toEqual(samples);
-          const sorted = sort(samples);
-          expect(low).toBeCloseTo(quantileSorted(sorted, (1 - level) / 2)!, 12);
-          expect(high).toBeCloseTo(quantileSorted(sorted, (1 + level) / 2)!, 12);
-        },
-      ),
+      fc.property(many, fc.constantFrom(0.5, 0.9, 0.95), (samples, level) => {
+        const given = estimate(0, samples);
+        const { low, high } = percentileInterval(given, level);
+        expect([...given.samples]).toEqual(samples);
+        const sorted = sort(samples);
+        expect(low).toBeCloseTo(quantileSorted(sorted, (1 - level) / 2)!, 12);
+        expect(high).toBeCloseTo(quantileSorted(sorted, (1 + level) / 2)!, 12);
+      }),
     );
   });
 
@@ -232,16 +218,16 @@ describe('contrasts and intervals', () => {
     const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
     const bootstrap = createBootstrap(table, groupStrata(['x', 'x']), { random: createRandom(1) });
     expect(bootstrap.resamples).toBe(10_000);
-    const [of, alike] = [{ method: 'a', model: 'base' }, Float64Array.of(0.5, 0.5)];
-    expect(bootstrap.estimator(of, 'em')(alike).samples).toHaveLength(10_000);
-    expect(() => bootstrap.estimator({ ...of, method: 'b' }, 'em')(alike)).toThrow('b from base');
-    expect(() => bootstrap.estimator({ ...of, model: 'instruct' }, 'em')(alike)).toThrow(
-      ' from instruct, but',
-    );
-    expect(() => bootstrap.estimator(of, 'other')(alike)).toThrow(
-      /^Expected a column of .*em, .* but got other\.$/,
-    );
-    expect(() => bootstrap.estimator(of, 'em')(Float64Array.of(0.4, 0.6))).toThrow('stratum');
+    const estimate = (more: object, column = 'em', weights = [0.5, 0.5]) =>
+      bootstrap.estimator(
+        { method: 'a', model: 'base', ...more },
+        column,
+      )(Float64Array.from(weights));
+    expect(estimate({}).samples).toHaveLength(10_000);
+    expect(() => estimate({ method: 'b' })).toThrow('b from base');
+    expect(() => estimate({ model: 'instruct' })).toThrow(' from instruct, but');
+    expect(() => estimate({}, 'other')).toThrow(/^Expected a column of .*em, .* but got other\.$/);
+    expect(() => estimate({}, 'em', [0.4, 0.6])).toThrow('stratum');
   });
 
   it('ignores strata of weight 0', () => {
@@ -261,27 +247,20 @@ describe('contrasts and intervals', () => {
   });
 });
 
+const ANSWER = result({ questionId: 'a' });
 it.each<[string, QuestionResult[], string | RegExp]>([
   [
     'the run and the question that are missing',
-    [
-      result({ questionId: 'a' }),
-      result({ questionId: 'b' }),
-      result({ questionId: 'a', seed: 2 }),
-    ],
+    [ANSWER, result({ questionId: 'b' }), { ...ANSWER, seed: 2 }],
     /seed 2 .*all 2 questions.*1 are missing.* b\./,
   ],
   [
     'another warm-up, by its number',
-    [result(), result({ questionId: 'b' }), result({ initSeed: 2 })],
+    [ANSWER, result({ questionId: 'b' }), { ...ANSWER, initSeed: 2 }],
     'base/warm-up 2/seed 1 ',
   ],
   ['a question that a run answered twice', [result(), result()], 'answered q0 twice'],
-  [
-    'a figure that is no number',
-    [result({ f1: NaN })],
-    'to have a number for f1 of q0, but got NaN',
-  ],
+  ['a figure that is no number', [result({ f1: NaN })], 'number for f1 of q0, but got NaN'],
 ])('rejects %s', (_, results, message) => {
   expect(() => scoreTable(results, MAIN_MEASURES)).toThrow(message);
 });

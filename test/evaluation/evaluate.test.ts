@@ -210,9 +210,8 @@ describe('a policy whose calls may overlap', () => {
       if (context.includes(SINGLE.question)) throw new Error('no power');
       await new Promise((resolve) => setImmediate(resolve));
     });
-    await expect(
-      evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3 }),
-    ).rejects.toThrow('no power');
+    const run = evaluatePolicy(policy, retriever, questions, { rollout, batchSize: 3 });
+    await expect(run).rejects.toThrow('no power');
     expect(calls).toBe(3);
   });
 });

@@ -40,9 +40,8 @@ describe('selections', () => {
       result({ questionId: 'a', benchmark: 'nq' }),
       ...['b', 'c', 'd'].map((questionId) => result({ questionId, benchmark: 'hotpotqa' })),
     ];
-    expect([...selectionWeights(questions, { benchmark: 'all', subset: 'all' })]).toEqual([
-      0.25, 0.25, 0.25, 0.25,
-    ]);
+    const all = selectionWeights(questions, { benchmark: 'all', subset: 'all' });
+    expect([...all]).toEqual([0.25, 0.25, 0.25, 0.25]);
     const average = selectionWeights(questions, { benchmark: 'average', subset: 'all' });
     expect(average[0]).toBeCloseTo(1 / 2, 12);
     expect(average[3]).toBeCloseTo(1 / 6, 12);
@@ -53,23 +52,19 @@ describe('selections', () => {
     const isIn = (benchmark: string, subset = 'all'): boolean =>
       isSelected(many, { benchmark, subset });
     expect([isIn(MANY), isIn(MANY, 'entities_3')]).toEqual([true, true]);
-    expect([isIn('all'), isIn('average'), isIn('hotpotqa'), isIn(MANY, 'entities_2')]).toEqual(
-      Array(4).fill(false),
-    );
+    const others = ['all', 'average', 'hotpotqa'].map((name) => isIn(name));
+    expect([...others, isIn(MANY, 'entities_2')]).toEqual(Array(4).fill(false));
     const weights = selectionWeights([many, result()], { benchmark: 'all', subset: 'all' });
     expect([...weights]).toEqual([0, 1]);
   });
 
   it('list only selections with questions', () => {
     const names = listSelections([result({ benchmark: 'nq', subset: 'single_hop' })]);
+    const subsets = ['all', 'single_hop', 'wording_seen'];
     expect(names.map(({ benchmark, subset }) => `${benchmark} ${subset}`)).toEqual([
       'average all',
       'average wording_seen',
-      ...['all', 'nq'].flatMap((name) => [
-        `${name} all`,
-        `${name} single_hop`,
-        `${name} wording_seen`,
-      ]),
+      ...['all', 'nq'].flatMap((name) => subsets.map((subset) => `${name} ${subset}`)),
     ]);
   });
 });

@@ -68,12 +68,8 @@ describe('rollouts of verl', () => {
       rewards: { outcome: 1, decomposition: 3 * 0.15, search_count: 0, format: 0 },
     });
     expect(runs[2].metadata?.graph).toHaveLength(3);
-    expect(runs[2].segments.map(({ kind }) => kind)).toEqual([
-      'prompt',
-      'policy',
-      'information',
-      'policy',
-    ]);
+    const kinds = runs[2].segments.map(({ kind }) => kind);
+    expect(kinds).toEqual(['prompt', 'policy', 'information', 'policy']);
     expect(lines.slice(2).map(({ advantage }) => advantage)).toEqual(groupAdvantages(SCORES, 2));
     const [nine, ten] = await readSteps(options.folder);
     expect(nine).toMatchObject({
@@ -178,9 +174,8 @@ describe('rollouts of TRL', () => {
   });
 
   it('of another script are rejected, naming the file', async () => {
-    await writeParquet(join(recorded, 'completions_00001.parquet'), [{ prompt: 'x' }], {
-      prompt: 'text',
-    });
+    const file = join(recorded, 'completions_00001.parquet');
+    await writeParquet(file, [{ prompt: 'x' }], { prompt: 'text' });
     await expect(readTrlRollouts(recorded).next()).rejects.toThrow(/completions_00001\.parquet/);
   });
 });

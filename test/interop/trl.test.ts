@@ -50,19 +50,11 @@ describe.skipIf(!trlPython)(
     beforeAll(async () => {
       const questions = (await loadQuestions()).filter((_, i) => i % 50 === 0);
       const server = await startRetrievalServer(createBm25Retriever(await loadPassages()));
-      await writeTrl(
-        folder,
-        trainingExport({ questions, retriever: server.url, recordTokens: true }),
-      );
-      const settings = Object.entries(SMALL).flatMap(([name, value]) => [
-        `--${name}`,
-        String(value),
-      ]);
-      await runPython(
-        trlPython!,
-        ['train.py', '--config', 'config.yaml', ...settings],
-        folder,
-      ).finally(() => server.close());
+      const exported = { questions, retriever: server.url, recordTokens: true };
+      await writeTrl(folder, trainingExport(exported));
+      const settings = Object.entries(SMALL).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+      const args = ['train.py', '--config', 'config.yaml', ...settings];
+      await runPython(trlPython!, args, folder).finally(() => server.close());
       for await (const step of readTrlRollouts(path.join(folder, 'checkpoints', 'completions')))
         steps.push(step);
     }, PATIENCE_MS);

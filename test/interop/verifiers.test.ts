@@ -1,6 +1,7 @@
 /** Rollouts to verifiers and back; its own loader reads them where it is installed. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { sort } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { auditRow } from '../../lib/interop/audit.js';
 import { importRollouts } from '../../lib/interop/import.js';
@@ -34,15 +35,19 @@ beforeAll(async () => {
   });
   ({ trajectories } = await trainer.next());
   trainer.dispose();
-  lines = trajectories.map(
-    (trajectory) =>
-      JSON.parse(
-        formatTrajectory({ ...trajectory, step: 3, method: 'parallelsearch' } as never),
-      ) as unknown,
-  );
+  lines = trajectories.map((trajectory): unknown => {
+    const run = { ...trajectory, step: 3, method: 'parallelsearch' };
+    return JSON.parse(formatTrajectory(run));
+  });
   const episodes = lines.map((line, i) => JSON.stringify(toEpisode(parseTokens(line), `e${i}`)));
   writeFileSync(traces, `${episodes.join('\n')}\n`);
 });
+
+async function stepsIn(folder: string) {
+  const steps = [];
+  for await (const step of readVerifiersRollouts(folder)) steps.push(step);
+  return steps;
+}
 
 interface Node {
   token_ids: number[];
@@ -58,13 +63,8 @@ describe('episodes', () => {
   it('have the ids, masks, log-probs, advantages and rewards of the trajectories', () => {
     const episodes = linesOf<Episode>(traces);
     expect(episodes).toHaveLength(trajectories.length);
-    for (const [
-      i,
-      {
-        traces: [trace],
-      },
-    ] of episodes.entries()) {
-      const trajectory = trajectories[i];
+    for (const [i, trajectory] of trajectories.entries()) {
+      const [trace] = episodes[i].traces;
       expect(trace.nodes.flatMap((node) => node.token_ids)).toEqual(tokenIds(trajectory));
       expect(trace.nodes.flatMap((node) => node.mask.map(Number))).toEqual(lossMask(trajectory));
       const logProbs = trajectory.segments.flatMap((segment) => segment.logProbs ?? []);
@@ -81,85 +81,59 @@ describe('episodes', () => {
 
   it('pass the audit', () => {
     const model = { tokenizer: TOKENIZER, template: null };
-    for (const row of linesOf(traces).flatMap(readTokenRows)) {
-      const outcomes = auditRow(row, model);
-      expect(outcomes).toMatchObject(CLEAN);
-    }
+    for (const row of linesOf(traces).flatMap(readTokenRows))
+      expect(auditRow(row, model)).toMatchObject(CLEAN);
   });
 
   it('come back as the same trajectories', async () => {
     const folder = path.join(root, 'run');
-    const options = {
-      folder,
-      questions: QUESTIONS,
-      method: 'parallelsearch',
-      trainer: 'verifiers',
-    };
+    const run = { method: 'parallelsearch', trainer: 'verifiers' };
+    const options = { ...run, folder, questions: QUESTIONS };
     const imported = await importRollouts(readVerifiersRollouts(root), options);
-    expect(imported).toEqual({
-      numSteps: 1,
-      numRollouts: trajectories.length,
-      numDifferent: 0,
-      numAmbiguous: 0,
-    });
-    const back = linesOf(path.join(folder, 'trajectories.jsonl')).map(parseTokens);
-    const key = ({ segments }: { segments: { text: string }[] }): string =>
-      segments.map(({ text }) => text).join('');
-    const sort = <T extends { segments: { text: string }[] }>(all: T[]): T[] =>
-      all.toSorted((a, b) => key(a).localeCompare(key(b)));
-    const before = sort(lines.map(parseTokens));
-    for (const [i, trajectory] of sort(back).entries()) {
-      const { segments, questionId, goldenAnswers, step, rewards, advantage, answer } = trajectory;
-      expect({ segments, questionId, goldenAnswers, step, rewards, advantage, answer }).toEqual({
-        segments: before[i].segments,
-        questionId: before[i].questionId,
-        goldenAnswers: before[i].goldenAnswers,
-        step: 3,
-        rewards: before[i].rewards,
-        advantage: before[i].advantage,
-        answer: before[i].answer,
+    const numRollouts = trajectories.length;
+    expect(imported).toEqual({ numSteps: 1, numRollouts, numDifferent: 0, numAmbiguous: 0 });
+    /** What both have, in the order of the texts. */
+    const shared = (all: unknown[]): object[] => {
+      const kept = all.map(parseTokens).map((one) => {
+        const { segments, questionId, goldenAnswers, step, rewards, advantage, answer } = one;
+        return { segments, questionId, goldenAnswers, step, rewards, advantage, answer };
       });
-    }
+      return sort(kept, ({ segments }) => segments.map(({ text }) => text).join(''));
+    };
+    const back = linesOf<{ step: number }>(path.join(folder, 'trajectories.jsonl'));
+    expect(shared(back)).toEqual(shared(lines));
+    expect(back[0].step).toBe(3);
     const [metrics] = linesOf<Record<string, number>>(path.join(folder, 'metrics.jsonl'));
     expect(metrics['completions/mean_length']).toBeGreaterThan(1);
   });
 
   it('of other environments are imported too: tool calls as searches, other weights', async () => {
     const folder = path.join(root, 'tools');
-    const call = {
-      id: 'c',
-      type: 'function',
-      name: 'search',
-      arguments: '{"queries": ["a", "b"]}',
-    };
-    const node = (message: object, sampled = false, parent?: number) => ({
-      message,
-      sampled,
-      parent,
-    });
+    const search = { name: 'search', arguments: '{"queries": ["a", "b"]}' };
+    const messages = [
+      { role: 'user', content: 'Who?' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'c', type: 'function', ...search }] },
+      { role: 'tool', tool_call_id: 'c', content: 'Bo' },
+      { role: 'assistant', content: 'Bo' },
+    ];
     const trace = {
       task: { type: 'T', data: { idx: 0, prompt: 'Who?', answer: 'Bo' } },
-      nodes: [
-        node({ role: 'user', content: 'Who?' }),
-        node({ role: 'assistant', content: null, tool_calls: [call] }, true, 0),
-        node({ role: 'tool', tool_call_id: 'c', content: 'Bo' }, false, 1),
-        node({ role: 'assistant', content: 'Bo' }, true, 2),
-      ],
+      nodes: messages.map((message, i) => ({
+        message,
+        sampled: message.role === 'assistant',
+        ...(i > 0 && { parent: i - 1 }),
+      })),
       rewards: { exact: { score: 1, weight: 0.5 }, unscored: null },
     };
     mkdirSync(folder);
     writeFileSync(path.join(folder, 'traces.jsonl'), `${JSON.stringify({ traces: [trace] })}\n`);
-    const steps = [];
-    for await (const step of readVerifiersRollouts(folder)) steps.push(step);
+    const steps = await stepsIn(folder);
     expect(steps).toMatchObject([
       { step: 0, rollouts: [{ prompt: 'Who?', score: 0.5, truth: { target: ['Bo'] } }] },
     ]);
     const [{ rollouts }] = steps;
-    expect(rollouts[0].segments.map(({ kind }) => kind)).toEqual([
-      'policy',
-      'information',
-      'policy',
-    ]);
+    const kinds = rollouts[0].segments.map(({ kind }) => kind);
+    expect(kinds).toEqual(['policy', 'information', 'policy']);
     expect(rollouts[0].segments[0].text).toContain('a ## b');
   });
 
@@ -232,10 +206,8 @@ print(json.dumps(rows))
         expect(row.tokens).toBe(lossMask(trajectory).reduce((sum, value) => sum + value, 0));
         expect(row.question).toBe(trajectory.question);
       }
-      const again = [];
-      for await (const step of readVerifiersRollouts(written)) again.push(step);
-      const first = [];
-      for await (const step of readVerifiersRollouts(root)) first.push(step);
+      const again = await stepsIn(written);
+      const first = await stepsIn(root);
       // It writes four decimals.
       const rounded = first.map(({ step, rollouts }) => ({
         step,

@@ -105,11 +105,8 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
   const questions = trainingExport().questions;
   beforeAll(async () => {
     await writeVerl(folder, trainingExport({ recordTokens: true }));
-    await runPython(
-      verlPython!,
-      [path.resolve(import.meta.dirname, 'verl_run.py'), folder, MODEL],
-      folder,
-    );
+    const script = path.resolve(import.meta.dirname, 'verl_run.py');
+    await runPython(verlPython!, [script, folder, MODEL], folder);
   }, PATIENCE_MS);
 
   it('is imported as rollouts with equal rewards', async () => {
@@ -119,14 +116,8 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
     expect(imported).toEqual({ numSteps: 1, numRollouts: 4, numDifferent: 0, numAmbiguous: 0 });
     const runs = linesOf(path.join(run, 'trajectories.jsonl')).map(parseTrajectory);
     for (const { segments, finish, questionType, rewards } of runs) {
-      expect(segments.map(({ kind }) => kind)).toEqual([
-        'prompt',
-        'policy',
-        'information',
-        'policy',
-        'notice',
-        'policy',
-      ]);
+      const kinds = segments.map(({ kind }) => kind).join(' ');
+      expect(kinds).toBe('prompt policy information policy notice policy');
       expect(finish).toBe('answer');
       // A notice breaks the format.
       expect(rewards).toMatchObject({
@@ -144,8 +135,7 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
     const tokenizer = await readTokenizer(MODEL);
     for (const row of rows.flatMap(readTokenRows)) {
       expect(row.format).toBe('verl');
-      const outcomes = auditRow(row, { tokenizer, template: null });
-      expect(outcomes).toMatchObject(CLEAN);
+      expect(auditRow(row, { tokenizer, template: null })).toMatchObject(CLEAN);
     }
   });
 
@@ -161,16 +151,14 @@ describe.skipIf(!verlPython)(`output of verl ${skipped}`, { timeout: PATIENCE_MS
     );
     expect([...after.keys()].sort()).toEqual([...before.keys()].sort());
     // verl saves bfloat16, with 8 bits of precision.
-    const name = 'model.layers.0.mlp.up_proj.weight';
-    for (const [i, value] of before.get(name)!.values.entries())
-      if (i % 97 === 0)
-        expect(Math.abs(after.get(name)!.values[i] - value)).toBeLessThanOrEqual(
-          Math.abs(value) / 256,
-        );
-    const config = (one: string): object =>
-      JSON.parse(readFileSync(path.join(one, 'config.json'), 'utf8')) as object;
-    expect(config(model)).toMatchObject({
-      vocab_size: (config(MODEL) as { vocab_size: number }).vocab_size,
-    });
+    const [were, are] = [before, after].map(
+      (weights) => weights.get('model.layers.0.mlp.up_proj.weight')!.values,
+    );
+    for (const [i, value] of were.entries())
+      if (i % 97 === 0) expect(Math.abs(are[i] - value)).toBeLessThanOrEqual(Math.abs(value) / 256);
+    const vocabSize = (one: string): unknown =>
+      (JSON.parse(readFileSync(path.join(one, 'config.json'), 'utf8')) as { vocab_size: number })
+        .vocab_size;
+    expect(vocabSize(model)).toBe(vocabSize(MODEL));
   });
 });

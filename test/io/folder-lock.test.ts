@@ -46,17 +46,13 @@ const work = (folder = inFolder()): Promise<string[]> =>
 describe('withFolderLock', () => {
   it('excludes others while it works and leaves no files', async () => {
     await withFolderLock(inFolder('new'), async () => {
-      await expect(withFolderLock(inFolder('new'), async () => 'both')).rejects.toThrow(
-        `locked by process ${process.pid} on ${hostname()}`,
-      );
+      const second = withFolderLock(inFolder('new'), async () => 'both');
+      await expect(second).rejects.toThrow(`locked by process ${process.pid} on ${hostname()}`);
       expect(readHolder('new')).toMatchObject({ pid: process.pid });
     });
     expect(fs.readdirSync(inFolder('new'))).toEqual([]);
-    await expect(
-      withFolderLock(inFolder('new'), async () => {
-        throw new Error('failed');
-      }),
-    ).rejects.toThrow('failed');
+    const failing = withFolderLock(inFolder('new'), () => Promise.reject(new Error('failed')));
+    await expect(failing).rejects.toThrow('failed');
     expect(fs.readdirSync(inFolder('new'))).toEqual([]);
     lines.length = 0;
     await work();
@@ -74,9 +70,8 @@ describe('withFolderLock', () => {
 
   it('keeps the lock of a running process, even if stale', async () => {
     leaveLock(16 * 60, { pid: process.pid });
-    await expect(work()).rejects.toThrow(
-      new RegExp(`process ${process.pid} on .*remove .*run.lock`),
-    );
+    const told = new RegExp(`process ${process.pid} on .*remove .*run.lock`);
+    await expect(work()).rejects.toThrow(told);
   });
 
   it('keeps the lock of a process on another machine until it is stale', async () => {

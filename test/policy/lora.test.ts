@@ -56,9 +56,8 @@ describe('a fresh adapter', () => {
   it('has A and B for every matrix, none for gains and embeddings', () => {
     const adapter = createAdapter(CONFIG, LORA, createRandom(1));
     const matrices = Object.keys(base).filter((key) => /\.(qkv|o|gateUp|down)$/.test(key));
-    expect(Object.keys(adapter).sort()).toEqual(
-      matrices.flatMap((key) => [`${key}.A`, `${key}.B`]).sort(),
-    );
+    const names = matrices.flatMap((key) => [`${key}.A`, `${key}.B`]);
+    expect(Object.keys(adapter).sort()).toEqual(names.sort());
     for (const key of matrices) {
       expect(adapter[`${key}.A`].shape).toEqual([base[key].shape[0], LORA.rank]);
       expect(adapter[`${key}.B`].shape).toEqual([LORA.rank, base[key].shape[1]]);
@@ -114,9 +113,8 @@ describe('target modules', () => {
     [['q_proj', 'o_proj'], /all of q_proj, k_proj, v_proj/],
     [['qkv_proj'], /down_proj, but got qkv_proj/],
   ])('are rejected if they cannot be trained: %j', (targetModules, message) => {
-    expect(() => createAdapter(CONFIG, { ...LORA, targetModules }, createRandom(1))).toThrow(
-      message,
-    );
+    const create = () => createAdapter(CONFIG, { ...LORA, targetModules }, createRandom(1));
+    expect(create).toThrow(message);
   });
 });
 
@@ -228,9 +226,8 @@ describe("PEFT's arrays", () => {
     const name = 'base_model.model.model.layers.1.mlp.up_proj.lora_B.weight';
     const without = new Map([...arrays].filter(([key]) => key !== name));
     expect(() => mergePeftArrays(base, without, CONFIG, LORA)).toThrow(name);
-    expect(() => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 })).toThrow(
-      /lora_B.weight .*16, 2.*16, 3/,
-    );
+    const merge = () => mergePeftArrays(base, arrays, CONFIG, { ...LORA, rank: 2 });
+    expect(merge).toThrow(/lora_B.weight .*16, 2.*16, 3/);
     const more = new Map(arrays).set('lm_head.lora_A', { shape: [0], values: new Float32Array() });
     expect(() => mergePeftArrays(base, more, CONFIG, LORA)).toThrow('lm_head.lora_A');
   });

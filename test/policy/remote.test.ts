@@ -104,9 +104,8 @@ describe('a recorded answer of vLLM', () => {
     const policy = await openRecorded();
     const sampled = await policy.generate(two, sampling(two, { temperature: 1, topP: 0.9 }));
     const recorded = completions.filter(({ temperature }) => temperature === 1);
-    expect(sampled.map(({ tokenIds }) => tokenIds)).toEqual(
-      recorded.map(({ choice }) => choice.token_ids),
-    );
+    const ids = recorded.map(({ choice }) => choice.token_ids);
+    expect(sampled.map(({ tokenIds }) => tokenIds)).toEqual(ids);
     expect(new Set(recorded.map(({ seed }) => seed)).size).toBe(2);
   });
 
@@ -269,17 +268,14 @@ it('limits concurrent requests', async () => {
 });
 
 it('rejects missing or mismatched models and tokenizers', async () => {
-  await expect(openCompletionsPolicy('http://127.0.0.1:1/v1', { retries: 0 })).rejects.toThrow(
-    /running/,
-  );
+  const away = openCompletionsPolicy('http://127.0.0.1:1/v1', { retries: 0 });
+  await expect(away).rejects.toThrow(/running/);
   const open = (standIn: object, options: OpenAiOptions = {}) =>
     openStandIn(saying(SAID), standIn, options);
-  await expect(open({}, { model: 'other', tokenizer: folder })).rejects.toThrow(
-    '`other` does not exist',
-  );
-  await expect(open({ root: '/none' })).rejects.toThrow(
-    'm or /none. Name the folder with its tokenizer.json by --tokenizer',
-  );
+  const other = open({}, { model: 'other', tokenizer: folder });
+  await expect(other).rejects.toThrow('`other` does not exist');
+  const remedy = 'm or /none. Name the folder with its tokenizer.json by --tokenizer';
+  await expect(open({ root: '/none' })).rejects.toThrow(remedy);
   const server = await serveLocally(0, async () =>
     Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
   );

@@ -148,9 +148,8 @@ describe('startRetrievalServer', () => {
     },
   );
   it('checks the token, and needs one on a public address', async () => {
-    await expect(startRetrievalServer(echoRetriever(), { host: '0.0.0.0' })).rejects.toThrow(
-      'token',
-    );
+    const open = startRetrievalServer(echoRetriever(), { host: '0.0.0.0' });
+    await expect(open).rejects.toThrow('token');
     const { port } = await serve(echoRetriever(), { host: '0.0.0.0', token: 'secret' });
     const url = `http://127.0.0.1:${port}/retrieve`;
     const ask = (token?: string) =>

@@ -16,17 +16,14 @@ import type { RewardComponents } from '../../lib/rollout/trajectory.js';
 /** Tolerance for sums of decimals. */
 const PLACES = 12;
 
-const turnsArbitrary = fc.array(fc.array(fc.string(), { minLength: 1, maxLength: 4 }), {
-  maxLength: 5,
-});
+const turnArbitrary = fc.array(fc.string(), { minLength: 1, maxLength: 4 });
+const TYPES = ['parallelizable', 'sequential', 'single_hop', 'hybrid', undefined] as const;
 const rolloutArbitrary = fc
   .record({
     answer: fc.constantFrom('right', 'wrong', null),
     formatOk: fc.boolean(),
-    searchTurns: turnsArbitrary,
-    questionType: fc.constantFrom<(QuestionType | undefined)[]>(
-      ...(['parallelizable', 'sequential', 'single_hop', 'hybrid', undefined] as const),
-    ),
+    searchTurns: fc.array(turnArbitrary, { maxLength: 5 }),
+    questionType: fc.constantFrom<(QuestionType | undefined)[]>(...TYPES),
   })
   .map(rolloutLike);
 const scoreOf = (preset: string, change: Partial<ScoringInput>): RewardComponents =>
@@ -39,10 +36,8 @@ describe('outcome (Eq. 3)', () => {
     [null, ['mole'], 0],
   ])('gives %j against %j the reward %d', (answer, goldenAnswers, expected) => {
     expect(outcomeReward(answer, goldenAnswers)).toBe(expected);
-    expect(scoreOf('search-r1', { answer, goldenAnswers })).toMatchObject({
-      outcome: expected,
-      total: expected,
-    });
+    const { outcome, total } = scoreOf('search-r1', { answer, goldenAnswers });
+    expect([outcome, total]).toEqual([expected, expected]);
   });
 });
 
@@ -145,9 +140,8 @@ describe('Search-R1’s format reward', () => {
     fc.assert(
       fc.property(rolloutArbitrary, rolloutArbitrary, (one, { answer, formatOk }) => {
         const change = { answer, formatOk };
-        expect(scoreOf('search-r1-format', { ...one, ...change }).total).toBe(
-          scoreOf('search-r1-format', change).total,
-        );
+        const [a, b] = [{ ...one, ...change }, change].map((it) => scoreOf('search-r1-format', it));
+        expect(a.total).toBe(b.total);
       }),
     );
   });
@@ -157,12 +151,7 @@ describe('presetRewards (Eq. 7)', () => {
   it.each<[string, Partial<ScoringInput>, number, number]>([
     ['the ideal comparison', {}, 1.45, 1.8],
     ['a comparison asked one by one', { searchTurns: [['a'], ['b']] }, 0.65, 1],
-    [
-      'the ideal sequential answer',
-      { questionType: 'sequential', searchTurns: [['a'], ['b']] },
-      1.15,
-      1.5,
-    ],
+    ['the ideal chain', { questionType: 'sequential', searchTurns: [['a'], ['b']] }, 1.15, 1.5],
     ['a sequential question parallelized', { questionType: 'sequential' }, 0.65, 1],
     [
       'a single hop, right without the format',
@@ -183,20 +172,15 @@ describe('presetRewards (Eq. 7)', () => {
   });
 
   it('is finite, and never higher for a wrong answer', () => {
+    const presets = fc.constantFrom('paper', 'authors-code', 'search-r1', 'search-r1-format');
     fc.assert(
-      fc.property(
-        rolloutArbitrary,
-        fc.constantFrom('paper', 'authors-code', 'search-r1', 'search-r1-format'),
-        (random, preset) => {
-          const { total, ...parts } = scoreOf(preset, random);
-          expect(Object.keys(parts).join()).toBe('outcome,decomposition,search_count,format');
-          expect(total).toBeCloseTo(sum(Object.values(parts)), PLACES);
-          const [right, wrong] = ['right', 'wrong'].map((answer) =>
-            scoreOf(preset, { ...random, answer }),
-          );
-          expect(right.total).toBeGreaterThan(wrong.total);
-        },
-      ),
+      fc.property(rolloutArbitrary, presets, (random, preset) => {
+        const { total, ...parts } = scoreOf(preset, random);
+        expect(Object.keys(parts).join()).toBe('outcome,decomposition,search_count,format');
+        expect(total).toBeCloseTo(sum(Object.values(parts)), PLACES);
+        const totalOf = (answer: string) => scoreOf(preset, { ...random, answer }).total;
+        expect(totalOf('right')).toBeGreaterThan(totalOf('wrong'));
+      }),
     );
   });
 
@@ -223,8 +207,8 @@ describe('presets', () => {
     expect(rewardConstants()).toEqual(rewardConstants('paper'));
     rewardConstants('paper').lambdaD = 9;
     expect(rewardConstants('paper').lambdaD).toBe(0.15);
-    expect(() => rewardConstants('toString')).toThrow(
-      `Expected a reward preset of ${REWARD_PRESET_NAMES.join(', ')}, but got toString.`,
-    );
+    const names = REWARD_PRESET_NAMES.join(', ');
+    const message = `Expected a reward preset of ${names}, but got toString.`;
+    expect(() => rewardConstants('toString')).toThrow(message);
   });
 });

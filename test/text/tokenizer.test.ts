@@ -150,11 +150,12 @@ describe('createTokenizer', () => {
   it('keeps the unknown token', () => {
     const [, [, json]] = KINDS;
     const ids = { '<unk>': words['<unk>'], '[SEP]': words['[SEP]'] };
-    const tokens = added(Object.keys(ids)).map((token, i) => ({
-      ...token,
-      id: Object.values(ids)[i],
-    }));
-    const tokenizer = createTokenizer({ ...json, added_tokens: tokens });
+    const [unknown, end] = added(Object.keys(ids));
+    const added_tokens = [
+      { ...unknown, id: ids['<unk>'] },
+      { ...end, id: ids['[SEP]'] },
+    ];
+    const tokenizer = createTokenizer({ ...json, added_tokens });
     expect(tokenizer.encode('zzz a')).toEqual([0, 1]);
     expect(tokenizer.encode('a [SEP]')).not.toContain(ids['[SEP]']);
   });
@@ -171,9 +172,8 @@ describe('createTokenizer', () => {
     expect(createTokenizer(ordinary).encode('a</s>')).toContain(id);
     expect(createTokenizer(ordinary, config).encode('a</s>')).not.toContain(id);
     // A single character cannot be told from text.
-    expect(createTokenizer(ordinary, { pad_token: 'a' }).encode('a')).toEqual(
-      createTokenizer(ordinary).encode('a'),
-    );
+    const filled = createTokenizer(ordinary, { pad_token: 'a' });
+    expect(filled.encode('a')).toEqual(createTokenizer(ordinary).encode('a'));
   });
 
   /** A tokenizer whose tokens are whole pieces. */
@@ -190,12 +190,7 @@ describe('createTokenizer', () => {
     ['runs of digits', { type: 'Digits', individual_digits: false }, 'a١٨٤a', 'a ١٨٤ a'],
     ['each punctuation mark', { type: 'Punctuation' }, 'a!!b', 'a ! ! b'],
     ['words of every script', { type: 'Whitespace' }, 'Ørsted, दिन!', 'Ørsted , दिन !'],
-    [
-      'the first word of old files like the others',
-      { type: 'Metaspace', replacement: '▁', add_prefix_space: false },
-      'a',
-      'a',
-    ],
+    ['old first words', { type: 'Metaspace', replacement: '▁', add_prefix_space: false }, 'a', 'a'],
   ])('splits as the reference does: %s', (_, preTokenizer, text, joined) => {
     const pieces = joined.split(' ');
     const pre_tokenizer = { type: 'Sequence', pretokenizers: [preTokenizer] };
@@ -278,9 +273,8 @@ describe('createTokenizer', () => {
   });
 
   it('rejects a tokenizer that splits special tokens', () => {
-    expect(() => createTokenizer(TOKENIZER_JSON, { split_special_tokens: true })).toThrow(
-      'split_special_tokens',
-    );
+    const config = { split_special_tokens: true };
+    expect(() => createTokenizer(TOKENIZER_JSON, config)).toThrow('split_special_tokens');
   });
 
   it('rejects invalid JSON', () => {
@@ -289,23 +283,15 @@ describe('createTokenizer', () => {
   });
 
   it.each([
-    ['no model', { added_tokens: [] }, 'at model'],
-    [
-      'an absurd id',
-      { ...TOKENIZER_JSON, model: { ...model, vocab: { a: 2 ** 31 } } },
-      'at model.vocab',
-    ],
+    ['no model', { model: undefined }, 'at model'],
+    ['an absurd id', { model: { ...model, vocab: { a: 2 ** 31 } } }, 'at model.vocab'],
     [
       'an absurd added id',
-      { ...TOKENIZER_JSON, added_tokens: [{ id: 2 ** 31, content: 'x' }] },
+      { added_tokens: [{ id: 2 ** 31, content: 'x' }] },
       'at added_tokens[0].id',
     ],
-    [
-      'a negative id',
-      { ...TOKENIZER_JSON, model: { ...model, vocab: { a: -1 } } },
-      'at model.vocab',
-    ],
-  ])('rejects %s', (_, given, message) => {
-    expect(() => createTokenizer(given)).toThrow(message);
+    ['a negative id', { model: { ...model, vocab: { a: -1 } } }, 'at model.vocab'],
+  ])('rejects %s', (_, change, message) => {
+    expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(message);
   });
 });

@@ -74,6 +74,8 @@ const save = (
 ): Promise<void> =>
   saveCheckpoint(folder, trainable(nextStep), optimizer, { nextStep, hash: 'mine', ...more });
 const load = (): Promise<Checkpoint | null> => resumeCheckpoint(folder, 'mine');
+const stepLeft = async (): Promise<number | undefined> => (await load())?.state.nextStep;
+const namesLeft = async (): Promise<string[]> => (await readdir(folder)).sort();
 
 describe('a checkpoint', () => {
   it('gives back weights, optimizer and state bit by bit', async () => {
@@ -97,10 +99,10 @@ describe('a checkpoint', () => {
     await save(1);
     await fs.mkdir(join(folder, '2.partial'));
     await writeFile(join(folder, '2.partial', 'state.json'), '{"nextStep": 2');
-    expect((await load())!.state.nextStep).toBe(1);
+    expect(await stepLeft()).toBe(1);
     for (const step of [2, 10, 11]) await save(step);
-    expect((await load())!.state.nextStep).toBe(11);
-    expect((await readdir(folder)).sort()).toEqual(['10', '11']);
+    expect(await stepLeft()).toBe(11);
+    expect(await namesLeft()).toEqual(['10', '11']);
   });
 
   it.skipIf(process.platform === 'win32')(
@@ -114,28 +116,23 @@ describe('a checkpoint', () => {
         await saveCheckpoint(folder, trainable(nextStep), optimizerAfter(0), state, records);
         return kill.done;
       };
-      const written = (step: number): string[] => [
+      const files = ['trainable.safetensors', 'optimizer.safetensors', 'state.json'];
+      const operations = (step: number, before: string[], replaced: string[]): string[] => [
+        'open metrics.jsonl',
+        'mkdir checkpoint',
+        ...before,
         `mkdir ${step}.partial`,
-        ...['trainable.safetensors', 'optimizer.safetensors', 'state.json'].map(
-          (name) => `flushed writeFile ${name}`,
-        ),
+        ...files.map((name) => `flushed writeFile ${name}`),
         `open ${step}.partial`,
-      ];
-      const named = (step: number): string[] => [
+        ...replaced,
         `rename ${step}.partial`,
         'open checkpoint',
         `rm ${step}.old`,
       ];
-      const begun = ['open metrics.jsonl', 'mkdir checkpoint'];
-      expect(await saved(1)).toEqual([
-        ...begun,
-        `open ${basename(parent)}`,
-        ...written(1),
-        ...named(1),
-      ]);
-      expect(await saved(2)).toEqual([...begun, ...written(2), ...named(2)]);
+      expect(await saved(1)).toEqual(operations(1, [`open ${basename(parent)}`], []));
+      expect(await saved(2)).toEqual(operations(2, [], []));
       const again = await saved(2, { rollbacks: [] });
-      expect(again).toEqual([...begun, ...written(2), 'rm 2.old', 'rename 2', ...named(2)]);
+      expect(again).toEqual(operations(2, [], ['rm 2.old', 'rename 2']));
     },
   );
 
@@ -159,9 +156,9 @@ describe('a checkpoint', () => {
   it('is what has a whole number for its name', async () => {
     await save(1);
     for (const name of ['2x', 'x2', '-2', '2.5']) await fs.mkdir(join(folder, name));
-    expect((await load())!.state.nextStep).toBe(1);
+    expect(await stepLeft()).toBe(1);
     await save(3);
-    expect((await readdir(folder)).sort()).toEqual(['-2', '1', '2.5', '2x', '3', 'x2']);
+    expect(await namesLeft()).toEqual(['-2', '1', '2.5', '2x', '3', 'x2']);
   });
 
   it('leaves a whole one behind, wherever it is killed, and after a kill of the next attempt, too', async () => {
@@ -210,7 +207,7 @@ describe('a checkpoint', () => {
       await save(2, undefined, { rollbacks });
       expect((await load())!.state).toEqual({ nextStep: 2, hash: 'mine', rollbacks });
       await save(4);
-      expect((await readdir(folder)).sort()).toEqual(['2', '4']);
+      expect(await namesLeft()).toEqual(['2', '4']);
     }
     expect(survivors).toEqual(new Set([false, true]));
   });
@@ -225,32 +222,15 @@ describe('a checkpoint', () => {
 
   const changeByte = (bytes: Buffer): Buffer =>
     bytes.fill(bytes[bytes.length - 1] ^ 1, bytes.length - 1);
+  const cut = (length: number) => (bytes: Buffer) => bytes.subarray(0, length);
+  const otherStep = (text: Buffer): Buffer => Buffer.from(text.toString().replace('2', '7'));
+  const otherForm = (): Buffer => Buffer.from('{"nextStep": 2, "hash": "mine"}');
   it.each<[string, string, (bytes: Buffer) => Buffer, string]>([
-    [
-      'cut short',
-      'optimizer.safetensors',
-      (bytes) => bytes.subarray(0, 20),
-      'optimizer.safetensors does not match',
-    ],
-    [
-      'changed in a byte',
-      'trainable.safetensors',
-      changeByte,
-      'trainable.safetensors does not match its checksum',
-    ],
-    [
-      'of another step',
-      'state.json',
-      (text) => Buffer.from(text.toString().replace('2', '7')),
-      'state.json does not',
-    ],
-    [
-      'of another form',
-      'state.json',
-      () => Buffer.from('{"nextStep": 2, "hash": "mine"}'),
-      'state.json: ',
-    ],
-    ['cut off', 'state.json', (text) => text.subarray(0, 5), 'state.json to be JSON'],
+    ['cut short', 'optimizer.safetensors', cut(20), ' does not match'],
+    ['changed in a byte', 'trainable.safetensors', changeByte, ' does not match its checksum'],
+    ['of another step', 'state.json', otherStep, ' does not'],
+    ['of another form', 'state.json', otherForm, ': '],
+    ['cut off', 'state.json', cut(5), ' to be JSON'],
   ])(
     'is named and the one before it is used where a file is %s',
     async (_, file, damage, message) => {
@@ -259,16 +239,13 @@ describe('a checkpoint', () => {
       const path = join(folder, '2', file);
       await writeFile(path, damage(await readFile(path)));
       const told: string[] = [];
-      expect(
-        (await resumeCheckpoint(folder, 'mine', { log: (line) => told.push(line) }))!.state
-          .nextStep,
-      ).toBe(1);
-      expect(told).toEqual([
-        expect.stringContaining(`The checkpoint ${join(folder, '2')} is damaged and was skipped: `),
-      ]);
-      expect(told[0]).toContain(message);
+      const log = (line: string): number => told.push(line);
+      expect((await resumeCheckpoint(folder, 'mine', { log }))!.state.nextStep).toBe(1);
+      const named = `The checkpoint ${join(folder, '2')} is damaged and was skipped: `;
+      expect(told).toEqual([expect.stringContaining(named)]);
+      expect(told[0]).toContain(`${file}${message}`);
       await save(2);
-      expect((await load())!.state.nextStep).toBe(2);
+      expect(await stepLeft()).toBe(2);
     },
   );
 

@@ -174,12 +174,10 @@ export async function timeRuns(
 ): Promise<RecordedTimes> {
   const { retriever, ...splits } = await openWorld();
   const contestants: Contestant[] = [];
-  for (const run of runs)
-    contestants.push({
-      run: runFields(run),
-      policy: await openPolicy(run),
-      rollout: realRollout(run),
-    });
+  for (const run of runs) {
+    const policy = await openPolicy(run);
+    contestants.push({ run: runFields(run), policy, rollout: realRollout(run) });
+  }
   const questions = timedQuestions(splits);
   const answers = await timeAnswers(contestants, retriever, questions, { onFraction });
   return { answers: answers.map(withoutTexts) };

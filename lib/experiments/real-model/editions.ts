@@ -103,23 +103,14 @@ const PAIRS: readonly MethodPair[] = [
   [tag('second', 'parallelsearch'), tag('first', 'parallelsearch')],
 ];
 
-const PARALLELSEARCH_FIELDS = {
-  edition: 'second',
-  method: 'parallelsearch',
-  benchmark: 'all',
-  subset: 'all',
-};
-const BEFORE = { ...PARALLELSEARCH_FIELDS, method: 'untrained:parallel' };
-const SEARCH_R1 = { ...PARALLELSEARCH_FIELDS, method: 'search-r1' };
 const EM = { metric: 'em' };
+const WHOLE = { benchmark: 'all', subset: 'all' };
+const OURS = { ...WHOLE, edition: 'second', method: 'parallelsearch' };
+const BEFORE = { ...OURS, method: 'untrained:parallel' };
+const SEARCH_R1 = { ...OURS, ...EM, method: 'search-r1' };
 const DECOMPOSED = { metric: 'decomposition_ratio', subset: 'parallelizable' };
-const CALLS = {
-  ...PARALLELSEARCH_FIELDS,
-  subset: 'parallelizable',
-  against: 'search-r1',
-  metric: 'model_calls',
-  kind: 'ratio',
-};
+const ON_COMPARISONS = { ...OURS, subset: 'parallelizable' };
+const CALLS = { ...ON_COMPARISONS, against: 'search-r1', metric: 'model_calls', kind: 'ratio' };
 const READING = { metric: 'em_if_evidence' };
 
 type Tables = { rows: EditionRow[]; contrasts: EditionContrast[] };
@@ -161,19 +152,19 @@ function listPredictions(tables: Tables): Predicted[] {
   const chains = threshold('share of chains that ParallelSearch decomposes');
   const formed = threshold("share of ParallelSearch's transcripts that are well formed");
   const read = threshold('exact match where all evidence was shown, after the warm-up');
-  const [searchR1] = matching(tables.rows, { ...SEARCH_R1, ...EM });
+  const [searchR1] = matching(tables.rows, SEARCH_R1);
   const otherPrompt = { ...BEFORE, ...READING, method: 'untrained:search-r1' };
   return [
     {
       prediction: `ParallelSearch answers ${percent(right)} of HotpotQA and 2WikiMultiHopQA`,
-      figure: { ...PARALLELSEARCH_FIELDS, ...EM },
+      figure: { ...OURS, ...EM },
       holds: ({ value }) => value >= right,
     },
     {
       prediction: 'Its right answers there are not below the lower end of Search-R1’s interval',
-      figure: { ...PARALLELSEARCH_FIELDS, ...EM },
+      figure: { ...OURS, ...EM },
       holds: ({ value }) => value - searchR1.low >= behind,
-      because: { where: 'Search-R1', figure: { ...SEARCH_R1, ...EM } },
+      because: { where: 'Search-R1', figure: SEARCH_R1 },
     },
     {
       prediction: `On comparisons it needs at most ${percent(calls)} of Search-R1’s model calls`,
@@ -182,12 +173,12 @@ function listPredictions(tables: Tables): Predicted[] {
     },
     {
       prediction: `It decomposes at most ${percent(chains)} of sequential questions`,
-      figure: { ...PARALLELSEARCH_FIELDS, ...DECOMPOSED, subset: 'sequential' },
+      figure: { ...OURS, ...DECOMPOSED, subset: 'sequential' },
       holds: ({ value }) => value <= chains,
     },
     {
       prediction: `${percent(formed)} of its transcripts are well formed`,
-      figure: { ...PARALLELSEARCH_FIELDS, metric: 'well_formed' },
+      figure: { ...OURS, metric: 'well_formed' },
       holds: ({ value }) => value >= formed,
     },
     {
@@ -218,82 +209,70 @@ export function compareEditions(
   const named = (answer: FreshAnswer, seed?: number) => {
     return { ...answer, method: tag(answer.edition, answer.method, seed) };
   };
+  const untagged = (rows: readonly TidyRow[]): EditionRow[] =>
+    rows.map((row) => ({ ...row, ...untag(row.method) }));
   const pooled = answers.map((answer) => named(answer));
   const ours = matching(answers, { edition: 'second', method: 'parallelsearch' });
   const bySeed = ours.map((answer) => named(answer, answer.seed));
-  const filter = where({ subset: SUBSETS });
-  const summary = summarise(
-    { answers: [...pooled, ...bySeed], provenance },
-    { measures: MEASURES, filter, pairs: PAIRS },
-    options,
-  );
-  const rows: EditionRow[] = summary.rows.map((row) => ({ ...row, ...untag(row.method) }));
+  const read = { answers: [...pooled, ...bySeed], provenance };
+  const settings = { measures: MEASURES, filter: where({ subset: SUBSETS }), pairs: PAIRS };
+  const summary = summarise(read, settings, options);
+  const rows = untagged(summary.rows);
   const contrasts: EditionContrast[] = summary.contrasts.map((contrast) => {
     const { edition: against_edition, method: against } = untag(contrast.against);
     return { ...contrast, ...untag(contrast.method), against, against_edition };
   });
   const tables = { rows: rows.filter(({ seed }) => seed === undefined), contrasts };
   const seeds = rows.filter(({ seed }) => seed !== undefined);
-  const overall = where({ benchmark: 'all', subset: 'all' });
-  const labelling = { measures: behaviourMeasures(pooled), filter: overall, pairs: [] };
-  const behaviour = summarise({ answers: pooled, provenance }, labelling, options).rows.map(
-    (row) => {
-      return { ...row, ...untag(row.method) };
-    },
-  );
+  const labelling = { measures: behaviourMeasures(pooled), filter: where(WHOLE), pairs: [] };
+  const labelled = summarise({ answers: pooled, provenance }, labelling, options);
+  const behaviour = untagged(labelled.rows);
   const find = (figure: Fields): string => percent(findValue(tables, figure));
-  const ofSeeds = matching(seeds, { benchmark: 'all', subset: 'all', ...EM });
+  const ofSeeds = matching(seeds, { ...WHOLE, ...EM });
   const overBefore = { against: 'untrained:parallel', kind: 'difference' };
-  const gap = findFigure(tables, { ...PARALLELSEARCH_FIELDS, ...EM, ...overBefore })!;
+  const gap = findFigure(tables, { ...OURS, ...EM, ...overBefore })!;
   const warmUp = { ...BEFORE, ...EM, method: 'untrained:search-r1' };
   const second = matching(tables.rows, { edition: 'second', benchmark: 'all' });
-  const shown = ['untrained:parallel', 'search-r1', 'parallelsearch'];
+  const ofEditions = ['untrained:search-r1', 'untrained:parallel', 'parallelsearch'];
+  const byType = (cell: Fields, titles: { title: string; yTitle: string }) => {
+    const method = ['untrained:parallel', 'search-r1', 'parallelsearch'];
+    return intervalChart(matching(second, { method, ...cell }), {
+      ...titles,
+      subtitle: 'Second edition, fresh questions; of Search-R1 no RL step was kept',
+      x: 'subset',
+      xTitle: 'Question type',
+      color: 'method',
+    });
+  };
   return {
     ...tables,
     provenance: summary.provenance,
     predictions: checkPredictions(tables, listPredictions(tables)),
-    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...PARALLELSEARCH_FIELDS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...PARALLELSEARCH_FIELDS, ...EM })} (seeds: ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}).`,
+    finding: `After demonstrations that teach reading, SmolLM2-135M gets ${find(warmUp)} of fresh questions right; the first edition got ${find({ ...warmUp, edition: 'first' })}. Only ${sort(new Set(steps)).join(' or ')} RL steps then teach it to decompose ${find({ ...OURS, ...DECOMPOSED })} of comparisons (${find({ ...BEFORE, ...DECOMPOSED })} before) with ${shareWords(1 - findValue(tables, CALLS))} fewer model calls than Search-R1. They add ${gap.low > 0 ? '' : 'no '}right answers: ${find({ ...OURS, ...EM })} (seeds: ${ofSeeds.map(({ value }) => percent(value)).join(' and ')}).`,
     frames: { seeds, behaviour },
     figures: {
-      editions: intervalChart(
-        matching(tables.rows, {
-          method: ['untrained:search-r1', 'untrained:parallel', 'parallelsearch'],
-          benchmark: 'all',
-          subset: 'all',
-          ...EM,
-        }),
-        {
-          title: 'Exact match of both editions, with 95 % intervals',
-          subtitle: 'SmolLM2-135M-Instruct on the same fresh questions, before and after RL',
-          x: 'edition',
-          zoomed: true,
-          color: 'method',
-          yTitle: 'Exact match (share of questions)',
-        },
-      ),
-      decomposed: intervalChart(
-        matching(second, {
-          method: shown,
-          metric: 'decomposition_ratio',
-          subset: SUBSETS.slice(1),
-        }),
-        {
-          title: 'Decomposed questions before and after RL, with 95 % intervals',
-          subtitle: 'Second edition, fresh questions; of Search-R1 no RL step was kept',
-          x: 'subset',
-          xTitle: 'Question type',
-          color: 'method',
-          yTitle: 'Decomposed (share of questions)',
-        },
-      ),
-      answers: intervalChart(matching(second, { method: shown, ...EM, subset: SUBSETS }), {
-        title: 'Exact match by question type, with 95 % intervals',
-        subtitle: 'Second edition, fresh questions; of Search-R1 no RL step was kept',
-        x: 'subset',
-        xTitle: 'Question type',
+      editions: intervalChart(matching(tables.rows, { ...WHOLE, ...EM, method: ofEditions }), {
+        title: 'Exact match of both editions, with 95 % intervals',
+        subtitle: 'SmolLM2-135M-Instruct on the same fresh questions, before and after RL',
+        x: 'edition',
+        zoomed: true,
         color: 'method',
         yTitle: 'Exact match (share of questions)',
       }),
+      decomposed: byType(
+        { ...DECOMPOSED, subset: SUBSETS.slice(1) },
+        {
+          title: 'Decomposed questions before and after RL, with 95 % intervals',
+          yTitle: 'Decomposed (share of questions)',
+        },
+      ),
+      answers: byType(
+        { ...EM, subset: SUBSETS },
+        {
+          title: 'Exact match by question type, with 95 % intervals',
+          yTitle: 'Exact match (share of questions)',
+        },
+      ),
     },
   };
 }

@@ -87,16 +87,11 @@ function highlightLayers(layers: readonly Layer[], names: readonly string[]): La
         mark: { ...layer.mark, strokeWidth: 1, color: PALE, point: false },
         encoding: { x, y, detail: { field } },
       };
+    const dashes = strokeDash && { strokeDash: channel(strokeDash) };
     const lines = chosen.length > 0 && {
       ...layer,
       transform: [{ filter: isChosen }],
-      encoding: {
-        ...rest,
-        x,
-        y,
-        color: channel(color),
-        ...(strokeDash && { strokeDash: channel(strokeDash) }),
-      },
+      encoding: { ...rest, x, y, color: channel(color), ...dashes },
     };
     return [others, lines].filter((one) => one !== false);
   });

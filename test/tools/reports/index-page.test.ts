@@ -29,13 +29,9 @@ describe('writeIndex', () => {
         ],
         ...(name === 'top-k' && { figures: {} }),
       });
-    const playground = {
-      name: 'playground',
-      title: 'Play',
-      description: 'To try.',
-      picture: '<i></i>',
-    };
-    const html = readFileSync(await writeIndex(folder, [playground]), 'utf8');
+    const shownFirst = { name: 'playground', title: 'Play', description: 'To try.' };
+    const pages = [{ ...shownFirst, picture: '<i></i>' }];
+    const html = readFileSync(await writeIndex(folder, pages), 'utf8');
     const [cards] = /<ul class="cards">.*<\/ul>(?=\n<p class="intro")/s.exec(html)!;
     const shown = cards.matchAll(
       /<h2><a href="([^"]+)">([^<]*)<\/a><\/h2>\s*<p[^>]*>([^<]*)<\/p>/g,
@@ -67,16 +63,11 @@ describe('writeIndex', () => {
         ([, href, isCurrent, title]) => [href, title, isCurrent !== undefined],
       );
     });
-    expect(bars).toEqual([
-      [
-        ['index.html', 'Results', true],
-        ['main-results.html', 'A &amp; B', false],
-      ],
-      [
-        ['index.html', 'Results', false],
-        ['main-results.html', 'A &amp; B', true],
-      ],
-    ]);
+    const barOn = (current: string) =>
+      Object.entries({ 'index.html': 'Results', 'main-results.html': 'A &amp; B' }).map(
+        ([href, title]) => [href, title, href === current],
+      );
+    expect(bars).toEqual(['index.html', 'main-results.html'].map(barOn));
   });
 
   it('shows the panel that a finding is about', async () => {

@@ -16,15 +16,10 @@ const inFolder = folderForEach();
 const KEPT: PolicyRun = { method: 'parallelsearch', model: 'instruct', initSeed: 1, seed: 1 };
 
 describe('publishBest', () => {
-  const CURVE = [0.2, 0.5, 0.9, 0.6].map(
-    (reward, i): DevPoint => ({
-      step: 25 * (i + 1),
-      reward,
-      outcome: 1 - reward,
-      decomposition: 1 / 3,
-      modelCalls: 2,
-    }),
-  );
+  const CURVE = [0.2, 0.5, 0.9, 0.6].map((reward, i): DevPoint => {
+    const step = 25 * (i + 1);
+    return { step, reward, outcome: 1 - reward, decomposition: 1 / 3, modelCalls: 2 };
+  });
 
   /** The folder of a finished run whose adapters differ. */
   function finishedRun(run: PolicyRun): string {
@@ -39,10 +34,8 @@ describe('publishBest', () => {
       };
       for (const [file, text] of Object.entries(files)) writeFileSync(join(adapter, file), text);
     }
-    writeFileSync(
-      join(folder, 'metrics.jsonl'),
-      '{"step":0,"reward":0.123456789}\n{"step":1,"reward":1}\n',
-    );
+    const metrics = '{"step":0,"reward":0.123456789}\n{"step":1,"reward":1}\n';
+    writeFileSync(join(folder, 'metrics.jsonl'), metrics);
     return folder;
   }
 

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { loadQuestions, readQuestions } from '../../../lib/data/flashrag.js';
+import { loadQuestions, readQuestions, type Question } from '../../../lib/data/flashrag.js';
 import { readDraw } from '../../../lib/retrieval/small-world.js';
 import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath } from '../../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
@@ -76,15 +76,26 @@ describe.skipIf(draw === null)('the committed ones (skipped before a draw)', () 
   });
 });
 
+/** Draws a fresh test again: what is committed is equal, and none was asked before. */
+async function expectFresh(
+  folder: string,
+  earlier: readonly Question[],
+  kind?: Parameters<typeof drawConditions>[2],
+): Promise<void> {
+  const { commit, counts } = (await readDraw(folder))!;
+  const committed = await readQuestions(join(folder, 'questions.jsonl'));
+  expect(committed).toEqual(drawConditions(commit, earlier, kind));
+  expect(committed).toHaveLength(Object.values(counts).reduce((a, b) => a + b, 0));
+  const asked = new Set(earlier.map(({ question }) => question));
+  expect(committed.filter(({ question }) => asked.has(question))).toEqual([]);
+}
+
 describe('the fresh test of conditions', () => {
   it('is what the hash of its commit draws, without a question of the test', async () => {
-    const { commit, counts } = (await readDraw(CONDITIONS))!;
-    const test = (await loadQuestions()).filter(({ split }) => split === 'test');
-    const committed = await readQuestions(join(CONDITIONS, 'questions.jsonl'));
-    expect(committed).toEqual(drawConditions(commit, test));
-    expect(committed).toHaveLength(Object.values(counts).reduce((a, b) => a + b, 0));
-    const asked = new Set(test.map(({ question }) => question));
-    expect(committed.filter(({ question }) => asked.has(question))).toEqual([]);
+    await expectFresh(
+      CONDITIONS,
+      (await loadQuestions()).filter(({ split }) => split === 'test'),
+    );
   });
 });
 
@@ -106,12 +117,7 @@ describe('the fresh test of hybrid questions', () => {
   it('has no question of an earlier test, and what its commit draws', async () => {
     const earlier = await earlierQuestions('hybrids');
     expect(new Set(earlier.map(({ split }) => split))).toContain('habit');
-    const { commit, counts } = (await readDraw(HYBRIDS_TEST))!;
-    const committed = await readQuestions(join(HYBRIDS_TEST, 'questions.jsonl'));
-    expect(committed).toEqual(drawConditions(commit, earlier, 'hybrids'));
-    expect(committed).toHaveLength(Object.values(counts).reduce((a, b) => a + b, 0));
-    const asked = new Set(earlier.map(({ question }) => question));
-    expect(committed.filter(({ question }) => asked.has(question))).toEqual([]);
+    await expectFresh(HYBRIDS_TEST, earlier, 'hybrids');
   });
 });
 

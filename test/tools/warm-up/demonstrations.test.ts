@@ -23,7 +23,6 @@ import {
   type TextSegment,
 } from '../../../lib/text/response.js';
 import { parseBlocks } from '../../../lib/text/tags.js';
-import type { Piece } from '../../../lib/training/sequences.js';
 
 const random = createRandom('demonstrations');
 const { things, passages } = makeWorld(random, { train: 30 });
@@ -49,16 +48,23 @@ const OPTIONS: DemonstrationOptions = {
   contextWeight: 0.25,
   recapWeight: 3,
 };
-const segmentsOf = (pieces: readonly Piece[]): TextSegment[] =>
-  pieces.map(({ text, weight }, i) => ({
+/** The segments of a demonstration. */
+const transcript = (
+  question: Question,
+  changes: Partial<DemonstrationOptions>,
+  found: Parameters<typeof demonstrate>[1] = search,
+): TextSegment[] =>
+  demonstrate(question, found, { ...OPTIONS, ...changes }, random).map(({ text, weight }, i) => ({
     kind: i === 0 ? 'prompt' : weight === OPTIONS.contextWeight ? 'information' : 'policy',
     text,
   }));
+const textOf = (segments: readonly TextSegment[], wanted: string): string =>
+  segments.map(({ kind, text }) => (kind === wanted ? text : '')).join('');
 
 describe('demonstrate', () => {
   it.each(['sequential', 'parallel'] as const)('writes well-formed transcripts, %s', (mode) => {
     for (const question of questions) {
-      const segments = segmentsOf(demonstrate(question, search, { ...OPTIONS, mode }, random));
+      const segments = transcript(question, { mode });
       expect(formatFault(segments)).toBeNull();
       const searches = executedSearches(segments);
       expect(searches.length).toBeLessThanOrEqual(OPTIONS.maxSearchTurns);
@@ -72,11 +78,7 @@ describe('demonstrate', () => {
   it('answers right whatever is asked, where all is found', () => {
     for (const question of questions)
       for (const mode of ['sequential', 'parallel'] as const) {
-        const answer = finalAnswer(
-          segmentsOf(
-            demonstrate(question, evidence, { ...OPTIONS, mode, maxSearchTurns: 8 }, random),
-          ),
-        );
+        const answer = finalAnswer(transcript(question, { mode, maxSearchTurns: 8 }, evidence));
         expect(exactMatch(answer, question.goldenAnswers)).toBe(1);
       }
   });
@@ -84,23 +86,12 @@ describe('demonstrate', () => {
   it('states no value that was not read, and knows every one that was', () => {
     let misses = 0;
     for (const question of questions) {
-      const segments = segmentsOf(
-        demonstrate(question, search, { ...OPTIONS, mode: 'parallel' }, random),
+      const segments = transcript(question, { mode: 'parallel' });
+      const read = textOf(segments, 'information');
+      const thoughts = parseBlocks(textOf(segments, 'policy')).flatMap(({ tag, body }) =>
+        tag === 'think' ? [body] : [],
       );
-      const read = segments
-        .filter(({ kind }) => kind === 'information')
-        .map(({ text }) => text)
-        .join('');
-      const thoughts = parseBlocks(
-        segments
-          .filter(({ kind }) => kind === 'policy')
-          .map(({ text }) => text)
-          .join(''),
-      )
-        .filter(({ tag }) => tag === 'think')
-        .map(({ body }) => body);
-      const recap = thoughts[thoughts.length - 1];
-      misses += Number(recap.includes('= unknown'));
+      misses += Number(thoughts.at(-1)!.includes('= unknown'));
       for (const { answers, entity, evidence: ids } of question.metadata.graph!) {
         const isRead = ids.some((id) =>
           read.includes(passages.find((passage) => passage.id === id)!.text),
@@ -117,9 +108,7 @@ describe('demonstrate', () => {
   it('names everything in one query and answers from what it finds, compound', () => {
     const right = questions.map((question) => {
       const graph = question.metadata.graph!;
-      const segments = segmentsOf(
-        demonstrate(question, search, { ...OPTIONS, mode: 'compound' }, random),
-      );
+      const segments = transcript(question, { mode: 'compound' });
       expect(formatFault(segments)).toBeNull();
       const [[query, ...others], ...later] = executedSearches(segments);
       expect([others, later]).toEqual([[], []]);
@@ -138,14 +127,8 @@ describe('demonstrate', () => {
 
   it('searches again after a miss with other draws of words, at most once', () => {
     const single = questions.filter(({ metadata }) => metadata.graph!.length === 1);
-    const never = (): Passage[] => [];
     const turnsOf = (retryShare: number): number[] =>
-      single.map(
-        (question) =>
-          executedSearches(
-            segmentsOf(demonstrate(question, never, { ...OPTIONS, retryShare }, random)),
-          ).length,
-      );
+      single.map((one) => executedSearches(transcript(one, { retryShare }, () => [])).length);
     expect(turnsOf(1).every((turns) => turns === 2)).toBe(true);
     expect(turnsOf(0).every((turns) => turns === 1)).toBe(true);
   });

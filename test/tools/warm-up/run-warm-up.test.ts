@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as tf from '@tensorflow/tfjs-core';
@@ -9,6 +8,7 @@ import {
   type WarmUpRun,
 } from '../../../tools/warm-up/run-warm-up.js';
 import { useBackend } from '../../../lib/tensor/backend.js';
+import { linesOf } from '../../commands/tiny-world.js';
 import { temporaryFolder } from '../../folder.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import { smallModel, warmUpOf } from './tiny-warm-up.js';
@@ -18,14 +18,10 @@ const runOf = (name: string, checkpointEvery?: number): WarmUpRun =>
   warmUpOf(join(root, name), checkpointEvery);
 
 const stepsOf = (name: string): Omit<SupervisedStep, 'seconds'>[] =>
-  readFileSync(join(root, name, 'metrics.jsonl'), 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => {
-      const { seconds, ...rest } = JSON.parse(line) as SupervisedStep;
-      expect(seconds).toBeGreaterThan(0);
-      return rest;
-    });
+  linesOf<SupervisedStep>(join(root, name, 'metrics.jsonl')).map(({ seconds, ...rest }) => {
+    expect(seconds).toBeGreaterThan(0);
+    return rest;
+  });
 
 function expectSameWeights(a: Weights, b: Weights): void {
   expect(Object.keys(a)).toEqual(Object.keys(b));
