@@ -59,8 +59,8 @@ export function drawFigures(
 export function conditionsChart(judged: readonly ConditionRow[], title: string): Chart {
   const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
-    // The title has the metric.
-    const label = condition.replace('evidence found, ', '');
+    // The title has the rest.
+    const label = condition.replace(/evidence found, |^Half of the information, /, '');
     return { label, condition, difference, from, to, predicted: before, expected, found };
   });
   const labels = { labelLimit: 300, maxExtent: 400 };
