@@ -39,5 +39,5 @@ export default {
   reporters: ['clear-text', 'json'],
   jsonReporter: { fileName: `runs/mutation-${name}.json` },
   tempDirName: 'runs/stryker',
-  ignorePatterns: ['/reports', '/runs', '/data', '/notebooks', '!/notebooks/package.json'],
+  ignorePatterns: ['/reports', '/runs', '/notebooks', '!/notebooks/package.json'],
 };
