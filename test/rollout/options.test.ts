@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { rolloutSchema } from '../../lib/rollout/options.js';
+import { textPolicy, toolPolicy } from '../../lib/policy/chat-policy.js';
+import { modelLimits, rolloutSchema } from '../../lib/rollout/options.js';
+import { CHARACTERS } from './scripted-policy.js';
 
 const least = { prompt: 'parallel', splitQueries: true };
 
@@ -50,4 +52,19 @@ it('accepts limits and rejects values beyond them', () => {
   }
   expect(isTaken('topP', 1.1)).toBe(false);
   expect(() => rolloutSchema.parse({ ...least, topk: 3 })).toThrow('topk');
+});
+
+it('gives a language model its prompt form, and limits that fit into its context', () => {
+  const limits = { maxNewTokens: 1000, maxInformationTokens: 4000 };
+  expect(modelLimits(textPolicy(async () => ''))).toEqual({ ...limits, promptForm: 'chat' });
+  const say = async () => ({ message: { role: 'assistant' as const, content: '' } });
+  expect(modelLimits(toolPolicy(say))).toEqual({ ...limits, promptForm: 'tools' });
+  const withTemplate = { ...CHARACTERS, encodeChat: () => ({ text: '', tokenIds: [] }) };
+  const limitsOf = (maxLength: number, tokenizer = CHARACTERS) =>
+    modelLimits({ maxLength, tokenizer });
+  expect(limitsOf(131_072)).toEqual({ ...limits, promptForm: 'full' });
+  expect(limitsOf(131_072, withTemplate)).toEqual({ ...limits, promptForm: 'chat' });
+  expect(limitsOf(32_768)).toMatchObject({ maxNewTokens: 1000, maxInformationTokens: 2048 });
+  expect(limitsOf(1600)).toMatchObject({ maxNewTokens: 100, maxInformationTokens: 100 });
+  expect(limitsOf(10)).toMatchObject({ maxNewTokens: 1, maxInformationTokens: 1 });
 });

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
   ContextFullError,
+  ReplyError,
   textPolicy,
   toolPolicy,
   type ChatPolicy,
+  type ReplyOptions,
 } from '../../lib/policy/chat-policy.js';
+import type { Policy } from '../../lib/policy/policy.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 import { createRandom } from '../../lib/random.js';
 import type { RolloutOptions } from '../../lib/rollout/options.js';
@@ -14,7 +17,8 @@ import { formatTrajectory, tokenUsage, type Trajectory } from '../../lib/rollout
 import type { AssistantMessage, Message } from '../../lib/text/messages.js';
 import { formatFault } from '../../lib/text/response.js';
 import { call, say } from '../policy/chat-stand-in.js';
-import { ANSWER, ask, found, kinds, library, OPTIONS, SEARCH } from './play.js';
+import { ANSWER, ask, found, kinds, library, OPTIONS, playOne, SEARCH } from './play.js';
+import { scriptedPolicy } from './scripted-policy.js';
 
 /** Rolls out one question with a model that gives these messages in turn. */
 async function converse(
@@ -146,6 +150,77 @@ describe('a rollout with tool calls', () => {
       searchTurns: trajectory.searchTurns,
       segments: trajectory.segments.map(({ kind, text }) => ({ kind, text })),
     });
+  });
+});
+
+describe('what a chat model is asked for', () => {
+  /** The options of one reply of each kind of model. */
+  async function optionsOf(
+    more: Partial<RolloutOptions>,
+  ): Promise<Record<'tags' | 'tools', ReplyOptions>> {
+    const given: ReplyOptions[] = [];
+    await rollOutOne(
+      textPolicy(async (_, options) => (given.push(options), ANSWER)),
+      more,
+    );
+    await rollOutOne(
+      toolPolicy(async (_, options) => (given.push(options), { message: say('gold') })),
+      more,
+    );
+    return { tags: given[0], tools: given[1] };
+  }
+
+  it('is text with tags, or calls of the search tool', async () => {
+    const { tags, tools } = await optionsOf({});
+    expect(tags).toMatchObject({ stop: ['</search>', '</answer>'], tools: [] });
+    expect(tools).toMatchObject({ stop: ['</answer>'], parallelToolCalls: true });
+    expect(tools.tools).toMatchObject([{ function: { name: 'search' } }]);
+    expect(JSON.stringify(tools.tools)).toContain('"queries"');
+  });
+
+  it('is one query at a time with Search-R1, and no search if there is no turn for it', async () => {
+    const single = await optionsOf({ prompt: 'search-r1', splitQueries: false });
+    expect(single.tools.parallelToolCalls).toBe(false);
+    expect(JSON.stringify(single.tools.tools)).not.toContain('"queries"');
+    expect((await optionsOf({ maxSearchTurns: 0 })).tools.tools).toEqual([]);
+  });
+
+  it('has a seed only where it samples', async () => {
+    const seeds = async (temperature: number) => {
+      const { tags, tools } = await optionsOf({ temperature });
+      return [tags.seed, tools.seed];
+    };
+    const seed = createRandom(1).integer(2 ** 31);
+    expect(await seeds(0.5)).toEqual([seed, seed]);
+    expect(await seeds(0)).toEqual([undefined, undefined]);
+  });
+
+  it('may be refused, which ends only its rollout', async () => {
+    const policy = toolPolicy(() => Promise.reject(new ReplyError('too long')));
+    const refused = { finish: 'refused', refusal: 'too long', answer: null };
+    expect(await rollOutOne(policy)).toMatchObject(refused);
+  });
+});
+
+describe('what a policy with token ids is asked for', () => {
+  it('is never a tool call', async () => {
+    await expect(playOne([ANSWER], { promptForm: 'tools' })).rejects.toThrow('scripted');
+  });
+
+  it('may be refused, which ends only its rollout', async () => {
+    const scripted = scriptedPolicy({ 'who?': [ANSWER], 'why?': [ANSWER] });
+    const generate: Policy['generate'] = async (...call) => {
+      const [first, ...others] = await scripted.generate(...call);
+      return [{ ...first, refusal: 'outside the vocabulary' }, ...others];
+    };
+    const policy = { ...scripted, generate };
+    const randoms = [createRandom(1), createRandom(2)];
+    const questions = [ask('who?'), ask('why?')];
+    const { trajectories } = await rollOut(policy, library(), questions, { ...OPTIONS, randoms });
+    expect(trajectories).toMatchObject([
+      { finish: 'refused', refusal: 'outside the vocabulary', answer: null },
+      { finish: 'answer', answer: 'gold' },
+    ]);
   });
 });
 
