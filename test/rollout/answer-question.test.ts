@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { textPolicy } from '../../lib/policy/chat-policy.js';
 import { resolveRollout } from '../../lib/training/methods.js';
 import {
   answerQuestion,
@@ -28,8 +29,18 @@ describe('answerQuestion', () => {
     const segments = seen.filter((event) => event.type === 'segment');
     const kinds = segments.map(({ segment }) => segment);
     expect(kinds).toEqual(['prompt', 'policy', 'information', 'policy']);
-    expect(segments[1].queries).toEqual(['X', 'Y']);
-    expect(segments[2].turn?.queries).toEqual(['X', 'Y']);
+    expect(segments.map(({ queries }) => queries)).toEqual([null, ['X', 'Y'], null, null]);
+    const turns = segments.map(({ turn }) => turn?.queries ?? null);
+    expect(turns).toEqual([null, null, ['X', 'Y'], null]);
+  });
+
+  it('reports to nobody where nobody listens', async () => {
+    const rollout = resolveRollout('parallelsearch', 'small-world');
+    const tokens = { policy: scriptedPolicy({ 'who?': [ANSWER] }), retriever: echoRetriever() };
+    expect(await answerQuestion('who?', tokens, { rollout })).toMatchObject({ answer: 'gold' });
+    const chat = { ...tokens, policy: textPolicy(async () => ANSWER) };
+    const options = { rollout: { ...rollout, promptForm: chat.policy.promptForm } };
+    expect(await answerQuestion('who?', chat, options)).toMatchObject({ answer: 'gold' });
   });
 });
 

@@ -57,8 +57,28 @@ describe('a conversation', () => {
     );
     expect(run.searchTurns.map(({ queries }) => queries)).toEqual([['one'], ['two']]);
     expect(run.modelCalls).toBe(4);
-    expect(run.segments.map(({ kind }) => kind)).toContain('notice');
+    expect(run.segments[4]).toMatchObject({ kind: 'notice', text: '\nno query\n' });
     expect(run.segments.at(-1)!.text).toMatch(/<think> Now I know. <\/think>\s*<answer> x </);
+  });
+
+  it('reads the parts of a message that have text, also beside an invalid call', () => {
+    const parts = [{ type: 'text', text: 'A' }, { type: 'image_url' }, { type: 'text', text: 'B' }];
+    const run = read(
+      calls(call('a', {}), call('b', { query: 'two' })),
+      tool('a', 'Which query?'),
+      tool('b', parts),
+      says('x'),
+    );
+    expect(run.searchTurns).toMatchObject([{ queries: ['two'] }]);
+    expect(run.segments[2].text).toBe('<information>Which query?\nA\nB</information>');
+  });
+
+  it('asks what its last user asks before the first reply', () => {
+    const system = { role: 'system', content: 'Be brief.' };
+    const messages = [{ ...user, content: 'Hello.' }, user, system, says('x')];
+    const run = parseTrajectory({ id: 7, golden_answers: ['x'], messages });
+    expect(run.question).toBe('Who?');
+    expect(run.segments.map(({ kind }) => kind).join(' ')).toBe('prompt prompt prompt policy');
   });
 
   it('does not count a search without results, as Algorithm 1', () => {
@@ -76,9 +96,20 @@ describe('a conversation', () => {
       says('<think> b </think>\n<answer> x </answer>'),
     );
     expect(run).toMatchObject({ answer: 'x', searchTurns: [{ queries: ['one', 'two'] }] });
-    const kinds = run.segments.map(({ kind }) => kind).join(' ');
-    expect(kinds).toBe('prompt policy information policy notice policy');
-    expect(run.segments[2].text).toBe(information);
+    expect(run.segments.map(({ kind, text }) => [kind, text])).toEqual([
+      ['prompt', 'Who?'],
+      ['policy', '<think> a </think>\n<search> one ## two </search>'],
+      ['information', information],
+      ['policy', 'Hm.'],
+      ['notice', '\nAnswer, please.\n'],
+      ['policy', '<think> b </think>\n<answer> x </answer>'],
+    ]);
+  });
+
+  it('may have the thought of a reply with tags in a field of its own', () => {
+    const run = read({ ...says('<answer> x </answer>'), reasoning_content: 'I know.' });
+    expect(run.answer).toBe('x');
+    expect(run.segments[1].text).toMatch(/^<think> I know. <\/think>\s*<answer> x <\/answer>$/);
   });
 
   it('may have results labelled with their queries, or cut', () => {
