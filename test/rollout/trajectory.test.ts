@@ -1,5 +1,12 @@
 import { expect, it } from 'vitest';
-import { formatTrajectory, tokenUsage, type Segment } from '../../lib/rollout/trajectory.js';
+import {
+  formatTrajectory,
+  shownTexts,
+  tokenUsage,
+  type SearchResult,
+  type Segment,
+} from '../../lib/rollout/trajectory.js';
+import { formatInformation } from '../../lib/text/tags.js';
 
 it('prints a line of JSON with log-probs rounded to four decimals', () => {
   const written: Segment = { kind: 'policy', tokenIds: [5, 12_345], text: 'a\nb' };
@@ -27,4 +34,28 @@ it('says how many calls nobody counted', () => {
   const counted = { ...call, usage: { read: 5, written: 1 } };
   const usage = { read: 5, written: 1, uncounted: 2 };
   expect(tokenUsage({ segments: [call, counted, call] })).toEqual(usage);
+});
+
+it('finds the texts that a turn showed, by place where all results are there', () => {
+  const result = (...titles: string[]): SearchResult => ({
+    status: 'ok',
+    passages: titles.map((title) => ({ id: title, title, score: 1 })),
+  });
+  const failed: SearchResult = { status: 'failed', reason: 'no index' };
+  const results = [result('T', 'U'), failed, result('T')];
+  const printed = formatInformation([
+    {
+      status: 'ok',
+      passages: [
+        { title: 'T', text: 'one' },
+        { title: 'U', text: 'two' },
+      ],
+    },
+    failed,
+    { status: 'ok', passages: [{ title: 'T', text: 'three' }] },
+  ]);
+  expect(shownTexts(results, printed)).toEqual([['one', 'two'], [], ['three']]);
+  // Cut before the second search: only titles tell what was shown.
+  const cut = printed.slice(0, printed.indexOf('two') + 2);
+  expect(shownTexts([result('T', 'U'), result('V')], cut)).toEqual([['one', 'tw'], ['']]);
 });
