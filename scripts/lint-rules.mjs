@@ -36,7 +36,28 @@ const commentWidth = {
 /** Whether the line has a comment and nothing else. */
 const isComment = (line) => /^\s*(\/\/|\/\*|\*)/.test(line);
 
+/** A regular expression in `toMatchObject` is an empty object, which all objects match. */
+const noPatternInMatch = {
+  meta: { type: 'problem' },
+  create: (context) => ({
+    Literal(node) {
+      if (!node.regex) return;
+      let outer = node.parent;
+      while (/^(Property|(Object|Array)Expression)$/.test(outer.type)) outer = outer.parent;
+      if (outer.type === 'CallExpression' && outer.callee.property?.name === 'toMatchObject')
+        context.report({
+          node,
+          message: 'Write expect.stringMatching(...): toMatchObject ignores regular expressions.',
+        });
+    },
+  }),
+};
+
 export default {
   meta: { name: 'parallelsearch' },
-  rules: { 'no-literal-spread': noLiteralSpread, 'comment-width': commentWidth },
+  rules: {
+    'no-literal-spread': noLiteralSpread,
+    'comment-width': commentWidth,
+    'no-pattern-in-match': noPatternInMatch,
+  },
 };

@@ -20,6 +20,9 @@ import { call, say } from '../policy/chat-stand-in.js';
 import { ANSWER, ask, found, kinds, library, OPTIONS, playOne, SEARCH } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';
 
+/** `toMatchObject` takes a regular expression itself for an empty object. */
+const matching = (pattern: RegExp): string => expect.stringMatching(pattern) as string;
+
 /** Rolls out one question with a model that gives these messages in turn. */
 async function converse(
   replies: readonly AssistantMessage[],
@@ -61,7 +64,7 @@ describe('a rollout with tool calls', () => {
     const [, assistant, ...results] = seen[1];
     expect(assistant).toMatchObject({ tool_calls: [{}, {}] });
     expect(results).toMatchObject([
-      { role: 'tool', tool_call_id: 'call-0', content: expect.stringMatching(/X[^]*Y/) as string },
+      { role: 'tool', tool_call_id: 'call-0', content: matching(/X[^]*Y/) },
       { role: 'tool', tool_call_id: 'call-1', content: expect.stringContaining('Z') as string },
     ]);
     expect(tokenUsage(trajectory)).toEqual({ read: 30, written: 2 });
@@ -73,14 +76,17 @@ describe('a rollout with tool calls', () => {
       splitQueries: false,
     });
     expect(calls).toEqual([['X']]);
-    expect(seen[1].at(-1)).toMatchObject({ tool_call_id: 'call-1', content: /^Y\nNot searched/ });
+    expect(seen[1].at(-1)).toMatchObject({
+      tool_call_id: 'call-1',
+      content: matching(/^Y\nNot searched/),
+    });
   });
 
   it('answers an invalid call, and a message that says nothing', async () => {
     const { trajectory, seen } = await converse([call({ text: 'X' }), say(''), say('gold')]);
     expect(kinds(trajectory)).toEqual(['prompt', 'policy', 'notice', 'policy', 'notice', 'policy']);
     expect(seen[1].at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'call-0' });
-    expect(seen[2].at(-1)).toMatchObject({ role: 'user', content: /tool `search`/ });
+    expect(seen[2].at(-1)).toMatchObject({ role: 'user', content: matching(/tool `search`/) });
     expect(trajectory.answer).toBe('gold');
   });
 
@@ -89,7 +95,7 @@ describe('a rollout with tool calls', () => {
       maxSubQueries: 1,
     });
     expect(calls).toEqual([['X']]);
-    expect(seen[1].at(-1)).toMatchObject({ content: /Y\nNot searched/ });
+    expect(seen[1].at(-1)).toMatchObject({ content: matching(/Y\nNot searched/) });
   });
 
   it('drops passages that are too long together', async () => {
@@ -122,14 +128,14 @@ describe('a rollout with tool calls', () => {
     expect(trajectory.querySeparator).toBe('##');
     const line = parseTrajectory(JSON.parse(formatTrajectory(trajectory)));
     expect(line.querySeparator).toBe('##');
-    expect(seen[1].at(-1)).toMatchObject({ content: /"query": \[\s+"Paris, France"/ });
+    expect(seen[1].at(-1)).toMatchObject({ content: matching(/"query": \[\s+"Paris, France"/) });
   });
 
   it('has results cut for each query, but not raw', async () => {
     const script = [call({ queries: ['X', 'Y'] }), say('gold')];
     const limit = { maxInformationTokens: 15 };
     const { seen } = await converse(script, { ...limit, informationCut: 'query' });
-    expect(seen[1].at(-1)).toMatchObject({ content: /X\n.*Doc 1\([^]*Y\n.*Doc 1\(/ });
+    expect(seen[1].at(-1)).toMatchObject({ content: matching(/X\n.*Doc 1\([^]*Y\n.*Doc 1\(/) });
     expect((seen[1].at(-1)!.content as string).length).toBeLessThan(120);
     await expect(converse(script, { ...limit, informationCut: 'raw' })).rejects.toThrow(
       'but got raw',
