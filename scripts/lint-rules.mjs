@@ -36,7 +36,7 @@ const commentWidth = {
 /** Whether the line has a comment and nothing else. */
 const isComment = (line) => /^\s*(\/\/|\/\*|\*)/.test(line);
 
-/** A regular expression in `toMatchObject` is an empty object, which all objects match. */
+/** In `toMatchObject`, a regular expression is an empty object: all objects match. */
 const noPatternInMatch = {
   meta: { type: 'problem' },
   create: (context) => ({
