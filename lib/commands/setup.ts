@@ -152,11 +152,12 @@ export async function setUp(
   const backend = needsBackend
     ? (await announceBackend(isOnWasm ? 'wasm' : spec.backend)).name
     : undefined;
-  const policy = folders
-    ? await (
-        await import('../policy/model-folder.js')
-      ).loadLocalPolicy(folders.model, { adapter: folders.adapter, force: spec.force })
-    : await openRemotePolicy(address!, spec);
+  let policy: AnyPolicy;
+  if (folders) {
+    const { loadLocalPolicy } = await import('../policy/model-folder.js');
+    const { model, adapter: used } = folders;
+    policy = await loadLocalPolicy(model, { adapter: used, force: spec.force });
+  } else policy = await openRemotePolicy(address!, spec);
   if (policy.note !== undefined) log(policy.note);
   const promptForm = isChatPolicy(policy) ? policy.promptForm : spec.promptForm;
   const usedMethod = method ?? trained?.method ?? DEFAULT_METHOD;

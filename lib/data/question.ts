@@ -135,7 +135,10 @@ export function sampleQuestions(
   return { questions: questions.filter((question) => sampled.has(question)), strata };
 }
 
-/** @throws Error naming the id and an example of an existing one */
+/**
+ * The question with an id.
+ * @throws Error naming the id and an example of an existing one
+ */
 export function findQuestion(questions: readonly Question[], id: string): Question {
   const match = questions.find((question) => question.id === id);
   if (match) return match;

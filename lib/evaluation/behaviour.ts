@@ -333,7 +333,10 @@ const inventsInformation = (segments: readonly TextSegment[]): boolean =>
     return isOpen && /^\s*[^\s<]/.test(text);
   });
 
-/** @param question with its graph; default what the trajectory says of its question */
+/**
+ * The labels of a trajectory, this project's or another system's.
+ * @param question with its graph; default what the trajectory says of its question
+ */
 export function labelTrajectory(
   trajectory: Trajectory,
   question: Question = {

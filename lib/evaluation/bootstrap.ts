@@ -247,7 +247,10 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
   return index;
 }
 
-/** By stratum. @throws Error if a selection splits one */
+/**
+ * The weight that each stratum's questions share.
+ * @throws Error if a selection splits a stratum
+ */
 function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   const common = new Float64Array(strata.count).fill(NaN);
   for (let q = 0; q < weights.length; q++) {

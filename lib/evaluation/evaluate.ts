@@ -49,6 +49,7 @@ export function createBatches(questions: readonly Question[], batchSize: number)
   return range(0, order.length, batchSize).map((start) => order.slice(start, start + batchSize));
 }
 
+/** Answers questions and measures the answers, in the order of the questions. */
 export const evaluatePolicy = (
   policy: AnyPolicy,
   retriever: Retriever,

@@ -82,7 +82,10 @@ export const trajectories: Experiment = {
   }),
 };
 
-/** Lines question by question. @throws Error with the command that records them */
+/**
+ * The recorded trajectories, question by question.
+ * @throws Error with the command that records them
+ */
 export async function loadTrajectories(
   folder?: string,
 ): Promise<{ lines: TrajectoryLine[]; provenance: Provenance }> {

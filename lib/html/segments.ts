@@ -53,7 +53,10 @@ function informationMarkup(text: string, turn: ShownTurn = { queries: [], result
   return part('information', title, columns, foldedMarkup('As the policy read it', text));
 }
 
-/** All segments. @param turns one per information segment; missing ones are parsed */
+/**
+ * The segments of a trajectory.
+ * @param turns one per information segment; missing ones are parsed
+ */
 export function segmentsMarkup(
   {
     segments,

@@ -53,7 +53,7 @@ export async function hashFiles(paths: readonly string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-/** {@link hashFiles}, twelve digits; cached, as experiments share most of them. */
+/** Twelve digits of {@link hashFiles}, cached because experiments share most files. */
 export async function contentHash(paths: readonly string[]): Promise<string> {
   const versions = paths.map((path) => {
     const { size, mtimeMs, ctimeMs } = statSync(path);

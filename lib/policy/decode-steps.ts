@@ -101,7 +101,7 @@ function repeatGraph(preallocated: CacheBlock, forward: Forward): DecodeSteps {
 /** Columns that a block needs for tokens to come. */
 export const spareColumnsFor = (numTokens: number): number => (canCapture() ? numTokens : 0);
 
-/** Decodes from a block with {@link spareColumnsFor} the tokens to come. */
+/** Decodes from a block that has {@link spareColumnsFor} the tokens to come. */
 export const decodeSteps = (
   block: CacheBlock,
   lengths: readonly number[],

@@ -83,7 +83,10 @@ const pack = (
     return tf.reshape(tf.gather(columns, index), [rows * kvHeads, length, headDim]);
   });
 
-/** Rows of pieces of old ones as one block. The caller disposes of it; the old stay. */
+/**
+ * A block whose rows are made of pieces of older rows. The caller disposes of it; the old
+ * blocks stay.
+ */
 export function packRows(
   blocks: readonly CacheBlock[],
   rows: readonly (readonly Piece[])[],

@@ -30,7 +30,7 @@ const tokenizerHome = (model: string, adapter: string | undefined): string =>
   adapter !== undefined && existsSync(join(adapter, 'tokenizer.json')) ? adapter : model;
 
 /**
- * The caller disposes of the weights.
+ * Loads a model. The caller disposes of its weights.
  * @throws Error naming the file that is missing or does not fit
  */
 export async function loadModel(folder: string, tokenizerFolder = folder): Promise<Model> {

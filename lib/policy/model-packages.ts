@@ -100,7 +100,7 @@ async function findPip(): Promise<string> {
   return python;
 }
 
-/** Output goes to stderr. @throws the signal's reason; Error if it fails */
+/** Runs Python; its output goes to stderr. @throws Error if it fails, or the signal's */
 async function runPython(
   python: string,
   args: readonly string[],

@@ -69,7 +69,10 @@ function parseGeneration(json: unknown): { endTokens?: number | number[] | null;
   };
 }
 
-/** The caller disposes of the weights. @throws Error naming what does not fit */
+/**
+ * A model from the contents of its folder. The caller disposes of its weights.
+ * @throws Error naming what does not fit
+ */
 export function createModel(
   contents: ModelContents,
   makeTokenizer: typeof createTokenizer = createTokenizer,

@@ -343,7 +343,10 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
   }
 }
 
-/** @throws ReplyError if the reply was cut off or withheld before it said anything */
+/**
+ * The policy's reply in an answer of the API.
+ * @throws ReplyError if the reply was cut off or withheld before it said anything
+ */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,
   stop: readonly string[],

@@ -40,7 +40,11 @@ export function adaptedSlots(
   );
 }
 
-/** @throws Error where some modules of a fused product, which share an A, are adapted */
+/**
+ * The matrices that have an adapter in training.
+ * @throws Error where only some modules of a fused product are adapted: they share one A
+ * here
+ */
 export function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
   const slots = adaptedSlots(config, lora);
   for (const { parts } of slots) {

@@ -29,7 +29,10 @@ export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
   },
 ]);
 
-/** @throws Error for an unknown kind of address, and the errors of the kind's `open` */
+/**
+ * The policy at an address.
+ * @throws Error for an unknown kind of address, and the errors of the kind's `open`
+ */
 export async function openRemotePolicy(
   address: string,
   options: RemoteOptions = {},

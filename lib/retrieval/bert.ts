@@ -109,7 +109,10 @@ const REDUNDANT = /^(pooler|cls|lm_head|classifier)\.|position_ids$/;
 /** Prefix of names in models with a head for another task. */
 const PREFIX = /^(bert|roberta)\./;
 
-/** The caller disposes of them. @throws Error naming a tensor that does not fit */
+/**
+ * Weights of a checkpoint. The caller disposes of them.
+ * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
+ */
 export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeights {
   const names = new Map(
     Array.from(arrays.keys(), (name) => [name.replace(PREFIX, ''), name] as const),

@@ -170,6 +170,7 @@ export function encoderFromBytes(bytes: Uint8Array): HashedEncoder {
   });
 }
 
+/** Loads this project's encoder from its folder. */
 export async function loadEncoder(folder: string): Promise<HashedEncoder> {
   return encoderFromBytes(await readFile(join(folder, ENCODER_FILE)));
 }

@@ -55,7 +55,10 @@ export class TopK {
   }
 }
 
-/** Answers one by one; timers and aborts, which reject, run every 25 ms. */
+/**
+ * Answers queries one by one, but lets timers and aborts run every 25 ms. Rejects with
+ * the signal's reason once it is aborted.
+ */
 export async function perQuery<Q, R>(
   queries: readonly Q[],
   signal: AbortSignal | undefined,

@@ -80,7 +80,10 @@ async function openBm25(
   return isIndexed ? openBm25Files(corpus, { folder, signal }) : undefined;
 }
 
-/** Of either kind. @throws Error naming what is missing or unsupported */
+/**
+ * A hashed encoder, or one in Hugging Face format.
+ * @throws Error naming what is missing or unsupported
+ */
 export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
   if (!existsSync(join(folder, 'config.json'))) return loadEncoder(folder);
   const { loadBertEncoder } = await import('./bert.js'); // and TensorFlow.js

@@ -53,7 +53,7 @@ const failure = (status: number, message: string, headers = {}): Response =>
   Response.json({ error: { message, code: status } }, { status, headers });
 
 /**
- * Serves Search-R1's protocol at `url`.
+ * Serves a retriever over Search-R1's protocol at `url`.
  * @throws RangeError for a limit out of range, or a public host without a token
  */
 export async function startRetrievalServer(

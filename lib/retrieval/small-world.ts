@@ -11,6 +11,7 @@ export interface World extends DataSet {
   retriever: Bm25Retriever;
 }
 
+/** The small world's questions and passages, with BM25. */
 export async function loadWorld(): Promise<World> {
   const data = await loadDataSet();
   return { ...data, retriever: createBm25Retriever(data.passages, { titleWeight: TITLE_WEIGHT }) };

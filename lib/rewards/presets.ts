@@ -132,6 +132,7 @@ export function rewardConstants(
   return constants;
 }
 
+/** The rewards of Eq. 3 to 6 with these constants. */
 export const createRewards = (constants: RewardConstants): Reward[] => [
   outcome(),
   decomposition(constants),

@@ -41,7 +41,10 @@ export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => str
   };
 }
 
-/** Greedily, as evaluation does. @throws the signal's reason when aborted */
+/**
+ * Answers a question greedily, as evaluation does.
+ * @throws the signal's reason when aborted
+ */
 export async function answerQuestion(
   text: string,
   { policy, retriever }: { policy: AnyPolicy; retriever: Retriever },

@@ -61,7 +61,10 @@ function append({ index, trajectory }: Row, segment: Segment, { onSegment }: Rol
   onSegment?.(segment, index, trajectory.searchTurns);
 }
 
-/** A turn of each row; others finish: without room `length`, by an answer `refused`. */
+/**
+ * Generates a turn for each row. Rows without room for it finish with `length`, those
+ * whose answer could not be used with `refused`.
+ */
 async function generateTurn(
   rows: readonly Row[],
   dialogue: Dialogue,

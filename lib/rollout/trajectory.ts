@@ -156,6 +156,7 @@ export function shownTexts(
   );
 }
 
+/** The text after the prompt. */
 export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
   return trajectory.segments
     .filter((s) => s.kind !== 'prompt')

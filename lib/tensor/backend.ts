@@ -156,6 +156,7 @@ export async function tryBackend(
 }
 
 /**
+ * Makes a backend the current one.
  * @param requested `auto` for the first that loads of gpu, native, wasm and cpu
  * @throws Error with the reasons if none loads
  */

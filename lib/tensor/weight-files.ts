@@ -78,7 +78,10 @@ function openFile(path: string): { tensors: Tensors; close: () => void } {
   }
 }
 
-/** Each of a folder's weights is loaded on access. @throws Error naming the file */
+/**
+ * Runs `read` on a folder's weights, each loaded on access.
+ * @throws Error naming the file that is missing or does not fit
+ */
 export async function withWeights<T>(folder: string, read: (tensors: Tensors) => T): Promise<T> {
   const files = (await weightFiles(folder)).map(openFile);
   const homes = new Map(

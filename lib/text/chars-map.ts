@@ -6,7 +6,7 @@
 /** Longer graphemes are mapped character by character, as in the reference. */
 const MAX_GRAPHEME_BYTES = 5;
 
-/** As the reference's `spm_precompiled`; empty base 64 changes nothing. */
+/** Normalises as the reference's `spm_precompiled` does; without a map, not at all. */
 export function createCharsMap(base64: string): (text: string) => string {
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   if (bytes.length === 0) return (text) => text;

@@ -117,7 +117,10 @@ export function formatToolMessage(
   return `${formatThought(thought)}\n${content.slice(start, action.end)}`;
 }
 
-/** A message with the paper's tags, up to the end of its action. */
+/**
+ * A message of a model that writes the paper's tags, up to the end of its action. The
+ * caller restores a stop text that the server cut off.
+ */
 export function formatTagMessage({
   content,
   reasoning_content: reasoning,

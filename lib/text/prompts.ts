@@ -83,7 +83,11 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
   { name: 'drill', full: 'Practice. ', short: 'Practice. ' },
 ]);
 
-/** With a question mark, as in the authors' data script. @throws RangeError for a name */
+/**
+ * The prompt of a question, with a question mark at its end as in the authors' data
+ * script.
+ * @throws RangeError for an unknown name
+ */
 export const buildPrompt = (name: string, question: string, options: PromptOptions): string =>
   `${instructions(PROMPTS.get(name), options)}Question: ${question.trim().replace(/\??$/, '?')}\n`;
 

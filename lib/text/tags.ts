@@ -116,7 +116,10 @@ export function formatBlock(tag: Tag, body: string): string {
 export const joinQueries = (queries: readonly string[], separator = QUERY_SEPARATOR): string =>
   queries.join(separator === ',' ? separator : ` ${separator} `);
 
-/** @throws RangeError without queries, or for one that could not be parsed back */
+/**
+ * `<search> a ## b </search>`.
+ * @throws RangeError without queries, or for one that could not be parsed back
+ */
 export function formatSearch(queries: readonly string[], separator = QUERY_SEPARATOR): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
   for (const query of queries) {

@@ -175,7 +175,10 @@ function addedByConfig(
   return [...more.values()];
 }
 
-/** From the objects in `tokenizer.json` and `tokenizer_config.json`. @throws Error */
+/**
+ * A tokenizer from the objects in `tokenizer.json` and `tokenizer_config.json`.
+ * @throws Error naming what is missing or unsupported
+ */
 export function createTokenizer(
   tokenizerJson: object,
   tokenizerConfig: object = {},
