@@ -24,6 +24,7 @@ import { MODEL } from '../lib/experiments/real-model/settings.js';
 import { drawCases } from './export-cases/draw-cases.js';
 import { retrainEncoder } from './encoder/retrain-encoder.js';
 import { writeSmallWorld } from './small-world/build.js';
+import { writeOthers } from './reader/draw-others.js';
 import { exportReader } from './reader/export.js';
 import { compareVariants } from './reference/advantage-variants.js';
 import { makeReferences } from './reference/reference-curves.js';
@@ -105,6 +106,14 @@ program
   )
   .action(async (commit: string, test: FreshTest) => {
     log(`Drew ${await writeConditions(commit, test)} questions.`);
+  });
+
+program
+  .command('draw-others')
+  .description('draw the language model’s test of other benchmarks from the hash of a commit')
+  .argument('[commit]', 'the commit', 'HEAD')
+  .action(async (commit: string) => {
+    log(`Drew ${await writeOthers(commit)} questions.`);
   });
 
 program

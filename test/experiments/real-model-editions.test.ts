@@ -4,7 +4,11 @@ import { expect, it } from 'vitest';
 import type { Interval } from '../../lib/evaluation/bootstrap.js';
 import { matching, type Fields } from '../../lib/evaluation/table.js';
 import { realModel } from '../../lib/experiments/real-model/experiment.js';
-import { answeringRun, FRESH, freshRollout } from '../../lib/experiments/real-model/fresh.js';
+import {
+  answeringRun,
+  freshRollout,
+  MULTI_HOP_TEST,
+} from '../../lib/experiments/real-model/fresh.js';
 import { readerPath, realModelFresh } from '../../lib/experiments/real-model/fresh.js';
 import type { FreshAnswers, FreshRun } from '../../lib/experiments/real-model/fresh.js';
 import { requireResults } from '../../lib/experiments/records.js';
@@ -56,7 +60,7 @@ it('gives means of the recorded answers', () => {
 });
 
 it('a method of which no step was kept answers as before RL', () => {
-  for (const run of matching(FRESH, { method: 'search-r1' }))
+  for (const run of matching(MULTI_HOP_TEST.runs, { method: 'search-r1' }))
     expect(answeringRun(run).method).toBe('untrained:search-r1');
   const [after, before] = ['search-r1', 'untrained:search-r1'].map(
     (method) => find({ ...ours, method, ...em }).value,
@@ -65,7 +69,10 @@ it('a method of which no step was kept answers as before RL', () => {
 });
 
 it('asks each run within the limits and with the prompt of its training', async () => {
-  for (const run of matching(FRESH, { ...ours, method: ['parallelsearch', 'search-r1'] }))
+  for (const run of matching(MULTI_HOP_TEST.runs, {
+    ...ours,
+    method: ['parallelsearch', 'search-r1'],
+  }))
     expect(freshRollout(run)).toEqual((await readTrainConfig(readerPath(run)))!.rollout);
 });
 

@@ -31,8 +31,8 @@ import {
 import { ABOUT, firstEdition, type RealAnswer, type RealRead } from './first-edition.js';
 import {
   answeringRun,
-  FRESH,
   freshName,
+  MULTI_HOP_TEST,
   readerPath,
   readerSteps,
   realModelFresh,
@@ -172,7 +172,7 @@ async function readFresh(folder?: string): Promise<FreshRead> {
   const byRun = new Map(
     done.map(({ record: { value } }) => [freshName(value.run), value.measurements]),
   );
-  const answers = FRESH.flatMap((run) =>
+  const answers = MULTI_HOP_TEST.runs.flatMap((run) =>
     byRun.get(freshName(answeringRun(run)))!.map((measurement): FreshAnswer => {
       return { ...readAnswer(run, measurement), edition: run.edition };
     }),

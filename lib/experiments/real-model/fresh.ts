@@ -1,7 +1,6 @@
 /**
- * Both editions of the language model on questions that nothing had asked before. The
- * second edition was trained with the exported PyTorch trainer; only its answers are
- * computed here.
+ * Both editions of the language model on two fresh tests. The second edition was trained
+ * with the exported PyTorch trainer; only its answers are computed here.
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -41,8 +40,18 @@ export interface FreshAnswers {
   measurements: Measurement[];
 }
 
+/** A test, and the runs that answer it. */
+export interface FreshTest {
+  /** Also the name of its experiment. */
+  name: string;
+  title: string;
+  /** Of `data/reader`, with the ids of its questions. */
+  file: string;
+  runs: readonly FreshRun[];
+}
+
 /** First edition: the best prompt before RL, and the chosen seed after it. */
-export const FRESH: readonly FreshRun[] = [
+const FRESH: readonly FreshRun[] = [
   { edition: 'first', method: 'untrained:search-r1', seed: 1 },
   { edition: 'first', method: 'parallelsearch', seed: 2 },
   { edition: 'second', method: 'untrained:search-r1', seed: 1 },
@@ -52,6 +61,26 @@ export const FRESH: readonly FreshRun[] = [
   { edition: 'second', method: 'search-r1', seed: 1 },
   { edition: 'second', method: 'search-r1', seed: 2 },
 ];
+
+/** HotpotQA and 2WikiMultiHopQA: all that were left, and a sample. */
+export const MULTI_HOP_TEST: FreshTest = {
+  name: 'real-model-fresh',
+  title: 'both editions of a language model on fresh questions',
+  file: 'questions.json',
+  runs: FRESH,
+};
+
+/** A sample of the benchmarks that are left, see `npm run tools -- draw-others`. */
+export const OTHERS_TEST: FreshTest = {
+  name: 'real-model-others',
+  title: 'both editions of a language model on other benchmarks',
+  file: 'others.json',
+  runs: [
+    { edition: 'first', method: 'untrained:search-r1', seed: 1 },
+    { edition: 'second', method: 'r1', seed: 1 },
+    ...FRESH.filter(({ edition }) => edition === 'second'),
+  ],
+};
 
 /** How the second edition was trained, for the provenance. */
 export const TRAINING = 'demonstrations, then GRPO, in PyTorch (export torch) on an NVIDIA H200';
@@ -94,8 +123,12 @@ export function answeringRun(run: FreshRun): FreshRun {
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-/** Ids of the fresh questions: all of HotpotQA's, a sample of 2WikiMultiHopQA's. */
-const readQuestionIds = (): string[] => readJson(join(READER, 'questions.json')) as string[];
+export const testFile = ({ file }: FreshTest): string => join(READER, file);
+
+function readQuestionIds(test: FreshTest): string[] {
+  const drawn = readJson(testFile(test)) as string[] | { questions: string[] };
+  return Array.isArray(drawn) ? drawn : drawn.questions;
+}
 
 /** As the adapter was trained, with the prompt of the method. */
 export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig {
@@ -105,14 +138,14 @@ export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig
 }
 
 /** Changes with a run's weights, settings and questions. */
-async function hashFresh(run: FreshRun): Promise<string> {
+async function hashFresh(test: FreshTest, run: FreshRun): Promise<string> {
   const { root, warmUp } = FOLDERS[run.edition];
   const folders = [warmUp, answeringAdapter(run, root)].flatMap((folder) => folder ?? []);
   const files = folders.map((folder) => join(folder, 'adapter_model.safetensors'));
   return configHash({
     rollout: freshRollout(run),
     retriever: RETRIEVER,
-    questions: readQuestionIds(),
+    questions: readQuestionIds(test),
     inputs: await contentHash(files),
   });
 }
@@ -120,16 +153,16 @@ async function hashFresh(run: FreshRun): Promise<string> {
 /** A run's name among the runs of both editions. */
 export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
 
-async function freshJob(run: FreshRun): Promise<Job<FreshRun>> {
-  const hash = await hashFresh(run);
-  const seconds = ROUGH_SECONDS.batched * readQuestionIds().length;
-  return { key: `real-model-fresh/${freshName(run)}`, hash, input: run, seconds };
+async function freshJob(test: FreshTest, run: FreshRun): Promise<Job<FreshRun>> {
+  const hash = await hashFresh(test, run);
+  const seconds = ROUGH_SECONDS.batched * readQuestionIds(test).length;
+  return { key: `${test.name}/${freshName(run)}`, hash, input: run, seconds };
 }
 
 /** @throws Error if the benchmarks are not the evaluated ones */
-function findQuestions({ fresh }: Pick<RealWorld, 'fresh'>) {
+function findQuestions(test: FreshTest, { fresh }: Pick<RealWorld, 'fresh'>) {
   const byId = new Map(fresh.map((question) => [question.id, question]));
-  return readQuestionIds().map((id) => {
+  return readQuestionIds(test).map((id) => {
     const question = byId.get(id);
     if (!question)
       throw new Error(
@@ -139,10 +172,14 @@ function findQuestions({ fresh }: Pick<RealWorld, 'fresh'>) {
   });
 }
 
-/** Answers the fresh questions greedily, and labels the behaviour. */
-async function answerFresh(run: FreshRun, context: WorkContext): Promise<FreshAnswers | undefined> {
+/** Answers a test greedily, and labels the behaviour. */
+async function answerFresh(
+  test: FreshTest,
+  run: FreshRun,
+  context: WorkContext,
+): Promise<FreshAnswers | undefined> {
   const world = await openWorld();
-  const questions = findQuestions(world);
+  const questions = findQuestions(test, world);
   const byId = new Map(questions.map((question) => [question.id, question]));
   const { root, warmUp, base } = FOLDERS[run.edition];
   const folder = join(modelsFolder(), `${basename(MODEL)}-${base}`);
@@ -151,7 +188,7 @@ async function answerFresh(run: FreshRun, context: WorkContext): Promise<FreshAn
   return answerBatches(
     {
       run,
-      name: freshName(run),
+      name: `${test.name}-${freshName(run)}`,
       policy: await loadLocalPolicy(model, { adapter: answeringAdapter(run, root) }),
       retriever: world.retriever,
       questions,
@@ -173,13 +210,20 @@ async function answerFresh(run: FreshRun, context: WorkContext): Promise<FreshAn
   );
 }
 
-export const realModelFresh: Experiment = {
-  name: 'real-model-fresh',
-  title: 'both editions of a language model on fresh questions',
+/** Answers to a test, by every run whose answers are not those of another. */
+const freshExperiment = (test: FreshTest): Experiment => ({
+  name: test.name,
+  title: test.title,
   computation: defineComputation<FreshRun, FreshAnswers>({
     missing: missingInputs,
-    jobs: () => Promise.all(FRESH.filter((run) => answeringRun(run) === run).map(freshJob)),
-    work: answerFresh,
+    jobs: () =>
+      Promise.all(
+        test.runs.filter((run) => answeringRun(run) === run).map((run) => freshJob(test, run)),
+      ),
+    work: (run, context) => answerFresh(test, run, context),
     merge: mergeRecorded,
   }),
-};
+});
+
+export const realModelFresh = freshExperiment(MULTI_HOP_TEST);
+export const realModelOthers = freshExperiment(OTHERS_TEST);
