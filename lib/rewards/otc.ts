@@ -16,18 +16,18 @@ const SMOOTHING = 6;
 
 const numCalls = ({ searchTurns }: ScoringInput): number => searchTurns.length;
 
-/** OTC-PPO, cos(m pi / (2m + c)): 1 without calls, less with each call. */
+/** OTC-PPO's r_tool, cos(m pi / (2m + c)): 1 without calls, less with each call. */
 export const absoluteToolReward = (calls: number): number =>
   Math.cos((calls * Math.PI) / (2 * calls + SMOOTHING));
 
-/** OTC-GRPO, sin(f pi / (2n)) with f = 2mn / (m + n): 1 for n calls, less for more. */
+/** OTC-GRPO's r_tool, sin(f pi / (2n)), f = 2mn / (m + n): 1 for n calls, else less. */
 export function relativeToolReward(calls: number, fewest: number): number {
   if (fewest === 0) return absoluteToolReward(calls);
   const mapped = (2 * calls * fewest) / (calls + fewest);
   return Math.sin((mapped * Math.PI) / (2 * fewest));
 }
 
-/** Tool reward times correctness, in the group form or the single form. */
+/** The product of tool reward and correctness, in the form of OTC-GRPO or OTC-PPO. */
 export const otc = (form: 'grpo' | 'ppo'): Reward[] => [
   { ...outcome(), weight: 0 },
   {

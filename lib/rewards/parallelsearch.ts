@@ -3,7 +3,7 @@ import type { QuestionType } from '../data/question.js';
 import { exactMatch } from '../text/answer-match.js';
 import type { Reward, ScoringInput } from './reward.js';
 
-/** The constants of Eq. 4 to 6, and switches to what the authors' code does. */
+/** The constants of Eq. 4 to 6, and switches for the behaviour of the authors' code. */
 export interface RewardConstants {
   /** lambda_d of Eq. 4. */
   lambdaD: number;
@@ -11,19 +11,19 @@ export interface RewardConstants {
   lambdaS: number;
   /** lambda_f of Eq. 6. */
   lambdaF: number;
-  /** Reward of a wrong answer in a wrong format (Search-R1's code); default 0. */
+  /** Reward for a wrong answer in a wrong format, as in Search-R1's code. Default: 0. */
   finalFormatScore?: number;
   /** alpha of Eq. 4 (> 1), the bonus for decomposing a parallelizable question. */
   alpha: number;
   /** Adds lambda_s to r_s, as the authors' code does. */
   searchCountShifted: boolean;
-  /** Counts a decomposition in any turn (Eq. 4) or only in the first (authors' code). */
+  /** Whether a decomposition counts in any turn (Eq. 4) or the first (authors' code). */
   decomposedBy: 'any' | 'first-turn';
   /** The question types in P. Questions of unknown type are outside P. */
   parallelizableTypes: readonly (QuestionType | undefined)[];
 }
 
-/** Outcome reward r_o (Eq. 3): 1 for a gold answer, normalised, else 0. */
+/** Outcome reward r_o (Eq. 3): 1 if the normalised answer equals a gold answer, or 0. */
 export const outcomeReward = exactMatch;
 
 export const outcome = (): Reward => ({

@@ -1,4 +1,4 @@
-/** Rewards by name, each with its source. */
+/** Reward presets by name, each with its source. */
 import { z } from 'zod';
 import { tokenF1 } from '../text/answer-match.js';
 import { otc } from './otc.js';
@@ -30,7 +30,7 @@ const f1 = (): Reward[] => [
   { name: 'answer_f1', score: ({ answer, goldenAnswers }) => tokenF1(answer, goldenAnswers) },
 ];
 
-/** Constants of Eq. 3 to 6, or another paper's rewards. */
+/** Constants of Eq. 3 to 6, or the rewards of another paper. */
 type RewardPreset = { readonly source: string } & (
   | { readonly constants: RewardConstants }
   | { readonly rewards: () => Reward[] }
@@ -82,12 +82,11 @@ const PRESETS = {
 
 export type RewardPresetName = keyof typeof PRESETS;
 export const REWARD_PRESET_NAMES = Object.keys(PRESETS) as RewardPresetName[];
-/** The presets, each with its source. */
 export const REWARD_PRESETS: Readonly<Record<RewardPresetName, RewardPreset>> = PRESETS;
 
 const weight = z.number().min(0).optional();
 
-/** Rewards in a configuration: a preset, and weights that override the preset's. */
+/** Schema of the rewards in a configuration: a preset, and weights that override it. */
 export const rewardsSchema = z.strictObject({
   preset: z.enum(REWARD_PRESET_NAMES),
   lambdaD: weight,
@@ -96,7 +95,7 @@ export const rewardsSchema = z.strictObject({
   alpha: z.number().positive().optional(),
 });
 
-/** Presets of Eq. 3 to 6: the others are rewards of other papers. */
+/** The presets of Eq. 3 to 6; the others are rewards of other papers. */
 export const CONSTANT_PRESET_NAMES: readonly RewardPresetName[] = REWARD_PRESET_NAMES.filter(
   (name) => 'constants' in REWARD_PRESETS[name],
 );
@@ -109,7 +108,7 @@ function findPreset(name: string): RewardPreset {
 }
 
 /**
- * A preset's constants of Eq. 3 to 6 with overrides.
+ * The constants of a preset of Eq. 3 to 6, with overrides.
  * @throws RangeError for an unknown name, a preset without constants, or a weight that is
  * negative or not finite
  */
@@ -132,7 +131,7 @@ export function rewardConstants(
   return constants;
 }
 
-/** The rewards of Eq. 3 to 6 with these constants. */
+/** Creates the rewards of Eq. 3 to 6 from their constants. */
 export const createRewards = (constants: RewardConstants): Reward[] => [
   outcome(),
   decomposition(constants),
@@ -141,7 +140,7 @@ export const createRewards = (constants: RewardConstants): Reward[] => [
 ];
 
 /**
- * The rewards of a preset, a plain list: `[...presetRewards('paper'), myReward]`.
+ * The rewards of a preset as a plain list: `[...presetRewards('paper'), myReward]`.
  * @throws RangeError for an unknown name, a weight that is negative or not finite, or
  * weights for a preset that has none
  */
@@ -159,7 +158,7 @@ export function presetRewards(
   return preset.rewards();
 }
 
-/** Whether a preset's rewards depend on the questions' types. */
+/** Whether any reward of the preset depends on the question type. */
 export function readsQuestionTypes(name: string, overrides?: Partial<RewardConstants>): boolean {
   if (!('constants' in findPreset(name))) return false;
   const { lambdaD, lambdaS } = rewardConstants(name, overrides);

@@ -9,7 +9,7 @@ import {
   type TextSegment,
 } from '../text/response.js';
 
-/** What rewards see: a finished trajectory and the ground truth of its question. */
+/** The input of rewards: a finished trajectory and the ground truth of its question. */
 export interface ScoringInput {
   /** The policy's answer, or null. */
   answer: string | null;
@@ -18,18 +18,18 @@ export interface ScoringInput {
   /** The sub-queries of each executed search turn. */
   searchTurns: readonly (readonly string[])[];
   questionType: QuestionType | undefined;
-  /** All segments, and the search turns with their passages if recorded. */
+  /** All segments, and the search turns with their passages, if recorded. */
   trajectory: { segments: readonly TextSegment[]; searchTurns: readonly SearchTurn[] };
-  /** With its dependency graph; undefined if unknown. */
+  /** The question with its dependency graph; undefined if unknown. */
   question: Question | undefined;
 }
 
 type Truth = Pick<ScoringInput, 'goldenAnswers'> & Partial<Pick<ScoringInput, 'questionType'>>;
 
 /**
- * The scoring input of segments. Answer and sub-queries are read from policy segments
- * only. A search counts if an information segment follows it: Algorithm 1 does not
- * execute a search in the last generation.
+ * Derives the scoring input from segments. The answer and the sub-queries are read from
+ * policy segments only. A search counts if an information segment follows: Algorithm 1
+ * does not execute a search in the last generation.
  */
 export function scoringInputFromSegments(
   segments: readonly TextSegment[],
@@ -51,7 +51,7 @@ export function scoringInputFromSegments(
   };
 }
 
-/** The scoring input of one of this project's trajectories. */
+/** Derives the scoring input from a trajectory of this project. */
 export function scoringInput(
   { segments, ...recorded }: Pick<Trajectory, 'segments' | 'searchTurns' | 'querySeparator'>,
   question: Question,
@@ -60,32 +60,32 @@ export function scoringInput(
   return { ...scoringInputFromSegments(segments, truth, recorded), question };
 }
 
-/** The scoring input of a recorded response without its prompt. */
+/** Derives the scoring input from a recorded response without its prompt. */
 export const scoringInputFromTranscript = (response: string, truth: Truth): ScoringInput =>
   scoringInputFromSegments(splitTranscript(response), truth);
 
-/** A reward of the whole rollout with additional credit for each search turn. */
+/** The reward of a rollout, with additional credit for each search turn. */
 export interface TurnReward {
   value: number;
   /** One value per executed search turn. */
   turns: readonly number[];
 }
 
-/** A named function; training maximises the weighted sum of several. */
+/** A named reward function; training maximises the weighted sum of all rewards. */
 export interface Reward {
   /**
-   * Names the component in records and the metric `rewards/NAME`. The run hash contains
-   * the name in place of `score`: rename the reward whenever you change `score`, or a run
-   * resumes a checkpoint trained on the old one.
+   * Name of the component in records and of the metric `rewards/NAME`. Rename a reward
+   * when you change `score`: run hashes cover the name, not the function, so a run would
+   * otherwise resume from a checkpoint trained on the old one.
    */
   readonly name: string;
-  /** Weight in the total, default 1; with 0 it is recorded but not trained on. */
+  /** Weight in the total. Default: 1; with 0, the reward is recorded but not trained. */
   readonly weight?: number;
   /** @param group all rollouts of the question, including this one */
   score(rollout: ScoringInput, group: readonly ScoringInput[]): number | TurnReward;
 }
 
-/** @throws RangeError for a name that is missing, repeated or `total`, or for a weight */
+/** @throws RangeError for a missing, repeated or reserved name, or a bad weight */
 export function checkRewards(rewards: readonly Reward[]): void {
   const names = rewards.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
@@ -104,7 +104,7 @@ export function checkRewards(rewards: readonly Reward[]): void {
 const nameQuestion = (question: ScoringInput['question']): string =>
   question ? ` on the question ${question.id} ("${question.question}")` : '';
 
-/** The return value of a user's function, which may be anything. */
+/** Calls a user's function, which may return anything. */
 function callReward(
   reward: Reward,
   rollout: ScoringInput,
@@ -120,7 +120,7 @@ function callReward(
   }
 }
 
-/** @throws RangeError naming the reward, the question and the value */
+/** @throws RangeError naming the reward, question and value if it is not finite */
 function requireFinite(what: string, value: unknown, { question }: ScoringInput): void {
   if (Number.isFinite(value)) return;
   const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
@@ -150,13 +150,13 @@ function evaluateReward(
 }
 
 /**
- * Scores a rollout. The total is the weighted sum of the rewards (Eq. 7 for the paper's),
- * credited to the last token.
+ * Scores a rollout. The total is the weighted sum of the rewards (for the paper's, Eq.
+ * 7), credited to the last token.
  * @param group all rollouts of the question, including this one
- * @returns `turns`: the weighted sum of the turn-level values per search turn; null if no
- * reward has any
- * @throws RangeError naming a reward whose value is not finite, or whose number of turn
- * values is wrong
+ * @returns `turns`: the weighted sum of turn-level values for each search turn; null if
+ * no reward has any
+ * @throws RangeError naming a reward with a value that is not finite, or with the wrong
+ * number of turn values
  */
 export function scoreRollout(
   rewards: readonly Reward[],

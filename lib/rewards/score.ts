@@ -8,24 +8,24 @@ import { scoreRollout, scoringInputFromSegments } from './reward.js';
 
 export interface TranscriptScore {
   id: string;
-  /** Null if unknown, which counts as neither parallelizable nor single-hop. */
+  /** Null if unknown; it then counts as neither parallelizable nor single-hop. */
   questionType: QuestionType | null;
   answer: string | null;
   exactMatch: 0 | 1;
   f1: number;
   formatOk: boolean;
-  /** What is wrong with the format, else null. */
+  /** How the response violates the format, or null. */
   formatReason: string | null;
   turns: number;
-  /** Generations: search turns, invalid actions and the answer. */
+  /** Number of generations: search turns, invalid actions and the answer. */
   modelCalls: number;
   decomposed: boolean;
   rewards: RewardComponents;
-  /** Why it is unclear who wrote what, else null; it counts as the policy's. */
+  /** Why it is unclear who wrote what, or null; unclear text counts as the policy's. */
   ambiguous: string | null;
 }
 
-/** Exact match, F1, format, turns and every reward component of a trajectory. */
+/** Computes exact match, F1, format, turns and every reward component of a trajectory. */
 export function scoreTranscript(
   trajectory: Pick<
     Trajectory,

@@ -29,7 +29,7 @@ const passagesByTurn = ({ trajectory }: ScoringInput): string[][] =>
     ),
   );
 
-/** Gain of each turn by ids of its passages, and of each sub-question's gold passages. */
+/** The gain of each turn; `gold` has the gold passages of each sub-question, as ids. */
 export function informationGains(
   turns: readonly (readonly string[])[],
   gold: readonly (readonly string[])[],
@@ -44,7 +44,7 @@ export function informationGains(
   });
 }
 
-/** Share of each search turn's passages that were already seen. */
+/** The share of each turn's passages that were already seen. */
 export function redundancies(turns: readonly (readonly string[])[]): number[] {
   const seen = new Set<string>();
   return turns.map((passages) => {
@@ -53,7 +53,7 @@ export function redundancies(turns: readonly (readonly string[])[]): number[] {
   });
 }
 
-/** Mean of the key words' best F1 with a search, each of which counts for its closest. */
+/** The mean over key words of their best F1 with any search. */
 export function keyWordMatch(searches: readonly string[], keyWords: readonly string[]): number {
   const best = keyWords.map(() => 0);
   for (const search of searches) {
@@ -72,7 +72,7 @@ const turnGains = (rollout: ScoringInput): number[] =>
   );
 const turnRedundancies = (rollout: ScoringInput): number[] => redundancies(passagesByTurn(rollout));
 
-/** Answer F1 and key words are credited to all tokens, steps to their turn's tokens. */
+/** Credits answer F1 and key words to all tokens, step rewards to their turn's tokens. */
 export const stepSearch = (): Reward[] => [
   { ...outcome(), weight: 0 },
   {
@@ -98,7 +98,7 @@ export const stepSearch = (): Reward[] => [
       };
     },
   },
-  // The parts of the steps, recorded as metrics.
+  // The two parts of the step reward are recorded as metrics.
   { name: 'information_gain', weight: 0, score: (rollout) => sum(turnGains(rollout)) },
   { name: 'redundancy', weight: 0, score: (rollout) => sum(turnRedundancies(rollout)) },
 ];

@@ -1,4 +1,4 @@
-/** Measures of searches: which sub-questions were asked and answered; critical steps. */
+/** Measures searches: which sub-questions were asked and answered, and critical steps. */
 import { mean } from 'd3-array';
 import { independentSubQuestions, type Question, type QuestionGraph } from '../data/question.js';
 import type { Trajectory } from '../rollout/trajectory.js';
@@ -12,7 +12,7 @@ export interface AskedEntity {
   asked: boolean;
 }
 
-/** The entities of the independent sub-questions, asked together or one by one. */
+/** The entities of the independent sub-questions, and whether each was asked. */
 export function askedEntities(question: Question, searches: Searches): AskedEntity[] {
   const queries = searches.flat().map(paddedWords);
   return independentSubQuestions(question.metadata.graph ?? []).map(({ entity }) => ({
@@ -21,7 +21,7 @@ export function askedEntities(question: Question, searches: Searches): AskedEnti
   }));
 }
 
-/** Share of sub-questions of which a passage with the answer was shown uncut, or NaN. */
+/** Share of sub-questions for which a passage with the answer was shown uncut, or NaN. */
 export function evidenceRecall(
   graph: QuestionGraph,
   { searchTurns }: Pick<Trajectory, 'searchTurns'>,
@@ -40,7 +40,7 @@ export function evidenceRecall(
 export const hasEvidence = ({ metadata: { graph = [] } }: Pick<Question, 'metadata'>): boolean =>
   graph.length > 0 && graph.every(({ evidence }) => evidence.length > 0);
 
-/** Whether a policy answered with turns left and some evidence never shown. */
+/** Whether the policy answered with turns left and some evidence never shown. */
 export const gaveUp = ({
   answer,
   modelCalls,
@@ -51,7 +51,7 @@ export const gaveUp = ({
   evidenceSeen: number;
 }): boolean => answer !== null && modelCalls <= maxSearchTurns && evidenceSeen < 1;
 
-/** Fraction of the independent sub-questions that were asked; 0 without any. */
+/** The share of the independent sub-questions that were asked; 0 if there are none. */
 export function subQuestionRecall(question: Question, searches: Searches): number {
   return mean(askedEntities(question, searches), ({ asked }) => Number(asked)) ?? 0;
 }

@@ -1,4 +1,4 @@
-/** Answers one question and reports every token, search and segment as it happens. */
+/** Answers one question, reporting every token, search and segment as it happens. */
 import type { Question } from '../data/question.js';
 import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
 import { createRandom } from '../random.js';
@@ -9,11 +9,11 @@ import { parseQueries, rollOut } from './rollout.js';
 import type { SearchTurn, SegmentKind, Trajectory } from './trajectory.js';
 
 export type AnswerEvent =
-  /** Text as the policy writes it; a chat model streams no tokens and no tool calls. */
+  /** Text as the policy writes it. Chat models stream no tokens and no tool calls. */
   | { type: 'text'; text: string; token?: { id: number; probability: number } }
   /**
-   * A finished segment: `queries` are the sub-queries of a policy segment that searches,
-   * `turn` is the search behind an information segment.
+   * A finished segment. `queries`: the sub-queries, if a policy segment searches; `turn`:
+   * the search that produced an information segment.
    */
   | {
       type: 'segment';
@@ -29,20 +29,20 @@ export interface AskOptions {
   onEvent?: (event: AnswerEvent) => void;
 }
 
-/** Decodes token by token; a split character comes with the last of its tokens. */
+/** Decodes token by token; a split character is emitted with the last of its tokens. */
 export function createTextStream(tokenizer: Tokenizer): (tokenId: number) => string {
   let pending: number[] = [];
   return (tokenId) => {
     pending.push(tokenId);
     const text = tokenizer.decode(pending);
-    if (text.endsWith('\uFFFD')) return ''; // an incomplete character
+    if (text.endsWith('\uFFFD')) return ''; // the character is still incomplete
     pending = [];
     return text;
   };
 }
 
 /**
- * Answers a question greedily, as evaluation does.
+ * Answers a question with greedy decoding, as evaluation does.
  * @throws the signal's reason when aborted
  */
 export async function answerQuestion(

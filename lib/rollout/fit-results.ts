@@ -1,4 +1,4 @@
-/** Fits a turn's results into the policy's token limit, as `informationCut` says. */
+/** Cuts a turn's results to the policy's token limit, as `informationCut` says. */
 import type { Retriever } from '../retrieval/retriever.js';
 import { isTimedOutSearch, type SearchOutcome } from '../retrieval/search.js';
 import { formatResult, parseInformation, wrapResults, type PrintedResult } from '../text/tags.js';
@@ -8,16 +8,16 @@ import type { RolloutOptions } from './options.js';
 import type { SearchResult, Segment } from './trajectory.js';
 
 /**
- * Below this fraction of the full score, the best passage shares only common words with
- * the query. Catches nearly all queries about things missing from the corpus, and about
- * 1 % of valid ones.
+ * If the best passage scores below this fraction of a full match, it shares only common
+ * words with the query. Catches nearly all queries about things missing from the corpus,
+ * and about 1 % of valid ones.
  */
 const MIN_SCORE_FRACTION = 0.1;
 
 /** Shown to the policy when a search fails; the server's own error is only recorded. */
 const NO_ANSWER = { status: 'failed', reason: 'the search engine gave no answer.' } as const;
 
-/** How much of a result the policy sees. */
+/** How much of a sub-query's result the policy sees. */
 interface Visible {
   depth: number;
   /** Whether the last of them is cut. */
@@ -53,7 +53,7 @@ function toSearchResult(
   };
 }
 
-/** The `depth` best passages of a sub-query, as the policy sees them. */
+/** The top `depth` passages of a sub-query, in the form the policy sees. */
 const printable = (
   outcome: SearchOutcome,
   depth: number,
@@ -74,7 +74,7 @@ const printable = (
 const printedPassages = (result: PrintedResult | undefined) =>
   result?.status === 'ok' ? result.passages : [];
 
-/** How much of a result a cut leaves. */
+/** Finds out how many passages of a result are still visible after a cut. */
 function countVisible(whole: PrintedResult | undefined, cut: PrintedResult | undefined): Visible {
   const passages = printedPassages(cut);
   const depth = passages.length;
@@ -85,7 +85,7 @@ function countVisible(whole: PrintedResult | undefined, cut: PrintedResult | und
   return { depth, isLastCut: !isWhole };
 }
 
-/** The information segment of a turn, and the record of what it shows. */
+/** Returns the information segment of a turn, and a record of the passages it shows. */
 export function fitResults(
   row: Row,
   { queries, outcomes }: { queries: string[]; outcomes: readonly SearchOutcome[] },
@@ -116,7 +116,7 @@ export function fitResults(
     parseInformation(wrapResults([text], { form, queries: [''] }))[0];
   const whole = texts.map(read);
   if (informationCut === 'query') {
-    // The frame counts as well; a cut text may have more tokens next to another.
+    // Tags and labels count, too; a cut text can have more tokens next to another.
     const frame = dialogue.countTokens(print(texts.map(() => '')));
     let share = Math.floor((maxTokens - frame) / texts.length);
     const wholeTexts = texts;

@@ -1,7 +1,7 @@
 /**
  * How a rollout and its policy exchange segments. A policy reads either token ids, which
- * are written once and never re-encoded, or chat messages; both are kept in the segments,
- * so that the context of a turn follows from them.
+ * are written once and never re-encoded, or chat messages. Segments keep both, so the
+ * context of a turn is the concatenation of the segments before it.
  */
 import {
   ContextFullError,
@@ -43,22 +43,27 @@ interface Refused {
   refusal: string;
 }
 
-/** Segments made for a policy, or by it. */
+/** Makes and cuts the segments of a rollout, in the form its policy reads. */
 export interface Dialogue {
   startPrompt(question: string): Segment;
-  /** The next segments; null where the context is full, or why one is refused. */
+  /**
+   * Generates the next segment of each row: null if the context is full, or the reason if
+   * the policy's answer was unusable.
+   */
   generate(rows: readonly Row[]): Promise<(Segment | Refused | null)[]>;
-  /** The results of a search, one text per query. */
+  /** The information segment with the results of a search, one text per query. */
   formatResults(row: Row, queries: readonly string[], texts: readonly string[]): Segment;
   /** What the policy reads after an invalid action. */
   formatNotice(row: Row): Segment;
-  /** Tokens of a segment; estimated for chat messages. */
+  /** The number of tokens in a segment; estimated for chat messages. */
   countTokens(segment: Segment): number;
-  /** The first tokens of a text. */
+  /** The first `maxTokens` tokens of a text. */
   cutText(text: string, maxTokens: number): string;
-  /** The first tokens of an information segment, as they are. */
+  /**
+   * The first `maxTokens` tokens of an information segment, without repairing its tags.
+   */
   cutSegment(segment: Segment, maxTokens: number): Segment;
-  /** Tokens of information that fit, with room for the next generation. */
+  /** How many tokens of information fit and leave room for the next generation. */
   roomForInformation(row: Row): number;
 }
 
@@ -116,13 +121,13 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
     },
     formatResults: (_row, queries, texts) =>
       encode('information', wrapResults(texts, { form: informationForm, queries })),
-    // Short for the small policy, full for real language models.
+    // The short form suits the small policy, the full form real language models.
     formatNotice: () =>
       encode('notice', form === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL),
     countTokens: (segment) => segment.tokenIds.length,
     cutText(text, maxTokens) {
       const ids = tokenizer.encode(text);
-      // A tokenizer that normalises text might make a tag of it.
+      // Decoding with a normalising tokenizer could produce a tag.
       return ids.length <= maxTokens ? text : escapeTags(tokenizer.decode(ids.slice(0, maxTokens)));
     },
     cutSegment({ kind, tokenIds }, maxTokens) {
@@ -139,7 +144,7 @@ function tokenDialogue(policy: Policy, options: RolloutOptions): Dialogue {
   };
 }
 
-/** English text has about four characters per token. */
+/** Typical of English text. */
 const CHARACTERS_PER_TOKEN = 4;
 const cutCharacters = (text: string, maxTokens: number): string =>
   text.slice(0, maxTokens * CHARACTERS_PER_TOKEN);
@@ -200,7 +205,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
       const calls = lastCalls(row);
       if (calls.length === 0)
         return chatSegment('information', text, [{ role: 'user', content: text }]);
-      // Results are looked up by query text, so each call gets those of its own queries.
+      // Calls can repeat or mix queries: each gets the results of its own queries.
       const shown = new Map(queries.map((query, i) => [query, texts[i]]));
       const messages = calls.map((call): Message => {
         const asked = readToolCall(call);
@@ -226,7 +231,7 @@ function chatDialogue(policy: ChatPolicy, options: RolloutOptions): Dialogue {
     countTokens: ({ text }) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
     cutText: cutCharacters,
     cutSegment(segment, maxTokens) {
-      // Each call gets a message of its own.
+      // With tools, each call has its own message, so the segment cannot be cut as one.
       if (hasTools) return segment;
       const content = cutCharacters(segment.text, maxTokens);
       return chatSegment(segment.kind, content, [{ role: 'user', content }]);

@@ -1,6 +1,6 @@
 /**
- * Recorded chat messages in OpenAI's form as segments. One search turn is all tool calls
- * of one assistant message, or a search in the paper's tags.
+ * Turns recorded chat messages in OpenAI's format into segments. A search turn is all
+ * tool calls of one assistant message, or a search in the paper's tags.
  */
 import { z } from 'zod';
 import {
@@ -13,7 +13,7 @@ import type { TextSegment } from '../text/response.js';
 import { isLabelled } from '../text/labelled-information.js';
 import { nextAction, oneLine } from '../text/tags.js';
 
-/** Plain text, or content parts; only their text is kept. */
+/** Plain text or content parts; only text parts are kept. */
 const contentSchema = z
   .union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))])
   .transform((content) =>
@@ -24,7 +24,7 @@ const callSchema = z.object({
   id: z.string().optional(),
   function: z.object({
     name: z.string(),
-    /** JSON that the model wrote, or its value. */
+    /** JSON text written by the model, or the parsed value. */
     arguments: z.union([z.string(), z.record(z.string(), z.unknown())]),
   }),
 });
@@ -44,7 +44,7 @@ const messageSchema = z.discriminatedUnion('role', [
   }),
 ]);
 
-/** The first message is the prompt, or its beginning. */
+/** The first message is the prompt, or the start of it. */
 export const messagesSchema = z.array(messageSchema).min(1);
 
 type RecordedMessage = z.infer<typeof messageSchema>;
@@ -58,20 +58,21 @@ function toToolCall({ id = '', function: called }: z.infer<typeof callSchema>): 
   return { id, type: 'function', function: { name, arguments: json } };
 }
 
-/** Text in a block of information: tags are escaped, lines are kept. */
+/** Formats texts as one information block: tags are escaped, line breaks are kept. */
 const inOneBlock = (texts: readonly string[]): string =>
   `<information>${texts
     .flatMap((text) => text.split('\n').map(oneLine))
     .filter(Boolean)
     .join('\n')}</information>`;
 
-/** A block of information; one that was cut has no closing tag. */
+/** Matches an information block; a block that was cut has no closing tag. */
 const INFORMATION = /^\s*<information>([\s\S]*?)(?:<\/information>\s*)?$/;
 
 /**
- * The segments of a conversation and its question, the last user message before the
- * first of the assistant. If any message calls a tool, one without calls is the answer;
- * the results of a message's calls are one block of information in the calls' order.
+ * Splits a conversation into its segments and its question, the last user message before
+ * the first assistant message. If any message calls a tool, the first one without calls
+ * is the answer. The results of a message's calls become one information block, in the
+ * order of the calls.
  * @throws Error naming a tool message that answers no call
  */
 export function splitConversation(messages: readonly RecordedMessage[]): {
@@ -134,7 +135,7 @@ function formatReply(
   return hasTags ? formatTagMessage(message) : formatToolMessage(message, { splitQueries: true });
 }
 
-/** The contents of tool messages in the order of the calls. */
+/** Returns the contents of the tool messages in the order of the calls. */
 function orderResults(
   results: readonly RecordedMessage[],
   calls: readonly ToolCall[],

@@ -1,7 +1,7 @@
 /**
- * Reads recorded trajectories, one JSON object each, in three layouts: this project's
+ * Reads recorded trajectories, one JSON object each, in three formats: this project's
  * `trajectories.jsonl`, plain transcripts (`id`, `question`, `golden_answers`,
- * `response`), and conversations with OpenAI's `messages` in place of `response`.
+ * `response`), and conversations with OpenAI's `messages` instead of `response`.
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
@@ -12,21 +12,21 @@ import type { Segment, Trajectory } from './trajectory.js';
 
 const idSchema = z.union([z.string(), z.number()]).transform(String);
 
-/** Display-only field: a malformed value is treated as absent. */
+/** For fields that are only displayed: a malformed value counts as missing. */
 const optional = <T extends z.ZodType>(schema: T) =>
   schema
     .nullish()
     .catch(undefined)
     .transform((value) => value ?? undefined);
 
-/** `shape` is what earlier versions called the question type. */
+/** Earlier versions called the question type `shape`. */
 const typeFields = {
   type: z.string().nullish(),
   questionType: questionTypeSchema.nullish(),
   shape: questionTypeSchema.nullish(),
 };
 
-/** Fields with the same names in all layouts. */
+/** Fields that have the same names in all formats. */
 const sharedFields = {
   ...typeFields,
   question: optional(z.string()),
@@ -64,7 +64,7 @@ const resultSchema = z.discriminatedUnion('status', [
   }),
 ]);
 
-/** A line of `trajectories.jsonl`, as it is read back. */
+/** A line of `trajectories.jsonl`. */
 export const trajectorySchema = z.object({
   ...sharedFields,
   questionId: idSchema,
@@ -79,7 +79,7 @@ export const trajectorySchema = z.object({
   maxSearchTurns: optional(z.int()),
   querySeparator: optional(z.string().min(1)),
   subQuestionRecall: optional(z.number()),
-  /** The name of `subQuestionRecall` in earlier versions. */
+  /** Name of `subQuestionRecall` in earlier versions. */
   coverage: optional(z.number()),
   rewards: optional(z.object({ total: z.number() }).catchall(z.number())),
   advantage: optional(z.number()),
@@ -87,7 +87,7 @@ export const trajectorySchema = z.object({
 });
 type Line = z.infer<typeof trajectorySchema>;
 
-/** Fields of transcripts and conversations. */
+/** Fields that transcripts and conversations share. */
 const recordingSchema = z.object({
   ...sharedFields,
   id: idSchema,
@@ -104,7 +104,7 @@ const renameFields = <T extends z.infer<typeof recordingSchema>>({
   ...line
 }: T) => ({ ...line, questionId: id, goldenAnswers, finish, maxSearchTurns });
 
-/** A response with the paper's tags. */
+/** A response that uses the paper's tags. */
 export const transcriptSchema = recordingSchema
   .extend({ prompt: optional(z.string()), response: z.string() })
   .transform(({ prompt, response, ...line }) => {
@@ -117,7 +117,7 @@ export const transcriptSchema = recordingSchema
     };
   });
 
-/** A conversation with a model that calls a search function, or writes the tags. */
+/** A conversation with a model that calls a search tool, or writes the paper's tags. */
 export const conversationSchema = recordingSchema
   .extend({ messages: messagesSchema })
   .transform(({ messages, ...line }) => {
@@ -160,13 +160,13 @@ function toTrajectory(
   };
 }
 
-/** The longest transcript that is read, in characters: more than a million tokens. */
+/** Maximum length of a transcript in characters: more than a million tokens. */
 export const MAX_TRANSCRIPT_LENGTH = 10_000_000;
 
 /**
- * Reads a JSON value of any layout, without token ids and log-probabilities. The
- * question type is the recorded one, else computed from the graph, else derived from the
- * benchmark's type.
+ * Reads a JSON value in any of the formats; token ids and log-probabilities are dropped.
+ * The question type is the recorded one, else it is computed from the graph, else derived
+ * from the benchmark's type.
  * @throws Error naming the field that is missing or wrong
  */
 export function parseTrajectory(value: unknown): Trajectory {

@@ -25,14 +25,14 @@ type RunOptions = RolloutOptions & { randoms: readonly Random[] };
 
 export interface RolloutStats {
   retrievalsRequested: number;
-  /** Those that failed, other than by timeout. */
+  /** Failures other than timeouts. */
   retrievalsFailed: number;
   retrievalsTimedOut: number;
-  /** Seconds from the start to the end of each rollout. */
+  /** Seconds from the start of the batch to the end of each rollout. */
   rolloutSeconds: number[];
 }
 
-/** `finish` is `budget` until it changes. */
+/** `finish` stays `budget` unless something else ends the rollout. */
 const startTrajectory = (
   { id, question, goldenAnswers }: Question,
   options: RolloutOptions,
@@ -49,7 +49,7 @@ const startTrajectory = (
   ...recordedSeparator(options),
 });
 
-/** Nothing where readers infer the separator. */
+/** Records the separator, unless readers would infer it anyway. */
 function recordedSeparator(options: RolloutOptions): Pick<Trajectory, 'querySeparator'> {
   const querySeparator = transcriptSeparator(options);
   const inferred = options.informationForm === 'json' ? ',' : QUERY_SEPARATOR;
@@ -62,8 +62,8 @@ function append({ index, trajectory }: Row, segment: Segment, { onSegment }: Rol
 }
 
 /**
- * Generates a turn for each row. Rows without room for it finish with `length`, those
- * whose answer could not be used with `refused`.
+ * Generates one turn for each row. A row without room for it finishes with `length`, a
+ * row whose reply was unusable with `refused`. Returns the other rows.
  */
 async function generateTurn(
   rows: readonly Row[],
@@ -88,7 +88,7 @@ async function generateTurn(
   });
 }
 
-/** The sub-queries to run for a policy's text; null if its action is not a search. */
+/** The sub-queries to run for a policy's text, or null if its action is not a search. */
 export function parseQueries(
   policyText: string,
   options: Pick<RolloutOptions, 'splitQueries' | 'maxSubQueries' | 'promptForm' | 'querySeparator'>,
@@ -102,7 +102,7 @@ export function parseQueries(
 
 type Search = (queries: readonly SimulatedQuery[]) => Promise<SearchOutcome[]>;
 
-/** The search of all turns, which counts in `stats` and keeps to the deadline. */
+/** Creates the search of all turns, which updates `stats` and enforces the deadline. */
 function createSearch(
   retriever: Retriever,
   { search, topK, retrievalTimeoutMs: timeoutMs, cache, signal, ...options }: RolloutOptions,
@@ -133,7 +133,7 @@ function createSearch(
   };
 }
 
-/** Runs the action of every row, with all sub-queries in one concurrent search. */
+/** Executes the action of every row, running all sub-queries in one concurrent search. */
 async function runActions(
   rows: readonly Row[],
   { dialogue, retriever, search }: { dialogue: Dialogue; retriever: Retriever; search: Search },
@@ -166,10 +166,10 @@ async function runActions(
 }
 
 /**
- * Answers each question once; repeat a question for a group.
+ * Runs a rollout for each question; repeat a question to sample a group.
  * @param runOptions.randoms one generator per question
- * @throws the policy's errors and the signal's reason (in a notebook, also on Interrupt);
- * failures of the retriever become information blocks
+ * @throws the policy's errors, and the signal's reason (in a notebook also on Interrupt);
+ * retriever failures become information blocks instead
  */
 export async function rollOut(
   policy: AnyPolicy,

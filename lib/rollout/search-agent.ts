@@ -1,6 +1,6 @@
 /**
- * A search agent to embed in your own program: question in, events and answer out. The
- * command line calls `answerQuestion` directly.
+ * A search agent to embed in your own program: takes a question, streams events and the
+ * answer. The command line calls `answerQuestion` directly.
  */
 import pLimit from 'p-limit';
 import type { AnyPolicy } from '../policy/chat-policy.js';
@@ -18,36 +18,36 @@ export interface ShownPassage {
 }
 
 export type AgentEvent =
-  /** Streamed policy text; none if the policy does not stream. */
+  /** Streamed policy text; absent if the policy does not stream. */
   | { type: 'text'; text: string }
   | { type: 'thought'; text: string }
-  /** The sub-queries of a turn, which are searched at the same time. */
+  /** The sub-queries of a turn, which run concurrently. */
   | { type: 'search'; queries: string[] }
-  /** One per sub-query, in order; `error` if its search failed. */
+  /** One event per sub-query, in order; `error` is set if its search failed. */
   | { type: 'passages'; query: string; passages: ShownPassage[]; error?: string }
-  /** The last event; `answer` is null if the policy ran out of turns or room. */
+  /** The last event; `answer` is null if the policy ran out of turns or context. */
   | { type: 'answer'; answer: string | null; trajectory: Trajectory };
 
 export interface SearchAgentOptions {
   policy: AnyPolicy;
   retriever: Retriever;
-  /** Whether a turn may have several sub-queries; default true. */
+  /** Whether a turn may have several sub-queries. Default: true. */
   isParallel?: boolean;
   /**
-   * Overrides of rollout settings, such as `topK` and `maxSearchTurns`; a model of the
+   * Overrides of rollout settings, such as `topK` and `maxSearchTurns`. A model of the
    * small world needs its short prompt, as in `resolveRollout(METHOD, 'small-world')`.
    */
   rollout?: Partial<RolloutConfig>;
-  /** Maximum questions in flight; the rest wait. Default 8, or 1 for a local model. */
+  /** Maximum questions in flight; the rest wait. Default: 8, or 1 for a local model. */
   maxConcurrency?: number;
 }
 
 export interface SearchAgent {
-  /** Leaving the loop early stops it. @throws as the policy, and the signal's reason */
+  /** Leaving the loop stops the agent. @throws as the policy, or the signal's reason */
   ask: (question: string, options?: { signal?: AbortSignal }) => AsyncIterable<AgentEvent>;
 }
 
-/** An agent that answers with any policy from any retriever. */
+/** Creates an agent that answers with any policy from any retriever. */
 export function createSearchAgent({
   policy,
   retriever,

@@ -1,6 +1,6 @@
 /**
- * The trajectory: the one structure that rollout, rewards, training, evaluation and the
- * viewer share. Token ids are written once, by whoever made them, and never re-encoded.
+ * The trajectory: the structure that rollout, rewards, training, evaluation and viewer
+ * share. Token ids are written once, by whatever produced them, and never re-encoded.
  */
 import type { QuestionMetadata, QuestionType } from '../data/question.js';
 import type { TokenUsage } from '../policy/chat-policy.js';
@@ -15,31 +15,34 @@ export interface Segment extends TextSegment {
   tokenIds: number[];
   /**
    * Log-probability (nats) of each token under the policy that sampled it; policy
-   * segments only. Absent when a server returned only text: the ids are then an encoding
-   * of it, good for counting but not for training.
+   * segments only. Absent if a server returned only text: the token ids are then
+   * re-encoded, good for counting but not for training.
    */
   logProbs?: number[];
-  /** The segment as chat messages, when the policy reads those. */
+  /** The segment as chat messages, if the policy reads those. */
   messages?: Message[];
-  /** As the server counted; policy segments of chat messages only. */
+  /** Token counts reported by the server; policy segments of chat messages only. */
   usage?: TokenUsage;
 }
 
-/** One search turn: the sub-queries and the result of each. */
+/** One search turn: its sub-queries and their results. */
 export interface SearchTurn {
   queries: string[];
-  /** One per query; empty when the recording has none. */
+  /** One per query; empty if the recording has none. */
   results: SearchResult[];
 }
 
 export type SearchResult =
   | {
       status: 'ok';
-      /** The passages that the policy saw; of one that `isCut`, only the beginning. */
+      /**
+       * The passages that the policy saw. `isCut`: it saw only the beginning of the
+       * passage.
+       */
       passages: { id: string; title: string; score: number; isCut?: true }[];
-      /** Passages left out because turn or context had no room; absent if none. */
+      /** Number of passages that did not fit into the turn or the context, if any. */
       numLeftOut?: number;
-      /** The best score is far below what a passage about the query gets; else absent. */
+      /** Set if the best score is far below that of a passage about the query. */
       isUnlike?: true;
     }
   | {
@@ -48,77 +51,80 @@ export type SearchResult =
       reason: string;
       /** The retriever's error, for logs; at most 200 characters. */
       detail?: string;
-      /** The retriever did not return in time; else absent. */
+      /** Set if the retriever did not return in time. */
       isTimeout?: true;
     };
 
-/** Shown for a result that `isUnlike` the query. */
+/** Displayed for a result with `isUnlike`. */
 export const UNRELATED_PASSAGES =
   'No match: these passages share only common words with the query.';
 
-/** The value of each reward by name, before its weight, and their weighted sum. */
+/** The value of each reward by name, before weighting, and their weighted sum. */
 export type RewardComponents = Record<string, number> & { total: number };
 
 export interface Trajectory {
   questionId: string;
-  /** Empty when a recording has only the id. */
+  /** Empty if a recording has only the id. */
   question: string;
   goldenAnswers: string[];
   segments: Segment[];
   searchTurns: SearchTurn[];
-  /** The policy's answer, or null. */
+  /** The policy's final answer, or null. */
   answer: string | null;
-  /** Generations: search turns, invalid actions and the answer. */
+  /** Number of generations: search turns, invalid actions and the answer. */
   modelCalls: number;
   /**
-   * `answer`, `budget`, `length`, `refused`, or in training `timeout` (of a search); in
-   * an imported transcript the engine's stop reason, or null.
+   * `answer`, `budget`, `length`, `refused` or, in training, `timeout` (of a search). In
+   * an imported transcript, the engine's stop reason, or null.
    */
   finish: string | null;
-  /** The most search turns; absent if the recording does not say. */
+  /** The limit on search turns, if recorded. */
   maxSearchTurns?: number;
-  /** Between sub-queries; absent: `##`, or `,` where queries label the results. */
+  /**
+   * Separator of the sub-queries. Default: `##`, or `,` if results are labelled with
+   * queries.
+   */
   querySeparator?: string;
-  /** Why an answer of the policy's server could not be used; else absent. */
+  /** Set if a reply of the policy's server was unusable: the reason. */
   refusal?: string;
 
-  /** Undefined when neither the graph nor the benchmark's type determines it. */
+  /** Undefined if neither the graph nor the benchmark's type determines it. */
   questionType?: QuestionType;
-  /** Share of the independent sub-questions asked; absent without a graph. */
+  /** Share of the independent sub-questions that were asked; absent without a graph. */
   subQuestionRecall?: number;
   rewards?: RewardComponents;
-  /** One value per search turn, when a reward gives turn-level values. */
+  /** One value per search turn, if a reward gives turn-level values. */
   turnRewards?: number[];
   advantage?: number;
-  /** One per search turn, when a reward gives turn-level values. */
+  /** One value per search turn, if a reward gives turn-level values. */
   turnAdvantages?: number[];
 
   method?: string;
   step?: number;
   metadata?: QuestionMetadata;
-  /** Why it is unclear which text of a recording without segments the policy wrote. */
+  /** For a recording without segments: why it is unclear which text the policy wrote. */
   ambiguous?: string;
 }
 
-/** A trajectory in which optional fields are set, such as `With<'rewards'>`. */
+/** A trajectory whose optional fields are set: `With<'rewards'>`. */
 export type With<Field extends keyof Trajectory> = Trajectory & Required<Pick<Trajectory, Field>>;
 
-/** 1 = written by the policy, contributes to the loss; one entry per token. */
+/** One entry per token: 1 = written by the policy, contributes to the loss. */
 export function lossMask(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds.map(() => (s.kind === 'policy' ? 1 : 0)));
 }
 
-/** All token ids in order, prompt included. */
+/** All token ids in order, including the prompt. */
 export function tokenIds(trajectory: Pick<Trajectory, 'segments'>): number[] {
   return trajectory.segments.flatMap((s) => s.tokenIds);
 }
 
-/** Usage over all calls, and how many of them the server did not count, if any. */
+/** Usage over all calls. `uncounted`: the number of calls without usage, if any. */
 export interface TotalUsage extends TokenUsage {
   uncounted?: number;
 }
 
-/** Usage over all calls; counts token ids where the server reported none. */
+/** Sums usage over all calls; token ids are counted where the server reported nothing. */
 export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TotalUsage {
   const total: TotalUsage = { read: 0, written: 0 };
   let context = 0;
@@ -134,7 +140,7 @@ export function tokenUsage({ segments }: Pick<Trajectory, 'segments'>): TotalUsa
   return total;
 }
 
-/** The text of each passage in results as the policy read it; empty if unknown. */
+/** The text of each passage as the policy read it; empty if unknown. */
 export function shownTexts(
   results: readonly (SearchResult | { status: 'unscored' })[],
   information: string,
@@ -142,7 +148,7 @@ export function shownTexts(
   const printed = parseInformation(information).map((result) =>
     result.status === 'ok' ? result.passages : [],
   );
-  // A result that is cut before its first title is not among them.
+  // Otherwise a result was cut before its first title, and nothing is printed for it.
   const isComplete = printed.length >= results.length;
   return results.map((result, i) =>
     result.status !== 'ok'
@@ -164,7 +170,7 @@ export function responseText(trajectory: Pick<Trajectory, 'segments'>): string {
     .join('');
 }
 
-/** A line of `trajectories.jsonl`; log-probabilities are rounded to four decimals. */
+/** Formats a line of `trajectories.jsonl`; rounds log-probabilities to four decimals. */
 export function formatTrajectory(trajectory: Pick<Trajectory, 'segments'>): string {
   const rounded = (key: string, value: unknown): unknown =>
     /logProbs$/i.test(key) ? (value as number[]).map((x) => Math.round(x * 1e4) / 1e4) : value;

@@ -1,13 +1,13 @@
-/** SQuAD's normalisation, exact match and F1 of answers, for Eq. 3 and all reports. */
+/** SQuAD's answer normalisation, exact match and F1, used by Eq. 3 and all reports. */
 
 import { spaceWords } from './words.js';
 
 /** Python's `string.punctuation`: ASCII only, as in SQuAD's script. */
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;
-/** With Python's word boundaries, which treat letters of all scripts as letters. */
+/** Has Python's word boundaries, which treat letters of all scripts as letters. */
 const ARTICLES = /(?<![\p{L}\p{N}_])(?:a|an|the)(?![\p{L}\p{N}_])/gu;
 
-/** White space for Python's `split`, with ASCII's four separators. */
+/** What Python's `split` treats as white space, including ASCII's four separators. */
 const WHITE = new RegExp(`[\\t-\\r\\x85\\p{Z}${String.fromCharCode(28, 29, 30, 31)}]+`, 'gu');
 
 /** Lower-cases, removes punctuation and articles, and collapses white space. */
@@ -20,11 +20,11 @@ export function normalizeAnswer(text: string): string {
     .replace(/^ | $/g, '');
 }
 
-/** Normalised words; for scripts without spaces see {@link spaceWords}. */
+/** The words of the normalised text; {@link spaceWords} splits scripts without spaces. */
 export const normalizedWords = (text: string): string[] =>
   spaceWords(normalizeAnswer(text)).split(' ');
 
-/** Normalised text in spaces, so that `includes` finds whole words only. */
+/** Pads the normalised words with spaces, so that `includes` matches whole words only. */
 export const paddedWords = (text: string): string => ` ${normalizedWords(text).join(' ')} `;
 
 /** 1 if the normalised answer equals a normalised gold answer; null gives 0. */
@@ -34,10 +34,10 @@ export function exactMatch(answer: string | null, goldenAnswers: readonly string
   return goldenAnswers.some((golden) => normalizeAnswer(golden) === normalized) ? 1 : 0;
 }
 
-/** Answers without partial credit. */
+/** These get no partial credit. */
 const CLOSED_ANSWERS = new Set(['yes', 'no', 'noanswer']);
 
-/** Answers that a passage can state, padded: not yes or no, nor without letters. */
+/** The answers that a passage can state, padded: not yes or no, nor without letters. */
 export const statableAnswers = (answers: readonly string[]): string[] =>
   answers
     .filter((answer) => !['', ...CLOSED_ANSWERS].includes(normalizeAnswer(answer)))

@@ -1,12 +1,12 @@
 /**
- * SentencePiece's map of characters, such as `nmt_nfkc`: a double-array trie of UTF-8
- * (darts-clone) and the texts that it leads to, in base 64.
+ * SentencePiece's precompiled character maps, such as `nmt_nfkc`, in base 64: a
+ * double-array trie over UTF-8 (darts-clone), followed by its replacement texts.
  */
 
 /** Longer graphemes are mapped character by character, as in the reference. */
 const MAX_GRAPHEME_BYTES = 5;
 
-/** Normalises as the reference's `spm_precompiled` does; without a map, not at all. */
+/** Normalises as the reference's `spm_precompiled` does; an empty map changes nothing. */
 export function createCharsMap(base64: string): (text: string) => string {
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   if (bytes.length === 0) return (text) => text;
@@ -18,7 +18,7 @@ export function createCharsMap(base64: string): (text: string) => string {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const offset = (unit: number): number => (unit >>> 10) << ((unit & 512) >>> 6);
 
-  /** The replacement of the shortest known prefix. */
+  /** Finds the replacement of the shortest prefix in the trie. */
   const find = (key: Uint8Array): string | undefined => {
     let node = offset(units[0]);
     for (const byte of key) {

@@ -1,4 +1,4 @@
-/** Chat templates of `tokenizer_config.json`. */
+/** Reads chat templates and special tokens from `tokenizer_config.json`. */
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { compileTemplate } from './python-jinja.js';
@@ -19,11 +19,11 @@ const configSchema = z.looseObject({
   cls_token: tokenSchema,
   mask_token: tokenSchema,
   additional_special_tokens: z.array(tokenSchema).nullish(),
-  /** The name in transformers 5; in older versions, named tokens. */
+  /** The additional tokens in transformers 5; in older versions, named tokens. */
   extra_special_tokens: z
     .union([z.array(tokenSchema), z.record(z.string(), tokenSchema)])
     .nullish(),
-  /** What transformers 5 makes of the named ones. */
+  /** The named tokens in transformers 5. */
   model_specific_special_tokens: z.record(z.string(), tokenSchema).nullish(),
 });
 
@@ -45,7 +45,7 @@ function parseConfig(tokenizerConfig: unknown): z.infer<typeof configSchema> {
   );
 }
 
-/** The special tokens, but for the unknown one and characters, which texts must keep. */
+/** The special tokens, except the unknown token and single characters. */
 export function specialTokens(tokenizerConfig: unknown): string[] {
   const config = parseConfig(tokenizerConfig);
   const more = [
@@ -63,20 +63,20 @@ export function specialTokens(tokenizerConfig: unknown): string[] {
 export const beginToken = (tokenizerConfig: unknown): string | undefined =>
   parseConfig(tokenizerConfig).bos_token ?? undefined;
 
-/** A message as templates read it; other fields, such as tool calls, are passed on. */
+/** A message as templates see it; other fields, such as tool calls, are passed on. */
 export interface TemplateMessage {
   role: string;
   content: string | null;
 }
 
-/** Renders a conversation and, if asked, the start of the next answer. */
+/** Renders a conversation and, if asked, the start of the next reply. */
 export type ConversationTemplate = (
   messages: readonly TemplateMessage[],
   options: { addGenerationPrompt: boolean },
 ) => string;
 
 /**
- * The chat template for whole conversations, or null. Renders as transformers'
+ * Compiles the chat template, or returns null if there is none. Renders as transformers'
  * `apply_chat_template`; throws what the template raises, such as for an unknown role.
  * @param tokenizerConfig includes the content of `chat_template.jinja`, if any
  * @throws Error for an invalid config or template
@@ -100,7 +100,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
     }
   };
   const template = rethrow(() => compileTemplate(source));
-  // Tokens that are not set stay undefined.
+  // Unset tokens stay undefined.
   const tokens = Object.entries({
     ...Object.fromEntries(TOKEN_NAMES.map((name) => [name, rest[name]])),
     ...(Array.isArray(extra) ? {} : extra),
@@ -118,7 +118,7 @@ export function conversationTemplate(tokenizerConfig: unknown): ConversationTemp
     );
 }
 
-/** Renders a user message up to the model's answer. */
+/** Renders a user message and the start of the model's reply. */
 export type ChatTemplate = (message: string) => string;
 
 export function chatTemplate(tokenizerConfig: unknown): ChatTemplate | null {

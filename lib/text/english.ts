@@ -10,7 +10,7 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 
 export const countText = (count: number): string => count.toLocaleString('en');
 
-/** A number with decimals, or two significant digits where those would all be 0. */
+/** Formats with fixed decimals, or two significant digits if those would all be 0. */
 export const decimalText = (value: number, decimals = 3): string =>
   value !== 0 && Math.abs(value) < 10 ** -decimals / 2
     ? value.toPrecision(2)

@@ -1,6 +1,6 @@
 /**
- * RAG-R1's information (arXiv 2507.02962, `generation_mq.py`): JSON with the queries of a
- * turn, and the documents of each as one text.
+ * RAG-R1's information format (arXiv 2507.02962, `generation_mq.py`): JSON with the
+ * queries of a turn and, for each, its documents as one text.
  */
 
 import { tryParseJson } from '../io/json.js';
@@ -13,17 +13,17 @@ export interface LabelledInformation {
 
 const BEYOND_ASCII = /[^ -~\n]/g;
 
-/** As Python's `json.dumps(information, indent=2)` prints it, in ASCII. */
+/** Formats like Python's `json.dumps(information, indent=2)`, in ASCII. */
 export const formatLabelled = (information: LabelledInformation): string =>
   JSON.stringify(information, ['query', 'documents'], 2).replace(
     BEYOND_ASCII,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 
-/** A JSON string without its quotes, whole or cut. */
+/** Matches a JSON string, whole or cut; the group is its content. */
 const STRINGS = /"((?:[^"\\]|\\.)*)(?:"|\\?$)/gs;
 
-/** The text of a JSON string's inside; a cut escape at its end is dropped. */
+/** Unescapes the content of a JSON string, dropping an escape that was cut at the end. */
 function readString(inside: string): string {
   const whole = inside.replace(/(?<!\\)((?:\\\\)*)\\u[\da-f]{0,3}$/i, '$1');
   return (tryParseJson(`"${whole}"`) as string | undefined) ?? whole;
@@ -31,10 +31,10 @@ function readString(inside: string): string {
 
 const HEAD = /^\s*(?:<information>)?\s*\{\s*"query"\s*:\s*\[/;
 
-/** Whether a block, or its body, has this form. */
+/** Whether an information block, or its body, has this format. */
 export const isLabelled = (block: string): boolean => HEAD.test(block);
 
-/** Parses a body in this form, cut or not; null for any other. */
+/** Parses a body in this format, whole or cut; null for other formats. */
 export function parseLabelled(body: string): LabelledInformation | null {
   const head = HEAD.exec(body);
   if (!head) return null;

@@ -1,6 +1,6 @@
 /**
- * Chat messages in OpenAI's form, the tool `search`, and how a model's message reads in
- * the tags of a transcript. One search turn is all tool calls of one message.
+ * Chat messages in OpenAI's format, the `search` tool, and the conversion of a model's
+ * messages to a tagged transcript. All tool calls of one message are one search turn.
  */
 import { z } from 'zod';
 import { tryParseJson } from '../io/json.js';
@@ -9,14 +9,14 @@ import { nextAction, oneLine, formatBlock, formatSearch } from './tags.js';
 export interface ToolCall {
   id: string;
   type: 'function';
-  /** `arguments` is JSON that the model wrote, valid or not. */
+  /** `arguments` is JSON written by the model, and may be invalid. */
   function: { name: string; arguments: string };
 }
 
 export interface AssistantMessage {
   role: 'assistant';
   content: string | null;
-  /** The reasoning that some servers return apart from the content. */
+  /** Reasoning, which some servers return separately from the content. */
   reasoning_content?: string;
   tool_calls?: ToolCall[];
 }
@@ -31,13 +31,13 @@ export interface TextMessage {
   content: string;
 }
 
-/** A function that a model may call; `parameters` is a JSON schema. */
+/** A function the model may call; `parameters` is a JSON schema. */
 export interface Tool {
   type: 'function';
   function: { name: string; description: string; parameters: Record<string, unknown> };
 }
 
-/** The search engine as a tool: several queries per call, or one as in Search-R1. */
+/** The search engine as a tool. Takes a list of queries, or one query as in Search-R1. */
 export function searchTool({ splitQueries }: { splitQueries: boolean }): Tool {
   const query = { type: 'string', description: 'a search query' };
   const [name, schema] = splitQueries
@@ -60,7 +60,7 @@ export function searchTool({ splitQueries }: { splitQueries: boolean }): Tool {
   };
 }
 
-/** Some models write the list as JSON in a string. */
+/** Some models write the list as a string of JSON. */
 const readList = (text: string): string[] =>
   z.array(z.string()).safeParse(tryParseJson(text)).data ?? [text];
 
@@ -73,24 +73,23 @@ const argumentsSchema = z.union([
   z.object({ query: oneOrMore }).transform(({ query }) => query),
 ]);
 
-/** A query as a transcript can hold it: one line, without tags and separators. */
+/** Makes a query safe for a transcript: one line, no tags, no separators. */
 const cleanQuery = (query: string): string => oneLine(query.replace(/#{2,}/g, ' '));
 
-/** The queries of a call of `search`; null if the call or its arguments are invalid. */
+/** The queries of a `search` call; null if the call or its arguments are invalid. */
 export function readToolCall({ function: { name, arguments: json } }: ToolCall): string[] | null {
   if (name !== 'search') return null;
   return argumentsSchema.safeParse(tryParseJson(json)).data ?? null;
 }
 
-/** Reasoning as a block; tags inside are escaped. */
+/** Formats reasoning as a block, with the tags inside escaped. */
 const formatThought = (thought: string): string =>
   formatBlock('think', thought.replace(/<\/?think>/g, '').replace(/<(\/?[a-z]+)>/g, '($1)'));
 
 /**
- * A message of a model that calls tools, in the tags of a transcript: reasoning, then the
- * distinct queries of all its calls (only the first without `splitQueries`), or the
- * answer. A message without calls is the answer. Invalid calls are printed as they are,
- * which is no action.
+ * Converts a tool-calling model's message to tags: its reasoning, then either the
+ * distinct queries of all its calls (only the first without `splitQueries`) or, without
+ * calls, the answer. Invalid calls are kept as text, which makes the action invalid.
  */
 export function formatToolMessage(
   message: AssistantMessage,
@@ -118,8 +117,8 @@ export function formatToolMessage(
 }
 
 /**
- * A message of a model that writes the paper's tags, up to the end of its action. The
- * caller restores a stop text that the server cut off.
+ * Returns the text of a model that writes the paper's tags, up to the end of its action.
+ * The caller restores a stop string that the server removed.
  */
 export function formatTagMessage({
   content,

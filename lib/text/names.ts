@@ -1,13 +1,13 @@
-/** Proper names in English text, found by capital letters and quotes. */
+/** Finds proper names in English text by capital letters and quotes. */
 import { formatList } from './english.js';
 import { foldText } from './words.js';
 
 const CAPITALISED = /^(?:[dl]['’])?\p{Lu}/u;
-/** Part of a name directly after a capitalised word, as in `Apollo 11`. */
+/** A number directly after a capitalised word is part of the name: `Apollo 11`. */
 const NUMBER = /^\p{N}+(?:st|nd|rd|th)?$/iu;
-/** Words that join two capitalised parts of one name: `House of Hanover`. */
+/** Words that join capitalised parts of one name: `House of Hanover`. */
 const JOINING = new Set('of the in for on de da di du von van &'.split(' '));
-/** Capitalised only because they open a sentence. */
+/** Words that are usually capitalised only because they open a sentence. */
 const OPENING = new Set(
   (
     'a about after although an and are as at be before both by can could did do does during for from had has have how ' +
@@ -15,18 +15,18 @@ const OPENING = new Set(
     'where which while who whom whose why will with would'
   ).split(' '),
 );
-/** Adjectives such as `American` and `Chinese`, if a common noun follows. */
+/** Endings of adjectives such as `American`, no names before a common noun. */
 const ADJECTIVE = /(?:[ei]an|can|ese|ish)$/;
 
 const QUOTED = /["“]([^"“”]+)["”]/g;
-/** A title's qualifier, such as `(1935 film)`. */
+/** A qualifier in a title: `(1935 film)`. */
 const QUALIFIER = /\s*\([^()]*\)/g;
 const ABBREVIATION = /^(?:(?:\p{L}\.)+|(?:St|Mr|Mrs|Ms|Dr|Jr|Sr)\.)$/u;
 const POSSESSIVE = /['’]s?$/;
 
 interface Word {
   text: string;
-  /** Whether punctuation after it ends a name. */
+  /** Whether punctuation after the word ends a name. */
   ends: boolean;
   endsSentence: boolean;
 }
@@ -42,10 +42,10 @@ function readWord(raw: string): Word {
 }
 
 /**
- * The names in a text, each once, in order: quoted spans, and runs of capitalised words
- * with the small words between them. A word that opens a sentence belongs to a name only
- * if the next word is capitalised too; adjectives of nationality before a common noun are
- * no names, and qualifiers in parentheses no part of one. A heuristic for English: it
+ * Finds the distinct names in a text, in order: quoted spans, and runs of capitalised
+ * words including the small words between them. A word that opens a sentence belongs to a
+ * name only if the next word is capitalised, too. Adjectives of nationality before a
+ * common noun and qualifiers in parentheses are left out. A heuristic for English that
  * finds nothing in text without capital letters.
  */
 export function findNames(text: string): string[] {
@@ -73,7 +73,7 @@ function capitalisedRuns(text: string): string[] {
   return names;
 }
 
-/** The last word of the name that starts at a word. */
+/** The index of the last word of the name that starts at `start`. */
 function runEnd(words: readonly Word[], start: number): number {
   let end = start;
   while (!words[end].ends) {
@@ -87,12 +87,12 @@ function runEnd(words: readonly Word[], start: number): number {
 }
 
 /**
- * Runs of capitalised words, except at the start of a sentence. Unlike `findNames`, never
- * joins two names (`Paris in France`): no passage might contain both together.
+ * Matches runs of capitalised words, except at the start of a sentence. Unlike
+ * `findNames`, never joins two names (`Paris in France`): no passage might have both.
  */
 const SEPARATE_NAMES = /(?<=\S\s+)\p{Lu}[\p{L}\d]+(?: \p{Lu}[\p{L}\d]+)*/gu;
 
-/** Warns about names in a question that occur in no passage; empty if all do. */
+/** Returns a warning about the names in a question that no passage contains, or ''. */
 export function unknownNamesWarning(question: string, passages: readonly string[]): string {
   const occurs = (name: string): boolean =>
     passages.some((passage) => foldText(passage).includes(foldText(name)));

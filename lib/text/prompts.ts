@@ -1,4 +1,4 @@
-/** The prompts (Table 1), and short forms, which the small policy learns. */
+/** The prompts of Table 1, and the short forms that the small policy is trained on. */
 import { createRegistry } from '../registry.js';
 import { joinQueries, QUERY_SEPARATOR } from './tags.js';
 
@@ -6,12 +6,12 @@ export interface Prompt {
   readonly name: string;
   readonly full: string;
   readonly short: string;
-  /** For models that call the tool `search`; default: the full form. */
+  /** For models that call the `search` tool. Default: the full form. */
   readonly tools?: string;
 }
 
 /**
- * `chat` is the full form as a user message in the model's chat template; `tools` is for
+ * `chat` is the full form as a user message in the model's chat template. `tools` is for
  * models that call a tool instead of writing tags.
  */
 export const PROMPT_FORMS = ['short', 'full', 'chat', 'tools'] as const;
@@ -19,7 +19,7 @@ export type PromptForm = (typeof PROMPT_FORMS)[number];
 
 export interface PromptOptions {
   form: PromptForm;
-  /** Stands in the prompt in place of `##`. */
+  /** Replaces `##` in the prompt. */
   separator?: string;
 }
 
@@ -28,11 +28,11 @@ const THINK =
 const SEARCH =
   'After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query </search> and it ' +
   'will return the top searched results between <information> and </information>. ';
-/** ParallelSearch's addition to Search-R1's prompt. */
+/** ParallelSearch's addition to the prompt of Search-R1. */
 const DECOMPOSE =
   'If the original query is complex or involves multiple parts, you are encouraged to decompose it into smaller ' +
   'sub-questions, separated by ##. For example: <search> sub-question 1 ## sub-question 2 </search>. ';
-/** RAG-R1's form of {@link SEARCH}. */
+/** RAG-R1's version of {@link SEARCH}. */
 const SEARCH_EACH =
   'After reasoning, if you find you lack some knowledge, you can call a search engine by <search> query_1 ## query_2 </search> ' +
   'and it will return the top searched results for each query between <information> and </information>. ';
@@ -46,12 +46,12 @@ const FINISH =
 
 const USE_TOOL =
   'Answer the given question. If you lack some knowledge, call the tool `search`; it returns the best passages. ';
-/** {@link DECOMPOSE} for a tool. */
+/** {@link DECOMPOSE} for models that call a tool. */
 const DECOMPOSE_CALL =
   'If the question is complex or involves multiple parts, decompose it into smaller sub-questions and search for all that do ' +
   'not depend on each other at once, in one call. ';
 
-/** By name; methods may add their own. */
+/** The prompts by name; methods may add their own. */
 export const PROMPTS = createRegistry<Prompt>('prompt', [
   {
     name: 'r1', // answers without search
@@ -75,17 +75,17 @@ export const PROMPTS = createRegistry<Prompt>('prompt', [
   {
     name: 'rag-r1', // several queries in a search, at most three
     full: `Answer the given question. ${THINK}${SEARCH_EACH}${UP_TO_THREE}${FINISH}`,
-    // Of `parallel`: the small policy has learned what it means.
+    // The same as `parallel`: the small policy has already learned what it means.
     short: SPLIT_PARTS,
     tools: `${USE_TOOL}${UP_TO_THREE}${FINISH}`,
   },
-  // For practice in supervised training.
+  // For exercises in supervised training.
   { name: 'drill', full: 'Practice. ', short: 'Practice. ' },
 ]);
 
 /**
- * The prompt of a question, with a question mark at its end as in the authors' data
- * script.
+ * Builds the prompt of a question, which gets a question mark at the end if it has none,
+ * as in the authors' data script.
  * @throws RangeError for an unknown name
  */
 export const buildPrompt = (name: string, question: string, options: PromptOptions): string =>

@@ -1,6 +1,6 @@
 /**
- * Jinja templates as Python renders them; `@huggingface/jinja` computes like JavaScript.
- * What is not supported is rejected by name.
+ * Renders Jinja templates as Python does. `@huggingface/jinja` evaluates them with
+ * JavaScript's semantics, which this corrects; unsupported features are rejected by name.
  */
 import * as jinja from '@huggingface/jinja';
 import {
@@ -25,7 +25,7 @@ interface Node {
   [field: string]: unknown;
 }
 
-/** The names that a part of a template sees. */
+/** The variables in scope. */
 interface Scope {
   variables: Map<string, Value>;
   set(name: string, value: unknown): Value;
@@ -33,7 +33,7 @@ interface Scope {
   lookupVariable(name: string): Value;
 }
 
-/** The library's interpreter, with what is private there. */
+/** The library's interpreter, including its private methods. */
 interface Library {
   evaluate(node: Node | undefined, scope: Scope): Value;
   evaluateArguments(args: unknown, scope: Scope): [Value[], Map<string, Value>];
@@ -47,7 +47,7 @@ interface Library {
   evaluateBlock(statements: readonly Node[], scope: Scope): Value;
 }
 
-/** The types that the library's own declarations lose. */
+/** Types that are missing from the library's own declarations. */
 const { Environment, Interpreter, Template, parse, tokenize } = jinja as unknown as {
   Environment: new (parent?: Scope) => Scope;
   Interpreter: new (scope: Scope) => Library;
@@ -58,13 +58,13 @@ const { Environment, Interpreter, Template, parse, tokenize } = jinja as unknown
 interface Token {
   type: string;
   value: string;
-  /** The innermost bracket around it. */
+  /** Index of the innermost bracket around the token. */
   bracket?: number;
 }
 
 const Func = toValue(() => 1).constructor as Make;
 
-/** What filters of the library must not be given, since Python gives something else. */
+/** Rejects arguments for which the library's filters differ from Python's. */
 function checkFilter(name: string, operand: Value, args: readonly Value[]): void {
   const holds = (value: Value, types: readonly string[]): boolean =>
     types.includes(value.type) ||
@@ -86,14 +86,14 @@ function call(compute: (args: readonly Value[]) => unknown, args: readonly Value
   return typeof result === 'object' && result !== null ? (result as Value) : toValue(result);
 }
 
-/** The name of a part of a template, for messages. */
+/** Names a node in error messages. */
 function describe({ type, value, object, property }: Node): string {
   if (type === 'MemberExpression')
     return [object, property].map((part) => describe(part as Node)).join('.');
   return type.endsWith('Literal') || type === 'Identifier' ? String(value) : type;
 }
 
-/** `~` before `+` and `-`, which the library computes from left to right. */
+/** Gives `~` precedence over `+` and `-`; the library parses them left to right. */
 function joinFirst(node: Node): Node {
   const operator = node.operator as Token | undefined;
   if (node.type !== 'BinaryExpression' || operator!.value !== '~') return node;
@@ -105,10 +105,10 @@ function joinFirst(node: Node): Node {
     : { ...node, left };
 }
 
-/** Statements that print nothing. */
+/** Statements without output. */
 const SILENT = new Set(['Set', 'Macro', 'Comment']);
 
-/** A `break` or `continue`, with the text before it. */
+/** Thrown by `break` and `continue`; carries the text rendered so far. */
 class Stop extends Error {
   text = '';
   constructor(readonly isBreak: boolean) {
@@ -118,14 +118,16 @@ class Stop extends Error {
 
 interface LoopState {
   isBroken: boolean;
-  /** Rounds with and without a `break` or `continue`. */
+  /** Iterations with a `break` or `continue`, and without. */
   numStopped: number;
   numFinished: number;
 }
 
-/** The interpreter with Python's operators, filters, methods, tests, scopes and texts. */
+/**
+ * The library's interpreter with Python's operators, filters, methods, tests and scopes.
+ */
 class PythonInterpreter extends Interpreter {
-  /** The bodies of loops. */
+  /** The state of each running loop, by its body. */
   private readonly loops = new Map<unknown, LoopState>();
 
   override evaluate(node: Node | undefined, scope: Scope): Value {
@@ -220,14 +222,14 @@ class PythonInterpreter extends Interpreter {
     const text = super.evaluateFor(node, scope);
     if (outer) this.loops.set(node.body, outer);
     if (state.numStopped === 0 || state.numFinished > 0) return text;
-    // Jinja's else is for loops without a whole round.
+    // Jinja runs the else block if no iteration finished.
     return toValue(
       toText(text) +
         toText(this.evaluateBlock(node.defaultBlock as Node[], new Environment(scope))),
     );
   }
 
-  /** Macros see the names where they stand, not where they are called. */
+  /** Macros see the variables of where they are defined, not of where they are called. */
   override evaluateMacro(node: Node, scope: Scope): Value {
     const result = super.evaluateMacro(node, scope);
     const name = (node.name as Node).value as string;
@@ -243,7 +245,7 @@ class PythonInterpreter extends Interpreter {
     return result;
   }
 
-  /** A loop's body has its own names in each round, and keeps its text at a `break`. */
+  /** Each iteration of a loop has its own scope, and keeps its text at a `break`. */
   override evaluateBlock(statements: readonly Node[], scope: Scope): Value {
     const loop = this.loops.get(statements);
     if (loop?.isBroken) return toValue('');
@@ -268,8 +270,8 @@ class PythonInterpreter extends Interpreter {
 }
 
 /**
- * Notes each token's bracket, which the library forgets, and rejects `a < b < c`, two
- * comparisons in Python.
+ * Records each token's bracket, which the library drops, and rejects `a < b < c`, which
+ * Python reads as two comparisons.
  */
 function noteBrackets(tokens: readonly Token[]): void {
   const open = [{ bracket: 0, isCompared: false }];
@@ -291,10 +293,10 @@ function noteBrackets(tokens: readonly Token[]): void {
   }
 }
 
-/** What ends a comparison. */
+/** Tokens that end a comparison. */
 const SEPARATORS = new Set(['and', 'or', 'if', 'else', ',', '=', ':']);
 
-/** The library's functions, which it gives to templates only. */
+/** The library's global functions, which it only exposes to templates. */
 const FUNCTIONS = new Map<string, Value>();
 new Template('{{ keep(range, strftime_now) }}').render({
   keep: (...functions: readonly unknown[]) => {

@@ -1,33 +1,33 @@
-/** What Python and Jinja compute with the values of `@huggingface/jinja`. */
+/** The values of `@huggingface/jinja` with Python's and Jinja's semantics. */
 import * as jinja from '@huggingface/jinja';
 
 export interface Value {
   type: string;
   value: unknown;
-  /** What a value of any type has, such as a list's `length`. */
+  /** Attributes and methods of the type, such as a list's `length`. */
   builtins: ReadonlyMap<string, Value>;
-  /** A list that Python would show as a tuple. */
+  /** A list that prints as a tuple in Python. */
   isTuple?: boolean;
 }
 
-/** The type that the library's own declarations lose. */
+/** Types that are missing from the library's own declarations. */
 const { Environment } = jinja as unknown as {
   Environment: new () => { set(name: string, value: unknown): Value };
 };
 
-/** The value of a template for one of JavaScript. */
+/** Converts a JavaScript value to a template's value. */
 export const toValue = (value: unknown): Value => new Environment().set('value', value);
 export type Make = new (value: unknown) => Value;
 const [Integer, Float] = [1, 0.5].map((value) => toValue(value).constructor as Make);
 
-/** The type of a list that Python makes by `range`, which is not equal to a list. */
+/** The type of a list made by Python's `range`, which does not equal a list. */
 export const RANGE = 'RangeValue';
 
-/** White space in Python: with some separators, without a byte order mark. */
+/** White space in Python: includes some separators, but no byte order mark. */
 const SPACE =
   '\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000';
 
-/** Removes characters from the ends of a text, by default white space. */
+/** Strips characters, by default white space, from the ends of a text. */
 const stripper =
   (...ends: ('left' | 'right')[]) =>
   ([text, characters]: readonly Value[]): string => {
@@ -39,7 +39,7 @@ const stripper =
     return letters.slice(from, to).join('');
   };
 
-/** As Python's `repr`, with an exponent from 1e16 and below 1e-4. */
+/** Formats as Python's `repr`, with an exponent from 1e16 and below 1e-4. */
 function formatFloat(value: number): string {
   if (!Number.isFinite(value)) throw new Error(`${value} is no number`);
   const [digits, exponent] = value.toExponential().split('e');
@@ -91,7 +91,7 @@ function quote(text: string): string {
   return mark + escaped.replaceAll(mark, `\\${mark}`) + mark;
 }
 
-/** Python's `str`; nothing for what is not set. */
+/** Python's `str`; an undefined value is empty. */
 export function toText(text: Value): string {
   if (text.type === 'StringValue') return text.value as string;
   return text.type === 'UndefinedValue' ? '' : formatValue(text);
@@ -99,7 +99,7 @@ export function toText(text: Value): string {
 
 const isNumber = (value: unknown): boolean => ['number', 'boolean'].includes(typeof value);
 
-/** Python's `==`: by content, and never equal across types but for numbers. */
+/** Python's `==`: by content; values of different types differ, except numbers. */
 function isEqual(a: Value, b: Value): boolean {
   if (isNumber(a.value) && isNumber(b.value)) return Number(a.value) === Number(b.value);
   if (a.type !== b.type || a.isTuple !== b.isTuple) return false;
@@ -144,13 +144,13 @@ const capitalize = ([text]: readonly Value[]): string => {
   return first.toUpperCase() + rest.join('').toLowerCase();
 };
 
-/** The filter, which ends words otherwise than the method. */
+/** The filter `title`, whose words end differently from those of the method. */
 const titleWords = ([text]: readonly Value[]): string =>
   toText(text).replace(/[^-\s({[<]+/gu, (word) => capitalize([toValue(word)]));
 const titleLetters = ([text]: readonly Value[]): string =>
   toText(text).replace(/\p{Alphabetic}+/gu, (word) => capitalize([toValue(word)]));
 
-/** Python's `//` and `%`, which round down. */
+/** Python's `//` and `%` round down. */
 const divide =
   (compute: (a: number, b: number) => number) =>
   ([a, b]: readonly Value[]): Value => {
@@ -163,7 +163,7 @@ const divide =
     return new (isFloat ? Float : Integer)(compute(dividend, divisor));
   };
 
-/** Numbers in texts, and a default for other texts. */
+/** Parses numbers; other texts give the fallback. */
 const toNumber =
   (Type: Make, convert: (number: number) => number) =>
   ([{ type, value }, fallback = new Type(0)]: readonly Value[]): Value => {
@@ -175,7 +175,7 @@ const toNumber =
     return isValid ? new Type(convert(Number(digits))) : fallback;
   };
 
-/** As Jinja: without regard to case, the first of equals. */
+/** As in Jinja: ignores case and keeps the first of equal values. */
 function unique([list]: readonly Value[]): Value {
   const key = (item: Value): Value =>
     item.type === 'StringValue' ? toValue(toText(item).toLowerCase()) : item;
@@ -187,7 +187,7 @@ function unique([list]: readonly Value[]): Value {
   return toList(items.filter(isFirst));
 }
 
-/** A list, or with `like`, one of the same type. */
+/** Makes a list; with `like`, of the same type. */
 export const toList = (items: readonly Value[], like: Value = toValue([])): Value =>
   new (like.constructor as Make)(items);
 
@@ -248,6 +248,6 @@ export const TESTS: Readonly<Record<string, (value: Value) => boolean>> = {
   upper: hasCase(upper, lower),
 };
 
-/** Line breaks as Python's `splitlines` knows them. */
+/** The line breaks of Python's `splitlines`. */
 const LINE_BREAKS = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029';
 export const LINE_BREAK = new RegExp(`\r\n|[${LINE_BREAKS}]`, 'g');

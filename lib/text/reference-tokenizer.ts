@@ -1,9 +1,9 @@
-/** The package's tokenizer, corrected to compute as the Rust crate `tokenizers`. */
+/** The tokenizer of `@huggingface/tokenizers`, corrected to match the Rust crate's. */
 import * as huggingFace from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { createCharsMap } from './chars-map.js';
 
-/** The used part of the package, whose types do not resolve under NodeNext. */
+/** The part of the package used here; its own types do not resolve under NodeNext. */
 interface PackageTokenizer {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: readonly number[], options: { skip_special_tokens: boolean }): string;
@@ -32,9 +32,9 @@ const { Tokenizer, SplitPreTokenizer, ByteLevelPreTokenizer, PrecompiledNormaliz
 
 const PUNCTUATION = '[\\p{P}\\u0021-\\u002F\\u003A-\\u0040\\u005B-\\u0060\\u007B-\\u007E]';
 const WORD = '\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}';
-/** Han characters beyond 2^16, around which BERT puts spaces. */
+/** Han characters beyond 2^16, which BERT surrounds with spaces. */
 const RARE_HAN = '[\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2CEAF}\\u{2F800}-\\u{2FA1F}]';
-/** GPT-2's, with the reference's idea of a space. */
+/** GPT-2's pattern with the reference's definition of white space. */
 const BYTE_LEVEL =
   /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
@@ -55,7 +55,7 @@ const patternSchema = z.object({
 });
 type Behavior = z.infer<typeof behaviorSchema>;
 
-/** JSON of steps that the package computes as the reference does. */
+/** The package handles these steps as the reference does. */
 const sequence = (list: string, ...steps: unknown[]): object => ({
   type: 'Sequence',
   [list]: steps,
@@ -73,14 +73,14 @@ const replace = (regex: string, content: string): object => ({
 });
 const escapeRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** Content is literal, but has patterns such as `$1` in JavaScript. */
+/** Escapes `$`, which `String.replace` treats as special in the replacement. */
 const literal = (step: StepJson): object => ({
   ...step,
   ...patternSchema.parse(step),
   content: (step.content ?? '').replaceAll('$', '$$$$'),
 });
 
-/** Letter by letter, without the sigma at a word's end. */
+/** Lower-cases letter by letter: JavaScript has a special sigma at the end of a word. */
 const lowercased = (step: StepJson): object => sequence('normalizers', replace('Σ', 'σ'), step);
 
 function correctNormalizer(step: StepJson): object {
@@ -133,7 +133,7 @@ function correctPreTokenizer(step: StepJson): object {
       return { ...step, ...patternSchema.parse(step) };
     case 'Metaspace': {
       const { replacement = '▁', split: splits = true, add_prefix_space: prefix } = step;
-      // Files before version 0.15 have add_prefix_space.
+      // Files from before version 0.15 have add_prefix_space.
       const spaces = { prepend_scheme: prefix === false ? 'never' : 'always', ...step };
       const mark = escapeRegex(replacement);
       return splits ? sequence('pretokenizers', spaces, split(mark, 'MergedWithNext')) : spaces;
@@ -149,7 +149,7 @@ function correctDecoder(step: StepJson): object {
       return correctAll(step, 'decoders', correctDecoder);
     case 'Replace':
       return literal(step);
-    case 'Metaspace': // Keeps the first space that was never added.
+    case 'Metaspace': // keeps the first space, which was never added
       return step.prepend_scheme === 'never' || step.add_prefix_space === false
         ? replace(escapeRegex(step.replacement ?? '▁'), ' ')
         : step;
@@ -163,11 +163,11 @@ const correctAll = (step: StepJson, list: string, correct: (step: StepJson) => o
   [list]: z.array(stepSchema).parse(step[list]).map(correct),
 });
 
-/** A word list is WordPiece without pieces. */
+/** A word list is WordPiece without continuation pieces. */
 function correctModel(model: object): object {
   const { type, vocab } = model as { type?: unknown; vocab: Record<string, number> };
   if (type !== 'WordLevel') return model;
-  // Longer words are unknown without a search for pieces.
+  // Makes longer words unknown without searching for pieces.
   const longest = Object.keys(vocab).reduce((most, { length }) => Math.max(most, length), 0);
   const noPieces = { continuing_subword_prefix: '\0\0', max_input_chars_per_word: longest };
   return { ...model, ...noPieces, type: 'WordPiece' };
@@ -208,7 +208,7 @@ function splitAt(
     );
 }
 
-/** Replaces methods whose work cannot be said otherwise in JSON. */
+/** Replaces methods whose corrections cannot be expressed in JSON. */
 function correctStep(step: Step | null): void {
   for (const inner of step?.normalizers ?? step?.tokenizers ?? []) correctStep(inner);
   if (step instanceof ByteLevelPreTokenizer) step.pattern = BYTE_LEVEL;
@@ -223,7 +223,7 @@ function correctStep(step: Step | null): void {
 const splitSchema = z.object({ behavior: behaviorSchema, invert: z.boolean().default(false) });
 
 /**
- * Reads a `tokenizer.json`, whose texts it decodes exactly, whatever its settings are.
+ * Creates a tokenizer from a `tokenizer.json`. Decoding is exact, whatever its settings.
  * @throws Error for JSON that the package or these corrections cannot apply
  */
 export function createReferenceTokenizer(json: object): PackageTokenizer {
@@ -239,7 +239,7 @@ export function createReferenceTokenizer(json: object): PackageTokenizer {
   const tokenizer = new Tokenizer(corrected, { clean_up_tokenization_spaces: false });
   correctStep(tokenizer.normalizer);
   correctStep(tokenizer.pre_tokenizer);
-  // Unknown tokens are joined within a piece of text only.
+  // Consecutive unknown tokens are fused only within a piece of text.
   const { model } = tokenizer;
   const encodePieces = model._call.bind(model);
   model._call = (pieces) => pieces.flatMap((piece) => encodePieces([piece]));

@@ -1,6 +1,6 @@
 /**
- * Reads a response from its segments, which tell who wrote what: environment text never
- * counts as the policy's, nor an information block of the policy as the environment's.
+ * Reads a response from its segments, which record who wrote what: environment text never
+ * counts as the policy's, nor the policy's information blocks as the environment's.
  */
 import { isLabelled } from './labelled-information.js';
 import {
@@ -19,8 +19,8 @@ export interface TextSegment {
 }
 
 /**
- * Joins adjacent policy segments and drops prompts, except for a `<think>` that a chat
- * template ends with, as those of reasoning models do: it opens the policy's first block.
+ * Joins adjacent policy segments and drops prompts. Exception: a `<think>` at the end of
+ * a prompt, as in chat templates of reasoning models, opens the policy's first block.
  */
 export function joinPolicySegments(segments: readonly TextSegment[]): TextSegment[] {
   const joined: TextSegment[] = [];
@@ -30,7 +30,7 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
     if (kind === 'prompt') opening = /<think>\s*$/.exec(text)?.[0] ?? '';
     else if (kind === 'policy' && last?.kind === 'policy') last.text += text;
     else {
-      // A policy that writes the tag again has opened the block itself.
+      // A policy that writes the tag itself opens the block again.
       const isOpen = kind === 'policy' && opening !== '' && !/^\s*<think>/.test(text);
       joined.push({ kind, text: isOpen ? opening + text : text });
       opening = '';
@@ -39,13 +39,13 @@ export function joinPolicySegments(segments: readonly TextSegment[]): TextSegmen
   return joined;
 }
 
-/** The query separator, if not recorded: `,` with labels, as in RAG-R1, else `##`. */
+/** Infers the query separator: `,` if results are labelled, as in RAG-R1, else `##`. */
 export const inferSeparator = (segments: readonly TextSegment[]): string | undefined =>
   segments.some(({ kind, text }) => kind === 'information' && isLabelled(text)) ? ',' : undefined;
 
 /**
- * The sub-queries of each executed search: the last search before an information segment.
- * Algorithm 1 does not execute a search in the last generation.
+ * The sub-queries of each executed search: a search counts if an information segment
+ * follows. Algorithm 1 does not execute a search in the last generation.
  */
 export function executedSearches(
   segments: readonly TextSegment[],
@@ -61,8 +61,8 @@ export function executedSearches(
 }
 
 /**
- * The body of the policy's last answer block, or null. Tags fused by a tokenizer
- * (`</</search>`) are harmless: a block ends at the complete closing tag.
+ * The body of the policy's last answer block, or null. Tags that a tokenizer fused with
+ * other text (`</</search>`) are harmless: a block ends at the complete closing tag.
  */
 export function finalAnswer(segments: readonly TextSegment[]): string | null {
   const runs = joinPolicySegments(segments).filter((segment) => segment.kind === 'policy');
@@ -78,7 +78,7 @@ const FOLLOWERS: Record<Tag | 'start', readonly Tag[]> = {
   answer: [],
 };
 
-/** The blocks of a segment, or why it is malformed. */
+/** The tags of a segment's blocks, or the reason why the segment is malformed. */
 function readTags({ kind, text }: TextSegment, separator?: string): Tag[] | string {
   if (kind === 'notice') return 'an action was not valid';
   if (kind === 'information') return ['information'];
@@ -96,10 +96,10 @@ function readTags({ kind, text }: TextSegment, separator?: string): Tag[] | stri
 }
 
 /**
- * Why a response breaks the format of Eq. 6, or null. The format: think, then search or
- * answer; information after every search and think after information; only white space
- * between blocks; the answer is last. A notice, or an information tag written by the
- * policy, breaks it; the content of information segments is not checked.
+ * Returns why a response violates the format of Eq. 6, or null. The format: think, then
+ * search or answer; information after each search, think after information; only white
+ * space between blocks; answer last. Notices, and information tags written by the policy,
+ * violate it. The content of information segments is not checked.
  */
 export function formatFault(
   segments: readonly TextSegment[],
@@ -119,8 +119,8 @@ export function formatFault(
 
 const escaped = (text: string): string => text.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 /**
- * The beginning of environment text: information, Search-R1's message (which contains
- * tags and ends with a fixed sentence), or one of this project's notices.
+ * The ways environment text begins: an information block, Search-R1's message (which
+ * contains tags and ends with a fixed sentence), or one of this project's notices.
  */
 const OPENINGS = new RegExp(
   '(?<=</search>)\\s*(?<information><information>)|(?<message>My previous action is invalid\\. If I want to search)|' +
@@ -132,7 +132,7 @@ const OPENINGS = new RegExp(
 const endsInSearch = (run: string): boolean =>
   nextAction(run).end === run.length && parseBlocks(run).at(-1)?.end === run.length;
 
-/** Where chat templates begin a prompt, and where they begin the model's answer. */
+/** What chat templates write at the start of a prompt, and at the start of the reply. */
 const PROMPT_START =
   /^\s*(?:<s>|<bos>|<\|begin_of_text\|>|<｜begin▁of▁sentence｜>)?\s*(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|<start_of_turn>|<\|(?:user|system)\|>|<\|start\|>|<｜User｜>)/;
 const ANSWER_START =
@@ -140,10 +140,10 @@ const ANSWER_START =
 /** Search-R1's prompt without a chat template. */
 const PLAIN_PROMPT = /^\s*Answer the given question\.[^]*?Question: .*\n/;
 
-/** The example in prompts of Search-R1 and ParallelSearch, which looks like an answer. */
+/** An example in Search-R1's and ParallelSearch's prompts that looks like an answer. */
 const PROMPT_EXAMPLE = /For example, <answer>\s*Beijing\s*<\/answer>/;
 
-/** Where the answers start in a text that begins with its prompt; empty if none does. */
+/** Where replies start in a text that begins with its prompt; empty without a prompt. */
 function answerStarts(text: string): number[] {
   const plain = PLAIN_PROMPT.exec(text);
   if (plain) return [plain[0].length];
@@ -152,10 +152,10 @@ function answerStarts(text: string): number[] {
 }
 
 /**
- * Splits a recorded text into segments. What stands before the answer in a text that
- * repeats its prompt, as Search-R1's logs do, is a prompt. An information block directly
- * after a search that ends a generation is the environment's; any other is the policy's.
- * Known notices become `notice` segments. {@link ambiguity} tells if this is a guess.
+ * Splits a recorded text into segments. If the text repeats its prompt, as Search-R1's
+ * logs do, everything before the reply is a prompt. An information block directly after a
+ * search that ends a generation is the environment's; any other is the policy's. Known
+ * notices become `notice` segments. {@link ambiguity} tells whether this was a guess.
  */
 export function splitTranscript(text: string): TextSegment[] {
   const start = answerStarts(text).at(-1) ?? 0;
@@ -172,12 +172,12 @@ function splitResponse(response: string): TextSegment[] {
     'Let me try again.': response.lastIndexOf('Let me try again.'),
   };
   let position = 0;
-  // The policy wrote past the end of a generation: everything is its own until a notice.
+  // Past the end of a generation, everything is the policy's own until a notice.
   let isPastEnd = false;
   for (let match; (match = openings.exec(response)); ) {
     const { information, message } = match.groups!;
     const closing = information ? '</information>' : message ? 'Let me try again.' : '';
-    // Avoids a search through the whole text for each unclosed block.
+    // Avoids scanning the whole text for each unclosed block.
     if (openings.lastIndex > last[closing]) continue;
     isPastEnd =
       Boolean(information) && (isPastEnd || !endsInSearch(response.slice(position, match.index)));
@@ -196,9 +196,9 @@ function splitResponse(response: string): TextSegment[] {
 }
 
 /**
- * Why a response recorded without segments does not tell who wrote what, or null: an
- * information block after a search that did not end its generation, or a closing tag
- * without an opening one, as a passage may contain.
+ * For a response recorded without segments, returns why it is unclear who wrote what, or
+ * null. Ambiguous are an information block after a search that did not end its
+ * generation, and a closing tag without an opening one, which a passage may contain.
  */
 export function ambiguity(segments: readonly TextSegment[]): string | null {
   const prompts = segments.filter(({ kind }) => kind === 'prompt');

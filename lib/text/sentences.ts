@@ -3,7 +3,7 @@ import { normalizeAnswer, normalizedWords } from './answer-match.js';
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** The sentence with most of these names, then with most words of the question; or ''. */
+/** Picks the sentence with most of these names, then most words of the question. */
 export function sentenceAbout(text: string, names: readonly string[], question: string): string {
   const questionWords = new Set(normalizedWords(question));
   const sentences = Array.from(segmenter.segment(text), ({ segment }) => segment.trim());
@@ -17,11 +17,11 @@ export function sentenceAbout(text: string, names: readonly string[], question: 
   return greatest(scored, ({ score }) => score)?.sentence ?? '';
 }
 
-/** The end of an initial or abbreviation, after which no sentence ends. */
+/** Matches an initial or abbreviation, after which the sentence continues. */
 const ABBREVIATION =
   /(?:^|[\s("'“‘])(?:(?:\p{Lu}\.)*\p{Lu}|Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|Mt|Fig|No|vs|cf|e\.g|i\.e)\.$/u;
 
-/** The sentences of a paragraph, trimmed; abbreviations such as `Dr.` end none. */
+/** Splits a paragraph into sentences; abbreviations such as `Dr.` do not end one. */
 export function splitSentences(paragraph: string): string[] {
   const sentences: string[] = [];
   for (const { segment } of segmenter.segment(paragraph)) {

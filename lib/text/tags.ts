@@ -13,16 +13,16 @@ import { formatLabelled, parseLabelled } from './labelled-information.js';
 
 export type Tag = 'think' | 'search' | 'information' | 'answer';
 
-/** Separates the sub-queries of a search; RAG-R1 has a comma. */
+/** Separates the sub-queries of a search; RAG-R1 uses a comma. */
 export const QUERY_SEPARATOR = '##';
 
 /** A generation ends at the first of these. */
 export const STOP_STRINGS = ['</search>', '</answer>'] as const;
 
-/** To the small policy after an invalid action (Algorithm 1); without tags. */
+/** What the small policy reads after an invalid action (Algorithm 1); has no tags. */
 export const INVALID_ACTION_NOTICE = '\nMy action is not correct. Let me rethink.\n';
 
-/** For real language models; Search-R1's message without its tags. */
+/** The same for real language models: Search-R1's message without its tags. */
 export const INVALID_ACTION_NOTICE_FULL =
   '\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, ' +
   'I should put it between answer tags. Let me try again.\n';
@@ -32,7 +32,7 @@ export const INVALID_ACTION_MESSAGE =
   'Your last message has no valid action. To search, put the query between <search> and </search>; to give the final answer, ' +
   'put it between <answer> and </answer>.';
 
-/** A block or the text between blocks; `text.slice(start, end)` is its source. */
+/** A block, or the text between blocks. `text.slice(start, end)` is its source. */
 export type Piece =
   | { kind: 'block'; tag: Tag; body: string; start: number; end: number }
   | { kind: 'stray'; text: string; start: number; end: number };
@@ -41,13 +41,13 @@ type Block = Extract<Piece, { kind: 'block' }>;
 
 const TAG_PATTERN = /<(\/?)(think|search|information|answer)>/g;
 
-/** The open block at the end of an unfinished text, if any. */
+/** The tag left open at the end of an unfinished text, if any. */
 export function openTag(text: string): Tag | undefined {
   const [, closing, tag] = [...text.matchAll(TAG_PATTERN)].at(-1) ?? [];
   return closing === '' ? (tag as Tag) : undefined;
 }
 
-/** Splits a text into blocks and stray text without gaps. */
+/** Splits a text into blocks and stray text, without gaps. */
 export function parsePieces(text: string): Piece[] {
   const tags = [...text.matchAll(TAG_PATTERN)];
   const pieces: Piece[] = [];
@@ -73,7 +73,7 @@ export function parseBlocks(text: string): Block[] {
   return parsePieces(text).filter((piece) => piece.kind === 'block');
 }
 
-/** The sub-queries of a search: split at the separator, trimmed, without empty ones. */
+/** Splits the body of a search into trimmed, non-empty sub-queries. */
 export function splitQueries(body: string, separator = QUERY_SEPARATOR): string[] {
   return body
     .split(separator)
@@ -81,15 +81,15 @@ export function splitQueries(body: string, separator = QUERY_SEPARATOR): string[
     .filter((query) => query !== '');
 }
 
-/** The policy's action; text after `end` is dropped. */
+/** The policy's action, up to `end`; the text after it is dropped. */
 type Action =
   | { kind: 'search'; queries: string[]; end: number }
   | { kind: 'answer'; answer: string; end: number }
   | { kind: 'invalid'; end: number };
 
 /**
- * The action in a generation: the block closed by the first `</search>` or `</answer>`.
- * Invalid if there is no such tag or block, or if a search has no sub-query.
+ * Parses the action of a generation: the block closed by the first `</search>` or
+ * `</answer>`. Invalid if there is no such tag or block, or if a search has no sub-query.
  */
 export function nextAction(policyText: string, separator = QUERY_SEPARATOR): Action {
   const closing = /<\/(?:search|answer)>/.exec(policyText);
@@ -102,7 +102,7 @@ export function nextAction(policyText: string, separator = QUERY_SEPARATOR): Act
   return queries.length > 0 ? { kind: 'search', queries, end } : { kind: 'invalid', end };
 }
 
-/** `<tag> body </tag>`. @throws RangeError if the body contains a tag */
+/** Formats `<tag> body </tag>`. @throws RangeError if the body contains a tag */
 export function formatBlock(tag: Tag, body: string): string {
   const inner = body.match(TAG_PATTERN)?.[0];
   if (inner)
@@ -112,13 +112,13 @@ export function formatBlock(tag: Tag, body: string): string {
   return `<${tag}> ${body.trim()} </${tag}>`;
 }
 
-/** Sub-queries as the prompts show them: `a ## b`, but `a,b` as in RAG-R1's. */
+/** Joins sub-queries as the prompts show them: `a ## b`, or `a,b` as in RAG-R1. */
 export const joinQueries = (queries: readonly string[], separator = QUERY_SEPARATOR): string =>
   queries.join(separator === ',' ? separator : ` ${separator} `);
 
 /**
- * `<search> a ## b </search>`.
- * @throws RangeError without queries, or for one that could not be parsed back
+ * Formats `<search> a ## b </search>`.
+ * @throws RangeError for no queries, or a query that could not be parsed back
  */
 export function formatSearch(queries: readonly string[], separator = QUERY_SEPARATOR): string {
   if (queries.length === 0) throw new RangeError('Expected at least one sub-query, but got none.');
@@ -133,7 +133,7 @@ export function formatSearch(queries: readonly string[], separator = QUERY_SEPAR
   return formatBlock('search', joinQueries(trimmed, separator));
 }
 
-/** The passages of a sub-query, best first, or the reason of a failure. */
+/** The passages of a sub-query, best first, or the reason why its search failed. */
 export type PrintedResult =
   | { status: 'ok'; passages: readonly { title: string; text: string }[] }
   | { status: 'failed'; reason: string };
@@ -141,29 +141,29 @@ export type PrintedResult =
 const FAILED = 'Retrieval failed: ';
 const NOTHING = 'Nothing found.';
 
-/** Text on one line without tags, so that a passage can neither end its block nor act. */
+/** Makes one line without tags, so that a passage can neither end its block nor act. */
 export function oneLine(text: string): string {
   return escapeTags(text).replace(/\s+/g, ' ').trim();
 }
 
-/** `<answer>` becomes `(answer)`. */
+/** Turns `<answer>` into `(answer)`. */
 export const escapeTags = (text: string): string => text.replace(TAG_PATTERN, '($1$2)');
 
 /**
- * How a turn's results are printed: `lines`, in the order of the queries, as in the
- * authors' code, or `json` with the queries as labels, as in RAG-R1's.
+ * How a turn's results are printed. `lines`: in the order of the queries, as in the
+ * authors' code. `json`: labelled with the queries, as in RAG-R1.
  */
 export const INFORMATION_FORMS = ['lines', 'json'] as const;
 export type InformationForm = (typeof INFORMATION_FORMS)[number];
 
-/** The results of one sub-query as text; passages are numbered from 1. */
+/** Formats the result of one sub-query; passages are numbered from 1. */
 export function formatResult(result: PrintedResult, form: InformationForm = 'lines'): string {
   if (result.status === 'failed') return `${FAILED}${oneLine(result.reason)}`.trim();
   if (result.passages.length === 0) return form === 'json' ? '' : NOTHING;
   return result.passages
     .map(({ title, text }, i) => {
       const [head, rest] = [oneLine(title), oneLine(text)];
-      // The three spaces are those of RAG-R1's corpus.
+      // RAG-R1's corpus has three spaces after the title.
       return form === 'json'
         ? `Doc ${i + 1}: ${head}${TITLE_GAP}${rest}`.trim()
         : `Doc ${i + 1}(Title: ${head}) ${rest}`.trim();
@@ -173,7 +173,7 @@ export function formatResult(result: PrintedResult, form: InformationForm = 'lin
 
 const TITLE_GAP = '   ';
 
-/** The block around texts of {@link formatResult}; `json` labels them with queries. */
+/** Wraps texts of {@link formatResult} in a block; `json` labels them with queries. */
 export function wrapResults(
   texts: readonly string[],
   { form = 'lines', queries = [] }: { form?: InformationForm; queries?: readonly string[] } = {},
@@ -184,9 +184,9 @@ export function wrapResults(
 }
 
 /**
- * An information block with results in sub-query order. A passage is a line
- * `Doc i(Title: t) text`, numbered from 1 for each sub-query as in the authors' code. A
- * failed or empty retrieval is one line.
+ * Formats results, in sub-query order, as an information block. A passage is a line `Doc
+ * i(Title: t) text`, numbered from 1 for each sub-query as in the authors' code. An empty
+ * or failed search is one line.
  */
 export const formatInformation = (results: readonly PrintedResult[]): string =>
   wrapResults(results.map((result) => formatResult(result)));
@@ -218,7 +218,7 @@ function parsePassage(line: string): Passage | undefined {
   };
 }
 
-/** A passage of RAG-R1; without the gap of its corpus, the line is the title. */
+/** Parses a passage of RAG-R1. Without its corpus' gap, the whole line is the title. */
 function parseDocument(line: string): Passage | undefined {
   const [, number, contents] = /^Doc (\d+):(?: (.*))?$/.exec(line) ?? [];
   if (number === undefined) return undefined;
@@ -226,7 +226,7 @@ function parseDocument(line: string): Passage | undefined {
   return { number: Number(number), title, text: rest.join(TITLE_GAP) };
 }
 
-/** A line for a whole sub-query: nothing found, or failed. */
+/** Parses the line of an empty or failed search. */
 function parseResultLine(line: string): PrintedResult | undefined {
   if (line === NOTHING) return { status: 'ok', passages: [] };
   if (!line.startsWith(FAILED.trim())) return undefined;
@@ -234,9 +234,9 @@ function parseResultLine(line: string): PrintedResult | undefined {
 }
 
 /**
- * The inverse of {@link wrapResults}, for a block or its body, whole or cut. Exact if
- * titles and texts are single lines without tags and parentheses in titles balance. Other
- * lines belong to the passage before them.
+ * Parses an information block or its body, whole or cut: the inverse of {@link
+ * wrapResults}. Exact if titles and texts are single lines without tags, and parentheses
+ * in titles are balanced. Other lines belong to the passage before them.
  */
 export function parseInformation(block: string): PrintedResult[] {
   const body = block.replace(/^\s*<information>/, '').replace(/<\/information>\s*$/, '');
@@ -247,7 +247,7 @@ export function parseInformation(block: string): PrintedResult[] {
   );
 }
 
-/** The results in a text; a passage with the number 1 begins the next. */
+/** Splits results: a passage numbered 1 starts the next one. */
 function parseResults(body: string, parse: (line: string) => Passage | undefined): PrintedResult[] {
   const results: PrintedResult[] = [];
   let passages: { title: string; text: string }[] = [];

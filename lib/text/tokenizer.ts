@@ -4,34 +4,39 @@ import { describeFaults } from '../io/json.js';
 import { beginToken, chatTemplate, specialTokens } from './chat-template.js';
 import { createReferenceTokenizer } from './reference-tokenizer.js';
 
-/** Text to token ids and back. */
+/** Converts text to token ids and back. */
 export interface Tokenizer {
   /** Never yields a special token: `<eos>` in a text becomes ordinary tokens. */
   encode(text: string): number[];
-  /** A user message in the chat template, whose own special tokens alone count. */
+  /**
+   * Renders a user message in the chat template and encodes it; only the template's own
+   * special tokens become special tokens.
+   */
   encodeChat?: (message: string) => { text: string; tokenIds: number[] };
-  /** Special tokens appear by name. */
+  /** Special tokens decode to their names. */
   decode(tokenIds: readonly number[]): string;
-  /** The id of a whole token, if any. */
+  /** The id of a token given by its full text, if it exists. */
   tokenId(token: string): number | undefined;
   /** All ids are below this. */
   vocabSize: number;
 }
 
-/** A tokenizer read from files. */
+/** A tokenizer read from a model folder. */
 export interface FileTokenizer extends Tokenizer {
-  /** Special tokens around a text, such as [CLS] and [SEP]; not added by `encode`. */
+  /**
+   * Special tokens around a text, such as [CLS] and [SEP]; `encode` does not add them.
+   */
   around: { before: number[]; after: number[] };
-  /** Text of the token that begins a document, such as `<s>`, if there is one. */
+  /** Text of the token that begins a document, such as `<s>`, if any. */
   beginToken?: string;
   /**
-   * Text for a server that parses special tokens: ordinary tokens that spell a special
-   * token's name get a space inside, special tokens keep their name.
+   * Decodes for a server that parses special tokens: special tokens become their names,
+   * and ordinary text that spells such a name gets a space inside.
    */
   decodeForOthers(tokenIds: readonly number[]): string;
 }
 
-/** A bound, because the package allocates lists up to the largest id. */
+/** The package allocates lists up to the largest id, so ids need a bound. */
 export const MAX_VOCAB_SIZE = 2 ** 22;
 
 const id = z
@@ -52,7 +57,7 @@ const stepsSchema = stepSchema.extend({
 });
 /**
  * Ids are dictionary values or, in a unigram model, list indices. Rejects settings that
- * the package ignores although they change the ids.
+ * change the ids but are ignored by the package.
  */
 const tokenizerSchema = z.object({
   model: z
@@ -77,7 +82,7 @@ const tokenizerSchema = z.object({
 });
 type TokenizerJson = z.infer<typeof tokenizerSchema>;
 
-/** The package does not validate the JSON; encoding any text shows problems. */
+/** Encodes and decodes a sample, because the package does not validate the JSON. */
 function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer> {
   try {
     const tokenizer = createReferenceTokenizer(json);
@@ -93,7 +98,7 @@ function readTokenizer(json: object): ReturnType<typeof createReferenceTokenizer
 
 type Vocab = TokenizerJson['model']['vocab'];
 
-/** Pieces with their ids; a unigram model lists pieces with their scores. */
+/** Pieces and their ids; a unigram model lists pieces with their scores. */
 const vocabEntries = (vocab: Vocab): [string, number][] =>
   Array.isArray(vocab)
     ? vocab.map((entry, id) => [String([entry].flat()[0]), id])
@@ -117,7 +122,7 @@ function requireUniqueIds(vocab: Vocab, added: TokenizerJson['added_tokens']): v
   }
 }
 
-/** Settings that transformers takes from tokenizer_config.json, not tokenizer.json. */
+/** Settings that transformers reads from tokenizer_config.json, not tokenizer.json. */
 const overridesSchema = z.looseObject({
   tokenizer_class: z.string().nullish(),
   added_tokens_decoder: z
@@ -125,7 +130,7 @@ const overridesSchema = z.looseObject({
     .nullish(),
   split_special_tokens: z.literal(false).nullish(),
 });
-/** Settings of a step of tokenizer.json by their names in tokenizer_config.json. */
+/** For each step of tokenizer.json: its settings' names in tokenizer_config.json. */
 const OVERRIDES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   BertNormalizer: {
     do_lower_case: 'lowercase',
@@ -134,11 +139,11 @@ const OVERRIDES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   ByteLevel: { add_prefix_space: 'add_prefix_space' },
 };
-/** This class takes tokenizer.json as it is. */
+/** Classes that use tokenizer.json unchanged. */
 const PLAIN_CLASS = /^(PreTrainedTokenizer|TokenizersBackend)/;
 
 /**
- * The special tokens that only tokenizer_config.json lists; transformers adds them, too.
+ * The special tokens listed only in tokenizer_config.json, which transformers adds, too.
  * @throws Error for a setting that differs between the two files
  */
 function addedByConfig(
@@ -176,7 +181,7 @@ function addedByConfig(
 }
 
 /**
- * A tokenizer from the objects in `tokenizer.json` and `tokenizer_config.json`.
+ * Creates a tokenizer from the objects in `tokenizer.json` and `tokenizer_config.json`.
  * @throws Error naming what is missing or unsupported
  */
 export function createTokenizer(
@@ -202,12 +207,12 @@ export function createTokenizer(
   const special = [...added.filter((token) => token.special), ...named];
   const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   // Splits after the first character of a special token's name, so that no part contains
-  // it.
+  // the whole name.
   const insideNames = special.map(
     ({ content: [first, ...rest] }) => `(?<=${escaped(first)})(?=${escaped(rest.join(''))})`,
   );
   const breaks = new RegExp(['(?!)', ...insideNames].join('|'));
-  // The unknown token is harmless. Others can still result from normalisation.
+  // Normalisation can still produce special tokens. The unknown token is harmless.
   const specialIds = new Set(special.map((token) => token.id));
   const controls = new Set([...specialIds].filter((id) => id !== tokenizer.model.unk_token_id));
   const encodePart = (text: string): number[] =>
@@ -242,8 +247,8 @@ export function createTokenizer(
       throw new Error(
         `Expected the chat template to contain the message, but ${JSON.stringify(content.slice(0, 40))} is missing. Use --prompt-form full.`,
       );
-    // Without special tokens the message is encoded with its surroundings, as in
-    // transformers.
+    // Without special tokens in it, the message is encoded together with its
+    // surroundings, as in transformers.
     const isPlain = !breaks.test(content) && !encodePart(content).some((id) => controls.has(id));
     const tokenIds = isPlain
       ? encodePart(text)

@@ -1,24 +1,26 @@
 /** Splits texts of any language into words. */
 
 /**
- * Accents and vowel points, which are optional in writing. In other scripts marks are
+ * Accents and vowel points, which are optional in these scripts. In others, marks are
  * vowels or voicing and make another word.
  */
 const OPTIONAL_MARKS =
   /(?<=(?:^|[^\p{L}\p{M}]|[\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}*)\p{M}|\p{VS}/gu;
-/** Context that {@link OPTIONAL_MARKS} needs: its lookbehind is slow on long texts. */
+/** {@link OPTIONAL_MARKS} with its context: on whole texts, its lookbehind is slow. */
 const BEYOND_ASCII = /[^]?[\x80-\uffff]+/g;
 const HAS_BEYOND_ASCII = /[\x80-\uffff]/;
 const HAS_OTHERS = /['\x80-\uffff]/;
-/** Soft hyphens, joiners, bidi marks, Arabic's stretching: they divide no word. */
+/**
+ * Soft hyphens, joiners, bidi marks and Arabic's tatweel, which do not separate words.
+ */
 const INVISIBLE = /(?!\u200b)\p{Cf}|\u0640/gu;
-// A pattern that starts with a lookbehind would be tried at every character.
+// Lookbehinds come second: a pattern that starts with one is tried at every character.
 const POSSESSIVE = /['’]s(?<=\p{L}['’]s)(?![\p{L}\p{N}])/gu;
 const INNER_APOSTROPHE = /['’](?<=\p{L}['’])(?=\p{L})/gu;
 const ASCII_WORDS = /[a-z0-9]+/g;
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Emoji_Presentation}/gu;
 
-/** Scripts without spaces: a word per character, per run, or by a dictionary. */
+/** Scripts without spaces, split per character, per run, or by a dictionary. */
 const [CHARACTERS, RUNS, DICTIONARY] = [
   '\\p{sc=Han}\\p{sc=Hiragana}',
   '\\p{sc=Katakana}',
@@ -27,32 +29,32 @@ const [CHARACTERS, RUNS, DICTIONARY] = [
 const UNSPACED = `${CHARACTERS}${RUNS}${DICTIONARY}`;
 const HAS_UNSPACED = new RegExp(`[${UNSPACED}]`, 'u');
 const IS_DICTIONARY = new RegExp(`^[${DICTIONARY}]`, 'u');
-/** With what lengthens or voices them. */
+/** Katakana with length and voicing marks. */
 const RUN = `[${RUNS}][${RUNS}ーｰﾞﾟ\\p{M}]*`;
 const PARTS = new RegExp(`[${CHARACTERS}]\\p{M}*|${RUN}|[${DICTIONARY}]+|[^\\s${UNSPACED}]+`, 'gu');
 const SEPARATED = new RegExp(`[${CHARACTERS}${DICTIONARY}]\\p{M}*|${RUN}`, 'gu');
 const HAS_LETTER = /[\p{L}\p{N}]/u;
 
-/** NFKC without case; Latin, Greek, Arabic and Hebrew lose their accents and points. */
+/** NFKC without case; Latin, Greek, Arabic and Hebrew lose accents and points. */
 export function foldText(text: string): string {
   if (!HAS_BEYOND_ASCII.test(text)) return text.toLowerCase();
   return text
     .normalize('NFKD')
     .replace(BEYOND_ASCII, (run) => run.replace(OPTIONAL_MARKS, ''))
     .toLowerCase()
-    .toUpperCase() // ß becomes SS, ı becomes I.
+    .toUpperCase() // ß becomes SS, ı becomes I
     .toLowerCase()
     .normalize('NFC');
 }
 
 /**
- * Folded runs of letters and digits, without possessive 's. Han and Hiragana characters,
- * runs of Katakana and emoji are words of their own, as in Lucene's StandardAnalyzer;
+ * Splits into folded runs of letters and digits, without possessive 's. Han and Hiragana
+ * characters, runs of Katakana, and emoji are words, as in Lucene's StandardAnalyzer;
  * Thai, Lao, Khmer and Burmese are split by a dictionary, as in Lucene's ICU analyzer.
  */
 export function splitWords(text: string): string[] {
   const folded = foldText(text);
-  // The same, but faster.
+  // A fast path with the same result.
   if (!HAS_OTHERS.test(folded)) return folded.match(ASCII_WORDS) ?? [];
   const words =
     folded
@@ -65,10 +67,10 @@ export function splitWords(text: string): string[] {
     : words;
 }
 
-/** The number of words between spaces; for other scripts see {@link splitWords}. */
+/** Counts the words between spaces; in other scripts, as {@link splitWords} does. */
 export const countWords = (text: string): number => locateWords(text).length;
 
-/** The first words of a text, joined by single spaces if it is cut or has others. */
+/** The first `maxWords` words, with single spaces; `Infinity` returns the text as is. */
 export function cutWords(text: string, maxWords: number): string {
   if (maxWords === Infinity) return text;
   const kept: string[] = [];
@@ -82,7 +84,7 @@ export function cutWords(text: string, maxWords: number): string {
   return kept.join(' ');
 }
 
-/** Where the words of a text start; punctuation belongs to the word before it. */
+/** Where each word of a text starts; punctuation belongs to the word before it. */
 export function locateWords(text: string): number[] {
   return Array.from(text.matchAll(/\S+/g)).flatMap(({ 0: run, index }) => {
     const starts = HAS_UNSPACED.test(run)
@@ -93,15 +95,15 @@ export function locateWords(text: string): number[] {
 }
 
 /**
- * Spaces around what could be a word in scripts without spaces, so that a word is found
- * inside a sentence, wherever a dictionary would divide it.
+ * Puts spaces around possible words in scripts without spaces, so that a word is found
+ * inside a sentence wherever a dictionary would split it.
  */
 export const spaceWords = (text: string): string =>
   HAS_UNSPACED.test(text) ? text.replace(SEPARATED, ' $& ').replace(/\s+/g, ' ').trim() : text;
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** The parts of a run without spaces. */
+/** Splits a run of characters between spaces into words and their positions. */
 function locateParts(run: string): { text: string; start: number }[] {
   return Array.from(run.matchAll(PARTS)).flatMap(({ 0: text, index }) => {
     if (!IS_DICTIONARY.test(text)) return [{ text, start: index }];

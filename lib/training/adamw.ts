@@ -2,19 +2,18 @@ import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray } from '../tensor/safetensors.js';
 import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
 
-/** The defaults of all training here. */
 const DEFAULTS = {
   beta1: 0.9,
   beta2: 0.98,
   epsilon: 1e-8,
-  /** Decoupled weight decay; applied to matrices only, never to gains. */
+  /** Decoupled weight decay, applied to matrices only, never to norm gains. */
   weightDecay: 0,
 };
 
-/** AdamW (Loshchilov and Hutter 2019, Algorithm 2, as in PyTorch). */
+/** AdamW (Loshchilov and Hutter 2019, Algorithm 2), as in PyTorch. */
 export class AdamW {
   private readonly options: typeof DEFAULTS;
-  /** `mean.KEY` and `variance.KEY`: moments of each weight's gradient. */
+  /** `mean.KEY` and `variance.KEY`: the moments of each weight's gradient. */
   private moments: Weights = {};
   private step = 0;
 
@@ -51,13 +50,13 @@ export class AdamW {
     return next;
   }
 
-  /** The optimizer state as named arrays, for a checkpoint. */
+  /** Returns the optimizer state as named arrays, for a checkpoint. */
   async toArrays(): Promise<Map<string, NamedArray>> {
     const arrays = await toNamedArrays(this.moments);
     return arrays.set('step', { shape: [1], values: Float32Array.of(this.step) });
   }
 
-  /** Restores a state from {@link toArrays}. */
+  /** Restores the state returned by {@link toArrays}. */
   restore(arrays: ReadonlyMap<string, NamedArray>): void {
     this.dispose();
     this.step = arrays.get('step')!.values[0];
@@ -70,7 +69,7 @@ export class AdamW {
   }
 }
 
-/** Exponential moving average beta * old + (1 - beta) * value, from zero. */
+/** Exponential moving average: beta * old + (1 - beta) * value, starting from zero. */
 function ema(old: tf.Tensor | undefined, value: tf.Tensor, beta: number): tf.Tensor {
   const fresh = tf.mul(value, 1 - beta);
   return old ? tf.add(tf.mul(old, beta), fresh) : fresh;

@@ -30,7 +30,7 @@ interface AdapterOptions {
   name: string;
   lora: LoraOptions;
   random: Random;
-  /** Sampling temperature, so that log-probs match the sampler's. */
+  /** Sampling temperature; log-probs are of the same distribution. */
   temperature: number;
   maxTokensPerPass: number;
   /** Trained with the adapter but not part of the policy, such as a value head. */
@@ -38,13 +38,13 @@ interface AdapterOptions {
   ranks?: Ranks;
 }
 
-/** An adapter in training on a frozen model, with its optimizer and its policy. */
+/** An adapter being trained on a frozen model, with its optimizer and its policy. */
 export class TrainedAdapter {
   readonly optimizer = new AdamW();
   /** Backs both `policy` and `initialPolicy`. */
   readonly localPolicy: LocalPolicy;
   private readonly passes: PassOptions;
-  /** Outputs of the frozen layers, cached until the next update. */
+  /** Caches the outputs of the frozen layers until the next update. */
   private readonly frozen: FrozenLayerCache | undefined;
   private readonly lora: LoraOptions;
   private readonly ranks: Ranks;
@@ -87,7 +87,7 @@ export class TrainedAdapter {
     return this.localPolicy;
   }
 
-  /** The model without adapter, as a policy; valid until the next use of this. */
+  /** The model without the adapter as a policy; valid until this object is used again. */
   get initialPolicy(): LocalPolicy {
     this.dropMerged();
     return this.localPolicy;
@@ -98,14 +98,14 @@ export class TrainedAdapter {
     return sequenceLogProbs(this.mergedWeights(), sequences, this.passes);
   }
 
-  /** The same under the model without the adapter. */
+  /** Log-probs (nats) of the trained tokens of each sequence without the adapter. */
   referenceLogProbs(sequences: readonly Sequence[]): Promise<number[][]> {
     this.frozen?.release();
     return sequenceLogProbs(this.model.weights, sequences, this.passes);
   }
 
   /**
-   * A number for each trained token of each sequence.
+   * Computes a number for each trained token of each sequence.
    * @param compute maps the hidden states (M, C) of the preceding tokens to numbers (M)
    */
   perToken(
@@ -119,9 +119,9 @@ export class TrainedAdapter {
   }
 
   /**
-   * One optimizer step. Skipped if the gradient norm is not finite: weights would never
-   * recover. Other ranks than 0 get rank 0's weights, and neither loss nor values.
-   * @param options.learningRate of all trained weights, or per weight
+   * Makes one optimizer step, unless the gradient norm is not finite: weights would never
+   * recover. Ranks other than 0 get rank 0's weights, but neither loss nor values.
+   * @param options.learningRate for all trained weights, or per weight
    * @param options.maxGradNorm clips gradients to this global L2 norm
    * @throws Error if there is no trained token
    */
@@ -153,7 +153,7 @@ export class TrainedAdapter {
     return { loss, gradNorm: norm, passes };
   }
 
-  /** Gives every rank the weights of rank 0. */
+  /** Broadcasts the weights of rank 0 to all ranks. */
   async synchronise(): Promise<void> {
     if (this.ranks.size === 1) return;
     const arrays = await this.ranks.once(() => toNamedArrays(this.trained));
@@ -195,13 +195,13 @@ export class TrainedAdapter {
 }
 
 /**
- * Outputs of the layers below the lowest trained one. They are the same for the policy
- * and its reference, so these layers run once per row.
+ * Caches the outputs of the layers below the lowest trained one. Policy and reference
+ * share them, so these layers run once per row.
  */
 export class FrozenLayerCache implements FrozenLayerStore {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
-  /** @param count number of frozen layers, from the first */
+  /** @param count number of frozen layers, counted from the first */
   constructor(readonly count: number) {}
 
   getOutput({ ids, places }: PrefixTree, compute: () => tf.Tensor2D): tf.Tensor2D {

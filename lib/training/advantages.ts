@@ -9,11 +9,11 @@ import type { GrpoVariant } from './variants.js';
 type Scored = With<'rewards' | 'advantage'>;
 
 interface Normalization {
-  /** Divides variances by n - 1 (torch.std, default) or by n. */
+  /** Whether variances are divided by n - 1 (torch.std, default) or by n. */
   unbiased?: boolean;
-  /** Added to standard deviations; default 1e-6, TRL's is 1e-4. */
+  /** Added to standard deviations. Default: 1e-6; TRL has 1e-4. */
   epsilon?: number;
-  /** The deviation that divides: of the `group` (default), of the `batch`, or none. */
+  /** Which standard deviation divides: of the `group` (default), the `batch`, or none. */
   scaleRewards?: GrpoVariant['scaleRewards'];
 }
 
@@ -23,12 +23,12 @@ const standardDeviation = (values: readonly number[], unbiased: boolean): number
   return Math.sqrt(squares / (unbiased ? values.length - 1 : values.length));
 };
 
-/** Equal values that arithmetic has moved apart, as in .1 + .2 and .3, have less. */
+/** Standard deviations below this are rounding errors, as in 0.1 + 0.2 and 0.3. */
 const MIN_DEVIATION = 1e-9;
 
 /**
- * (value - mean of its group) / (standard deviation + epsilon); zeros if all values of a
- * group are equal or there is only one. Null values are left out and stay null.
+ * Computes (value - group mean) / (standard deviation + epsilon); zeros if all values of
+ * a group are equal or it has only one. Null values are left out and stay null.
  */
 function normalised(
   groups: readonly (readonly (number | null)[])[],
@@ -49,7 +49,7 @@ function normalised(
   });
 }
 
-/** @throws RangeError unless rewards are whole groups of at least two */
+/** @throws RangeError unless rewards come in whole groups of at least two */
 function checkGroups(rewards: readonly unknown[], groupSize: number): void {
   if (!Number.isInteger(groupSize) || groupSize < 2)
     throw new RangeError(`Expected groupSize to be an integer >= 2, but got ${groupSize}.`);
@@ -60,9 +60,9 @@ function checkGroups(rewards: readonly unknown[], groupSize: number): void {
 }
 
 /**
- * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script.
- * `rewards` is one group of `groupSize` after another; a null reward is a rollout that is
- * left out (TRL: NaN), with advantage 0. Zeros if a group's rewards are equal.
+ * Advantages (r - group mean) / (group std + 1e-6), as in the authors' GRPO script; zeros
+ * if all rewards of a group are equal. `rewards` holds one group of `groupSize` after
+ * another; null (NaN in TRL) leaves a rollout out, with advantage 0.
  */
 export function groupAdvantages(
   rewards: readonly (number | null)[],
@@ -79,8 +79,8 @@ export function groupAdvantages(
  * Advantages of rollouts with several rewards (GDPO, arXiv 2601.05242; TRL's
  * `normalize_then_sum`): each reward is normalised within its group, the weighted sum
  * over the whole step.
- * @param rewards per rollout, its value of each reward; null leaves the rollout out
- * @param options.weights one per reward. The scale of a reward has no effect: it cancels
+ * @param rewards for each rollout, the value of each reward; null leaves the rollout out
+ * @param options.weights one per reward. The scale of a reward cancels out
  */
 export function decoupledAdvantages(
   rewards: readonly (readonly number[] | null)[],
@@ -99,15 +99,14 @@ export function decoupledAdvantages(
     (values, i) => values && sum(weights, (weight, k) => weight * columns[k][i]),
   );
   const [advantages] = normalised([sums], options);
-  // The sums of a group have mean 0, so that one without variance stays at 0 but for
-  // rounding.
+  // In a group without variance all sums are 0, and only rounding would move them.
   return advantages.map((advantage, i) => (sums[i] === 0 ? 0 : (advantage ?? 0)));
 }
 
 /**
- * Advantages of the search turns of each group: the values of turn t, normalised over the
- * rollouts of the group that have a turn t.
- * @param groups per group and rollout, one value per search turn
+ * Advantages of the search turns of each group: the values of turn t are normalised over
+ * the rollouts of the group that have a turn t.
+ * @param groups for each group and rollout, one value per search turn
  */
 export function turnAdvantages(
   groups: readonly (readonly (readonly number[])[])[],
@@ -126,17 +125,19 @@ export function turnAdvantages(
 }
 
 interface AdvantageOptions extends Normalization {
-  /** Default `sum_then_normalize`. */
+  /** Default: `sum_then_normalize`. */
   multiObjectiveAggregation?: GrpoVariant['multiObjectiveAggregation'];
-  /** The rewards with their weights; default: all in the trajectories, weight 1. */
+  /**
+   * The rewards and their weights. Default: all rewards in the trajectories, weight 1.
+   */
   rewards?: readonly { name: string; weight?: number }[];
-  /** Default `none`. */
+  /** Default: `none`. */
   outcomeGate?: GrpoVariant['outcomeGate'];
-  /** Rollouts that are left out, with advantage 0; default: none. */
+  /** Selects rollouts to leave out, with advantage 0. Default: none. */
   isMasked?: (trajectory: With<'rewards'>) => boolean;
 }
 
-/** Adds advantages to trajectories ordered by group; rewards stay as they are. */
+/** Adds advantages to trajectories ordered by group; rewards are unchanged. */
 export function withAdvantages(
   trajectories: readonly With<'rewards'>[],
   groupSize: number,
@@ -181,7 +182,7 @@ const rewardNames = ([first]: readonly With<'rewards'>[]): { name: string; weigh
     .filter((name) => name !== 'total')
     .map((name) => ({ name }));
 
-/** Whether the rewards other than the outcome count, per rollout. */
+/** For each rollout, whether rewards other than the outcome count. */
 function openGates(
   correct: readonly boolean[],
   groupSize: number,
@@ -201,8 +202,8 @@ export const isZeroVariance = (group: readonly Scored[]): boolean =>
   );
 
 /**
- * Share of trained groups without a correct rollout: their advantages come from shaping
- * rewards alone, which improves the form of wrong answers. 0 if no group is trained.
+ * Share of trained groups without a correct rollout, or 0 if none is trained. Their
+ * advantages come from shaping rewards alone, which improve the form of wrong answers.
  */
 export function phantomAdvantages(groups: readonly (readonly With<'rewards'>[])[]): number {
   const numPhantoms = groups.filter((group) => !group.some(isCorrect)).length;
@@ -211,8 +212,8 @@ export function phantomAdvantages(groups: readonly (readonly With<'rewards'>[])[
 
 /**
  * The advantage of each policy token: the rollout's, plus the turn's for tokens of a
- * search turn (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821, which adds a coefficient and
- * has one turn before the answer).
+ * search turn (MT-GRPO, Zeng et al. 2025, arXiv 2505.11821; it has a coefficient, and
+ * only one turn before the answer).
  */
 export function tokenAdvantages({ segments, advantage, turnAdvantages }: Scored): number[] {
   let turn = 0;

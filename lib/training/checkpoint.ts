@@ -21,12 +21,12 @@ const runStateSchema = z.strictObject({
   hash: z.string(),
   /** Each rollback and its reason; absent if there was none. */
   rollbacks: z.array(z.strictObject({ from: step, to: step, alarm: z.string() })).optional(),
-  /** Step and reward of the best adapter; absent if there is none. */
+  /** Step and mean reward of the best adapter; absent if there is none yet. */
   best: z.strictObject({ step, reward: z.number() }).optional(),
-  /** Rewards of steps not yet compared with the best; absent if there are none. */
+  /** Rewards of the steps since the last comparison with the best; absent if none. */
   rewards: z.array(z.number()).optional(),
 });
-/** Progress of a run, and the hash of everything that determines its result. */
+/** The progress of a run, and the hash of everything that determines its result. */
 export type RunState = z.infer<typeof runStateSchema>;
 
 export interface Checkpoint {
@@ -50,7 +50,7 @@ const computeChecksum = (state: RunState, files: Record<string, string>): string
 const namesIn = async (folder: string): Promise<string[]> =>
   existsSync(folder) ? (await readdir(folder)).filter((name) => /^\d+(\.old)?$/.test(name)) : [];
 
-/** Steps with a checkpoint, complete or not, newest first. */
+/** Steps that have a checkpoint folder, complete or not, newest first. */
 const stepsIn = async (folder: string): Promise<number[]> =>
   [...new Set((await namesIn(folder)).map(parseFloat))].sort(descending);
 
@@ -61,10 +61,10 @@ function stepFolder(folder: string, step: number): string {
 }
 
 /**
- * Writes a step's checkpoint as a folder that appears once all of it is on disk, and
- * keeps the previous one: after a kill or a disk fault, at least one of the two is
- * intact.
- * @param records files with one line per step, flushed to disk first
+ * Writes a step's checkpoint. The folder appears once all of it is on disk, and the
+ * previous checkpoint is kept, so that at least one is intact after a kill or a disk
+ * fault.
+ * @param records files with one line per step, which are flushed to disk first
  */
 export async function saveCheckpoint(
   folder: string,
@@ -75,7 +75,7 @@ export async function saveCheckpoint(
 ): Promise<void> {
   const { nextStep } = state;
   const target = join(folder, String(nextStep));
-  // A run may be interrupted right after a step that was saved.
+  // A run can be interrupted right after a step whose checkpoint was saved.
   const saved = await readCheckpoint(target, nextStep).catch(() => null);
   if (saved && JSON.stringify(saved.state) === JSON.stringify(state)) return;
   for (const file of records.filter((path) => existsSync(path))) await flush(file);
@@ -98,7 +98,7 @@ export async function saveCheckpoint(
     for (const name of (await namesIn(folder)).filter(isUnwanted))
       await rm(join(folder, name), { recursive: true });
   };
-  // Delete checkpoints of steps undone by a rollback first: after a kill, the run would
+  // First deletes checkpoints of steps that a rollback undid: after a kill, the run would
   // resume from them.
   await remove((name) => parseFloat(name) > nextStep);
   await replaceFolder(partial, target);
@@ -129,10 +129,10 @@ async function readCheckpoint(
 }
 
 /**
- * The newest intact checkpoint of a run, or null if there is none.
+ * Loads the newest intact checkpoint of a run, or null if there is none.
  * @param hash of the configuration and the inputs
- * @param options.before only checkpoints before this step
- * @param options.log called for each damaged checkpoint
+ * @param options.before considers only checkpoints before this step
+ * @param options.log receives a line for each damaged checkpoint
  * @throws Error if the folder has a run with another hash, or only damaged checkpoints
  */
 export async function resumeCheckpoint(
@@ -162,17 +162,17 @@ export async function resumeCheckpoint(
   );
 }
 
-/** Keeps the lines of steps before `nextStep`; later steps are repeated. */
+/** Keeps only the lines of steps before `nextStep`; later steps will be repeated. */
 export async function dropLinesFrom(path: string, nextStep: number): Promise<void> {
   if (!existsSync(path)) return;
   const isKept = (line: string): boolean => {
     try {
       return (JSON.parse(line) as { step: number }).step < nextStep;
     } catch {
-      return false; // Truncated by a kill.
+      return false; // truncated by a kill
     }
   };
-  // Line by line: the trajectories of a long run exceed the maximum string length.
+  // Streams lines: the trajectories of a long run exceed the maximum string length.
   await writeLines(path, readLines(createReadStream(path)), ({ text }) =>
     isKept(text) ? `${text}\n` : '',
   );

@@ -30,36 +30,36 @@ const count = z.int().min(1);
 const sharedSettings = {
   steps: count,
   questionsPerStep: count.max(10_000),
-  /** G, rollouts per question. */
+  /** G, the number of rollouts per question. */
   groupSize: count.max(10_000),
-  /** Optimizer steps per step, each on an equal share of the rollouts. */
+  /** Optimizer steps per training step, each on an equal share of the rollouts. */
   miniBatches: count,
   learningRate: positive,
   warmupSteps: z.int().min(0),
   temperature: positive,
   /** Gradients are clipped to this global L2 norm. */
   maxGradNorm: positive,
-  /** Maximum padded tokens per pass through the model. */
+  /** Maximum number of padded tokens per pass through the model. */
   maxTokensPerPass: count,
   mix: questionMixSchema,
 };
 const settings = z.strictObject(sharedSettings);
 
-/** Policy gradients with a clipped ratio and a KL penalty. */
+/** Settings of policy gradients with a clipped ratio and a KL penalty. */
 const clippedSettings = { ...sharedSettings, clip: positive, beta: z.number().min(0) };
 
-/** GRPO and what is trained by it. */
+/** Settings of GRPO and of the trainers based on it. */
 const groupRelativeSettings = {
   ...clippedSettings,
   groupSize: z.int().min(2).max(10_000),
   ...variantSettings,
 };
 
-/** One section per trainer, under its name. */
+/** One section per trainer, named after it. */
 const sections = {
   grpo: z.strictObject({
     ...groupRelativeSettings,
-    /** Passages per query, drawn for each step; default: the rollout's topK. */
+    /** Passages per query, drawn anew for each step. Default: the rollout's topK. */
     topKs: z.array(count).min(1).optional(),
   }),
   ppo: z.strictObject({
@@ -80,7 +80,7 @@ const sections = {
     ...groupRelativeSettings,
     /** The search engine's adapter: a name in `data/checkpoints`, or a folder. */
     simulator: z.string().min(1).optional(),
-    /** Share of queries with noisy documents at the first and the last step. */
+    /** Share of queries that get noisy documents, at the first and the last step. */
     startNoise: share,
     endNoise: share,
     /** Larger values delay the noise. */
@@ -90,7 +90,7 @@ const sections = {
   'zerosearch-simulator': settings,
 } satisfies Record<TrainerName, z.ZodType>;
 
-/** A configuration, whole or with defaults to fill in; unknown keys are refused. */
+/** Schema of a complete configuration. Unknown keys throw. */
 export const trainConfigSchema = z
   .strictObject({
     method: methodNameSchema,
@@ -104,20 +104,20 @@ export const trainConfigSchema = z
     lora: z.strictObject({
       rank: z.int().min(1).max(4096),
       alpha: positive,
-      /** Modules with an adapter, by tensor name; default: all. */
+      /** Modules that get an adapter, by tensor name. Default: all. */
       targetModules: z.array(z.string().min(1)).min(1).optional(),
-      /** Layers with an adapter, from 0; default: all. */
+      /** Layers that get an adapter, counted from 0. Default: all. */
       layersToTransform: z.array(z.int().min(0)).min(1).optional(),
     }),
     retriever: retrieverNameSchema,
     /**
-     * Maximum time that a step waits for searches that time out, milliseconds; default
-     * 5,000. Their rollouts are left out. Not for a retriever in this process.
+     * Maximum time in milliseconds that a step waits for searches that time out; rollouts
+     * with such a search are left out. Ignored for a local retriever. Default: 5,000.
      */
     retrievalDeadlineMs: count.optional(),
     titleWeight: z.number().min(0),
     analyzer: nameSchema(ANALYZERS).optional(),
-    /** Encoder folder for dense retrievers; default: the small world's. */
+    /** Folder of the encoder for dense retrievers. Default: the small world's. */
     encoder: z.string().min(1).optional(),
     checkpointEvery: count,
     guards: guardsSchema,
@@ -158,10 +158,10 @@ export const trainConfigSchema = z
 export type TrainConfig = z.infer<typeof trainConfigSchema>;
 export type TrainerSettings = z.infer<typeof settings>;
 
-/** The section of the configuration's trainer, with the settings all share. */
+/** The section of the configuration's trainer, as the settings all trainers share. */
 export const trainerSettings = (config: TrainConfig): TrainerSettings => config[config.trainer]!;
 
-/** Returns the configuration with changed trainer settings. */
+/** Returns a copy of the configuration with changed trainer settings. */
 export const withSettings = (
   config: TrainConfig,
   changes: Partial<TrainerSettings>,
@@ -177,7 +177,7 @@ export function parseTrainConfig(json: unknown): TrainConfig {
 /** Weights of the decomposition and search-count rewards (Eq. 4 and 5). */
 export type Lambdas = Pick<RewardConstants, 'lambdaD' | 'lambdaS'>;
 
-/** Small-world models: one update per step, a learning rate for 200 steps. */
+/** Preset of small-world models: one update per step, a learning rate for 200 steps. */
 const SMALL_MODEL_PRESET = {
   rollout: {},
   settings: {
@@ -187,7 +187,7 @@ const SMALL_MODEL_PRESET = {
     miniBatches: 1,
     learningRate: 1e-3,
     warmupSteps: 10,
-    temperature: 1, // App. A.4
+    temperature: 1, // as in App. A.4
     maxGradNorm: 1,
     maxTokensPerPass: 2048,
     mix: {
@@ -200,7 +200,9 @@ const SMALL_MODEL_PRESET = {
   checkpointEvery: 20,
 };
 
-/** Language models, at minutes a step: few steps, LoRA's usual learning rate. */
+/**
+ * Preset of language models, at minutes a step: few steps, LoRA's usual learning rate.
+ */
 const LANGUAGE_MODEL_PRESET: typeof SMALL_MODEL_PRESET = {
   rollout: { maxSearchTurns: 4, maxNewTokens: 112, maxInformationTokens: 360, maxPassageWords: 32 },
   settings: {
@@ -209,24 +211,24 @@ const LANGUAGE_MODEL_PRESET: typeof SMALL_MODEL_PRESET = {
     groupSize: 5, // as in Search-R1's GRPO script
     learningRate: 5e-4,
     warmupSteps: 3,
-    // Real questions rarely compare more than two.
+    // Real questions rarely compare more than two entities.
     mix: { singleHop: 0.1, sequential: 0.4, comparisons: [0.4, 0.05, 0.03, 0.02] },
   },
   lora: { rank: 8, alpha: 16 },
   checkpointEvery: 5,
 };
 
-/** App. A.4. */
+/** As in App. A.4. */
 const CLIPPED = { clip: 0.2, beta: 0.001 };
 
-/** Warm-up share of PPO's learning rate (App. A.4). */
+/** Share of PPO's steps that warm up the learning rate (App. A.4). */
 const PPO_WARM_UP = 0.285;
 
-/** Trainer settings that replace or extend the preset of the model's scale. */
+/** Settings of a trainer that replace or extend the preset of the scale. */
 function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PRESET): object {
   const numRollouts = settings.questionsPerStep * settings.groupSize;
   const singleRollouts = { questionsPerStep: numRollouts, groupSize: 1 };
-  /** Five candidates per question, as in Search-R1. */
+  /** Groups of five rollouts per question, as in Search-R1. */
   const groupsOfFive = { questionsPerStep: Math.floor(numRollouts / 5), groupSize: 5 };
   switch (trainer) {
     case 'grpo':
@@ -236,10 +238,10 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PR
         ...CLIPPED,
         ...singleRollouts,
         warmupSteps: Math.round(PPO_WARM_UP * settings.steps),
-        // Ten times the policy's, with a shorter warm-up (App. A.4).
+        // Ten times the policy's learning rate, with a shorter warm-up (App. A.4).
         valueLearningRate: 1e-2,
         valueWarmupSteps: 3,
-        valueWeight: 0.1, // TRL's for a shared backbone
+        valueWeight: 0.1, // TRL's value for a shared backbone
         valueClip: 0.5, // as in Search-R1's script
         gamma: 1,
         lambda: 1,
@@ -249,10 +251,10 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PR
     case 'rejection-sampling':
       return groupsOfFive;
     case 'demonstrations':
-      // Few enough to leave RL something to learn. Three of four drawn are used.
+      // Few, to leave RL something to learn. Three of four sampled rollouts are used.
       return { steps: 120, questionsPerStep: 10, groupSize: 1, learningRate: 1e-3, warmupSteps: 4 };
     case 'zerosearch':
-      // As in its released scripts.
+      // As in ZeroSearch's released scripts.
       return { ...CLIPPED, startNoise: 0, endNoise: 0.5, noiseBase: 4, simulatorTemperature: 0.8 };
     case 'zerosearch-simulator':
       return groupsOfFive;
@@ -263,9 +265,9 @@ function trainerPreset(trainer: TrainerName, { settings }: typeof SMALL_MODEL_PR
 export type Scale = 'embedded' | 'language-model';
 
 /**
- * The preset of a method and a model.
+ * Returns the preset of a method and a model.
  * @param options.lambdas default: the paper's
- * @param options.scale default `embedded`
+ * @param options.scale default: `embedded`
  * @throws RangeError for a method without training
  */
 export function trainingPreset(
@@ -281,11 +283,11 @@ export function trainingPreset(
       `Expected a method that is trained (${trainedMethods().join(', ')}), but got ${method}.`,
     );
   const { trainer, rewards } = training;
-  // Demonstrations are for language models.
+  // Only language models are trained on demonstrations.
   const isSmall = scale === 'embedded' && trainer !== 'demonstrations';
   const preset = isSmall ? SMALL_MODEL_PRESET : LANGUAGE_MODEL_PRESET;
-  // A small model needs more weights and updates to learn to write documents than to
-  // search.
+  // Writing documents is harder for a small model than searching: it needs more adapter
+  // weights and updates.
   const isSimulator = trainer === 'zerosearch-simulator' && isSmall;
   return parseTrainConfig({
     method,
@@ -314,7 +316,7 @@ export type ConfigOverrides = { readonly [key: string]: unknown };
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Deep merge; later values win, lists are replaced. */
+/** Merges deeply; later values win, lists are replaced. */
 export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<string, unknown> {
   const merged: Record<string, unknown> = {};
   for (const part of parts)
@@ -327,7 +329,7 @@ export function mergeOverrides(...parts: readonly ConfigOverrides[]): Record<str
 }
 
 /**
- * Overrides from `--set grpo.learningRate=5e-4`; values are JSON, else text.
+ * Parses `--set grpo.learningRate=5e-4`; a value that is not JSON is text.
  * @throws RangeError without an equals sign
  */
 export function parseSetting(text: string): ConfigOverrides {
@@ -338,18 +340,18 @@ export function parseSetting(text: string): ConfigOverrides {
   try {
     parsed = JSON.parse(value);
   } catch {
-    // Text without quotes.
+    // Text may come without quotes.
   }
   return nestSetting(path, parsed);
 }
 
-/** Nested objects with the value at a dotted name. */
+/** Nests a value: `nestSetting('a.b', 1)` is `{ a: { b: 1 } }`. */
 export const nestSetting = (path: string, value: unknown): ConfigOverrides =>
   path
     .split('.')
     .reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as ConfigOverrides;
 
-/** The values in an object by dotted names such as `grpo.steps`; lists are values. */
+/** Lists an object's values by dotted names such as `grpo.steps`; arrays are values. */
 export function flatten(value: unknown, path = ''): [string, unknown][] {
   if (!isObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([key, inner]) =>

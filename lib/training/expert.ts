@@ -1,7 +1,7 @@
 /**
- * An expert policy that knows the dependency graph of every question and follows it in
- * the action format. Its rollouts are demonstrations with the same prompts, passages and
- * limits that the imitating model will see.
+ * An expert policy that knows every question's dependency graph and follows it, writing
+ * the action format. Its rollouts are demonstrations with the prompts, passages and
+ * limits that the trained model will see.
  */
 import { sort } from 'd3-array';
 import {
@@ -26,16 +26,16 @@ import {
 } from '../text/tags.js';
 import type { Tokenizer } from '../text/tokenizer.js';
 
-/** HotpotQA's annotations name articles but no attributes. */
+/** Stands for the attribute in HotpotQA, whose annotations name only articles. */
 const NO_ATTRIBUTE = 'supporting fact';
 
-/** `the director of Red River`, or the sub-question itself. */
+/** Describes a sub-question: `the director of Red River`, or its own wording. */
 function describeNeed({ entity, attribute, question }: SubQuestion): string {
   if (attribute === NO_ATTRIBUTE) return entity;
   return attribute === question ? `to know: ${question}` : `the ${attribute} of ${entity}`;
 }
 
-/** The answer to a sub-question as a sentence, if need be the passage's own. */
+/** States the answer to a sub-question in a sentence, if necessary the passage's own. */
 function statedFact(
   node: SubQuestion,
   passages: readonly string[],
@@ -54,8 +54,8 @@ function statedFact(
 }
 
 /**
- * What two facts of the same kind come to, in words that the answer is copied from, such
- * as `1942 (Red River) is before 2011 (Blue Sky).` or `Both are the same.`; else ''.
+ * Compares two facts of the same kind, in words the answer is copied from: `1942 (Red
+ * River) is before 2011 (Blue Sky).` or `Both are the same.`; else ''.
  */
 function compareFacts({ metadata: { graph = [] }, goldenAnswers }: Question): string {
   const nodes = finalNodes(graph);
@@ -76,7 +76,6 @@ function compareFacts({ metadata: { graph = [] }, goldenAnswers }: Question): st
   return `${when(earlier)} (${earlier.entity}) is before ${when(later)} (${later.entity}).`;
 }
 
-/** The thought before a search. */
 function planThought(turn: readonly SubQuestion[], open: readonly SubQuestion[]): string {
   const thisTurn = formatList(turn.map(describeNeed));
   const overall = formatList(open.map(describeNeed));
@@ -84,25 +83,25 @@ function planThought(turn: readonly SubQuestion[], open: readonly SubQuestion[])
   return open.length > 1 ? `I need ${overall}. First, ${thisTurn}.` : `I need ${thisTurn}.`;
 }
 
-/** The question in a prompt. */
+/** Matches the question in a prompt. */
 const PROMPT_QUESTION = /Question: (.*)/;
 
 export interface ExpertOptions {
   tokenizer: Tokenizer;
   maxLength: number;
-  /** Questions it can answer, each with a dependency graph. */
+  /** Questions the expert can answer; each has a dependency graph. */
   questions: readonly Question[];
   /** Share of rollouts that ask independent sub-questions in one turn. */
   parallelShare: number;
   /** Answers without search: recalls the facts, then answers. */
   isClosedBook?: boolean;
-  /** Between sub-queries; default `##`. */
+  /** Separates sub-queries. Default: `##`. */
   querySeparator?: string;
 }
 
 type SearchMode = 'parallel' | 'sequential' | 'closed-book';
 
-/** The next turn: a search while sub-questions are open, then the answer. */
+/** Writes the next turn: a search while sub-questions are open, then the answer. */
 function nextTurn(
   question: Question,
   soFar: string,
@@ -137,7 +136,7 @@ function nextTurn(
   return `${thought}\n${formatSearch(queries, separator)}`;
 }
 
-/** Creates the expert as a policy. @throws RangeError when asked an unknown question */
+/** Creates the expert policy. It throws RangeError when asked an unknown question. */
 export function createExpert(options: ExpertOptions): Policy {
   const { tokenizer, maxLength, questions, parallelShare, isClosedBook = false } = options;
   const { querySeparator: separator = QUERY_SEPARATOR } = options;

@@ -1,4 +1,4 @@
-/** Gradients of losses over the log-probs of token sequences. */
+/** Computes gradients of losses over the log-probs of token sequences. */
 import * as tf from '@tensorflow/tfjs-core';
 import { min } from 'd3-array';
 import { createBreather, interruptSignal } from '../interrupt.js';
@@ -27,18 +27,18 @@ import {
   type SequenceBatch,
 } from './sequences.js';
 
-/** Inputs of a loss besides log-probs. */
+/** Inputs of a loss besides the log-probs. */
 interface PassStates {
   /** Hidden states (M, C) of the tokens before the trained ones. */
   hidden: tf.Tensor2D;
   /** The trained weights as differentiable tensors. */
   newest: Weights;
-  /** Loss weights of the trained tokens (M). */
+  /** Loss weight of each trained token (M). */
   lossWeights: readonly number[];
 }
 
 /**
- * The part of the loss of a pass, from the log-probs (M) of its trained tokens, row by
+ * Computes a pass's part of the loss from the log-probs (M) of its trained tokens, row by
  * row. `read` names tensors to read after the pass, because GPU reads are asynchronous.
  */
 export type TokenLoss<Row> = (
@@ -47,7 +47,7 @@ export type TokenLoss<Row> = (
   states: PassStates,
 ) => { loss: tf.Scalar; read?: Readonly<Record<string, tf.Tensor>> };
 
-/** Values read after a pass, with its rows. */
+/** The rows of a pass, and the tensors read after it. */
 export interface PassValues<Row> {
   rows: readonly Row[];
   values: Record<string, Float32Array>;
@@ -61,7 +61,7 @@ interface PassGradients {
   values: Record<string, Float32Array>;
 }
 
-/** Sends the gradients of a pass to rank 0; disposes of the tensors that were sent. */
+/** Sends the gradients of a pass to rank 0, and disposes of the tensors sent. */
 const GRADIENTS_CODEC = {
   encode: async ({ gradients, ...part }: PassGradients) => {
     const arrays = await toNamedArrays(gradients);
@@ -75,10 +75,10 @@ const GRADIENTS_CODEC = {
 };
 
 /**
- * The loss summed over passes, and its gradients; on rank 0, the others get none. The
- * caller disposes of the gradients.
- * @param options.buildWeights maps the trained weights to those of the forward pass;
- * default: identity
+ * Computes the loss summed over all passes, and its gradients; ranks other than 0 get
+ * none. The caller disposes of the gradients.
+ * @param options.buildWeights maps the trained weights to those of the forward pass.
+ * Default: identity
  * @throws Error if there is no trained token
  */
 export async function rowGradients<Row extends Sequence>(
@@ -141,10 +141,9 @@ export async function rowGradients<Row extends Sequence>(
 }
 
 /**
- * Gradient of the weighted mean cross-entropy over rows. The caller disposes of the
- * gradients.
- * @param options.totalWeight divisor of the summed loss: the weight of all tokens of the
- * step
+ * Gradients of the weighted mean cross-entropy over rows. The caller disposes of them.
+ * @param options.totalWeight divides the summed loss: the total weight of the step's
+ * tokens
  */
 export function supervisedGradients(
   weights: Weights,
@@ -157,7 +156,7 @@ export function supervisedGradients(
   });
 }
 
-/** A loss and its gradients in all `weights`. The caller disposes of both. */
+/** The loss and its gradients in all `weights`. The caller disposes of both. */
 export function lossAndGradients(
   weights: Weights,
   loss: (weights: Weights) => tf.Scalar,
@@ -172,7 +171,7 @@ export function lossAndGradients(
 
 const layerIndex = (key: string): number | null => (/^\d+\./.test(key) ? parseInt(key, 10) : null);
 
-/** The lowest trained layer; `numLayers` if there is none. */
+/** The index of the lowest trained layer; `numLayers` if no layer is trained. */
 export const lowestLayer = (trained: Weights, { numLayers }: ModelConfig): number =>
   trained.embed ? 0 : (min(Object.keys(trained), layerIndex) ?? numLayers);
 
@@ -180,11 +179,11 @@ const pick = (weights: Weights, isWanted: (key: string) => boolean): Weights =>
   Object.fromEntries(Object.entries(weights).filter(([key]) => isWanted(key)));
 
 /**
- * Gradients with one layer's activations in memory at a time (gradient checkpointing,
- * Chen et al. 2016, arXiv 1604.06174). The forward pass keeps the input of each layer
- * and, while memory lasts, frozen projections; the backward pass recomputes the rest.
- * Returns the loss of hidden states (M, C) and its gradients with respect to all
- * `trained`. The caller disposes of both.
+ * Computes gradients with one layer's activations in memory at a time (gradient
+ * checkpointing, Chen et al. 2016, arXiv 1604.06174). The forward pass keeps the input of
+ * each layer and, as far as memory allows, the outputs of frozen projections; the
+ * backward pass recomputes the rest. Returns the loss of hidden states (M, C) and its
+ * gradients with respect to all `trained`. The caller disposes of both.
  * @param options.buildWeights maps the trained weights to those of the forward pass
  */
 function checkpointedGradients(
@@ -199,7 +198,7 @@ function checkpointedGradients(
     const { tree } = batch;
     const context = layerContext(tree, config, table);
     const weights = buildWeights(trained);
-    // Below the lowest trained layer nothing has a gradient, so no input is kept.
+    // Nothing below the lowest trained layer has a gradient: no need to keep inputs.
     const lowest = lowestLayer(trained, config);
     const inputs: tf.Tensor2D[] = [];
     let hidden = layerInput(weights, tree, config, context, frozen);
@@ -253,7 +252,7 @@ function checkpointedGradients(
   }
 }
 
-/** Sum of two sets of gradients; disposes of both. */
+/** Adds two sets of gradients and disposes of both. */
 function addGradients(a: Weights, b: Weights): Weights {
   const sum = tf.tidy(() =>
     Object.fromEntries(Object.keys(b).map((key) => [key, tf.add(a[key], b[key])])),
@@ -263,12 +262,12 @@ function addGradients(a: Weights, b: Weights): Weights {
   return sum;
 }
 
-/** Clips to a global L2 norm, like PyTorch; disposes of the old gradients. */
+/** Clips gradients to a global L2 norm, like PyTorch; disposes of the old ones. */
 export async function clipByGlobalNorm(
   gradients: Weights,
   maxNorm: number,
 ): Promise<{ gradients: Weights; norm: number }> {
-  // One by one: the webgpu backend sums many at once incorrectly.
+  // One tensor at a time: the webgpu backend computes wrong sums of many.
   const squares = tf.tidy(() =>
     Object.values(gradients)
       .map((gradient) => tf.sum<tf.Scalar>(tf.square(gradient)))
@@ -287,22 +286,22 @@ export async function clipByGlobalNorm(
 
 const FLOAT = 4;
 
-/** A quarter of the free memory in bytes, which is unknown on a GPU and wasm. */
+/** A quarter of the free memory in bytes; 0 where it is unknown, on a GPU or wasm. */
 const freeActivationBytes = (): number =>
   tf.getBackend() === 'tensorflow' ? process.availableMemory() / 4 : 0;
 
 /**
- * Outputs of projections, saved by the forward pass for the backward pass, which
- * recomputes the rest of a layer (selective activation checkpointing, as in PyTorch):
- * projections are most of the arithmetic.
+ * Saves projection outputs of the forward pass for the backward pass, which recomputes
+ * the rest of a layer (selective activation checkpointing, as in PyTorch): projections
+ * are most of the arithmetic.
  */
 class SavedProjections {
   private readonly outputs = new Map<string, tf.Tensor2D>();
 
-  /** @param budgetBytes bytes available; the rest is recomputed */
+  /** @param budgetBytes memory to use; outputs beyond it are recomputed */
   constructor(private budgetBytes = freeActivationBytes()) {}
 
-  /** For the forward pass. */
+  /** Saves outputs in the forward pass. */
   readonly forwardStore: ProjectionStore = {
     getOutput: (key, compute) => {
       const output = compute();
@@ -314,7 +313,7 @@ class SavedProjections {
     },
   };
 
-  /** For the backward pass: each output is returned once and then released. */
+  /** Returns each saved output once in the backward pass, and then releases it. */
   readonly backwardStore: ProjectionStore = {
     getOutput: (key, compute) => {
       const kept = this.outputs.get(key);

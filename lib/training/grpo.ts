@@ -16,9 +16,9 @@
  * 8. Rollouts of another sampler are corrected (`importance-sampling.ts`): the old
  *    log-probs are then the learner's.
  *
- * A step, file by file: `run.ts` asks for it and records it; `buildTrainer` in
- * `trainer.ts` has its order: draw questions (`question-sampler.ts`), sample and score
- * groups (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
+ * A step, file by file: `run.ts` requests and records it; `buildTrainer` in `trainer.ts`
+ * defines its order: draw questions (`question-sampler.ts`), sample and score groups
+ * (`rollout-groups.ts`, `rollout/rollout.ts`, `rewards/reward.ts`), advantages
  * (`advantages.ts`) and reference log-probs (`sequences.ts`), then per mini-batch the
  * loss (below), its gradient (`gradients.ts`), clipping and AdamW (`adapter.ts`). Several
  * processes share rollouts and passes (`ranks.ts`).
@@ -47,20 +47,20 @@ import {
 } from './trainer.js';
 import { grpoVariant, type GrpoVariant } from './variants.js';
 
-/** A rollout's tokens and the inputs of the loss: one value per trained token. */
+/** A rollout's tokens and the inputs of the loss, one value per trained token. */
 export interface GrpoRow extends PolicyRow {
   advantages: number[];
-  /** Weight of each of its tokens; default: 1 / tokens of the mini-batch. */
+  /** Weight of each token in the loss. Default: 1 / tokens of the mini-batch. */
   tokenWeight?: number;
-  /** Tokens of each turn; all of them in one by default. */
+  /** Number of tokens of each turn. Default: one turn. */
   actionLengths?: number[];
-  /** For rollouts of another sampler; default: all 1. */
+  /** For rollouts of another sampler. Default: all 1. */
   importanceWeights?: number[];
 }
 
 /**
- * @throws RangeError if two rewards have the same name, or there is no outcome reward for
- * an outcome gate
+ * @throws RangeError if two rewards have the same name, or an outcome gate has no outcome
+ * reward
  */
 export function createGrpoTrainer(task: TrainingTask): Trainer {
   const session = new TrainingSession(task, 'grpo');
@@ -78,7 +78,7 @@ export function createGrpoTrainer(task: TrainingTask): Trainer {
 
 const UPDATE_METRICS = ['loss', 'kl', 'clip_ratio', 'grad_norm'];
 
-/** A step after sampling: advantages and log-probs, then loss and update. */
+/** The parts of a step after sampling: advantages and log-probs, then loss and update. */
 export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
   const { rewards } = session;
   const hasOutcome = rewards.some(({ name, weight }) => name === 'outcome' && weight !== 0);
@@ -94,7 +94,7 @@ export function grpoParts(session: TrainingSession, variant: GrpoVariant) {
   };
 }
 
-/** Advantages and rows, without groups of equal rewards and masked rollouts. */
+/** Computes advantages and rows, without groups of equal rewards and masked rollouts. */
 async function prepareGroups(session: TrainingSession, sampled: SampledStep, variant: GrpoVariant) {
   const { groupSize, miniBatches } = session.settings;
   const { maxNewTokens, maxSearchTurns } = session.task.config.rollout;
@@ -136,10 +136,10 @@ async function prepareGroups(session: TrainingSession, sampled: SampledStep, var
 
 /**
  * The weight of each token of a row in the loss of its mini-batch, by TRL's `loss_type`.
- * The mean of the losses over mini-batches then does not depend on their number, except
- * for `bnpo`, whose weight (undefined) is 1 / tokens of the mini-batch.
+ * With these weights, the mean loss over mini-batches does not depend on their number.
+ * Exception: `bnpo` gives undefined, which means 1 / tokens of the mini-batch.
  * @param lengths trained tokens of each row of the step
- * @param options.maxCompletionLength most tokens that the policy can write in a rollout
+ * @param options.maxCompletionLength maximum tokens the policy can write in a rollout
  */
 export function tokenWeights(
   lengths: readonly number[],
@@ -203,13 +203,13 @@ async function updateGrpo(
   };
 }
 
-/** A number per trained token of a batch (M). The caller disposes of the result. */
+/** Concatenates a per-token column of a batch (M). The caller disposes of the result. */
 export const tokenColumn = <Name extends string>(
   batch: readonly Readonly<Record<Name, readonly number[]>>[],
   name: Name,
 ): tf.Tensor1D => tf.tensor1d(batch.flatMap((row) => row[name]));
 
-/** Inputs of the loss per trained token, (M) each. */
+/** Inputs of the loss, one value per trained token (M) each. */
 interface GrpoTokens {
   /** Log-probs (nats) under the sampling policy. */
   oldLogProbs: tf.Tensor1D;
@@ -217,25 +217,25 @@ interface GrpoTokens {
   advantages: tf.Tensor1D;
   /** Weight in the sum: 1 / number of tokens for a token mean. */
   weights: tf.Tensor1D;
-  /** Tokens of each row, M in all; only for ratios per sequence and LLDS. */
+  /** Trained tokens of each row, M in total; only for ratios per sequence and LLDS. */
   rowLengths?: readonly number[];
-  /** Tokens of each turn, M in all; only for LLDS. */
+  /** Trained tokens of each turn, M in total; only for LLDS. */
   actionLengths?: readonly number[];
   /** For tokens of another sampler: weights of the ratio term, not of the KL. */
   importanceWeights?: tf.Tensor1D;
 }
 
-/** How ratios are taken and clipped. */
+/** How importance ratios are computed and clipped. */
 interface RatioOptions {
   /** The ratio is clipped to [1 - clip, 1 + epsilonHigh]. */
   clip: number;
-  /** Default `clip`. */
+  /** Default: `clip`. */
   epsilonHigh?: number;
-  /** A ratio per `token` (default) or `sequence`. */
+  /** One ratio per `token` (default) or per `sequence`. */
   importanceSamplingLevel?: GrpoVariant['importanceSamplingLevel'];
 }
 
-/** 1 where a token belongs to a span (M, R). The caller disposes of the result. */
+/** Matrix (M, R): 1 if the token is in the span. The caller disposes of the result. */
 const spanMembership = (lengths: readonly number[]): tf.Tensor2D =>
   tf.tensor2d(
     lengths.flatMap((length, span) =>
@@ -245,8 +245,8 @@ const spanMembership = (lengths: readonly number[]): tf.Tensor2D =>
   );
 
 /**
- * The mean over each row, at each of its tokens (M). Two products with constants: their
- * gradients are right on all backends.
+ * The mean over each row, repeated for its tokens (M). Uses two products with constants,
+ * whose gradients are right on all backends.
  */
 function rowMeans(values: tf.Tensor1D, rowLengths: readonly number[]): tf.Tensor1D {
   const membership = spanMembership(rowLengths); // (M, R)
@@ -279,21 +279,21 @@ export function clippedObjective(
   const ratio = tf.exp(logRatio);
   const clipped = tf.mul(tf.clipByValue(ratio, 1 - clip, 1 + epsilonHigh), advantages);
   // Not tf.where, whose gradient needs that of the comparison. Equal shapes, because tfjs
-  // has wrong gradients for broadcast ones.
+  // computes wrong gradients for broadcasts.
   return tf.minimum(tf.mul(ratio, advantages), clipped);
 }
 
 /**
- * Mean decrease (nats per token) of a span from which LLDS acts. Sampling and training
- * compute the same log-prob with other rounding errors, which are not a decrease.
+ * Decrease of a span's mean log-prob (nats per token) from which LLDS acts. Smaller ones
+ * are rounding differences between sampling and training.
  */
 const MIN_DECREASE = 1e-4;
 
 /**
- * LLDS' penalty of each token (M): max(0, log old - log policy) in the tokens with
- * advantage >= 0 of a turn, or of a rollout, whose summed log-prob has fallen. The
- * condition has no gradient. Differentiable in `logProbs`. The caller disposes of the
- * result. Source: arXiv 2512.04220 and the authors' code.
+ * LLDS' penalty of each token (M): max(0, log old - log policy) for tokens with advantage
+ * >= 0 in a turn (or rollout) whose summed log-prob has fallen. The condition has no
+ * gradient. Differentiable in `logProbs`. The caller disposes of the result. Source:
+ * arXiv 2512.04220 and the authors' code.
  */
 export function likelihoodPenalty(
   logProbs: tf.Tensor1D,
@@ -333,7 +333,7 @@ export function grpoLoss(
   return tf.sum(tf.mul(penalized, tokens.weights));
 }
 
-/** Token means: the KL estimator (nats), and the share of clipped surrogates. */
+/** Token means: the KL estimate (nats) and the share of clipped tokens. */
 export function clipStatistics(
   passes: readonly PassValues<GrpoRow>[],
   options: RatioOptions & { numTokens: number },

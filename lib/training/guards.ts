@@ -1,4 +1,4 @@
-/** Guards: checks of every step's metrics for a failing run, each with an action. */
+/** Guards check every step's metrics for signs of a failing run; each has an action. */
 import { z } from 'zod';
 import { decimalText } from '../text/english.js';
 import type { TrainerName } from './methods.js';
@@ -19,7 +19,7 @@ export interface Guard {
   alarmWhen: 'above' | 'below';
   limit: number;
   action: Action;
-  /** The probable cause and the remedy; `TRAINER` is the name of the run's trainer. */
+  /** Probable cause and remedy; `TRAINER` stands for the name of the run's trainer. */
   advice: string;
 }
 
@@ -34,7 +34,7 @@ function guard(
   return { metric, alarmWhen, limit: Number(limit), action, advice };
 }
 
-/** Mostly warnings by default: an unusual value may be what is being studied. */
+/** Most guards only warn by default: an unusual value may be what is being studied. */
 const GUARDS = {
   retrieval: guard(
     'frac_retrievals_failed > 0.1',
@@ -103,13 +103,13 @@ const settingSchema = z.strictObject({
 });
 type Name = keyof typeof GUARDS;
 
-/** Overrides of limits and actions by guard name; `finite` is for non-finite metrics. */
+/** Overrides of limits and actions by guard name; `finite` covers non-finite metrics. */
 export const guardsSchema = z
   .strictObject({
     ...(Object.fromEntries(
       Object.keys(GUARDS).map((name) => [name, settingSchema.optional()]),
     ) as Record<Name, z.ZodOptional<typeof settingSchema>>),
-    // The KL is only known after the update.
+    // The KL is only known after the update, which can then no longer be skipped.
     kl: settingSchema.extend({ action: actionSchema.exclude(['skip']).optional() }).optional(),
     finite: z.strictObject({ action: actionSchema }).optional(),
   })
@@ -125,7 +125,7 @@ interface GuardedRun {
 const adviceFor = (advice: string, { trainer }: GuardedRun): string =>
   advice.replaceAll('TRAINER', trainer);
 
-/** All guards with a run's settings. */
+/** Returns all guards with the run's settings applied. */
 export const resolveGuards = (run: GuardedRun): Guard[] =>
   (Object.keys(GUARDS) as Name[]).map((name) => ({
     name,
@@ -134,7 +134,6 @@ export const resolveGuards = (run: GuardedRun): Guard[] =>
     ...run.guards?.[name],
   }));
 
-/** Whether a guard's limit is exceeded. */
 export const isAlarming = (
   { alarmWhen, limit }: Pick<Guard, 'alarmWhen' | 'limit'>,
   value: number,
@@ -146,7 +145,7 @@ export interface Alarm {
   text: string;
 }
 
-/** The alarms of a step; metrics it lacks are not checked. */
+/** Returns the alarms of a step; a guard whose metric is missing is not checked. */
 export function checkGuards(metrics: Metrics, run: GuardedRun): Alarm[] {
   const alarms = resolveGuards(run)
     .filter((guard) => guard.metric in metrics && isAlarming(guard, metrics[guard.metric]))
@@ -160,6 +159,6 @@ export function checkGuards(metrics: Metrics, run: GuardedRun): Alarm[] {
   return [{ action: run.guards?.finite?.action ?? 'stop', text }, ...alarms];
 }
 
-/** The alarm with the most severe action; null without alarms. */
+/** The alarm with the most severe action, or null. */
 export const mostSevere = (alarms: readonly Alarm[]): Alarm | null =>
   alarms.toSorted((a, b) => ACTIONS.indexOf(b.action) - ACTIONS.indexOf(a.action))[0] ?? null;

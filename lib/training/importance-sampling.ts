@@ -2,8 +2,8 @@
  * Importance sampling for rollouts of another sampler, such as vLLM or a recording, whose
  * log-probs differ from the learner's even for the same weights (Yao et al. 2025, "Your
  * Efficient RL Framework Secretly Brings You Off-Policy RL Training"). As in TRL's
- * `vllm_importance_sampling_*`: the ratio learner / sampler is a constant factor of each
- * token's surrogate. This library's own sampler needs none, so its weights are exactly 1.
+ * `vllm_importance_sampling_*`, the ratio learner / sampler is a constant factor of each
+ * token's surrogate. This library's own sampler needs none: its weights are exactly 1.
  */
 import { max, mean, min, quantileSorted, sum } from 'd3-array';
 import { z } from 'zod';
@@ -20,18 +20,18 @@ export const IMPORTANCE_SAMPLING_MODES = [
 /** Settings with TRL's names, without the prefix `vllm_`. */
 export const importanceSamplingSettings = {
   /**
-   * TRL's `vllm_importance_sampling_mode`: ratios outside of the limits are set to the
-   * limit (`truncate`) or to 0 (`mask`), per token or for a whole rollout, whose ratio is
-   * the product; default `sequence_mask`, as in TRL. Only for another sampler's rollouts.
+   * TRL's `vllm_importance_sampling_mode`: ratios outside the limits are set to the limit
+   * (`truncate`) or to 0 (`mask`), per token or per rollout, whose ratio is the product.
+   * Default: `sequence_mask`, as in TRL. Only for rollouts of another sampler.
    */
   importanceSamplingMode: z.enum(IMPORTANCE_SAMPLING_MODES).optional(),
-  /** TRL's `vllm_importance_sampling_clip_max` (before 1.6: `_cap`); default 3. */
+  /** TRL's `vllm_importance_sampling_clip_max` (before 1.6: `_cap`). Default: 3. */
   importanceSamplingClipMax: z.number().positive().optional(),
-  /** TRL's `vllm_importance_sampling_clip_min`; default: no lower limit. */
+  /** TRL's `vllm_importance_sampling_clip_min`. Default: no lower limit. */
   importanceSamplingClipMin: z.number().positive().optional(),
 };
 
-/** The settings with their defaults, which are TRL's. */
+/** Fills in the defaults, which are TRL's. */
 export const importanceSampling = ({
   importanceSamplingMode = 'sequence_mask',
   importanceSamplingClipMax = 3,
@@ -43,19 +43,17 @@ export const importanceSampling = ({
 });
 export type ImportanceSampling = ReturnType<typeof importanceSampling>;
 
-/** Log-probs (nats) of each row's trained tokens under the two. */
+/** Log-probs (nats) of each row's trained tokens under both policies. */
 interface Policies {
   learner: readonly (readonly number[])[];
-  /** NaN where the sampler gave none: such a token counts with ratio 1, as in TRL. */
+  /** NaN if the sampler gave none; such a token gets ratio 1, as in TRL. */
   sampler: readonly (readonly number[])[];
 }
 
 const isSequenceMode = (mode: ImportanceSampling['importanceSamplingMode']): boolean =>
   mode.startsWith('sequence');
 
-/**
- * Log ratios per row: one per token. @throws RangeError if the numbers of tokens differ
- */
+/** One log ratio per token of each row. @throws RangeError if the token counts differ */
 function logRatios({ learner, sampler }: Policies): number[][] {
   return learner.map((logProbs, row) => {
     if (sampler[row].length !== logProbs.length)
@@ -69,15 +67,15 @@ function logRatios({ learner, sampler }: Policies): number[][] {
   });
 }
 
-/** Per row, one log ratio per token, or a single one for a sequence. */
+/** The log ratios of each row at the mode's level: one per token, or one per sequence. */
 const atLevel = (
   ratios: readonly (readonly number[])[],
   mode: ImportanceSampling['importanceSamplingMode'],
 ): number[][] => ratios.map((row) => (isSequenceMode(mode) ? [sum(row)] : [...row]));
 
 /**
- * The weight of each trained token: learner / sampler, truncated or masked. All weights
- * are exactly 1 where both have the same log-probs, and with mode `none`.
+ * The weight of each trained token: learner / sampler, truncated or masked. Weights are
+ * exactly 1 if both have the same log-probs, and with mode `none`.
  */
 export function importanceWeights(policies: Policies, options: ImportanceSampling): number[][] {
   const { importanceSamplingMode: mode } = options;
@@ -96,8 +94,8 @@ export function importanceWeights(policies: Policies, options: ImportanceSamplin
 }
 
 /**
- * Effective sample size as a share of n: (sum w)^2 / (n sum w^2), from log ratios, so
- * that no ratio overflows. 1 if all are equal.
+ * Effective sample size as a share of n, (sum w)^2 / (n sum w^2); 1 if all weights are
+ * equal. Takes log ratios, so that no ratio overflows.
  */
 function effectiveSampleSize(logWeights: readonly number[]): number {
   const largest = max(logWeights) ?? 0;
@@ -106,11 +104,11 @@ function effectiveSampleSize(logWeights: readonly number[]): number {
 }
 
 /**
- * How far the sampler is from the learner, with TRL's names where it has them:
- * differences of log-probs (nats), and the ratios after the correction. Before it, at the
- * level of the mode (tokens or sequences; `none`: tokens): the effective sample size
- * (share), the tail of the ratios, and the share of ratios outside of the limits. Empty
- * without tokens.
+ * Metrics of the distance between sampler and learner, with TRL's names where it has
+ * them: differences of log-probs (nats), and the ratios after the correction. Further,
+ * for the uncorrected ratios at the mode's level (tokens or sequences; `none`: tokens):
+ * effective sample size (share), tail, and share outside the limits. Empty without
+ * tokens.
  */
 export function samplingMetrics(
   policies: Policies,
@@ -144,10 +142,10 @@ export function samplingMetrics(
 }
 
 /**
- * Rows of another sampler for the update: the learner's log-probs become the old ones,
- * and each token gets its importance weight.
+ * Prepares rows of another sampler for the update: their old log-probs become the
+ * learner's, and each token gets an importance weight.
  * @param learner log-probs of the rows' trained tokens under the policy being trained
- * @throws RangeError if a row has not as many log-probs as trained tokens
+ * @throws RangeError if a row's numbers of log-probs and trained tokens differ
  */
 export function correctSampling<Row extends { oldLogProbs: number[] }>(
   rows: readonly Row[],

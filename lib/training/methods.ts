@@ -1,6 +1,6 @@
 /**
- * The methods, in table order: from no search to parallel search. A method defines how it
- * answers and where its weights come from; add a method by adding an entry.
+ * The methods, in the order of the tables: from no search to parallel search. A method
+ * defines how to answer and where the weights come from. To add a method, add an entry.
  */
 import { createRegistry, nameSchema } from '../registry.js';
 import type { RewardPresetName } from '../rewards/presets.js';
@@ -12,7 +12,7 @@ import {
 } from '../rollout/options.js';
 import { PROMPTS, type Prompt } from '../text/prompts.js';
 
-/** Trainers, by the configuration section that each reads. */
+/** Trainers, named after the configuration section they read. */
 export const TRAINER_NAMES = [
   'grpo',
   'ppo',
@@ -25,28 +25,27 @@ export const TRAINER_NAMES = [
 export type TrainerName = (typeof TRAINER_NAMES)[number];
 
 export interface Method {
-  /** On the command line and in files. */
+  /** Name on the command line and in files. */
   readonly name: string;
-  /** In tables and charts. */
+  /** Title in tables and charts. */
   readonly title: string;
   readonly source: string;
-  /** Its row in the ParallelSearch paper's tables, if it has one. */
+  /** Its row in the tables of the ParallelSearch paper, if any. */
   readonly paperName?: string;
-  /** A prompt of its own, named by `rollout`. */
+  /** A new prompt, to which `rollout` refers by name. */
   readonly prompt?: Prompt;
-  /** Rollout settings. */
   readonly rollout: RolloutInput;
-  /** Changes for the small world's models, which know `##` and lines of passages only. */
+  /** Overrides for the small world's models, which only know `##` and passage lines. */
   readonly smallWorldRollout?: Partial<RolloutInput>;
   /**
-   * Where its weights come from: a trainer, another method's weights, or (null) the
-   * initial model.
+   * Where the weights come from: a trainer, another method's weights, or the initial
+   * model (null).
    */
   readonly training:
     | { readonly trainer: TrainerName; readonly rewards: RewardPresetName }
     | { readonly weightsFrom: string }
     | null;
-  /** Only trained for other methods; never compared. */
+  /** Trained only for the sake of other methods, and never compared. */
   readonly isPreparation?: boolean;
 }
 
@@ -68,20 +67,20 @@ const untrained = (prompt: string, title: string, rollout: RolloutInput): Method
 });
 
 /**
- * The initial model with every prompt it was trained on: the baseline for RL is the best
- * of them.
+ * The initial model with each prompt it was trained on; the best of them is RL's
+ * baseline.
  */
 export const UNTRAINED: readonly Method[] = [
   untrained('search-r1', 'Search-R1’s prompt', SEQUENTIAL),
   untrained('parallel', 'parallel prompt', PARALLEL),
-  // The practice prompt of supervised training, unused in RL.
+  // The exercise prompt of supervised training, unused in RL.
   untrained('drill', 'practice prompt', PARALLEL),
 ];
 
-/** Not trained here: the lookup table, and the initial model without and with search. */
+/** Without training: a lookup table, and the initial model with and without search. */
 const WITHOUT_TRAINING: readonly Method[] = [
   {
-    // Not a model: a lookup table of training questions' wordings and their evidence.
+    // Not a model: a table of the wordings of training questions and their evidence.
     name: 'lookup',
     title: 'Lookup of wordings',
     source: THIS_PROJECT,
@@ -89,7 +88,7 @@ const WITHOUT_TRAINING: readonly Method[] = [
     training: null,
   },
   {
-    // Direct inference without retrieval: the initial model answers at once.
+    // Direct inference: the initial model answers without retrieval.
     name: 'r1',
     title: 'R1 (no search)',
     source: 'DeepSeek-R1, arXiv 2501.12948',
@@ -120,11 +119,11 @@ export const zeroSearchSimulator: Method = {
 };
 
 /**
- * Only in the experiment `baselines`: other papers' methods, and variants of this one.
+ * Only in the experiment `baselines`: other papers' methods, variants of ParallelSearch.
  */
 export const BASELINES: readonly Method[] = [
   {
-    // R1 as in the paper's tables: also trained by RL with the outcome reward.
+    // R1 as in the paper's tables, also trained by RL with the outcome reward.
     name: 'r1:trained',
     title: 'R1 (no search), trained',
     source: `${SEARCH_R1_PAPER}, Table 2; DeepSeek-R1, arXiv 2501.12948`,
@@ -149,7 +148,7 @@ export const BASELINES: readonly Method[] = [
     training: { trainer: 'rejection-sampling', rewards: 'search-r1' },
   },
   {
-    // Search-R1 whose reward for a correct answer falls with the number of searches.
+    // Search-R1, but a correct answer earns less the more searches it took.
     name: 'otc',
     title: 'OTC',
     source: 'OTC, arXiv 2504.14870, GRPO form',
@@ -206,7 +205,7 @@ export const BASELINES: readonly Method[] = [
     training: { trainer: 'ppo', rewards: 'paper' },
   },
   {
-    // With the rewards of the authors' released code, which depart from the equations.
+    // Uses the rewards of the authors' released code, which differ from the equations.
     name: 'parallelsearch:released-code',
     title: 'ParallelSearch, released code',
     source: PARALLELSEARCH_PAPER,
@@ -220,18 +219,19 @@ export const BASELINES: readonly Method[] = [
  * outcome reward, PPO. From the authors' code (github.com/inclusionAI/AWorld-RL,
  * `RAG-R1`: `train_ppo_mq.sh`, `hotpotqa_search_mq.py`, `generation_mq.py`).
  *
- * As there: prompt, commas between queries, JSON that labels each query's documents, and
- * documents cut for each query.
+ * As in that code: the prompt, commas between queries, JSON that labels each query's
+ * documents, and a limit on the documents of each query.
  *
  * Departures:
- * 1. A query's part of the turn's limit is its `max_obs_length`, 1,000 tokens there.
- * 2. Tags inside passages are escaped. A search without a query is no action, there it
- *    finds nothing. The notice after it contains no tags.
- * 3. The small world's models read `##` and lines of passages, the only form that they
- *    have learned, and the short prompt of ParallelSearch.
- * 4. No supervised stage of its own before RL.
- * 5. Six search turns as all methods here, five in the script. Queries beyond three run
- *    (at most 8 a turn), as in the code.
+ * 1. The limit of a query (`max_obs_length`, 1,000 tokens in the script) is its equal
+ *    share of the turn's limit.
+ * 2. Tags inside passages are escaped. A search without a query is an invalid action (in
+ *    the code, it finds nothing), and the notice after it contains no tags.
+ * 3. The small world's models read `##` and lines of passages, the only format they have
+ *    learned, and the short prompt of ParallelSearch.
+ * 4. There is no supervised stage before RL.
+ * 5. Six search turns as for all methods here; the script has five. As in the code,
+ *    queries beyond three also run (at most 8 per turn).
  */
 const RAG_R1: Method = {
   name: 'rag-r1',
@@ -267,7 +267,7 @@ export const COMPARED_LATER: readonly Method[] = [
 
 const COMPARED: readonly Method[] = [
   {
-    // Its prompt, the outcome reward, one query per search.
+    // Search-R1's prompt, the outcome reward, one query per search.
     name: 'search-r1',
     title: 'Search-R1',
     source: SEARCH_R1_PAPER,
@@ -276,7 +276,7 @@ const COMPARED: readonly Method[] = [
     training: { trainer: 'grpo', rewards: 'search-r1' },
   },
   {
-    // The four turns of the authors' code: too few for questions about five entities.
+    // The four turns of the authors' code, too few for questions about five entities.
     name: 'search-r1:b4',
     title: 'Search-R1, four search turns',
     source: SEARCH_R1_PAPER,
@@ -284,7 +284,7 @@ const COMPARED: readonly Method[] = [
     training: { trainer: 'grpo', rewards: 'search-r1' },
   },
   {
-    // Search-R1's weights with the parallel prompt: the effect of the prompt alone.
+    // Search-R1's weights with the parallel prompt: isolates the effect of the prompt.
     name: 'search-r1-parallel-prompt',
     title: 'Search-R1 + parallel prompt',
     source: `${PARALLELSEARCH_PAPER}, Table 3`,
@@ -293,7 +293,7 @@ const COMPARED: readonly Method[] = [
     training: { weightsFrom: 'search-r1' },
   },
   {
-    // The parallel prompt and the rewards of Eq. 3 to 7.
+    // The parallel prompt, and the rewards of Eq. 3 to 7.
     name: 'parallelsearch',
     title: 'ParallelSearch',
     source: PARALLELSEARCH_PAPER,
@@ -303,7 +303,7 @@ const COMPARED: readonly Method[] = [
   },
 ];
 
-/** In the main comparison. */
+/** The methods of the main comparison. */
 export const MAIN_METHODS: readonly Method[] = [...WITHOUT_TRAINING, ...COMPARED];
 
 export const METHODS = createRegistry<Method>(
@@ -312,17 +312,17 @@ export const METHODS = createRegistry<Method>(
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 
-/** A method's name in a configuration or a file. */
 export const methodNameSchema = nameSchema(METHODS);
 
-/** The title of a method; an unknown name is returned as is. */
+/** The title of a method; unknown names are returned unchanged. */
 export const methodTitle = (name: string): string =>
   METHODS.has(name) ? METHODS.get(name).title : name;
 
 /**
- * How a policy answers by a method: as it was trained if that was by this method, else
- * with the method's prompt, within the limits of its training or of its model. Models of
- * the small world have a short prompt and short turns (the defaults).
+ * Returns the rollout settings for a method: those of the training if the policy was
+ * trained by this method, otherwise the method's, within the limits of the training or
+ * the model. Models of the small world have a short prompt and short turns (the
+ * defaults).
  * @param options.trained the configuration that the policy was trained with
  * @param options.changes override everything else
  * @throws RangeError for an unknown method
@@ -342,18 +342,18 @@ export function resolveRollout(
   return rolloutSchema.parse({ ...(isAsTrained ? trained.rollout : presets), ...changes });
 }
 
-/** The rewards that a method is trained with; undefined if it is not trained. */
+/** The reward preset that a method is trained with; undefined if it is not trained. */
 export function rewardPreset(name: string): RewardPresetName | undefined {
   const { training } = METHODS.get(name);
   return training && 'rewards' in training ? training.rewards : undefined;
 }
 
-/** Names of the trained methods, each with weights of its own. */
+/** The names of the methods with weights of their own. */
 export const trainedMethods = (): string[] =>
   METHODS.all().flatMap(({ name, training }) => (training && 'trainer' in training ? [name] : []));
 
 /**
- * The method whose training produced a method's weights; null for the initial model.
+ * The method whose training produced the weights of `name`; null for the initial model.
  * @throws RangeError for an unknown method
  */
 export function trainedBy(name: string): string | null {

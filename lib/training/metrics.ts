@@ -14,14 +14,14 @@ type Scored = With<'rewards' | 'advantage'>;
 
 export type Metrics = Record<string, number>;
 
-/** 0 for an empty list. Unlike d3's, NaN propagates, so that guards see it. */
+/** The mean; 0 for an empty list. Unlike d3's, propagates NaN, so that guards see it. */
 export const strictMean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 const numPolicyTokens = ({ segments }: Scored): number =>
   segments.reduce((sum, { kind, tokenIds }) => sum + (kind === 'policy' ? tokenIds.length : 0), 0);
 
-/** Whether a turn was truncated, or the context was full. */
+/** Whether a turn was truncated or the context was full. */
 export const isTruncated = ({ finish, segments }: Trajectory, maxNewTokens: number): boolean =>
   finish === 'length' ||
   segments.some(
@@ -29,11 +29,11 @@ export const isTruncated = ({ finish, segments }: Trajectory, maxNewTokens: numb
       kind === 'policy' && tokenIds.length >= maxNewTokens && nextAction(text).kind === 'invalid',
   );
 
-/** A metric, unless nothing was measured. */
+/** A metric with the mean of the values, or nothing without values. */
 const meanMetric = (name: string, values: readonly number[]): Metrics =>
   values.length > 0 ? { [name]: strictMean(values) } : {};
 
-/** The slowest rollouts of a step, for which all others wait. */
+/** Times of the rollouts: the whole step waits for the slowest. */
 const rolloutTimes = ({ rolloutSeconds }: RolloutStats): Metrics =>
   rolloutSeconds.length === 0
     ? {}
@@ -43,13 +43,13 @@ const rolloutTimes = ({ rolloutSeconds }: RolloutStats): Metrics =>
       };
 
 interface EvidenceOptions {
-  /** One per rollout; default: unknown, also if a simulator wrote the passages. */
+  /** One per rollout. Default: unknown, as when a simulator writes the passages. */
   questions?: readonly Question[];
   /** B of Algorithm 1. */
   maxSearchTurns?: number;
 }
 
-/** 1 for each rollout that gave up, else 0; only where a graph names the evidence. */
+/** For each rollout whose graph names the evidence, 1 if the policy gave up, else 0. */
 const givenUp = (
   rollouts: readonly Scored[],
   { questions = [], maxSearchTurns = 0 }: EvidenceOptions,
@@ -61,9 +61,9 @@ const givenUp = (
   });
 
 /**
- * Metrics of a step's rollouts, ordered by group; `rewards/NAME` for each reward.
- * Rollouts with a search that timed out only count as such; without any other, there is
- * no more to measure.
+ * Metrics of a step's rollouts, ordered by group; includes `rewards/NAME` for each
+ * reward. Rollouts whose search timed out are only counted; if all did, nothing else is
+ * measured.
  */
 export function rolloutMetrics(
   rollouts: readonly Scored[],
@@ -87,7 +87,7 @@ export function rolloutMetrics(
   const average = (value: (t: Scored) => number): number => strictMean(scored.map(value));
   const reward = average((t) => t.rewards.total);
   const names = Object.keys(scored[0].rewards).filter((name) => name !== 'total');
-  // Queries as the rewards see them, even if the environment does not split.
+  // Queries as the rewards see them, even if the environment does not split them.
   const queries = (t: Scored): string[][] => executedSearches(t.segments, t.querySeparator);
   const ofType = (type: string): Scored[] => scored.filter((t) => t.questionType === type);
   const decomposed = (trajectories: readonly Scored[]): number =>
@@ -121,8 +121,7 @@ export function rolloutMetrics(
     decomposition_ratio: decomposed(scored),
     'decomposition_ratio/parallelizable': decomposed(ofType('parallelizable')),
     'decomposition_ratio/sequential': decomposed(ofType('sequential')),
-    // Precision and recall of decomposition follow from these ratios and the share of
-    // such questions.
+    // These ratios and shares give the precision and recall of decomposition.
     'share/parallelizable': ofType('parallelizable').length / scored.length,
     'share/sequential': ofType('sequential').length / scored.length,
     'coverage/parallelizable': strictMean(
@@ -134,8 +133,8 @@ export function rolloutMetrics(
 }
 
 /**
- * Mean log-prob (nats per token) of the rollouts with a correct answer and of the others,
- * if there is an outcome reward and there are such rollouts.
+ * Mean log-prob (nats per token) of correct rollouts and of the others, if there are any
+ * and there is an outcome reward.
  */
 export function sampledLogProbs(scored: readonly Scored[]): Metrics {
   const logProbs = (isWanted: boolean): number[] =>
@@ -148,10 +147,10 @@ export function sampledLogProbs(scored: readonly Scored[]): Metrics {
   };
 }
 
-/** Steps whose mean is a point of a trend. */
+/** Number of steps averaged for a trend. */
 const TREND_STEPS = 10;
 
-/** The best and the newest mean of a metric over ten steps; null if it has fewer. */
+/** The best and the latest moving average of a metric; null if it has too few steps. */
 function trend(name: string, steps: readonly Metrics[]): { best: number; last: number } | null {
   const values = steps.flatMap((metrics) => metrics[name] ?? []);
   if (values.length < TREND_STEPS) return null;
@@ -162,10 +161,9 @@ function trend(name: string, steps: readonly Metrics[]): { best: number; last: n
 }
 
 /**
- * How far metrics have fallen below their best in a run, as means over ten steps each:
- * the log-prob of correct rollouts (nats per token), and the share of searches per
- * question that is gone.
- * @param steps all steps of the run, the newest one last
+ * How far the moving averages have fallen below their best in a run: the log-prob of
+ * correct rollouts (nats per token), and the searches per question (as a share).
+ * @param steps the metrics of all steps of the run, newest last
  */
 export function trendMetrics(steps: readonly Metrics[]): Metrics {
   const likelihood = trend('logps/correct', steps);

@@ -1,6 +1,4 @@
-/**
- * Models by name or folder, and the configuration with which each is trained.
- */
+/** Finds models by name or folder, and the configuration each is trained with. */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -26,20 +24,21 @@ import {
   type TrainConfig,
 } from './config.js';
 
-/** Defaults of commands. */
 export const DEFAULT_METHOD = 'parallelsearch';
 export const DEFAULT_MODEL = 'instruct-1';
 
-/** Initial models of the small world that stand for the paper's two. */
+/**
+ * Initial models of the small world, standing in for the paper's base and instruct
+ * models.
+ */
 export const INITIAL_MODELS = ['base', 'instruct'] as const;
-/** All initial models. */
 export const SMALL_WORLD_MODELS = [...INITIAL_MODELS, 'hasty', 'paired'] as const;
 export type InitialModelName = (typeof SMALL_WORLD_MODELS)[number];
-/** Folder name of an initial model, such as `instruct-2`. */
+/** The folder name of an initial model, such as `instruct-2`. */
 export const initialModelName = (name: InitialModelName, seed: number): string => `${name}-${seed}`;
 
 /**
- * The preset of the method and model with overrides applied; later ones win. A model with
+ * Applies overrides to the preset of their method and model; later ones win. A model with
  * a chat template gets the chat prompt form.
  * @throws Error for an unknown method, model or setting
  */
@@ -67,7 +66,7 @@ export function parseModelName(name: string): { model: InitialModelName; initSee
   return model ? { model: model as InitialModelName, initSeed: Number(initSeed) } : null;
 }
 
-/** Names of the available initial models, such as `base-1`. */
+/** The names of the available initial models, such as `base-1`. */
 export const modelNames = (root = CHECKPOINTS): string[] =>
   existsSync(root)
     ? readdirSync(root)
@@ -76,7 +75,7 @@ export const modelNames = (root = CHECKPOINTS): string[] =>
     : [];
 
 /**
- * The folder of a model given by name or folder.
+ * Returns the folder of a model given by name or folder.
  * @throws Error if it is neither, listing the available names
  */
 export function modelPath(name: string, root = CHECKPOINTS): string {
@@ -100,15 +99,15 @@ export async function isSmallWorldModel(folder: string): Promise<boolean> {
   return ours !== null && theirs !== null && ours.equals(theirs);
 }
 
-/** The same for any policy, such as one on a server, by its tokenizer. */
+/** Tells the same from a policy's tokenizer, for example of a policy on a server. */
 export async function isSmallWorldPolicy(policy: Pick<Policy, 'tokenizer'>): Promise<boolean> {
   const ours = await readTokenizer(packagePath('data', 'checkpoints', DEFAULT_MODEL));
-  // A text with words of the small world, which another vocabulary splits otherwise.
+  // Other vocabularies split these words of the small world differently.
   const text = 'Who wrote Strange Night, the novel of 1920?';
   return String(ours.encode(text)) === String(policy.tokenizer.encode(text));
 }
 
-/** The training configuration of an adapter; null if there is none. */
+/** Reads the training configuration stored with an adapter, or null. */
 export async function readTrainConfig(adapter?: string): Promise<TrainConfig | null> {
   if (adapter === undefined) return null;
   const file = join(adapter, TRAIN_CONFIG_FILE);
@@ -116,7 +115,7 @@ export async function readTrainConfig(adapter?: string): Promise<TrainConfig | n
 }
 
 /**
- * The folder of the base model of an adapter: the one it names, else its configuration's.
+ * The base model's folder of an adapter: the one it names, else its configuration's.
  * @throws Error if the adapter or the model is missing
  */
 export async function adapterBase(adapter: string, root = CHECKPOINTS): Promise<string> {

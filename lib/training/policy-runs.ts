@@ -1,4 +1,4 @@
-/** Runs of the experiments: their names, folders, configurations and weights. */
+/** The training runs of the experiments: names, folders, configurations and weights. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
@@ -17,7 +17,7 @@ import {
 import { resolveRollout, trainedBy, zeroSearchSimulator } from './methods.js';
 import { initialModelName, type InitialModelName } from './models.js';
 
-/** A policy: a method, an initial model and a seed. */
+/** A trained policy: a method, an initial model and a seed. */
 export interface PolicyRun {
   method: string;
   model: InitialModelName;
@@ -25,33 +25,33 @@ export interface PolicyRun {
   initSeed: number;
   /** Seed of RL. */
   seed: number;
-  /** Reward weights in training, unless the paper's. */
+  /** Reward weights in training. Default: the paper's. */
   lambdas?: Lambdas;
-  /** Passages per query, unless the method's. */
+  /** Passages per query. Default: the method's. */
   topK?: number;
-  /** RL steps, unless the preset's. */
+  /** RL steps. Default: the preset's. */
   steps?: number;
-  /** Share of hybrid questions in training, unless the preset's (none). */
+  /** Share of hybrid questions in training. Default: the preset's, none. */
   hybridShare?: number;
   /** Passages per query, drawn from these for each step. */
   topKs?: readonly number[];
-  /** Whether the passages have near misses among them (`addNearMisses`). */
+  /** Whether near misses are added to the passages (`addNearMisses`). */
   nearMisses?: boolean;
-  /** How information is cut, with half of the preset's limit. */
+  /** Halves the limit on information, which is then cut in this way. */
   halvedBy?: InformationCut;
 }
 
-/** Half of the most information that a turn shows in the small world, in tokens. */
+/** Half of the information that a turn shows at most in the small world, in tokens. */
 const HALVED_INFORMATION = 160;
 
-/** Tokens kept free per later search turn where many passages fill the context. */
+/** Tokens reserved for each later search turn if many passages fill the context. */
 export const RESERVE_PER_TURN = 100;
 
 /** The name of a run's initial model, such as `instruct-2`. */
 export const modelNameForRun = ({ model, initSeed }: PolicyRun): string =>
   initialModelName(model, initSeed);
 
-/** A file name, such as `instruct-2-parallelsearch-seed1`. */
+/** A run's name in files, such as `instruct-2-parallelsearch-seed1`. */
 export function runName(run: PolicyRun): string {
   const { method, seed, lambdas, topK, steps, hybridShare, topKs, nearMisses, halvedBy } = run;
   const variants = [
@@ -68,11 +68,10 @@ export function runName(run: PolicyRun): string {
   return [name, ...variants.filter(Boolean), `seed${seed}`].join('-');
 }
 
-/** The rollout settings of a run. */
 export const rolloutForRun = (run: PolicyRun): RolloutConfig =>
   resolveRollout(run.method, 'small-world', { changes: rolloutOverrides(run) });
 
-/** Settings of the rollout that differ from the preset's. */
+/** Rollout settings that differ from the preset's. */
 const rolloutOverrides = ({ topK, topKs, halvedBy }: PolicyRun): Partial<RolloutConfig> => ({
   ...(topK && { topK }),
   ...(topKs && { reservePerTurn: RESERVE_PER_TURN }),
@@ -92,7 +91,7 @@ export const trainConfigForRun = (run: PolicyRun): TrainConfig => {
     }),
   );
   if (hybridShare === undefined) return config;
-  // The other types share the rest, in the preset's proportions.
+  // The other types share the rest in the preset's proportions.
   const hybrid = hybridShare / (1 - hybridShare);
   return withSettings(config, { mix: { ...trainerSettings(config).mix, hybrid } });
 };
@@ -104,16 +103,16 @@ export const adapterFolder = (run: PolicyRun, root = CHECKPOINTS): string =>
 export const isTrained = (run: PolicyRun, root = CHECKPOINTS): boolean =>
   listFolders(weightFolders(run, root)).every((folder) => existsSync(folder));
 
-/** The folders of a run's weights: the model's, and the adapter's if any. */
+/** The folders of a run's weights: the model's and, if any, the adapter's. */
 export function weightFolders(run: PolicyRun, root = CHECKPOINTS): PolicyFolders {
   const method = trainedBy(run.method);
   const model = join(root, modelNameForRun(run));
   return method === null ? { model } : { model, adapter: adapterFolder({ ...run, method }, root) };
 }
 
-/** Loads the policy of a run. @throws Error naming the missing folder, with the remedy */
+/** Loads the policy of a run. @throws Error naming the missing folder and the remedy */
 export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
-  // Names are also needed where TensorFlow.js is not loaded.
+  // Imported late: names are also needed where TensorFlow.js is not loaded.
   const { loadLocalPolicy } = await import('../policy/model-folder.js');
   const { model, adapter } = weightFolders(run, root);
   const name = `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`;

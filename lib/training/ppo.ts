@@ -5,7 +5,7 @@
  * 1. One rollout per question. A token's advantage is its return minus a value head's
  *    estimate (generalised advantage estimation, Schulman et al. 2016).
  * 2. The KL to the initial model is subtracted from each token's reward. A search turn's
- *    reward falls on its last token, the rest on the rollout's last.
+ *    reward is credited to its last token, the rest to the rollout's last.
  * 3. The value head reads the policy's own hidden states, where the paper trains a second
  *    model; its gradient reaches the adapter with weight `valueWeight`.
  * 4. Learning rates and warm-up are the paper's, scaled to 200 steps.
@@ -27,13 +27,12 @@ import {
   type TrainingTask,
 } from './trainer.js';
 
-/** A rollout's tokens and the inputs of the loss: one value per trained token. */
+/** A rollout's tokens and the inputs of the loss, one value per trained token. */
 interface PpoRow extends GrpoRow {
   oldValues: number[];
   returns: number[];
 }
 
-/** Names of the value head's weights. */
 const [HEAD, BIAS] = ['value.weight', 'value.bias'];
 
 export function createPpoTrainer(task: TrainingTask): Trainer {
@@ -106,11 +105,11 @@ async function updatePpo(
   };
 }
 
-/** Values (M) from hidden states (M, C). The caller disposes of the result. */
+/** Predicts values (M) from hidden states (M, C). The caller disposes of the result. */
 const computeValues = (hidden: tf.Tensor2D, trained: Weights): tf.Tensor1D =>
   tf.add(tf.squeeze<tf.Tensor1D>(tf.matMul(hidden, trained[HEAD]), [1]), trained[BIAS]);
 
-/** The reward of each trained token, before the KL. */
+/** The reward of each trained token, before the KL penalty. */
 export function tokenRewards({ segments, rewards, turnRewards = [] }: With<'rewards'>): number[] {
   const tokens: number[] = [];
   let turn = 0;
@@ -123,10 +122,10 @@ export function tokenRewards({ segments, rewards, turnRewards = [] }: With<'rewa
 }
 
 /**
- * Generalised advantage estimates of one rollout's tokens, and the returns their values
- * are trained on: A_t = delta_t + gamma lambda A_(t+1), delta_t = r_t + gamma V_(t+1) -
- * V_t, and A_t + V_t. The value after the last token is 0. Environment tokens are left
- * out, which changes nothing at the paper's gamma = lambda = 1.
+ * Generalised advantage estimates of one rollout's tokens, A_t = delta_t + gamma lambda
+ * A_(t+1) with delta_t = r_t + gamma V_(t+1) - V_t, and the value targets A_t + V_t. The
+ * value after the last token is 0. Environment tokens are left out, which changes nothing
+ * at the paper's gamma = lambda = 1.
  */
 export function generalisedAdvantages(
   rewards: readonly number[],
@@ -142,7 +141,7 @@ export function generalisedAdvantages(
   return { advantages, returns: advantages.map((advantage, t) => advantage + values[t]) };
 }
 
-/** Normalises all rows to mean 0 and standard deviation 1 (n - 1), as verl. */
+/** Normalises all rows to mean 0 and standard deviation 1 (n - 1), as verl does. */
 export function whiten(rows: readonly (readonly number[])[]): number[][] {
   const all = rows.flat();
   const center = mean(all) ?? 0;
@@ -157,12 +156,12 @@ export function explainedVariance(returns: readonly number[], values: readonly n
   return total > 0 ? 1 - left / total : 0;
 }
 
-/** Inputs of the loss per trained token, (M) each. */
+/** Inputs of the loss, one value per trained token (M) each. */
 interface PpoTokens {
   /** Log-probs (nats) under the sampling policy. */
   oldLogProbs: tf.Tensor1D;
   advantages: tf.Tensor1D;
-  /** Values that the advantages were computed from. */
+  /** Values from which the advantages were computed. */
   oldValues: tf.Tensor1D;
   returns: tf.Tensor1D;
   /** Weight in the sum: 1 / number of tokens for a token mean. */
@@ -170,8 +169,8 @@ interface PpoTokens {
 }
 
 /**
- * Sum over tokens of weight * max((V - R)^2, (clip(V) - R)^2) / 2, with V clipped to
- * `valueClip` around the old value. The caller disposes of the result.
+ * Value loss: the sum over tokens of weight * max((V - R)^2, (clip(V) - R)^2) / 2, with V
+ * clipped to within `valueClip` of the old value. The caller disposes of the result.
  */
 export function valueLoss(
   values: tf.Tensor1D,
@@ -185,8 +184,8 @@ export function valueLoss(
 }
 
 /**
- * Sum over tokens of weight * -min(ratio A, clip(ratio) A), plus `valueWeight` times
- * {@link valueLoss}. The caller disposes of the result.
+ * PPO's loss: the sum over tokens of weight * -min(ratio A, clip(ratio) A), plus
+ * `valueWeight` times {@link valueLoss}. The caller disposes of the result.
  */
 export function ppoLoss(
   logProbs: tf.Tensor1D,

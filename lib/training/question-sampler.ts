@@ -5,10 +5,9 @@ import type { Random } from '../random.js';
 const share = z.number().min(0).max(1);
 
 /**
- * Shares of question types in training, with a sum of 1 or normalised to it. Presets have
- * no hybrids, since HotpotQA has none.
- * Types need dependency graphs: unless every question has one, questions are drawn
- * uniformly, as in the authors' code.
+ * Shares of question types in training, normalised to a sum of 1. Presets have no
+ * hybrids, since HotpotQA has none. Types are known from dependency graphs: unless every
+ * question has one, questions are drawn uniformly, as in the authors' code.
  */
 export const questionMixSchema = z.strictObject({
   singleHop: share,
@@ -19,7 +18,7 @@ export const questionMixSchema = z.strictObject({
   hybrid: share.optional(),
 });
 
-/** Draws each type by its share; uniformly unless every question has a graph. */
+/** Draws questions by `mix`, or uniformly unless every question has a graph. */
 export function createQuestionSampler(
   questions: readonly Question[],
   mix: z.infer<typeof questionMixSchema>,

@@ -1,4 +1,4 @@
-/** The processes of a data-parallel training (`ranks.ts`). */
+/** Starts and runs the processes of data-parallel training (`ranks.ts`). */
 import * as tf from '@tensorflow/tfjs-core';
 import { connectToParent, startPeer, type Channel } from '../io/processes.js';
 import { loadModel } from '../policy/model-folder.js';
@@ -7,20 +7,20 @@ import { Ranks } from './ranks.js';
 import type { TrainingTask } from './trainer.js';
 import { createTrainer } from './trainers.js';
 
-/** The training task of a rank. Only rank 0 searches and scores. */
+/** What a rank needs of the training task. Only rank 0 searches and scores. */
 interface RankTask extends Pick<TrainingTask, 'config' | 'questions'> {
   rank: number;
   size: number;
   backend: BackendName;
   modelFolder: string;
-  /** Names and weights of a task's own rewards. */
+  /** Names and weights of custom rewards. */
   rewards?: { name: string; weight?: number }[];
 }
 
 /**
- * Starts processes for all ranks but 0, which is this process.
- * @param size number of ranks, with this process
- * @throws RangeError for a GPU, which one process fills
+ * Starts a process for each rank except 0, which is this process.
+ * @param size number of ranks, including this process
+ * @throws RangeError on a GPU, which one process fills
  */
 export function startRanks(
   { config, questions, rewards }: TrainingTask,
@@ -36,7 +36,7 @@ export function startRanks(
   return new Ranks(0, size, channels);
 }
 
-/** The backend in use, for another process. */
+/** The name of the backend in use, for other processes. @throws RangeError on a GPU */
 function cpuBackend(): BackendName {
   const name = tf.getBackend();
   if (name === 'wasm' || name === 'cpu') return name;
@@ -63,6 +63,6 @@ connectToParent(import.meta.url, async (leader) => {
     rewards: rewards?.map((reward) => ({ ...reward, score: onlyOnRank0 })),
     ranks: new Ranks(rank, size, [leader]),
   });
-  // Until rank 0 ends this process.
+  // Runs until rank 0 ends this process.
   for (;;) await trainer.next();
 });

@@ -16,32 +16,32 @@ import { createRandom, type Random } from '../random.js';
 
 /** Work that ranks share. */
 interface SharedWork<Item, Result, Message> {
-  /** The cost of an item, in any unit. */
+  /** The relative cost of an item. */
   cost: (item: Item) => number;
   compute: (item: Item) => Promise<Result>;
-  /** How a result is sent. */
+  /** Converts a result for sending. */
   encode: (result: Result) => Message | Promise<Message>;
   decode: (message: Message) => Result;
 }
 
-/** The rank of each item: costly items first, each to the rank with the least to do. */
+/** Assigns items to ranks: costly ones first, each to the rank with the least work. */
 function balance(costs: readonly number[], size: number): number[] {
   const loads = new Array<number>(size).fill(0);
   const ranks = new Array<number>(costs.length);
   for (const i of costs.map((_, i) => i).sort((a, b) => costs[b] - costs[a] || a - b)) {
-    // The last of equals: rank 0 has other work.
+    // Among equals the last: rank 0 has other work, too.
     ranks[i] = loads.lastIndexOf(Math.min(...loads));
     loads[ranks[i]] += costs[i];
   }
   return ranks;
 }
 
-/** The ranks of a training, as one of them sees them. */
+/** The ranks of a training, seen from one of them. */
 export class Ranks {
   /**
    * @param rank from 0
    * @param size number of ranks
-   * @param channels from rank 0 to the others in order; from another rank to rank 0
+   * @param channels from rank 0 to the others, in order; from another rank to rank 0
    */
   constructor(
     readonly rank = 0,
@@ -49,7 +49,7 @@ export class Ranks {
     readonly channels: readonly Channel[] = [],
   ) {}
 
-  /** Rank 0 computes a value, which every rank gets. */
+  /** Computes a value on rank 0 and returns it on every rank. */
   async once<T>(compute: () => T | Promise<T>): Promise<T> {
     if (this.rank > 0) return (await this.channels[0].receive()) as T;
     const value = await compute();
@@ -75,7 +75,7 @@ export class Ranks {
     for (const [i, item] of items.entries()) yield [item, decode(parts[owners[i]].shift()!)];
   }
 
-  /** Gathers each rank's value on rank 0; null on the others. */
+  /** Gathers each rank's value on rank 0; returns null on the others. */
   async gather<T>(own: T): Promise<T[] | null> {
     if (this.rank === 0)
       return [own, ...((await Promise.all(this.channels.map((c) => c.receive()))) as T[])];
@@ -88,22 +88,22 @@ export class Ranks {
   }
 }
 
-/** The only rank of a training in one process. */
+/** The single rank of a training in one process. */
 export const ALONE = new Ranks();
 
-/** For results that can be sent as they are. */
+/** For results that can be sent unchanged. */
 export const AS_IS = { encode: <T>(result: T): T => result, decode: <T>(result: T): T => result };
 
 /**
- * Rows that generate together. A row's log-probs depend on its batch in the last digits,
- * so the batches are the same for any number of ranks. On wasm, two batches of 32 rows
- * take as long as one of 64 (four of 16: 15 % longer).
+ * Number of rows that generate together. A row's log-probs depend on its batch in the
+ * last digits, so batches are the same for any number of ranks. On wasm, two batches of
+ * 32 rows take as long as one of 64; four of 16 take 15 % longer.
  */
 export const BATCH_ROWS = 32;
 
 /**
- * A large model reads all of its weights for each batch, and a GPU is far from busy with
- * 32 rows: there all rows generate together, on rank 0.
+ * A large model reads all of its weights for each batch, and 32 rows leave a GPU mostly
+ * idle, so all rows then generate together on rank 0.
  */
 function maxRows(model: ModelConfig): number {
   const isOnCpu = ['wasm', 'cpu'].includes(tf.getBackend()) || isNative();
@@ -121,13 +121,13 @@ interface BatchRow {
 
 type Sampling = Omit<SamplingOptions, 'randoms' | 'onToken'>;
 
-/** Messages of rank 0: rows to generate, and finally the result. */
+/** Messages of rank 0: rows to generate and, at the end, the result. */
 type Turn<T> = { rows: BatchRow[]; sampling: Sampling } | { result: T };
 
 /**
- * Runs `work` on rank 0 with a policy, whose rows all ranks generate if it is local.
- * Every rank gets the result.
- * @param policy on each rank; of the same weights if it is local
+ * Runs `work` on rank 0 with a policy; if the policy is local, all ranks generate its
+ * rows. Every rank gets the result.
+ * @param policy of each rank; local ones must have the same weights
  */
 export async function generateTogether<T>(
   policy: Policy,
@@ -151,14 +151,14 @@ export async function generateTogether<T>(
   }
 }
 
-/** Batches of rows of a rank, each with the cache of its last turn. */
+/** A rank's batches of rows, each with the KV cache of its last turn. */
 class RowBatches {
   private readonly caches = new Map<number, PrefixCache | null>();
   private readonly randoms = new Map<number, Random>();
 
   constructor(readonly policy: LocalPolicy) {}
 
-  /** The generation of each row by its id. */
+  /** The generation of each row, by its id. */
   async generate(rows: readonly BatchRow[], sampling: Sampling): Promise<Map<number, Generation>> {
     const { policy, caches, randoms } = this;
     const generations = new Map<number, Generation>();
@@ -187,12 +187,12 @@ class RowBatches {
   }
 }
 
-/** The policy of rank 0, which has each rank generate its batches. */
+/** The policy of rank 0, which lets each rank generate its batches. */
 function spreadRows(batches: RowBatches, ranks: Ranks): Policy {
   const { policy } = batches;
   const { name, tokenizer, maxLength } = policy;
   const most = maxRows(policy.config);
-  /** Rows by their generators, which stay the same over the turns. */
+  /** Identifies rows by their generators, which stay the same over the turns. */
   const places = new Map<Random, Pick<BatchRow, 'id' | 'batch' | 'state'>>();
   let numBatches = 0;
   const assign = (randoms: readonly Random[]): void => {

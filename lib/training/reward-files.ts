@@ -1,4 +1,4 @@
-/** Custom rewards from files. */
+/** Loads custom rewards from files. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -16,7 +16,7 @@ const isReward = (value: unknown): value is Reward => {
   return typeof name === 'string' && typeof score === 'function';
 };
 
-/** Bundles a TypeScript file, but not its packages, and imports it. */
+/** Bundles a TypeScript file without its packages, and imports it. */
 async function importTypeScript(path: string): Promise<unknown> {
   const { build } = await import('rolldown');
   const folder = await mkdtemp(join(tmpdir(), 'reward-'));
@@ -25,7 +25,7 @@ async function importTypeScript(path: string): Promise<unknown> {
       name: 'packages-where-they-are',
       async resolveId(source, importer) {
         if (/^([./]|node:)/.test(source) || !importer) return null;
-        // This copy of the package: one backend, and one instance of each class.
+        // Resolves to this copy of the package: one backend, one instance of each class.
         const isOurs = source === PACKAGE || source.startsWith(`${PACKAGE}/`);
         const id = isOurs
           ? createRequire(import.meta.url).resolve(source)
@@ -50,7 +50,7 @@ async function importTypeScript(path: string): Promise<unknown> {
 }
 
 /**
- * The default export of a file: one reward, or a list.
+ * Loads the default export of a file: one reward or a list.
  * @param file a module in TypeScript (.ts) or JavaScript (.mjs, .js)
  * @throws Error naming the file if its type or export is unsupported; errors of the
  * module itself

@@ -1,4 +1,4 @@
-/** Groups of rollouts of the same question, with their rewards. */
+/** Samples and scores groups of rollouts of the same question. */
 import type { Question } from '../data/question.js';
 import type { Policy } from '../policy/policy.js';
 import type { Random } from '../random.js';
@@ -13,12 +13,12 @@ interface GroupOptions {
   retriever: Retriever;
   rollout: RolloutOptions;
   rewards: readonly Reward[];
-  /** G: rollouts per question, at least 2. */
+  /** G, the number of rollouts per question; at least 2. */
   groupSize: number;
   random: Random;
 }
 
-/** Consecutive groups of `groupSize`. */
+/** Splits items into consecutive groups of `groupSize`. */
 export const splitIntoGroups = <T>(items: readonly T[], groupSize: number): T[][] =>
   Array.from({ length: items.length / groupSize }, (_, g) =>
     items.slice(g * groupSize, (g + 1) * groupSize),
@@ -29,16 +29,16 @@ export const isCorrect = ({ rewards }: With<'rewards'>): boolean => rewards.outc
 
 /**
  * Whether a search of the rollout timed out. Such a rollout says nothing about the
- * policy: no reward, no gradient, and no part in statistics.
+ * policy: it gets no reward, no gradient, and no part in statistics.
  */
 export const isTimedOut = ({ finish }: Pick<Trajectory, 'finish'>): boolean => finish === 'timeout';
 
-/** NaN, so that a use by mistake does not pass unnoticed; null in a record. */
+/** NaN, so that accidental use shows; written as null. */
 const NO_REWARD = NaN;
 
 /**
  * Samples G rollouts per question, ordered by group, and scores those whose searches
- * returned. `questions` has one per rollout.
+ * returned. `questions` has one entry per rollout.
  */
 export async function rollOutGroups(
   policy: Policy,

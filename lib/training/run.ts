@@ -1,6 +1,6 @@
 /**
  * A training run with any trainer: steps with metrics, trajectories, checkpoints and
- * guards, from a model to an adapter.
+ * guards. Turns a model into an adapter.
  */
 import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
@@ -38,52 +38,54 @@ import { configHash, provenanceHere, type Provenance } from '../io/provenance.js
 
 /** Files with one line per step. */
 const RECORDS = [METRICS_FILE, TRAJECTORIES_FILE];
-/** Folder, in a run's folder, of the checkpoint with the highest recent mean reward. */
+/** Subfolder of the checkpoint with the highest recent mean reward. */
 export const BEST_ADAPTER = 'adapter-best';
 
-/** Limits on rollbacks, and on skipped steps in a row, before a run stops. */
+/** Maximum numbers of rollbacks, and of consecutive skipped steps, before a run stops. */
 const MAX_ROLLBACKS = 3;
 const MAX_SKIPPED = 10;
 type Rollbacks = NonNullable<RunState['rollbacks']>;
 
-/** A run for its readers. */
+/** Describes a run to its readers. */
 export interface RunDescription {
   config: TrainConfig;
   /** The configuration without overrides. */
   preset?: TrainConfig;
   provenance: Provenance;
-  /** The data folder of the questions; absent in the small world. */
+  /** The data folder of the questions; absent for the small world. */
   data?: string;
 }
 
 export interface TrainingRun extends TrainingTask {
   /**
-   * Model folder: adapters store the relative path as their base, with hashes of its
+   * Model folder. Adapters store its relative path as their base, with hashes of its
    * files. Default: the configuration's name, without hashes.
    */
   modelFolder?: string;
-  /** Hash of weights, questions and passages: a run resumes only with the same. */
+  /** Hash of weights, questions and passages: a run only resumes with the same. */
   inputsHash: string;
   /**
-   * Processes that train together, with the same result for any number; default 1. More
-   * need `modelFolder` and a backend on the CPU.
+   * Number of processes that train together, with the same result for any number.
+   * Default: 1. More need `modelFolder` and a CPU backend.
    */
   processes?: number;
-  /** Output folder of metrics, trajectories, checkpoint and adapter. */
+  /** Output folder for metrics, trajectories, checkpoint and adapter. */
   folder: string;
-  /** Written to `run.json`, the data as a relative path; no result depends on it. */
+  /**
+   * Written to `run.json`, with the data as a relative path; results do not depend on it.
+   */
   description?: Partial<Omit<RunDescription, 'config'>>;
-  /** Steps after which the adapter is also saved ({@link keptAdapter}). */
+  /** Steps after which the adapter is also saved, see {@link keptAdapter}. */
   keepSteps?: readonly number[];
   signal?: AbortSignal;
   onStep?: (step: number, metrics: Metrics, alarms: string[]) => void;
 }
 
-/** Overrides of the rewards; nothing if the configuration describes them. */
+/** Custom rewards for the hash; nothing if the configuration describes the rewards. */
 const customRewards = ({ rewards }: TrainingRun): { rewards?: string } =>
   rewards ? { rewards: rewards.map(({ name, weight = 1 }) => `${weight} ${name}`).join(', ') } : {};
 
-/** Hash of everything the result depends on; tokens per pass do not matter. */
+/** Hashes everything the result depends on; tokens per pass do not matter. */
 function hashRun(run: TrainingRun): string {
   return configHash({
     config: withSettings(run.config, { maxTokensPerPass: undefined }),
@@ -92,18 +94,18 @@ function hashRun(run: TrainingRun): string {
   });
 }
 
-/** Folder of the adapter after a step, in a run's folder. */
+/** Subfolder of the adapter saved after a step. */
 export const keptAdapter = (numSteps: number): string => `adapter-step-${numSteps}`;
 
 /**
- * Trains and writes `adapter/` (PEFT format), a folder for each of `keepSteps`, and
+ * Trains, and writes `adapter/` (PEFT format), a folder for each of `keepSteps`, and
  * {@link BEST_ADAPTER}: the checkpoint with the highest mean reward since the previous
  * one, including steps that were later rolled back. An interrupted run resumes from its
  * checkpoint with the same result.
- * @throws the signal's reason after a checkpoint; AbortError on Interrupt in a notebook,
- * after a checkpoint of the step's start unless its update had begun; Error if a guard
- * stops the run, `keepSteps` has a step that is out of range or past, or another process
- * uses the folder
+ * @throws the signal's reason, after saving a checkpoint; AbortError on Interrupt in a
+ * notebook, after saving the start of the step unless its update had begun; Error if a
+ * guard stops the run, `keepSteps` has a step that is out of range or past, or another
+ * process uses the folder
  */
 export async function runTraining(run: TrainingRun): Promise<void> {
   const ranks = await openRanks(run);
@@ -130,7 +132,7 @@ export async function runTraining(run: TrainingRun): Promise<void> {
   }
 }
 
-/** @throws RangeError if a process could not train the same model */
+/** @throws RangeError if other processes could not train the same model */
 async function openRanks(run: TrainingRun): Promise<Ranks> {
   const { processes: size = 1, modelFolder } = run;
   if (!Number.isInteger(size) || size < 1)
@@ -145,9 +147,9 @@ async function openRanks(run: TrainingRun): Promise<Ranks> {
 }
 
 interface IdentifiedRun extends TrainingRun {
-  /** The model, if it lies in a folder. */
+  /** The model, if it is in a folder. */
   base?: BaseModel;
-  /** Aborts when another process takes the folder. */
+  /** Aborts when another process takes over the folder. */
   lockLost: AbortSignal;
 }
 
@@ -156,8 +158,8 @@ interface Progress {
   rollbacks: Rollbacks;
   best?: RunState['best'];
   /**
-   * Rewards since the last regular checkpoint. One made only on interruption does not
-   * count: results would depend on it.
+   * Rewards since the last regular checkpoint. A checkpoint made on interruption does not
+   * reset them, or results would depend on it.
    */
   rewards: number[];
 }
@@ -182,7 +184,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     const { rollbacks } = progress;
     const { alarm, reward } = await recordedStep(run, trainer, { rollbacks, history }).catch(
       async (error: unknown) => {
-        // Interrupt in a notebook does not wait for the end of the step.
+        // On Interrupt, a notebook does not wait for the end of the step.
         const isUnchanged = trained.weights === weights;
         if (isUnchanged && (error as Error).name === 'AbortError')
           await save(run, trainer, progress);
@@ -194,7 +196,7 @@ async function trainInFolder(run: IdentifiedRun, trainer: Trainer): Promise<void
     if (alarm?.action === 'stop' || numSkipped >= MAX_SKIPPED) throw stopped(from, alarm!);
     if (alarm?.action === 'rollback') {
       const canRestore = session.rollbacks < MAX_ROLLBACKS;
-      // A checkpoint right before this step already contains the problem.
+      // A checkpoint right before this step already has the problem.
       const restored = canRestore ? await restore(run, trainer, from) : null;
       if (!restored) throw stopped(from, alarm);
       const rollback = { from, to: session.step, alarm: alarm.text };
@@ -261,7 +263,7 @@ async function restore(
   return { rollbacks, best, rewards };
 }
 
-/** @throws Error if an adapter to keep is of a step that is past */
+/** @throws Error if `keepSteps` has a step that is already past */
 function requireKept({ folder, keepSteps = [] }: TrainingRun, numDone: number): void {
   const isKept = (step: number): boolean =>
     existsSync(join(folder, keptAdapter(step), TRAIN_CONFIG_FILE));
@@ -272,7 +274,7 @@ function requireKept({ folder, keepSteps = [] }: TrainingRun, numDone: number): 
     );
 }
 
-/** Drops the records of a step and later ones; returns the metrics of those before. */
+/** Drops the records from `step` on; returns the metrics of the steps before. */
 async function dropLaterRecords(folder: string, step: number): Promise<Metrics[]> {
   for (const file of recordFiles(folder)) await dropLinesFrom(file, step);
   return readLog<Metrics>(join(folder, METRICS_FILE));
@@ -292,7 +294,7 @@ const stopped = (step: number, { text, action }: Alarm): Error => {
   );
 };
 
-/** Runs and records a step; no reward if all searches timed out. */
+/** Runs a step and records it; the reward is undefined if all searches timed out. */
 async function recordedStep(
   { config, folder, onStep }: TrainingRun,
   trainer: Trainer,

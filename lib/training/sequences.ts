@@ -1,6 +1,6 @@
 /**
- * Token sequences with loss masks, batched so that shared prefixes are computed once, and
- * the log-probs of their tokens.
+ * Batches token sequences with loss masks, so that shared prefixes are computed once, and
+ * computes the log-probs of their tokens.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
@@ -28,52 +28,58 @@ import { ALONE, AS_IS, type Ranks } from './ranks.js';
 
 export interface Sequence {
   tokenIds: readonly number[];
-  /** 1 = contributes to the loss; the first token never does, as nothing predicts it. */
+  /**
+   * 1 = contributes to the loss. The first token never does, because nothing predicts it.
+   */
   lossMask: readonly number[];
-  /** Loss weight of each trained token; default 1. */
+  /** Loss weight of each trained token. Default: 1. */
   lossWeights?: readonly number[];
 }
 
-/** A trajectory's tokens; only the policy's are trained. */
+/** Converts a trajectory to a sequence; only the policy's tokens are trained. */
 export const toSequence = (trajectory: Trajectory): Sequence => ({
   tokenIds: tokenIds(trajectory),
   lossMask: lossMask(trajectory),
 });
 
-/** How a model processes sequences. */
+/** How to run sequences through a model. */
 export interface PassOptions {
   config: ModelConfig;
   table: RotaryTable;
-  /** Maximum padded tokens per pass. */
+  /** Maximum number of padded tokens per pass. */
   maxTokensPerPass: number;
-  /** Share the passes; default: alone. */
+  /** Ranks that share the passes. Default: this process alone. */
   ranks?: Ranks;
   /** Whether only an adapter is trained, not the head. */
   isAdapter?: boolean;
   /**
-   * Gradient checkpointing (Chen et al. 2016): keeps one layer's activations at a time
-   * and recomputes the others. Up to a third more arithmetic; memory does not grow with
-   * the number of layers.
+   * Whether to use gradient checkpointing (Chen et al. 2016): keeps the activations of
+   * one layer at a time and recomputes the others. Memory no longer grows with the number
+   * of layers; arithmetic grows by up to a third.
    */
   isCheckpointed?: boolean;
-  /** Bytes for saving frozen projections; default: a quarter of what is free. */
+  /**
+   * Memory in bytes for saving frozen projections. Default: a quarter of what is free.
+   */
   budgetBytes?: number;
-  /** Frozen layers below the trained ones. */
+  /** Outputs of the frozen layers below the trained ones. */
   frozen?: FrozenLayerStore;
-  /** Sampling temperature (default 1), so that log-probs match the sampler's. */
+  /** Sampling temperature: log-probs are of the sampling distribution. Default: 1. */
   temperature?: number;
 }
 
-/** Sequences in one pass, and the positions of their trained tokens. */
+/** The sequences of one pass, and the positions of their trained tokens. */
 export interface SequenceBatch {
   tree: PrefixTree;
-  /** The tree's token BEFORE each trained one, whose state predicts it. (M) */
+  /**
+   * Index in the tree of the token BEFORE each trained one, whose state predicts it. (M)
+   */
   positions: number[];
-  /** The trained tokens. (M) */
+  /** Ids of the trained tokens. (M) */
   targets: number[];
-  /** Their loss weights. (M) */
+  /** Loss weights of the trained tokens. (M) */
   lossWeights: number[];
-  /** Their rows. (M) */
+  /** Rows of the trained tokens. (M) */
   rows: number[];
 }
 
@@ -93,15 +99,15 @@ export function packSequences(sequences: readonly Sequence[]): SequenceBatch {
   return batch;
 }
 
-/** Drops what follows the last trained token, such as passages never read. */
+/** Drops the tokens after the last trained one, such as passages never read. */
 function withoutTail(row: Sequence): Sequence {
   const end = row.lossMask.findLastIndex((isTrained) => isTrained !== 0) + 1;
   return { ...row, tokenIds: row.tokenIds.slice(0, end), lossMask: row.lossMask.slice(0, end) };
 }
 
 /**
- * Splits rows with a trained token into batches; returns each with its row indices. Rows
- * with a shared prefix go into one batch if they fit.
+ * Splits the rows that have a trained token into passes, each with its row indices. Rows
+ * with a shared prefix go into one pass if they fit.
  */
 export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
   const read = rows.map(withoutTail);
@@ -124,7 +130,7 @@ export function splitIntoPasses(rows: readonly Sequence[], maxTokens: number) {
 
 export type Pass = ReturnType<typeof splitIntoPasses>[number];
 
-/** Time that a pass takes, relative to others: a shared prefix is computed once. */
+/** The relative time a pass takes; a shared prefix is computed once. */
 export const passCost = ({ batch }: Pass): number => batch.tree.ids.length;
 
 /**
@@ -142,8 +148,8 @@ export function batchHidden(
 
 /**
  * Log-probs (nats) of the trained tokens (M). Differentiable in the weights; the caller
- * disposes of the result. The vocabulary product is computed only for trained tokens.
- * @param hidden from {@link batchHidden}, if already computed
+ * disposes of the result. Logits are computed only for trained tokens.
+ * @param hidden the result of {@link batchHidden}, if already computed
  */
 export function batchLogProbs(
   weights: Weights,
@@ -174,8 +180,8 @@ export const sequenceLogProbs = (
   perToken(sequences, options, (batch) => batchLogProbs(weights, batch, options));
 
 /**
- * A number per trained token of each sequence, without gradients.
- * @param compute the numbers of a batch (M)
+ * Computes a number per trained token of each sequence, without gradients.
+ * @param compute returns the numbers of a batch (M)
  */
 export async function perToken(
   sequences: readonly Sequence[],
@@ -199,7 +205,7 @@ export async function perToken(
   return ranks.once(() => numbers);
 }
 
-/** Text with the loss weight of its tokens. */
+/** Text with a loss weight for its tokens. */
 export interface Piece {
   text: string;
   weight: number;
@@ -207,7 +213,7 @@ export interface Piece {
   isToken?: boolean;
 }
 
-/** Tokenises each piece on its own, like trajectory segments. */
+/** Tokenises each piece separately, like trajectory segments. */
 export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Sequence {
   const tokens = pieces.flatMap(({ text, weight, isToken }) => {
     const ids = isToken ? [tokenizer.tokenId(text)!] : tokenizer.encode(text);
@@ -220,7 +226,7 @@ export function encodePieces(pieces: readonly Piece[], tokenizer: Tokenizer): Se
   };
 }
 
-/** Total weight of the tokens with a loss. */
+/** The total loss weight of all trained tokens. */
 export function totalWeight(rows: readonly Sequence[]): number {
   const tokenWeights = ({ lossMask, lossWeights = lossMask }: Sequence): number[] =>
     lossMask.map((mask, t) => (t > 0 && mask > 0 ? lossWeights[t] : 0));

@@ -1,6 +1,6 @@
 /**
- * Imitation: cross-entropy on the response side of rows, step by step on the questions
- * that RL would draw.
+ * Supervised training: cross-entropy on the responses to the questions that RL would
+ * draw, step by step.
  *
  * - `sft` (Search-R1, arXiv 2503.09516, Table 2): gold answers, without search. Rollouts
  *   of the policy are only measured.
@@ -33,9 +33,9 @@ import {
   type TrainingTask,
 } from './trainer.js';
 
-/** The update of all trainers here. */
+/** The update of all supervised trainers. */
 export const imitation = ({ settings, trained }: TrainingSession) => ({
-  /** One optimizer step on the mean cross-entropy of the rows' trained tokens. */
+  /** Makes one optimizer step on the mean cross-entropy of the rows' trained tokens. */
   update: async (rows: readonly Sequence[], { learningRate }: Step): Promise<Metrics> => {
     const numTokens = totalWeight(rows);
     const rates = { learningRate, maxGradNorm: settings.maxGradNorm };
@@ -72,7 +72,7 @@ export function createRejectionSampling(task: TrainingTask): Trainer {
     isOnPolicy: false,
     sampling: () => ({ policy: session.trained.initialPolicy }),
     prepare: ({ trajectories }) => ({
-      // Imitated rollouts weigh 1, others 0.
+      // For the record: imitated rollouts get advantage 1, others 0.
       trajectories: assignAdvantages(trajectories, (trajectory) => Number(isCorrect(trajectory))),
       rows: trajectories.filter(isCorrect).map(toSequence),
     }),
@@ -107,14 +107,14 @@ export function demonstrationLessons(
   };
 }
 
-/** Whether a rollout of the expert ends with an answer that its passages support. */
+/** Whether an expert's rollout ends with an answer that its passages support. */
 export const isDemonstration = (trajectory: Trajectory, question: Question): boolean =>
   trajectory.finish === 'answer' && isGrounded(trajectory, question);
 
 /**
- * Two of five steps use Search-R1's prompt, sequentially; two use the parallel prompt,
- * decomposing a share of questions (the rest is left to RL); one answers without search,
- * so that the closed-book baseline has seen its prompt.
+ * Of five steps, two show sequential search with Search-R1's prompt, two the parallel
+ * prompt, decomposing a share of questions (the rest is left to RL), and one answers
+ * without search, so that the closed-book baseline has seen its prompt.
  * @throws Error if no question has a dependency graph
  */
 export function createDemonstrationTrainer(task: TrainingTask): Trainer {
@@ -151,7 +151,7 @@ export function createDemonstrationTrainer(task: TrainingTask): Trainer {
   });
 }
 
-/** Whether passages have every answer's words: no training on unseen facts. */
+/** Whether the passages contain all answers' words: nothing unseen is trained. */
 function isGrounded({ segments }: Trajectory, { metadata: { graph = [] } }: Question): boolean {
   const information = segments.filter(({ kind }) => kind === 'information');
   if (information.length === 0) return true;

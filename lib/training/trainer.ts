@@ -29,25 +29,25 @@ import { toSequence, type Sequence } from './sequences.js';
 
 export interface TrainingTask {
   config: TrainConfig;
-  /** Weights remain owned by the caller. */
+  /** The caller keeps ownership of the weights. */
   model: Model;
   questions: readonly Question[];
   retriever: Retriever;
-  /** Rewards whose weighted sum is maximised; default: the configuration's. */
+  /** Rewards whose weighted sum is maximised. Default: the configuration's. */
   rewards?: readonly Reward[];
   /**
-   * GRPO only: samples the rollouts in place of the policy being trained, such as a vLLM
+   * GRPO only: samples rollouts instead of the policy being trained, for example a vLLM
    * server that has loaded the session's newest adapter. Called once per step. Its
    * log-probs are corrected (`importance-sampling.ts`).
    */
   sampler?: (session: TrainingSession) => Policy | Promise<Policy>;
-  /** Train together; default: alone. */
+  /** Ranks that train together. Default: this process alone. */
   ranks?: Ranks;
 }
 
 const RETRIEVAL_DEADLINE_MS = 5000;
 
-/** Decides from the rollouts' metrics whether to update. */
+/** Decides from the metrics of the rollouts whether to update. */
 export type IsUsable = (metrics: Metrics) => boolean;
 
 export interface StepResult {
@@ -55,21 +55,21 @@ export interface StepResult {
   trajectories: With<'rewards' | 'advantage'>[];
 }
 
-/** Trains an adapter in memory, one step at a time. Dispose of it at the end. */
+/** Trains an adapter in memory, one step at a time. Call `dispose` at the end. */
 export interface Trainer {
   readonly session: TrainingSession;
   /** Whether rollouts come from the current policy, so that their reward measures it. */
   readonly isOnPolicy: boolean;
   /**
    * Samples, scores and updates once.
-   * @param isUsable default: always; non-finite gradients are never applied
+   * @param isUsable default: always true; non-finite gradients are never applied
    */
   next(isUsable?: IsUsable): Promise<StepResult>;
   dispose(): void;
 }
 
 export interface Step {
-  /** From 0. */
+  /** Starts at 0. */
   index: number;
   random: Random;
   learningRate: number;
@@ -84,7 +84,7 @@ export interface SampledStep {
   /** One per rollout; absent if a simulator answers the searches. */
   questions?: Question[];
   maxSearchTurns: number;
-  /** Whether they come from the policy being trained, whose entropy is then recorded. */
+  /** Whether the policy being trained sampled them; its entropy is then recorded. */
   isOwn: boolean;
   endMs: number;
 }
@@ -92,7 +92,7 @@ export interface SampledStep {
 interface SampleOptions {
   /** Default: the policy being trained. */
   policy?: Policy;
-  /** Default: the configuration's. */
+  /** Overrides of the configuration's rollout settings. */
   rollout?: Partial<RolloutConfig>;
   /** Default: the task's retriever. */
   search?: RolloutOptions['search'];
@@ -100,17 +100,17 @@ interface SampleOptions {
 
 /** A trajectory's tokens, with log-probs (nats) of the trained ones. */
 export interface PolicyRow extends Sequence {
-  /** Under the sampling policy. */
+  /** Log-probs under the sampling policy. */
   oldLogProbs: number[];
-  /** Under the initial model. */
+  /** Log-probs under the initial model. */
   referenceLogProbs: number[];
 }
 
-/** Adapter, random numbers, questions and rewards of a training. */
+/** The adapter, random numbers, questions and rewards of a training. */
 export class TrainingSession {
-  /** The next step; set when a run resumes. */
+  /** The index of the next step; set when a run resumes. */
   step = 0;
-  /** Each one changes the random numbers and halves the learning rate. */
+  /** Each rollback changes the random numbers and halves the learning rate. */
   rollbacks = 0;
   readonly settings: TrainerSettings;
   readonly trained: TrainedAdapter;
@@ -201,7 +201,7 @@ export class TrainingSession {
     };
   }
 
-  /** Rows of trajectories, with log-probs under the initial model. */
+  /** Converts trajectories to rows, with log-probs under the initial model. */
   async policyRows(trajectories: readonly Trajectory[]): Promise<PolicyRow[]> {
     const sequences = trajectories.map(toSequence);
     const reference = await this.trained.referenceLogProbs(sequences);
@@ -212,7 +212,7 @@ export class TrainingSession {
     }));
   }
 
-  /** Metrics of a step's rollouts. */
+  /** Computes the metrics of a step's rollouts. */
   measure(
     { stats, questions, maxSearchTurns, isOwn }: SampledStep,
     trajectories: StepResult['trajectories'],
@@ -231,15 +231,15 @@ export class TrainingSession {
   }
 }
 
-/** A step's trajectories as the update needs them. */
+/** A step's trajectories, and the rows to update from. */
 interface PreparedStep<Row> {
   trajectories: StepResult['trajectories'];
   rows: readonly Row[];
-  /** Metrics of its own. */
+  /** Additional metrics. */
   metrics?: Metrics;
 }
 
-/** What distinguishes one trainer from another. */
+/** The parts in which trainers differ. */
 interface TrainerParts<Row> {
   isOnPolicy: boolean;
   /** Whether the learning rate decays to 0 over the steps. */
@@ -248,15 +248,15 @@ interface TrainerParts<Row> {
   sampling?: (step: Step) => SampleOptions | Promise<SampleOptions>;
   /** Turns rollouts into rows for the update. */
   prepare: (sampled: SampledStep, step: Step) => PreparedStep<Row> | Promise<PreparedStep<Row>>;
-  /** One optimizer step on a mini-batch; returns its metrics. */
+  /** Makes one optimizer step on a mini-batch; returns its metrics. */
   update: (rows: readonly Row[], step: Step) => Promise<Metrics>;
-  /** Names of these metrics: 0 in a step without an update. */
+  /** Names of the update's metrics, which are 0 in a step without an update. */
   updateMetrics: readonly string[];
   /** Frees what the session does not own. */
   dispose?: () => void;
 }
 
-/** Builds a trainer, whose steps all run in this order. */
+/** Builds a trainer whose steps run these parts in order. */
 export function buildTrainer<Row>(
   session: TrainingSession,
   { isOnPolicy, isDecaying, sampling, prepare, update, updateMetrics, dispose }: TrainerParts<Row>,
@@ -292,7 +292,7 @@ export function buildTrainer<Row>(
   return { session, isOnPolicy, next, dispose: disposeAll };
 }
 
-/** Trajectories with an advantage each, for the record. */
+/** Adds an advantage to each trajectory, for the record. */
 export const assignAdvantages = (
   trajectories: readonly With<'rewards'>[],
   advantage: (trajectory: With<'rewards'>, index: number) => number,

@@ -1,4 +1,4 @@
-/** The trainers by name, each loaded on first use. */
+/** Trainers by name, each loaded on first use. */
 import type { TrainerName } from './methods.js';
 import type { Trainer, TrainingTask } from './trainer.js';
 
@@ -15,7 +15,7 @@ const TRAINERS: Readonly<Record<TrainerName, () => Promise<Create>>> = {
 };
 
 /**
- * Creates the trainer named in a task's configuration.
+ * Creates the trainer that a task's configuration names.
  * @throws RangeError for a sampler with a trainer other than `grpo`
  */
 export async function createTrainer(task: TrainingTask): Promise<Trainer> {

@@ -5,11 +5,11 @@
 import { z } from 'zod';
 import { importanceSampling, importanceSamplingSettings } from './importance-sampling.js';
 
-/** Settings of a variant; their defaults are in {@link grpoVariant}. */
+/** Settings of a variant; {@link grpoVariant} has their defaults. */
 export const variantSettings = {
-  /** TRL's `loss_type`: how the losses of tokens add up; default `dapo`, as there. */
+  /** TRL's `loss_type`: how token losses are aggregated. Default: `dapo`, as in TRL. */
   lossType: z.enum(['dapo', 'bnpo', 'grpo', 'dr_grpo']).optional(),
-  /** TRL's `epsilon_high`: the ratio's upper limit is 1 + this; default `clip`. */
+  /** TRL's `epsilon_high`: the ratio's upper limit is 1 + this. Default: `clip`. */
   epsilonHigh: z.number().positive().optional(),
   /**
    * TRL's `importance_sampling_level`: a ratio per token (default), or per rollout (GSPO,
@@ -26,18 +26,18 @@ export const variantSettings = {
    * normalised first (GDPO, arXiv 2601.05242).
    */
   multiObjectiveAggregation: z.enum(['sum_then_normalize', 'normalize_then_sum']).optional(),
-  /** TRL's `mask_truncated_completions` (default false): those cut off change nothing. */
+  /** TRL's `mask_truncated_completions`: leaves them out. Default: false. */
   maskTruncatedCompletions: z.boolean().optional(),
   /**
-   * Where rewards other than the outcome count: everywhere (`none`, default), for correct
+   * Where rewards other than the outcome count: everywhere (`none`, default), in correct
    * rollouts, or in groups with a correct one.
    */
   outcomeGate: z.enum(['none', 'rollout', 'group']).optional(),
   ...importanceSamplingSettings,
   /**
    * LLDS (arXiv 2512.04220, ICML 2026): weight of a penalty on tokens of rollouts with
-   * advantage >= 0 whose log-prob falls during a step; default 0, 0.2 in the authors'
-   * script. Needs several mini-batches.
+   * advantage >= 0 whose log-prob falls during a step. Default: 0; the authors' script
+   * has 0.2. Needs several mini-batches.
    */
   llds: z.number().min(0).optional(),
   /** LLDS: what must have fallen as a whole, the turn (default) or the rollout. */
@@ -46,7 +46,7 @@ export const variantSettings = {
 
 type VariantSettings = z.infer<z.ZodObject<typeof variantSettings>>;
 
-/** The settings of a variant of GRPO; by default, as in the authors' code. */
+/** Fills in the defaults of a variant, which are those of the authors' code. */
 export const grpoVariant = ({
   lossType = 'dapo',
   importanceSamplingLevel = 'token',

@@ -49,7 +49,7 @@ import { grpoVariant } from './variants.js';
 
 type ZeroSearchOptions = NonNullable<TrainConfig['zerosearch']>;
 
-/** @throws Error without the adapter that simulates the search engine */
+/** @throws Error if the adapter that simulates the search engine is missing */
 export function createZeroSearch(task: TrainingTask): Trainer {
   const options = task.config.zerosearch!;
   if (options.simulator === undefined)
@@ -118,7 +118,7 @@ function documentRows(
 
 type PrintedPassage = Pick<Passage, 'title' | 'text'>;
 
-/** Queries of a trajectory with results, and the passages shown. */
+/** The queries of a trajectory that had results, with the passages shown. */
 function answeredQueries({ segments, searchTurns }: With<'rewards'>) {
   const shown = segments.filter(({ kind }) => kind === 'information');
   return searchTurns.flatMap(({ queries }, turn) => {
@@ -136,8 +136,8 @@ function answeredQueries({ segments, searchTurns }: With<'rewards'>) {
 const TOKENS_PER_DOCUMENT = 64;
 
 /**
- * Share of queries with noisy documents at a step of `numSteps` (Eq. 1): p_s + (b^(i/m) -
- * 1) / (b - 1) (p_e - p_s).
+ * The share of queries that get noisy documents at a step of `numSteps` (Eq. 1): p_s +
+ * (b^(i/m) - 1) / (b - 1) (p_e - p_s).
  */
 export function noiseProbability(
   step: number,
@@ -149,10 +149,10 @@ export function noiseProbability(
   return startNoise + progress * (endNoise - startNoise);
 }
 
-/** The search-engine policy, loaded on first use; shares the model's weights. */
+/** The policy that simulates the search engine; loaded on first use. */
 class SearchSimulator {
   private opened: { policy: LocalPolicy; weights: Weights } | null = null;
-  /** Whether documents were true, for queries that name an entity of the graph. */
+  /** Kind and truth of the documents, for queries that name an entity of the graph. */
   private written: { kind: DocumentKind; isTrue: boolean }[] = [];
 
   constructor(
@@ -162,7 +162,7 @@ class SearchSimulator {
 
   /**
    * Writes documents for each query.
-   * @param options.noise share of queries that get noisy ones
+   * @param options.noise share of queries that get noisy documents
    */
   async search(
     queries: readonly SimulatedQuery[],
@@ -228,7 +228,6 @@ class SearchSimulator {
   }
 }
 
-/** The folder of the search-engine adapter. */
 export function simulatorFolder(simulator: string): string {
   const committed = join(CHECKPOINTS, simulator);
   return existsSync(committed) ? committed : simulator;
@@ -242,8 +241,8 @@ export const END_OF_DOCUMENTS = '</information>';
 
 /**
  * The prompt for a query's documents. As in the paper it contains the question and its
- * answer. It also has the answers to sub-questions from the graph, which a larger model
- * would know.
+ * answer, and also, from the graph, the answers to sub-questions, which the paper's
+ * larger model would know.
  */
 export function documentsPrompt(
   kind: DocumentKind,
@@ -263,11 +262,10 @@ export function documentsPrompt(
   );
 }
 
-/** A query's documents as text. */
 export const formatDocuments = (passages: readonly PrintedPassage[]): string =>
   formatInformation([{ status: 'ok', passages }]);
 
-/** Parses documents, with ids that tell their kind; none if the text has none. */
+/** Parses documents, with ids that tell their kind; empty if there are none. */
 export function parseDocuments(text: string, kind: DocumentKind, topK: number): Passage[] {
   const [result] = parseInformation(text);
   const written = result?.status === 'ok' ? result.passages.slice(0, topK) : [];
