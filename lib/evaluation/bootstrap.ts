@@ -358,7 +358,6 @@ function addRows(sum: Uint32Array, matrix: Uint32Array, rows: readonly number[])
 
 /** The plain mean of several estimates, resample by resample. */
 export function meanEstimate(estimates: readonly Estimate[]): Estimate {
-  if (estimates.length === 1) return estimates[0];
   const samples = new Float64Array(estimates[0].samples.length);
   for (const estimate of estimates)
     for (let b = 0; b < samples.length; b++) samples[b] += estimate.samples[b] / estimates.length;
@@ -406,8 +405,11 @@ function orderStatistic(samples: Float64Array, rank: number): number {
 /** Of {@link tails}: new memory for each of thousands of intervals takes longer. */
 let scratch: [Float64Array, Float64Array] = [new Float64Array(0), new Float64Array(0)];
 
-/** The lowest and the highest samples, which include two ranks; all of them if few. */
-function tails(
+/**
+ * The lowest and the highest samples, which include two ranks; all of them if few. Sorting
+ * only these takes a fifth of the time.
+ */
+export function tails(
   samples: Float64Array,
   low: number,
   high: number,

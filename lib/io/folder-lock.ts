@@ -61,8 +61,8 @@ async function isAlive(holder: Holder | undefined): Promise<boolean | undefined>
 
 /** A lock from the future, by a clock that was wrong, would never become stale. */
 async function bringToPresent(lockfilePath: string): Promise<void> {
-  const { mtimeMs = 0 } = await stat(lockfilePath).catch(() => ({ mtimeMs: undefined }));
-  if (mtimeMs > Date.now()) await utimes(lockfilePath, new Date(), new Date());
+  const time = (await stat(lockfilePath).catch(() => undefined))?.mtime;
+  if (time && time > new Date()) await utimes(lockfilePath, new Date(), new Date());
 }
 
 interface Held {
@@ -82,7 +82,7 @@ interface Place {
 async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
   for (let retry = 0; ; retry++) {
     // Read again in each try: another process may have taken the lock.
-    const json = await readJson(`${lockfilePath}.json`).catch(() => null);
+    const json = await readJson(`${lockfilePath}.json`).catch(() => undefined);
     const holder = holderSchema.safeParse(json).data;
     const wasLocked = existsSync(lockfilePath);
     const alive = await isAlive(holder);
@@ -146,7 +146,7 @@ async function withLock<T>(place: Place, work: LockedWork<T>): Promise<T> {
     throw cause;
   } finally {
     if (!lost.aborted) {
-      await rm(holderFile, { force: true }).catch(() => undefined); // Must not keep the lock.
+      await rm(holderFile).catch(() => undefined); // Must not keep the lock.
       await release().catch(() => undefined);
     }
   }

@@ -11,6 +11,7 @@ import {
   type Estimate,
   groupStrata,
   scoreTable,
+  tails,
 } from '../../lib/evaluation/bootstrap.js';
 import { MAIN_MEASURES, METRICS, type Measure } from '../../lib/evaluation/metrics.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
@@ -168,6 +169,21 @@ describe('resampling of initial models', () => {
   });
 });
 
+it('draws the initial models of two models independently', () => {
+  const models = ['base', 'instruct'] as const;
+  const results = models.flatMap((model) =>
+    ([1, 0] as const).map((em) => result({ model, initSeed: 1 + em, em })),
+  );
+  const table = scoreTable(results, MAIN_MEASURES);
+  const options = { random: createRandom(0), resamples: 100 };
+  const bootstrap = createBootstrap(table, groupStrata(['x']), options);
+  const [base, instruct] = models.map((model) => {
+    const { method } = results[0];
+    return bootstrap.estimator({ method, model }, 'em')(Float64Array.of(1)).samples;
+  });
+  expect(base).not.toEqual(instruct);
+});
+
 describe('contrasts and intervals', () => {
   const estimate = (value: number, samples: number[]): Estimate => ({
     value,
@@ -214,6 +230,17 @@ describe('contrasts and intervals', () => {
     );
   });
 
+  it('sorts only a small part of many samples', () => {
+    const random = createRandom(3);
+    const samples = Float64Array.from({ length: 10_000 }, () => random.uniform());
+    const { lowTail, highTail } = tails(samples, 250, 9749);
+    const sorted = samples.toSorted();
+    expect(lowTail.toSorted()).toEqual(sorted.subarray(0, lowTail.length));
+    expect(highTail.toSorted()).toEqual(sorted.subarray(10_000 - highTail.length));
+    for (const { length } of [lowTail, highTail])
+      expect([length > 250, length < 1000]).toEqual([true, true]);
+  });
+
   it('rejects unknown methods and columns, and weights that split a stratum', () => {
     const table = scoreTable(answers('a', [[0, 1]]), MAIN_MEASURES);
     const bootstrap = createBootstrap(table, groupStrata(['x', 'x']), { random: createRandom(1) });
@@ -252,7 +279,7 @@ it.each<[string, QuestionResult[], string | RegExp]>([
   [
     'the run and the question that are missing',
     [ANSWER, result({ questionId: 'b' }), { ...ANSWER, seed: 2 }],
-    /seed 2 .*all 2 questions.*1 are missing.* b\./,
+    /search-r1\/base\/seed 2 .*all 2 questions.*1 are missing.* b\./,
   ],
   [
     'another warm-up, by its number',

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { withFileLock, withFolderLock } from '../../lib/io/folder-lock.js';
 import { words } from '../commands/command-line.js';
 import { folderForEach } from '../folder.js';
@@ -30,7 +30,10 @@ function leaveLock(
 }
 
 const readHolder = (...folder: string[]) =>
-  JSON.parse(fs.readFileSync(inFolder(...folder, 'run.lock.json'), 'utf8')) as { started: string };
+  JSON.parse(fs.readFileSync(inFolder(...folder, 'run.lock.json'), 'utf8')) as {
+    started: string;
+    namespace: string;
+  };
 
 /** The id of a process that has ended. */
 const endedPid = (): number => spawnSync(process.execPath, ['-e', '']).pid;
@@ -74,6 +77,15 @@ describe('withFolderLock', () => {
     await expect(work()).rejects.toThrow(told);
   });
 
+  it("keeps the lock of another user's process", async () => {
+    leaveLock(10, { pid: endedPid() });
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
+    });
+    await expect(work()).rejects.toThrow('locked by process');
+    kill.mockRestore();
+  });
+
   it('keeps the lock of a process on another machine until it is stale', async () => {
     leaveLock(60, { pid: endedPid(), host: 'elsewhere' });
     await expect(work()).rejects.toThrow(/on elsewhere.*If that has ended, remove/);
@@ -84,19 +96,27 @@ describe('withFolderLock', () => {
   });
 
   it('keeps the lock of a container on this machine, whose processes it does not see', async () => {
-    leaveLock(60, { pid: endedPid(), namespace: 'other-boot pid:[1]' });
+    // The clock may be another one: a new time would take the lock from a live process.
+    leaveLock(-3600, { pid: endedPid(), namespace: 'other-boot pid:[1]' });
+    const { mtimeMs } = fs.statSync(inFolder('run.lock'));
     await expect(work()).rejects.toThrow(/If that has ended, remove/);
+    expect(fs.statSync(inFolder('run.lock')).mtimeMs).toBe(mtimeMs);
+  }, 5_000); // No use in waiting.
+
+  it('names other errors', async () => {
+    const locked = withFileLock(inFolder('a'.repeat(252)), async () => 'no');
+    await expect(locked).rejects.toThrow('ENAMETOOLONG');
   });
 
   it('tells the work when the lock is removed, and leaves it to the next process', async () => {
     const lost = withFolderLock(inFolder(), async (signal) => {
       fs.rmdirSync(inFolder('run.lock'));
       await once(signal, 'abort');
-      fs.mkdirSync(inFolder('run.lock'));
+      leaveLock(0, { pid: 1 });
       signal.throwIfAborted();
     });
     await expect(lost).rejects.toThrow(/Lost the lock .*run\.lock/);
-    expect(fs.existsSync(inFolder('run.lock'))).toBe(true);
+    expect(fs.readdirSync(inFolder())).toEqual(['run.lock', 'run.lock.json']);
   });
 
   it('says that the folder was removed', async () => {
@@ -109,11 +129,13 @@ describe('withFolderLock', () => {
 
   it('locks several files of a folder, each by itself', async () => {
     const lock = <T>(name: string, then: () => Promise<T>) => withFileLock(inFolder(name), then);
-    await lock('a', async () => {
+    const both = await lock('a', async () => {
       const names = await lock('b', async () => fs.readdirSync(inFolder()).sort().join(' '));
       expect(names).toBe('a.lock a.lock.json b.lock b.lock.json');
       await expect(lock('a', async () => 'both')).rejects.toThrow('locked by process');
+      return 'worked';
     });
+    expect(both).toBe('worked');
     expect(fs.readdirSync(inFolder())).toEqual([]);
   });
 
@@ -131,6 +153,7 @@ describe('withFolderLock', () => {
       expect(lines[0]).toContain(`process ${process.pid} on`);
       await withFolderLock(inFolder(), async () => {
         expect(readHolder().started).toMatch(/^\d+$/);
+        expect(readHolder().namespace).toMatch(/^[\da-f-]{36} pid:\[\d+\]$/);
         fs.utimesSync(inFolder('run.lock'), 0, 0);
         await expect(work()).rejects.toThrow(/locked by.*another output\.$/);
       });
@@ -172,6 +195,23 @@ describe('withFolderLock', () => {
         expect(lines[0]).toContain(`process ${pid} on`);
       } finally {
         child.kill();
+      }
+    },
+  );
+
+  it.skipIf(!fs.existsSync('/proc/self/stat'))(
+    'takes over the lock of an ended process that its parent did not wait for',
+    async () => {
+      const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60']);
+      try {
+        const pid = Number(await new Promise((read) => parent.stdout.once('data', read)));
+        const fields = (): string[] => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ');
+        while (fields()[2] !== 'Z') await sleep(20);
+        leaveLock(10, { pid, started: fields()[21] });
+        await work();
+        expect(lines[0]).toContain(`process ${pid} on`);
+      } finally {
+        parent.kill();
       }
     },
   );
