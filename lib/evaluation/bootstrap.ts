@@ -406,8 +406,8 @@ function orderStatistic(samples: Float64Array, rank: number): number {
 let scratch: [Float64Array, Float64Array] = [new Float64Array(0), new Float64Array(0)];
 
 /**
- * The lowest and the highest samples, which include two ranks; all of them if few. Sorting
- * only these takes a fifth of the time.
+ * The lowest and the highest samples, which include two ranks; all of them if few. Only
+ * these are sorted, in a fifth of the time.
  */
 export function tails(
   samples: Float64Array,

@@ -202,7 +202,7 @@ describe('withFolderLock', () => {
   it.skipIf(!fs.existsSync('/proc/self/stat'))(
     'takes over the lock of an ended process that its parent did not wait for',
     async () => {
-      const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60']);
+      const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60']);
       try {
         const pid = Number(await new Promise((read) => parent.stdout.once('data', read)));
         const fields = (): string[] => fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ');
