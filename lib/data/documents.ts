@@ -1,6 +1,6 @@
 /**
- * Reads documents as sections: paragraphs under a title. Text, Markdown and HTML have a
- * section per heading; CSV, JSON and Parquet have one per row.
+ * Reads documents as sections: paragraphs under a title. Text, Markdown and HTML have one
+ * section per heading; CSV, JSON and Parquet one per row.
  */
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -17,19 +17,19 @@ export interface Section {
   /** The document's title and the headings above the paragraphs, joined by ` - `. */
   title: string;
   paragraphs: string[];
-  /** A row's own id. */
+  /** The row's id, if it has a column of ids. */
   id?: string;
   /** Whether the title is only the file's name. */
   isUntitled?: boolean;
 }
 
-/** Columns of CSV, JSON and Parquet; those not named are guessed. */
+/** The columns of CSV, JSON and Parquet to use. Default: guessed from their names. */
 export interface Columns {
   title?: string;
   text?: string;
 }
 
-/** How a format is read. @throws Error saying what is wrong */
+/** Reads a format. @throws Error saying what is wrong */
 type Reader = (source: { text: string; name: string; columns: Columns }) => Section[];
 
 const collapse = (text: string): string => text.replace(/\s+/g, ' ').trim();
@@ -39,7 +39,7 @@ const splitParagraphs = (text: string): string[] =>
     .map(collapse)
     .filter(Boolean);
 
-/** The longest first line that is a title, in words. */
+/** Maximum words in a first line that counts as the title. */
 const MAX_TITLE_WORDS = 12;
 
 /** A short first paragraph that does not end like a sentence is the title. */
@@ -59,7 +59,7 @@ interface Block {
   text: string;
 }
 
-/** One section per heading. A document's only first-level heading is its title. */
+/** Makes a section per heading. A document's only first-level heading is its title. */
 function sectionBlocks(
   blocks: readonly Block[],
   titles: { given?: string; page?: string; name: string },
@@ -109,7 +109,7 @@ const ROLES = new Map([
   ['contentinfo', 'footer'],
 ]);
 
-/** The name of an element, or of the element that has its role. */
+/** The tag name of an element, or of the element whose role it has. */
 function elementName(node: Node): string {
   const attributes = 'attrs' in node ? node.attrs : [];
   const role = attributes.find(({ name }) => name === 'role')?.value ?? '';
@@ -125,7 +125,7 @@ const findElements = (node: DefaultTreeAdapterTypes.Node, name: string): Node[] 
 const textContent = (node: Node): string =>
   'value' in node ? node.value : childNodes(node).map(textContent).join('');
 
-/** Headings and paragraphs; navigation, footers and scripts are left out. */
+/** The headings and paragraphs, without navigation, footers and scripts. */
 function htmlBlocks(root: DefaultTreeAdapterTypes.Node): Block[] {
   const blocks: Block[] = [];
   let buffer = '';
@@ -186,7 +186,7 @@ const GUESSES = {
   id: ['id', '_id', 'docid'],
 };
 
-/** A column by name or by guess. @throws Error naming the columns there are */
+/** Finds a column by name or by guess. @throws Error naming the available columns */
 function findColumn(
   kind: keyof typeof GUESSES,
   names: readonly string[],
@@ -205,7 +205,7 @@ function findColumn(
   return column;
 }
 
-/** The text of a cell; a list is one paragraph per item. */
+/** The text of a cell; a list becomes one paragraph per item. */
 function cellText(value: unknown, where: string): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map((item) => cellText(item, where)).join('\n\n');
@@ -214,7 +214,7 @@ function cellText(value: unknown, where: string): string {
   throw new Error(`${where}: expected text, but got ${JSON.stringify(value).slice(0, 60)}.`);
 }
 
-/** Sections of rows; rows without text are left out. */
+/** Makes a section per row; rows without text are skipped. */
 function readRows(
   rows: readonly Readonly<Record<string, unknown>>[],
   { name, columns }: { name: string; columns: Columns },
@@ -230,7 +230,7 @@ function readRows(
       column === undefined ? '' : cellText(row[column], `row ${i + 1}, ${column}`);
     const body = cell(textColumn).trim();
     if (body === '') return [];
-    // FlashRAG's `contents` begin with the title.
+    // FlashRAG's `contents` start with the title.
     const { title, text } =
       textColumn === 'contents' && titleColumn === undefined
         ? splitContents(body)
@@ -275,7 +275,7 @@ const readCsv: Reader = ({ text, ...source }) => {
   });
   // A file with a single column has no delimiter to detect.
   const [error] = errors.filter(({ code }) => code !== 'UndetectableDelimiter');
-  // Errors of quotes count the header as a row, others do not.
+  // Quote errors count the header as a row, other errors do not.
   const row = (error?.row ?? 0) + (error?.type === 'Quotes' ? 0 : 1);
   if (error) throw new Error(`row ${row}: ${error.message}`);
   return readRows(data, source);
@@ -295,14 +295,14 @@ const READERS: Readonly<Record<string, Reader>> = {
   json: readJson,
 };
 
-/** Endings of the files that are read; all but Parquet also with .gz. */
+/** File name endings that can be read; all but Parquet also with .gz. */
 export const DOCUMENT_ENDINGS: readonly string[] = [...Object.keys(READERS), 'parquet'];
 
-/** The ending of a file's name, without `.gz`. */
+/** The ending of a file name, without `.gz`. */
 export const documentEnding = (file: string): string =>
   /\.([^.]+)$/.exec(basename(file.toLowerCase(), '.gz'))?.[1] ?? '';
 
-/** Text in UTF-8 or UTF-16, or in the encoding that an HTML page names. */
+/** Decodes UTF-8, UTF-16, or the encoding that an HTML page declares. */
 function decodeText(bytes: Uint8Array, ending: string): string {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
   const stated = /^html?$/.test(ending) && /<meta[^>]+charset=["']?([\w-]+)/i.exec(head)?.[1];
@@ -317,8 +317,8 @@ function decodeText(bytes: Uint8Array, ending: string): string {
 }
 
 /**
- * The sections of a file, by the ending of its name.
- * @throws Error saying what is wrong with it
+ * Reads the sections of a file; the ending of its name selects the format.
+ * @throws Error saying what is wrong with the file
  */
 export async function readSections(file: string, columns: Columns = {}): Promise<Section[]> {
   const ending = documentEnding(file);

@@ -1,7 +1,4 @@
-/**
- * The FlashRAG layout as text: JSON Lines; a passage's `contents` is title, line break,
- * text.
- */
+/** Parses the FlashRAG format: JSON Lines; `contents` is title, line break, text. */
 import { z } from 'zod';
 import { parseJson } from '../io/json.js';
 import {
@@ -16,7 +13,7 @@ const idSchema = z.union([z.string().min(1), z.number()]).transform(String);
 
 const passageSchema = z.object({ id: idSchema, contents: z.string().min(1) });
 
-/** A line of questions; `golden_answers` and `question` as FlashRAG has them. */
+/** A question line; `golden_answers` and `question` are FlashRAG's names. */
 export const questionSchema = z.object({
   id: idSchema,
   question: z.string().min(1),
@@ -25,17 +22,17 @@ export const questionSchema = z.object({
   split: z.string().optional(),
 });
 
-/** Receives the fault of a row, which is skipped. */
+/** Receives the fault of a row, which is then skipped. */
 type Complain = (complaint: string) => void;
 
-/** Throws a complaint. */
+/** Throws the complaint. */
 export const refuse: Complain = (complaint) => {
   throw new Error(complaint);
 };
 
 const PASSAGE_REMEDY = 'each line must be {"id": "...", "contents": "title\\ntext"}';
 
-/** A passage in a line, which is not blank; undefined after a complaint. */
+/** Parses a passage's line, which must not be blank; undefined after a complaint. */
 export function parsePassage(line: string, where: string, complain = refuse): Passage | undefined {
   const row = parseRow(line, passageSchema, { where, remedy: PASSAGE_REMEDY, complain });
   return row && { ...row, ...splitContents(row.contents) };
@@ -80,7 +77,7 @@ export function formatQuestions(questions: readonly Question[]): string {
 
 type Row = { id: string; metadata?: QuestionMetadata | null };
 
-/** A row's id, with the benchmark if there is one: ids repeat across benchmarks. */
+/** Names the benchmark of a row, if any: ids repeat across benchmarks. */
 const inBenchmark = ({ metadata }: Row): string =>
   metadata?.benchmark === undefined ? '' : ` (${metadata.benchmark})`;
 
@@ -92,7 +89,7 @@ function parseLines<T extends Row>(
   const rows = new Map<string, { row: T; line: number }>();
   let isEmpty = true;
   for (const [index, padded] of text.split('\n').entries()) {
-    const line = padded.trim(); // Also drops a byte order mark.
+    const line = padded.trim(); // also drops a byte order mark
     if (line === '') continue;
     isEmpty = false;
     const where = `${name}, line ${index + 1}`;

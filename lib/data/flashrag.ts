@@ -1,4 +1,4 @@
-/** Reads files in the FlashRAG layout, plain or compressed. */
+/** Reads files in the FlashRAG format, plain or compressed. */
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export * from './flashrag-text.js';
 export const readPassages = async (path: string): Promise<Passage[]> =>
   parsePassages(await readText(path), path);
 
-/** A passage and its line's place in the (unpacked) file, in bytes. */
+/** A passage, and where its line is in the (unpacked) file, in bytes. */
 export interface PassageLine {
   passage: Passage;
   start: number;
@@ -22,9 +22,9 @@ export interface PassageLine {
 }
 
 /**
- * Reads passages of a file of any size, one by one.
- * @param complain default: throws the first complaint. Repeated ids are found at the end,
- * by a second pass that looks for them.
+ * Streams the passages of a file of any size.
+ * @param complain default: throws the first complaint. Repeated ids are only found at the
+ * end, by a second pass.
  */
 export async function* streamPassages(
   path: string,
@@ -67,7 +67,7 @@ async function* streamRows(
       const start = end;
       end += length + 1;
       const where = `${path}, line ${number}`;
-      const line = text.trim(); // Also drops a byte order mark.
+      const line = text.trim(); // also drops a byte order mark
       if (length > MAX_LINE_LENGTH)
         complain(`${where}: expected at most ${MAX_LINE_LENGTH} bytes, but got ${length}.`);
       else if (!isUtf8) complain(notUtf8(where));
@@ -81,7 +81,7 @@ async function* streamRows(
   }
 }
 
-/** Reads questions; in `train.jsonl` the default split is `train`, and so on. */
+/** Reads questions; the file name gives the default split (`train.jsonl`: `train`). */
 export const readQuestions = async (path: string): Promise<Question[]> =>
   withSplit(parseQuestions(await readText(path), path), path);
 
@@ -92,14 +92,14 @@ export interface DataSet {
 
 const SPLITS = ['train', 'dev', 'test'];
 
-/** Sets the split of questions that have none to the file's name, if that is a split. */
+/** Assigns questions without a split to the file's name, if that is a split. */
 export function withSplit(questions: Question[], path: string): Question[] {
   const split = basename(path).split('.')[0];
   return SPLITS.includes(split) ? questions.map((question) => ({ split, ...question })) : questions;
 }
 
 /**
- * The data files of a folder, plain or `.gz`: `corpus.jsonl` or `passages.jsonl`, and
+ * The data files in a folder, plain or `.gz`: `corpus.jsonl` or `passages.jsonl`, and
  * `questions.jsonl` or `train.jsonl`, `dev.jsonl` and `test.jsonl`.
  */
 export function dataSetFiles(folder = SMALL_WORLD): {
@@ -123,18 +123,18 @@ const missing = (folder: string, expected: string): Error =>
     `Expected ${expected} (also with .gz) in ${shortPath(folder)}, but found none. Check the path.`,
   );
 
-/** The passage file of a folder. @throws Error if there is none */
+/** The passage file in a folder. @throws Error if there is none */
 export function passageFile(folder = SMALL_WORLD): string {
   const { passages } = dataSetFiles(folder);
   if (passages === undefined) throw missing(folder, 'corpus.jsonl or passages.jsonl');
   return passages;
 }
 
-/** Default: the small world's. @throws Error naming a missing or invalid file */
+/** Loads passages, by default the small world's. @throws Error for a bad file */
 export const loadPassages = async (folder?: string): Promise<Passage[]> =>
   readPassages(passageFile(folder));
 
-/** Default: the small world's. @throws Error naming a missing or invalid file */
+/** Loads questions, by default the small world's. @throws Error for a bad file */
 export async function loadQuestions(folder = SMALL_WORLD): Promise<Question[]> {
   const { questions } = dataSetFiles(folder);
   if (questions.length === 0)
@@ -142,7 +142,7 @@ export async function loadQuestions(folder = SMALL_WORLD): Promise<Question[]> {
   return (await Promise.all(questions.map(readQuestions))).flat();
 }
 
-/** Passages and questions of a folder, default the small world's. */
+/** Loads the passages and questions of a folder, by default the small world's. */
 export const loadDataSet = async (folder?: string): Promise<DataSet> => ({
   passages: await loadPassages(folder),
   questions: await loadQuestions(folder),
@@ -151,7 +151,7 @@ export const loadDataSet = async (folder?: string): Promise<DataSet> => ({
 /** Node's errors for files that do not fit in one buffer or string. */
 const TOO_LARGE = ['ERR_FS_FILE_TOO_LARGE', 'ERR_STRING_TOO_LONG', 'ERR_BUFFER_TOO_LARGE'];
 
-/** The text of a file, unpacked if it is gzip. */
+/** The text of a file, decompressed if it is gzip. */
 export async function readText(path: string): Promise<string> {
   try {
     return decodeText(await readFile(path), path);
@@ -160,7 +160,7 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-/** Names the file in an error of the system. */
+/** Adds the file name to a system error. */
 function nameFile(path: string, error: unknown): unknown {
   if (error instanceof Error && !('code' in error)) return error;
   const reason = (error as NodeJS.ErrnoException).code ?? String(error);
@@ -170,7 +170,7 @@ function nameFile(path: string, error: unknown): unknown {
   return new Error(`Could not read ${shortPath(path)} (${reason}). ${remedy}`, { cause: error });
 }
 
-/** Passages that are enough to recognise the small world. */
+/** Number of passages or questions that suffices to recognise the small world. */
 const NUM_SAMPLED = 100;
 
 async function firstLines(file: string): Promise<string> {
@@ -182,14 +182,14 @@ async function firstLines(file: string): Promise<string> {
 }
 
 /**
- * Whether most of a folder's first passages, or questions if it has no passages, are the
- * small world's. Without a folder it is the small world.
+ * Whether most of a folder's first passages (or questions, if it has no passages) are the
+ * small world's; true without a folder.
  * @throws Error for a folder with neither
  */
 export async function isSmallWorld(folder?: string): Promise<boolean> {
   if (folder === undefined || resolve(folder) === resolve(SMALL_WORLD)) return true;
   const { passages, questions } = dataSetFiles(folder);
-  // Names what is missing.
+  // Throws the error that names the missing file.
   if (passages === undefined && questions.length === 0) await loadPassages(folder);
   const file = passages ?? questions[0];
   const lines = await firstLines(file);

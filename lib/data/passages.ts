@@ -1,13 +1,13 @@
-/** Cuts documents into passages of about equal length for a corpus. */
+/** Splits documents into passages of about equal length. */
 import { least } from 'd3-array';
 import { splitSentences } from '../text/sentences.js';
 import { countWords, locateWords } from '../text/words.js';
 import type { Section } from './documents.js';
 import type { Passage } from './question.js';
 
-/** The longest passage in units of the wanted length. */
+/** Maximum length of a passage, relative to the target length. */
 const MAX_LENGTH = 1.5;
-/** Cost of a cut inside a paragraph, in squared deviations from the wanted length. */
+/** Penalty for a cut inside a paragraph, in squared deviations from the target length. */
 const SPLIT_COST = 0.2;
 
 /** A sentence, or a part of a long one. */
@@ -17,7 +17,7 @@ interface Piece {
   endsParagraph: boolean;
 }
 
-/** A sentence in parts of at most `words` words and about equal length. */
+/** Splits a sentence into parts of about equal length, at most `words` words each. */
 function splitSentence(sentence: string, words: number): string[] {
   const numWords = countWords(sentence);
   if (numWords <= words * MAX_LENGTH) return [sentence];
@@ -36,9 +36,9 @@ function splitPieces(paragraph: string, words: number): Piece[] {
 }
 
 /**
- * Cuts paragraphs into texts of about `words` words, at most one and a half times as
- * many. Of all cuts between sentences it takes those with the least squared deviation
- * from the wanted length, and rather between paragraphs than inside one.
+ * Splits paragraphs into texts of about `words` words, at most 1.5 times as many. Chooses
+ * the cuts between sentences with the least squared deviation from the target length,
+ * preferring cuts between paragraphs.
  */
 export function cutParagraphs(paragraphs: readonly string[], words: number): string[] {
   const pieces = paragraphs.flatMap((paragraph) => splitPieces(paragraph, words));
@@ -67,9 +67,9 @@ export function cutParagraphs(paragraphs: readonly string[], words: number): str
 }
 
 /**
- * The passages of documents, of about `words` words each. A passage with the title and
- * text of an earlier one is dropped; a title that is only the file's name does not count.
- * @param sources `name` begins the ids of passages without an id of their own
+ * Makes passages of about `words` words each. Drops passages that repeat the title and
+ * text of an earlier one, ignoring titles that are only file names.
+ * @param sources `name` prefixes the ids of passages without an id of their own
  */
 export function makePassages(
   sources: readonly { name: string; sections: readonly Section[] }[],

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { createRandom } from '../random.js';
 
 export const subQuestionSchema = z.object({
-  /** Name within the graph, such as `q1`. */
+  /** Id within the graph, such as `q1`. */
   id: z.string().min(1),
   question: z.string().min(1),
   /** The entity asked about; for a later hop, the answer of the earlier one. */
@@ -15,7 +15,7 @@ export const subQuestionSchema = z.object({
   attribute: z.string().min(1),
   /** The ideal search query. */
   query: z.string().min(1),
-  /** Sub-questions whose answers this one needs. */
+  /** Ids of the sub-questions whose answers this one needs. */
   dependsOn: z.array(z.string()),
   answers: z.array(z.string()).min(1),
   /** Ids of passages that state the answer. */
@@ -28,11 +28,11 @@ const operationSchema = z.object({
 });
 
 export type SubQuestion = z.infer<typeof subQuestionSchema>;
-/** Nodes, with the edges in `dependsOn`. */
+/** The nodes; edges are in `dependsOn`. */
 export type QuestionGraph = SubQuestion[];
 /** How the answer follows from the last sub-questions; null if it is the last answer. */
 export type Operation = z.infer<typeof operationSchema>;
-/** Which searches a question needs: see {@link graphQuestionType}. */
+/** Which searches a question needs, see {@link graphQuestionType}. */
 export const questionTypeSchema = z.enum(['single_hop', 'parallelizable', 'sequential', 'hybrid']);
 export type QuestionType = z.infer<typeof questionTypeSchema>;
 
@@ -40,9 +40,9 @@ export const questionMetadataSchema = z.looseObject({
   benchmark: z.string().optional(),
   /** The benchmark's own type, such as `bridge` or `comparison`. */
   type: z.string().optional(),
-  /** The template in the small world. */
+  /** Name of the template, in the small world. */
   template: z.string().optional(),
-  /** Whether training questions use the same wording. */
+  /** Whether training questions have the same wording. */
   wording: z.enum(['seen', 'unseen']).optional(),
   graph: z
     .array(subQuestionSchema)
@@ -59,7 +59,6 @@ export const questionMetadataSchema = z.looseObject({
 
 export type QuestionMetadata = z.infer<typeof questionMetadataSchema>;
 
-/** `contents` is the title, a line break and the text. */
 export interface Passage {
   id: string;
   contents: string;
@@ -67,7 +66,7 @@ export interface Passage {
   text: string;
 }
 
-/** Passages from texts by title, with the ids `own-1`, `own-2` and so on. */
+/** Makes passages from texts by title, with the ids `own-1`, `own-2` and so on. */
 export function createPassages(texts: Readonly<Record<string, string>>): Passage[] {
   return Object.entries(texts).map(([title, text], i) => ({
     id: `own-${i + 1}`,
@@ -80,13 +79,13 @@ export function createPassages(texts: Readonly<Record<string, string>>): Passage
 export interface Question {
   id: string;
   question: string;
-  /** Alternatives: any of them is right. */
+  /** Alternative answers; any of them is right. */
   goldenAnswers: string[];
   split?: string;
   metadata: QuestionMetadata;
 }
 
-/** The questions of a split. A question without a split is in every split. */
+/** The questions of a split; questions without a split belong to every split. */
 export const selectSplit = (questions: readonly Question[], split: string): Question[] =>
   questions.filter((question) => (question.split ?? split) === split);
 
@@ -104,9 +103,8 @@ function stratum({ metadata }: Question): string {
 }
 
 /**
- * A sample of n questions in the proportions that benchmarks and question types have
- * (largest remainder), in the order of the questions. It depends on nothing but the
- * questions and n.
+ * Samples n questions in the proportions of benchmarks and question types (largest
+ * remainder), keeping their order. Depends on nothing but the questions and n.
  */
 export function sampleQuestions(
   questions: readonly Question[],
@@ -136,7 +134,7 @@ export function sampleQuestions(
 }
 
 /**
- * The question with an id.
+ * Finds a question by id.
  * @throws Error naming the id and an example of an existing one
  */
 export function findQuestion(questions: readonly Question[], id: string): Question {
@@ -147,8 +145,9 @@ export function findQuestion(questions: readonly Question[], id: string): Questi
 }
 
 /**
- * Finds recorded questions by id if the text agrees, or without a text the benchmark,
- * since ids repeat across benchmarks; else by text. Undefined if several remain.
+ * Finds the question of a recording: by id if the text agrees or, without a text, the
+ * benchmark, since ids repeat across benchmarks; else by text. Undefined if several
+ * remain.
  */
 export function createQuestionFinder(
   questions: readonly Question[],
@@ -167,7 +166,7 @@ export function createQuestionFinder(
   };
 }
 
-/** @throws Error naming an id of several questions */
+/** @throws Error naming an id that several questions have */
 export function requireUniqueIds(questions: readonly Question[]): void {
   const repeated = [...group(questions, ({ id }) => id).values()].find(({ length }) => length > 1);
   if (!repeated) return;
@@ -182,7 +181,7 @@ export const independentSubQuestions = (graph: QuestionGraph): SubQuestion[] =>
   graph.filter((node) => node.dependsOn.length === 0);
 
 /**
- * The length of the longest chain: the fewest search turns that answer the question.
+ * The length of the longest chain: the minimum number of search turns for the answer.
  * @throws Error for a cycle, an edge to nowhere, or repeated ids
  */
 export function graphDepth(graph: QuestionGraph): number {
@@ -207,9 +206,9 @@ export function graphDepth(graph: QuestionGraph): number {
 }
 
 /**
- * The question type of a dependency graph: one node is `single_hop`, two or more without
- * edges `parallelizable`, a chain `sequential`, anything else `hybrid` (such as a bridge
- * comparison: two parallel chains).
+ * Derives the question type from a dependency graph: one node is `single_hop`, two or
+ * more without edges `parallelizable`, a chain `sequential`, anything else `hybrid` (such
+ * as a bridge comparison: two parallel chains).
  */
 export function graphQuestionType(graph: QuestionGraph): QuestionType {
   if (graph.length === 0)
@@ -221,7 +220,7 @@ export function graphQuestionType(graph: QuestionGraph): QuestionType {
   return isChain ? 'sequential' : 'hybrid';
 }
 
-/** The benchmarks' own types; the authors use `na` for NQ. */
+/** Question types of the benchmarks' own types; the authors use `na` for NQ. */
 const BENCHMARK_TYPES: Readonly<Record<string, QuestionType>> = {
   comparison: 'parallelizable',
   comparison_query: 'parallelizable',
@@ -244,8 +243,8 @@ export function questionType({
 }
 
 /**
- * The title and text of a passage's contents: the title is the first line, without the
- * quotes of FlashRAG's Wikipedia dump. A single line is text without a title.
+ * Splits a passage's contents into title, the first line without the quotes of FlashRAG's
+ * Wikipedia dump, and text. A single line is text without a title.
  */
 export function splitContents(contents: string): { title: string; text: string } {
   const end = contents.indexOf('\n');
@@ -255,11 +254,11 @@ export function splitContents(contents: string): { title: string; text: string }
   return { title: quoted ? quoted[1] : firstLine, text: contents.slice(end + 1).trim() };
 }
 
-/** One sub-question per turn, or all that can be asked at once. */
+/** Asks one sub-question per turn, or all that can be asked at once. */
 export type SearchMode = 'sequential' | 'parallel';
 
 /**
- * Nodes by search turn, in an order that respects dependencies, chain by chain.
+ * The nodes of each search turn, in an order that respects dependencies, chain by chain.
  * @throws Error if the graph has a cycle
  */
 export function searchPlan(graph: readonly SubQuestion[], mode: SearchMode): SubQuestion[][] {
@@ -278,7 +277,7 @@ export function searchPlan(graph: readonly SubQuestion[], mode: SearchMode): Sub
   return turns;
 }
 
-/** Nodes that no other node depends on: the answer follows from them. */
+/** The nodes that no other node depends on; the answer follows from them. */
 export function finalNodes(graph: readonly SubQuestion[]): SubQuestion[] {
   const needed = new Set(graph.flatMap((node) => node.dependsOn));
   return graph.filter((node) => !needed.has(node.id));
@@ -297,9 +296,8 @@ const attributeWords = ({ attribute }: SubQuestion): string =>
 const HOW = { sequential: 'one by one', parallel: 'all at once', compound: 'in one query' };
 
 /**
- * The first thought of a demonstration, such as `Need director, then birth year.` or
- * `Need year of each, all at once.` Naming the attributes first tells the policy what to
- * look for.
+ * The first thought of a demonstration: `Need director, then birth year.` or `Need year
+ * of each, all at once.` Naming the attributes first tells the policy what to look for.
  */
 export function describePlan(graph: readonly SubQuestion[], mode: keyof typeof HOW): string {
   const finals = finalNodes(graph);

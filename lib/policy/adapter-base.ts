@@ -1,4 +1,4 @@
-/** The base of an adapter by the hashes of weights and tokenizer; others answer badly. */
+/** Identifies an adapter's base model by hash: on another one it answers badly. */
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { weightFiles } from '../tensor/weight-files.js';
 import { readPeftConfig } from './folder-settings.js';
 import { howToMake } from './trained-models.js';
 
-/** In an adapter's folder; PEFT rejects unknown keys in `adapter_config.json`. */
+/** A separate file, because PEFT rejects unknown keys in `adapter_config.json`. */
 export const BASE_FILE = 'base_model.json';
 
 const hash = z.string().regex(/^[0-9a-f]{12}$/);
@@ -18,7 +18,7 @@ const baseSchema = z.strictObject({
   name: z.string().min(1),
   /** First twelve digits of the SHA-256 of the weight files. */
   weights: hash,
-  /** The same of `tokenizer.json`. */
+  /** First twelve digits of the SHA-256 of `tokenizer.json`. */
   tokenizer: hash,
 });
 export type BaseModel = z.infer<typeof baseSchema>;
@@ -31,7 +31,7 @@ export async function identifyModel(folder: string): Promise<BaseModel> {
   return { name: basename(resolve(folder)), weights, tokenizer };
 }
 
-/** The base that an adapter names; null for one that names none, such as PEFT's own. */
+/** The base that an adapter names; null if it names none, like PEFT's own. */
 export async function readBaseModel(adapter: string): Promise<BaseModel | null> {
   const file = join(adapter, BASE_FILE);
   if (!existsSync(file)) return null;
@@ -45,7 +45,7 @@ export async function readBaseModel(adapter: string): Promise<BaseModel | null> 
 export const writeBaseModel = (adapter: string, base: BaseModel): Promise<void> =>
   writeJson(join(adapter, BASE_FILE), base);
 
-/** @throws Error if an adapter was trained from another model, with the remedy */
+/** @throws Error with the remedy if an adapter was trained from another model */
 export async function requireBase(adapter: string, model: string): Promise<void> {
   const expected = await readBaseModel(adapter);
   if (expected === null) return;

@@ -1,7 +1,6 @@
 /**
- * Grouped-query attention of generation: over new tokens, cached tokens, or both. Not
+ * Grouped-query attention for generation: over new tokens, cached tokens, or both. Not
  * differentiable (see tree-attention.ts).
- *
  * Shape letters: B rows, T new tokens, L cached tokens, H query heads, K key-value heads,
  * G = H/K, D head width. The caller disposes of every result (or `tf.tidy` does).
  */
@@ -16,7 +15,7 @@ export interface Batch {
   tokens: number;
 }
 
-/** Queries (B*K, G*T, D), not scaled, with keys and values (B*K, T, D). */
+/** Unscaled queries (B*K, G*T, D), with keys and values (B*K, T, D). */
 type QueryKeyValue = KeyValue & { q: tf.Tensor3D };
 
 /** Cached keys and values (B*K, L, D), and the bias by column (B, L) and for scores. */
@@ -29,7 +28,7 @@ function splitHeads(
   heads: number,
   headDim: number,
 ): tf.Tensor3D {
-  // One token needs no transpose.
+  // A single token needs no transpose.
   if (tokens === 1) return tf.reshape(x, [rows * heads, 1, headDim]);
   const split = tf.transpose(tf.reshape(x, [rows, tokens, heads, headDim]), [0, 2, 1, 3]); // (B, heads, T, D)
   return tf.reshape(split, [rows * heads, tokens, headDim]);
@@ -66,7 +65,7 @@ const scaledQueries = (q: tf.Tensor3D, { headDim }: ModelConfig): tf.Tensor3D =>
 export interface QueryBlock {
   start: number;
   end: number;
-  /** (G*(end-start), L+end): 0 where a query may look, else {@link MASKED}. */
+  /** (G*(end-start), L+end): 0 where a query may attend, else {@link MASKED}. */
   bias: tf.Tensor2D;
 }
 
@@ -83,18 +82,18 @@ function causalBias(
   return tf.tile(tf.tensor2d(bias, [size, length]), [c.numHeads / c.numKeyValueHeads, 1]);
 }
 
-/** Most keys for which all queries of a row are computed together. */
+/** Up to this many keys, all queries of a row are computed together. */
 const SHORT_ROW = 512;
-/** Queries of a block in longer rows. */
+/** Number of queries in a block of a longer row. */
 const BLOCK_SIZE = 128;
 
-/** Whether to split queries into blocks: not on a GPU, where each operation costs. */
+/** Whether to split queries into blocks. Not on a GPU, where each operation costs. */
 export const isLong = (numKeys: number): boolean =>
   numKeys > SHORT_ROW && tf.getBackend() !== 'webgpu';
 
 /**
- * The queries of rows of new tokens after cached ones. In blocks, most scores of later
- * keys are skipped, and a block's scores fit into the processor's cache.
+ * Splits the queries of new tokens into blocks. Blocks skip most scores of later keys,
+ * and a block's scores fit into the processor's cache.
  */
 export function causalBlocks(tokens: number, c: ModelConfig, cached = 0): QueryBlock[] {
   const size = isLong(cached + tokens) ? BLOCK_SIZE : tokens;
@@ -116,7 +115,8 @@ function sliceAxis<T extends tf.Tensor>(x: T, axis: number, start: number, size:
 
 /**
  * Attention (B*K, G*T, D) of each new token over the cached tokens, itself and the new
- * tokens before it. Padding at the end of a row needs no mask: no real token sees it.
+ * tokens before it. Padding at the end of a row needs no mask: no real token attends to
+ * it.
  */
 export function attendCausally(
   { q, k, v }: QueryKeyValue,
@@ -147,8 +147,8 @@ export function attendCausally(
 }
 
 /**
- * A bias of key columns (B, L) for adding to scores: (B*K, 1, L), or, for several new
- * tokens that see each other causally, (B*K, G*T, T).
+ * Expands a bias of key columns (B, L) to scores: (B*K, 1, L) or, for several new tokens
+ * that attend to each other causally, (B*K, G*T, T).
  * @param tokens T, if the keys are those of the new tokens
  */
 export function biasPerHead(bias: tf.Tensor2D, c: ModelConfig, tokens = 1): tf.Tensor3D {

@@ -1,6 +1,6 @@
 /**
  * Policies that read and write chat messages: any model behind an API, or any function.
- * They have no token ids: they can be asked and measured, but not trained.
+ * Without token ids, they can answer and be measured, but not trained.
  */
 import pLimit from 'p-limit';
 import type { AssistantMessage, Message, TextMessage, Tool } from '../text/messages.js';
@@ -13,19 +13,19 @@ export interface TokenUsage {
 }
 
 export interface ReplyOptions {
-  /** 0 is greedy. */
+  /** 0 means greedy. */
   temperature: number;
   topP: number;
   maxNewTokens: number;
-  /** Texts that end a reply; they are part of it. */
+  /** Strings that end a reply, which includes them. */
   stop: readonly string[];
-  /** The tools that the model may call; none if it writes the paper's tags. */
+  /** The tools that the model may call; empty if it writes the paper's tags. */
   tools: readonly Tool[];
   parallelToolCalls: boolean;
-  /** Absent when greedy. */
+  /** Absent for greedy decoding. */
   seed?: number;
   signal?: AbortSignal;
-  /** Called with the reply's text as it comes, if the model streams. */
+  /** Called with parts of the reply as they arrive, if the model streams. */
   onText?: (text: string) => void | Promise<void>;
 }
 
@@ -36,12 +36,12 @@ export interface Reply {
 
 export interface ChatPolicy {
   readonly name: string;
-  /** Whether it calls the tool `search`, or writes the paper's tags. */
+  /** Whether the model calls the tool `search` or writes the paper's tags. */
   readonly promptForm: 'tools' | 'chat';
   /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;
   readonly isConcurrent: true;
-  /** @throws ContextFullError; ReplyError for a reply that cannot be used */
+  /** @throws ContextFullError; ReplyError for an unusable reply */
   reply(messages: readonly Message[], options: ReplyOptions): Promise<Reply>;
   release?(): void;
   dispose?(): void;
@@ -51,23 +51,23 @@ export type AnyPolicy = Policy | ChatPolicy;
 
 export const isChatPolicy = (policy: AnyPolicy): policy is ChatPolicy => 'reply' in policy;
 
-/** The conversation is longer than the model's context. */
+/** Thrown if the conversation exceeds the model's context. */
 export class ContextFullError extends Error {}
 
-/** One reply cannot be used; replies to other conversations may be fine. */
+/** Thrown for one unusable reply; replies to other conversations may be fine. */
 export class ReplyError extends Error {}
 
 export interface FunctionPolicyOptions {
-  /** In results; default `function`. */
+  /** Name in results. Default: `function`. */
   name?: string;
-  /** Maximum number of concurrent calls of the function; default 8. */
+  /** Maximum number of concurrent calls. Default: 8. */
   maxConcurrency?: number;
 }
 
 /**
- * A policy from a function that continues a conversation with text in the paper's tags:
- * `<think>`, `<search>` with sub-queries separated by `##`, `<answer>`. Text after the
- * first `</search>` or `</answer>` is dropped.
+ * Makes a policy from a function that continues a conversation with text in the paper's
+ * tags: `<think>`, `<search>` with sub-queries separated by `##`, `<answer>`. Text after
+ * the first `</search>` or `</answer>` is dropped.
  */
 export const textPolicy = (
   complete: (messages: readonly TextMessage[], options: ReplyOptions) => Promise<string>,
@@ -76,7 +76,7 @@ export const textPolicy = (
   functionPolicy(
     'chat',
     async (messages, replyOptions) => {
-      // A rollout with tags has no other messages.
+      // A rollout with tags has only text messages.
       const content = await complete(messages as TextMessage[], replyOptions);
       return { message: { role: 'assistant', content } };
     },
@@ -90,9 +90,9 @@ interface SdkMessage {
 }
 
 /**
- * A policy from a function that may call the tool `search`: it gets messages and
- * `options.tools` in OpenAI's form and returns the model's message, with usage if known.
- * A message without tool calls is the answer.
+ * Makes a policy from a function that may call the tool `search`. It receives messages
+ * and `options.tools` in OpenAI's format and returns the model's message, with usage if
+ * known. A message without tool calls is the answer.
  */
 export const toolPolicy = (
   complete: (

@@ -1,6 +1,5 @@
 /**
- * Decoding: the forward passes of one new token per row, and their cache.
- *
+ * Decodes one new token per row and step, and keeps the cache.
  * Shape letters: B rows, L cached tokens, V vocabulary.
  */
 import * as tf from '@tensorflow/tfjs-core';
@@ -16,9 +15,9 @@ export interface TokenInput {
 }
 
 export interface DecodeSteps {
-  /** Logits (B, V) after each row's token; the caller disposes of them. */
+  /** Runs each row's token; returns logits (B, V), of which the caller disposes. */
   next: (tokens: TokenInput) => tf.Tensor2D;
-  /** The rows' cache; the caller disposes of it in the end. */
+  /** The rows' cache; the caller disposes of it at the end. */
   readonly blocks: readonly CacheBlock[];
   /** The pieces of the blocks that hold a row's first tokens. */
   pieces: (row: number, numTokens: number) => Piece[];
@@ -26,7 +25,7 @@ export interface DecodeSteps {
   dispose: () => void;
 }
 
-/** Logits and cache block of new tokens after cached ones. */
+/** Computes logits and a cache block for new tokens after cached ones. */
 type Forward = (
   input: CachedInput,
   cached: CachedTokens,
@@ -63,7 +62,7 @@ function growTail(past: CacheBlock, lengths: readonly number[], forward: Forward
 }
 
 /**
- * For backends that can overwrite tensors: tokens are written into a block with room for
+ * For backends that can overwrite tensors: writes tokens into a block that has room for
  * them, so that every step after the first repeats the same {@link Graph}.
  */
 function repeatGraph(preallocated: CacheBlock, forward: Forward): DecodeSteps {
@@ -98,7 +97,7 @@ function repeatGraph(preallocated: CacheBlock, forward: Forward): DecodeSteps {
   };
 }
 
-/** Columns that a block needs for tokens to come. */
+/** Number of spare columns that a block needs for the tokens to come. */
 export const spareColumnsFor = (numTokens: number): number => (canCapture() ? numTokens : 0);
 
 /** Decodes from a block that has {@link spareColumnsFor} the tokens to come. */

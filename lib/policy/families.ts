@@ -1,6 +1,6 @@
 /**
- * Model families: where config.json and checkpoints of Llama, Mistral and Qwen differ.
- * All are pre-normalised blocks of rotary grouped-query attention and SwiGLU.
+ * Model families: how config.json and checkpoints of Llama, Mistral and Qwen differ. All
+ * are pre-norm blocks of rotary grouped-query attention and SwiGLU.
  */
 import { sum } from 'd3-array';
 import { z } from 'zod';
@@ -8,10 +8,10 @@ import { describeFaults } from '../io/json.js';
 import { createRegistry } from '../registry.js';
 import { MAX_VOCAB_SIZE } from '../text/tokenizer.js';
 
-/** The base of rotary frequencies, and how they are stretched for long contexts. */
+/** The base of rotary frequencies, and how they are scaled for long contexts. */
 export interface RopeConfig {
   theta: number;
-  /** transformers' `rope_scaling`. */
+  /** `rope_scaling` in transformers. */
   scaling: z.infer<typeof scalingSchema>;
 }
 
@@ -24,14 +24,14 @@ export interface ModelConfig {
   numHeads: number;
   numKeyValueHeads: number;
   headDim: number;
-  /** Longest context (tokens); with sliding-window attention, the window. */
+  /** Maximum context length (tokens); with sliding-window attention, the window. */
   maxPositionEmbeddings: number;
   rmsNormEps: number;
   rope: RopeConfig;
   tieWordEmbeddings: boolean;
-  /** Which products have a bias. */
+  /** Which projections have a bias. */
   biases: { qkv: boolean; o: boolean; mlp: boolean };
-  /** Whether queries and keys are normalised per head before they are rotated. */
+  /** Whether queries and keys are normalised per head before the rotation. */
   qkNorm: boolean;
   eosTokenIds: number[];
   padTokenId: number | null;
@@ -46,15 +46,15 @@ export interface SlotPart {
 
 /** A weight in the layout for computing: input by output. */
 export interface Slot {
-  /** The key in `Weights`. */
+  /** Its key in `Weights`. */
   key: string;
   shape: number[];
-  /** The checkpoint's tensors, side by side; matrices are stored transposed. */
+  /** The checkpoint's tensors, side by side. Checkpoints store matrices transposed. */
   parts: SlotPart[];
   kind: 'matrix' | 'gain' | 'bias' | 'embedding';
 }
 
-/** How models of a family write their config.json and name their tensors. */
+/** How the models of a family write config.json and name their tensors. */
 export interface ModelFamily {
   /** `model_type` in config.json. */
   readonly name: string;
@@ -62,14 +62,14 @@ export interface ModelFamily {
   readonly parse: (json: unknown) => ModelConfig;
   /** Writes a config.json that `transformers` loads. */
   readonly format: (config: ModelConfig) => Record<string, unknown>;
-  /** All weights with their shapes and tensors. */
+  /** All weights, with their shapes and the checkpoint's tensors. */
   readonly slots: (config: ModelConfig) => Slot[];
 }
 
 const upTo = (most: number) => z.int().min(1).max(most);
 const positive = z.number().positive();
 
-/** `rope_type` was once called `type`; without scaling it may be missing. */
+/** Older files call `rope_type` `type`, and may leave it out without scaling. */
 const scalingSchema = z.preprocess(
   (json) => {
     const fields = z.record(z.string(), z.unknown()).safeParse(json).data;
@@ -78,7 +78,7 @@ const scalingSchema = z.preprocess(
   z.discriminatedUnion('rope_type', [
     z.object({ rope_type: z.literal('default') }),
     z.object({ rope_type: z.literal('linear'), factor: positive }),
-    // Llama 3.1: keeps high frequencies, divides low ones, interpolates in between.
+    // Llama 3.1 keeps high frequencies, divides low ones, and interpolates in between.
     z.object({
       rope_type: z.literal('llama3'),
       factor: positive,
@@ -90,9 +90,9 @@ const scalingSchema = z.preprocess(
 );
 
 /**
- * The fields of config.json that matter. Limits are about ten times the largest models,
- * so that a damaged or hostile file is rejected before anything is allocated; so are
- * settings that would change the computation.
+ * The relevant fields of config.json. Limits are about ten times the largest models, so
+ * that a damaged or hostile file is rejected before anything is allocated. Settings that
+ * would change the computation are rejected, too.
  */
 const configSchema = z.object({
   vocab_size: upTo(MAX_VOCAB_SIZE),
@@ -131,7 +131,7 @@ interface FamilyTraits {
   architecture: string;
   biases: (fields: ConfigFields) => ModelConfig['biases'];
   qkNorm?: boolean;
-  /** Tokens that attention sees in layers with a sliding window. */
+  /** The attention window of layers with a sliding window, in tokens. */
   window?: (fields: ConfigFields) => number | null;
   format: (config: ModelConfig) => Record<string, unknown>;
 }
@@ -151,7 +151,7 @@ const TRAITS: FamilyTraits[] = [
     name: 'mistral',
     architecture: 'MistralForCausalLM',
     biases: () => ({ qkv: false, o: false, mlp: false }),
-    // transformers' default is 4,096.
+    // The default in transformers is 4,096.
     window: ({ sliding_window }) => (sliding_window === undefined ? 4096 : sliding_window),
     format: () => ({ sliding_window: null }),
   },
@@ -174,7 +174,7 @@ const TRAITS: FamilyTraits[] = [
 ];
 
 function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields): RopeConfig {
-  // transformers 4 reads the first, 5 the second if the first is missing.
+  // transformers 4 writes the first, transformers 5 the second.
   const parameters: Record<string, unknown> = rope_parameters ?? rope_scaling ?? {};
   if (Object.entries(rope_scaling ?? {}).some(([name, value]) => parameters[name] !== value))
     throw new Error(
@@ -186,13 +186,13 @@ function parseRope({ rope_theta, rope_scaling, rope_parameters }: ConfigFields):
   };
 }
 
-/** As transformers 4 writes it; 5 reads it too. */
+/** Writes the fields of transformers 4, which transformers 5 reads, too. */
 const formatRope = ({ theta, scaling }: RopeConfig): Record<string, unknown> => ({
   rope_theta: theta,
   ...(scaling.rope_type !== 'default' && { rope_scaling: scaling }),
 });
 
-/** Largest table of positions (positions x head width), which is built at once. */
+/** Maximum size of the rotary table (positions x head width), which is built at once. */
 const MAX_POSITION_VALUES = 2 ** 27;
 
 function parseConfig(
@@ -268,7 +268,7 @@ function layerSlots(c: ModelConfig, i: number): Slot[] {
     parts: [{ name: `model.layers.${i}.${name}.weight`, columns }],
     kind: 'gain',
   });
-  /** A matrix (rows, all outputs) and, if there is one, its bias. */
+  /** A matrix (rows, all outputs) and its bias, if any. */
   const product = (
     key: string,
     rows: number,
@@ -336,7 +336,7 @@ export const FAMILIES = createRegistry<ModelFamily>(
   })),
 );
 
-/** @throws Error for an unknown `model_type`, or naming the field that is unsupported */
+/** @throws Error for an unknown `model_type`, or naming the unsupported field */
 export const parseModelConfig = (json: unknown): ModelConfig =>
   FAMILIES.get(String((json as { model_type?: unknown } | null)?.model_type)).parse(json);
 
@@ -346,10 +346,10 @@ export const formatModelConfig = (config: ModelConfig): Record<string, unknown> 
 export const weightSlots = (config: ModelConfig): Slot[] =>
   FAMILIES.get(config.modelType).slots(config);
 
-/** Number of weights; a tied head counts once. */
+/** The number of weights; a tied head counts once. */
 export const numParameters = (config: ModelConfig): number =>
   sum(weightSlots(config), ({ shape }) => shape.reduce((a, b) => a * b, 1));
 
-/** Models above this size are trained by adapters only, one layer in memory at a time. */
+/** Larger models are trained with adapters only, one layer in memory at a time. */
 const LARGE = 20e6;
 export const isLarge = (config: ModelConfig): boolean => numParameters(config) > LARGE;

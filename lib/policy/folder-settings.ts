@@ -1,6 +1,6 @@
 /**
- * Files of a model's or an adapter's folder besides the weights. Imports no
- * TensorFlow.js, so that a policy on a server loads none.
+ * The files in a model's or adapter's folder other than weights. Imports no
+ * TensorFlow.js, so that a policy on a server does not load it.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { createTokenizer, type FileTokenizer } from '../text/tokenizer.js';
 import { parseModelConfig, type ModelConfig } from './families.js';
 import { parsePeftConfig, type PeftConfig } from './peft.js';
 
-/** How to get missing weights of this project. */
+/** How to get this project's missing weights. */
 export const moreWeights = (): string =>
   isClone()
     ? 'Check the path, or train them: npm start -- --retrain (prints an estimate first).'
@@ -31,7 +31,7 @@ export const committedWeights = ({ model, adapter }: PolicyFolders): string[] =>
   ...(adapter === undefined ? [] : [join(adapter, 'adapter_model.safetensors')]),
 ];
 
-/** @throws Error naming the first folder that does not exist, with the remedy */
+/** @throws Error with the remedy, naming the first folder that does not exist */
 export function requireFolders(folders: readonly string[]): void {
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing !== undefined)
@@ -40,16 +40,16 @@ export function requireFolders(folders: readonly string[]): void {
     );
 }
 
-/** The file with the configuration of a training, in the folder of what it trained. */
+/** The training configuration, stored with what was trained. */
 export const TRAIN_CONFIG_FILE = 'train_config.json';
 
 export const RUN_FILE = 'run.json';
 
-/** A run's metrics and its rollouts, a line per step and per rollout. */
+/** Metrics of a run, one line per step, and its rollouts, one line each. */
 export const METRICS_FILE = 'metrics.jsonl';
 export const TRAJECTORIES_FILE = 'trajectories.jsonl';
 
-/** @throws Error for a model that this project does not know */
+/** @throws Error for an unsupported model */
 export const readModelConfig = async (folder: string): Promise<ModelConfig> =>
   parseModelConfig(await readJson(join(folder, 'config.json')));
 
@@ -59,14 +59,14 @@ export const readPeftConfig = async (adapter: string): Promise<PeftConfig> =>
 
 const LONG_TEXT = 1000;
 
-/** A tokenizer whose expressions, words and chat template end, or are an error. */
+/** Creates a tokenizer with time limits for its expressions, words and chat template. */
 export function createLimitedTokenizer(json: object, config: object, file: string): FileTokenizer {
   const limit = <T>(length: number, compute: () => T): T =>
     withTimeLimit(shortPath(file), length, compute);
   const tokenizer = limit(0, () => createTokenizer(json, config));
   const { encodeChat } = tokenizer;
-  // The limit costs too much for each token of a tokenizer without regular expressions,
-  // but a long word may also take minutes.
+  // For a tokenizer without regular expressions, limiting every token costs too much; but
+  // a long word can take minutes, too.
   const { normalizer, pre_tokenizer, decoder } = json as Record<string, unknown>;
   const hasPattern = (...steps: unknown[]): boolean => JSON.stringify(steps).includes('"Regex"');
   const isLimited = hasPattern(normalizer, pre_tokenizer);
@@ -86,7 +86,7 @@ export function createLimitedTokenizer(json: object, config: object, file: strin
   };
 }
 
-/** The tokenizer of a folder. @throws Error when `tokenizer.json` is missing */
+/** Reads the tokenizer of a folder. @throws Error if `tokenizer.json` is missing */
 export async function readTokenizer(folder: string): Promise<FileTokenizer> {
   const file = join(folder, 'tokenizer.json');
   const json = (await readJson(file)) as object;
@@ -96,7 +96,7 @@ export async function readTokenizer(folder: string): Promise<FileTokenizer> {
 const SETTINGS =
   /^(config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|adapter_config)\.json$|^chat_template\.jinja$/;
 
-/** Files of a model or an adapter, besides its weights, that its answers depend on. */
+/** The files of a model or an adapter, besides weights, on which answers depend. */
 export const settingFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => SETTINGS.test(name))

@@ -1,7 +1,7 @@
 /**
  * The key-value cache of generation: blocks whose rows are packed into new blocks as rows
- * come and go, and what contexts share with each other and with the call before.
- *
+ * come and go, and the prefixes that contexts share with each other and with the last
+ * call.
  * Shape letters: B rows, L cached tokens, K key-value heads, D head width.
  */
 import { runAsGraph } from '../tensor/graph.js';
@@ -12,7 +12,7 @@ import { sum } from 'd3-array';
 /** Keys and values of one layer, (B*K, L, D) each. */
 export type KeyValue = { k: tf.Tensor3D; v: tf.Tensor3D };
 
-/** Rows, right-padded: `bias` (B, L) is 0 for a token, {@link MASKED} for padding. */
+/** Right-padded rows: `bias` (B, L) is 0 for a token, {@link MASKED} for padding. */
 export type CacheBlock = { layers: KeyValue[]; bias: tf.Tensor2D };
 
 export function disposeBlock(block: CacheBlock | null): void {
@@ -37,7 +37,7 @@ export interface Piece {
   length: number;
 }
 
-/** The old column of each new one, among those of all blocks; the new bias (B, L). */
+/** For each new column, its column among those of all old blocks; the new bias (B, L). */
 interface Packing {
   index: tf.Tensor1D;
   bias: tf.Tensor2D;
@@ -70,7 +70,7 @@ function planPacking(
   return { index: tf.tensor1d(indices, 'int32'), bias: tf.tensor2d(bias, [rows.length, length]) };
 }
 
-/** The new rows' keys or values (B*K, L, D) from those of the old blocks. */
+/** Packs keys or values (B*K, L, D) of the new rows from those of the old blocks. */
 const pack = (
   parts: readonly tf.Tensor3D[],
   { index, bias }: Packing,
@@ -84,8 +84,8 @@ const pack = (
   });
 
 /**
- * A block whose rows are made of pieces of older rows. The caller disposes of it; the old
- * blocks stay.
+ * Packs a block whose rows consist of pieces of older rows. The caller disposes of it;
+ * the old blocks stay.
  */
 export function packRows(
   blocks: readonly CacheBlock[],
@@ -106,8 +106,8 @@ export function packRows(
 }
 
 /**
- * Several blocks of new rows. Disposes of the old blocks layer by layer, so that memory
- * never holds both; the caller disposes of the new ones.
+ * Packs several blocks of new rows. Disposes of the old blocks layer by layer, so that
+ * memory never holds both; the caller disposes of the new ones.
  */
 export function moveRows(
   blocks: readonly CacheBlock[],
@@ -136,7 +136,7 @@ export interface PrefixCache {
   pieces: Piece[][];
 }
 
-/** The cached prefix of each context, blocks included; null unless all have one. */
+/** The cached prefix of each context, with its blocks; null unless all have one. */
 export function extendedPrefix(
   cache: PrefixCache,
   contexts: readonly (readonly number[])[],
@@ -173,7 +173,7 @@ export function firstEqual(lists: readonly (readonly number[])[]): number[] {
   });
 }
 
-/** Length of the common beginning of all lists, at least one short of each. */
+/** Length of the longest common prefix of all lists, at least one short of each. */
 export function sharedLength(lists: readonly (readonly number[])[]): number {
   const [first, ...others] = lists;
   const most = Math.min(...lists.map(({ length }) => length - 1));

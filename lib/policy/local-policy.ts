@@ -38,7 +38,7 @@ interface Row {
   finish: Generation['finish'] | null;
 }
 
-/** The cache of some rows, and the pieces of its blocks that hold each. */
+/** The cache of some rows, and the pieces of its blocks that hold each row. */
 interface CachedRows {
   rows: number[];
   blocks: readonly CacheBlock[];
@@ -47,7 +47,7 @@ interface CachedRows {
 
 type StopTest = (generated: readonly number[]) => boolean;
 
-/** Padded tokens per pass: larger ones gain nothing, except on WebGPU. */
+/** Padded tokens per pass. Larger passes gain nothing, except on WebGPU. */
 const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 2048);
 
 /**
@@ -57,7 +57,7 @@ const maxTokensPerPass = (): number => (tf.getBackend() === 'webgpu' ? 8192 : 20
  */
 export class LocalPolicy implements Policy {
   readonly maxLength: number;
-  /** Settings of the model that are not applied. */
+  /** Settings of the model that are ignored. */
   note?: string;
   private readonly rope: RotaryTable;
   private cache: PrefixCache | null = null;
@@ -74,14 +74,14 @@ export class LocalPolicy implements Policy {
     this.rope = rotaryTable(config, this.maxLength);
   }
 
-  /** Sets new weights of the same shapes and drops what was cached under the old ones. */
+  /** Sets new weights of the same shapes, and drops what was cached with the old ones. */
   setWeights(weights: Weights): void {
     this.weights = weights;
     this.release();
     this.dropHead();
   }
 
-  /** Replaces the cache, so that batches of rows can take turns; returns the old one. */
+  /** Replaces the cache, so that row batches can take turns; returns the old one. */
   swapCache(cache: PrefixCache | null): PrefixCache | null {
     const previous = this.cache;
     this.cache = cache;
@@ -143,8 +143,8 @@ export class LocalPolicy implements Policy {
   }
 
   /**
-   * Runs the common beginning of the contexts (their prompt) once. Not for small models:
-   * a pass costs them little, and it would change the last bits of recorded answers.
+   * Runs the common prefix of the contexts (their prompt) once. Not for small models: a
+   * pass costs them little, and it would change the last bits of recorded answers.
    */
   private sharedPrefix(contexts: Contexts): PrefixCache {
     const numDistinct = new Set(firstEqual(contexts)).size;
@@ -161,7 +161,7 @@ export class LocalPolicy implements Policy {
   }
 
   /**
-   * Runs the uncached rest of each context, equal contexts once, in passes of similar
+   * Runs the uncached rest of each context (equal contexts once) in passes of similar
    * length. Returns the logits (B, V) after each last token, and the cache of all rows
    * with spare columns for new tokens; the caller disposes of both. Disposes of the
    * prefix.
@@ -221,7 +221,7 @@ export class LocalPolicy implements Policy {
     return { logits: last, past };
   }
 
-  /** Logits (B, V) after each chunk's last token, and the chunks' cache block. */
+  /** The logits (B, V) after each chunk's last token, and the chunks' cache block. */
   private runChunks(
     chunks: Contexts,
     { past, starts }: { past: CacheBlock | null; starts: readonly number[] },
@@ -243,7 +243,7 @@ export class LocalPolicy implements Policy {
         };
         return this.run(input, { past, tail: null }, tf.tensor1d(last, 'int32'));
       });
-    // A large model's graphs differ by its blocks of attention, and gain less.
+    // A large model's graphs differ by attention blocks, and gain less.
     return isLarge(this.config) ? compute() : runAsGraph(compute);
   }
 
@@ -279,7 +279,7 @@ export class LocalPolicy implements Policy {
     const finished: CachedRows[] = [];
     let active = rows.map((_, i) => i);
     let logits = firstLogits;
-    /** Cached tokens of a row: all but the newest. */
+    /** The number of cached tokens of a row: all but the newest. */
     const numCached = (i: number): number => rows[i].position - 1;
     const startSteps = (block: CacheBlock, lengths: readonly number[]): DecodeSteps =>
       decodeSteps(block, lengths, (input, cached) => this.run(input, cached));
@@ -355,7 +355,7 @@ export class LocalPolicy implements Policy {
     }
   }
 
-  /** Whether the last token completes a stop text or ends the sequence. */
+  /** Tests whether the last token completes a stop string or ends the sequence. */
   private stopTest(stop: readonly string[]): StopTest {
     const encoded = stop.map((text) => this.tokenizer.encode(text));
     const single = new Set(encoded.filter((ids) => ids.length === 1).map((ids) => ids[0]));

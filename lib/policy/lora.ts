@@ -1,7 +1,7 @@
 /**
  * Low-rank adapters (Hu et al. 2021, arXiv 2106.09685): a frozen weight W (I, O) plus
- * alpha/R * A (I, R) * B (R, O). A fused product has one A for all of its modules; PEFT's
- * files have one for each.
+ * alpha/R * A (I, R) * B (R, O). The modules of a fused product share one A; in PEFT's
+ * files each has its own.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
@@ -10,7 +10,7 @@ import type { ModelConfig, SlotPart } from './families.js';
 import { adaptedSlots, moduleName, peftName, trainedSlots, type LoraOptions } from './peft.js';
 import { matchLayout, takeColumns, transposeValues, type Weights } from './weights.js';
 
-/** A fresh adapter: A normal with deviation 1/sqrt(I), B zero; the caller disposes. */
+/** A new adapter: A normal with deviation 1/sqrt(I), B 0. The caller disposes of it. */
 export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Random): Weights {
   const { rank } = lora;
   const adapter: Weights = {};
@@ -26,8 +26,8 @@ export function createAdapter(config: ModelConfig, lora: LoraOptions, random: Ra
 }
 
 /**
- * The base's weights plus the adapter's update; differentiable in the adapter. Dispose
- * of them by {@link disposeMerged}: some are the base's own tensors.
+ * The base's weights plus the adapter's update; differentiable in the adapter. Dispose of
+ * the result with {@link disposeMerged}: some tensors are the base's own.
  */
 export function mergeAdapter(
   base: Weights,
@@ -45,7 +45,7 @@ export function mergeAdapter(
 }
 
 /**
- * The base's weights next to the adapter's A and scaled B, for products without merging;
+ * The base's weights next to the adapter's A and scaled B, to compute without merging;
  * differentiable in the adapter. The caller disposes of the scaled B only.
  */
 export const withAdapter = (
@@ -66,7 +66,7 @@ export function disposeMerged(merged: Weights, base: Weights): void {
   for (const [key, tensor] of Object.entries(merged)) if (tensor !== base[key]) tensor.dispose();
 }
 
-/** The adapter under PEFT's names and in its layout (output by input). */
+/** The adapter with PEFT's names and layout (output by input). */
 export async function arraysFromAdapter(
   adapter: Weights,
   config: ModelConfig,
@@ -97,8 +97,7 @@ export async function arraysFromAdapter(
 
 /**
  * The base's weights with a PEFT adapter added, for inference. Modules of a fused product
- * may each have their own A, or no adapter. The caller disposes of the result by
- * {@link disposeMerged}.
+ * may have different As, or no adapter. Dispose of the result with {@link disposeMerged}.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function mergePeftArrays(

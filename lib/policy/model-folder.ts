@@ -25,7 +25,7 @@ import { modelsFolder, TRAINED_MODELS, warmedUpFolder } from './trained-models.j
 
 export const ADAPTER_WEIGHTS = 'adapter_model.safetensors';
 
-/** The folder with the tokenizer: an adapter may have its own, with other tokens. */
+/** The folder with the tokenizer; an adapter may come with its own. */
 const tokenizerHome = (model: string, adapter: string | undefined): string =>
   adapter !== undefined && existsSync(join(adapter, 'tokenizer.json')) ? adapter : model;
 
@@ -47,10 +47,10 @@ export async function loadModel(folder: string, tokenizerFolder = folder): Promi
 }
 
 /**
- * Loads a model and merges an adapter into it, if one is given, whose own tokenizer
- * replaces the model's. The caller disposes of the weights.
+ * Loads a model and merges an adapter, if given, whose own tokenizer replaces the
+ * model's. The caller disposes of the weights.
  * @param options.force accepts an adapter that was trained from another model
- * @throws Error naming the folder or the file that is missing or does not fit
+ * @throws Error naming the folder or file that is missing or does not fit
  */
 export async function loadMerged(
   model: string,
@@ -63,15 +63,15 @@ export async function loadMerged(
   if (adapter === undefined) return base;
   const arrays = await readSafetensors(join(adapter, ADAPTER_WEIGHTS));
   const weights = mergePeftArrays(base.weights, arrays, base.config, await readPeftConfig(adapter));
-  // The base is no longer needed: only the merged weights stay.
+  // Only the merged weights are still needed.
   disposeMerged(base.weights, weights);
   return { ...base, weights };
 }
 
 /**
- * This project's transformer with a model's weights and, merged into them, an adapter's.
+ * Loads a model, merged with an adapter if given, as a policy.
  * @param options.force accepts an adapter that was trained from another model
- * @throws Error naming the folder that is missing, or the adapter of another model
+ * @throws Error naming the missing folder, or the adapter of another model
  */
 export async function loadLocalPolicy(
   model: string,
@@ -94,7 +94,7 @@ const DEFAULT_TOKENIZER_CONFIG = {
   eos_token: '<eos>',
 };
 
-/** Writes a folder that `transformers` loads too. */
+/** Writes a folder that `transformers` can load, too. */
 export async function saveModel(
   folder: string,
   model: Pick<Model, 'config' | 'tokenizerJson' | 'tokenizerConfig' | 'weights'>,
@@ -129,9 +129,9 @@ const TOKENIZER_FILES = [
 ];
 
 /**
- * Writes a model with its adapter merged into it. Other files are copied, so that what
- * loads the model loads the export; the adapter itself goes into `adapter`.
- * @throws Error naming the folder or the file that is missing or does not fit
+ * Writes a model with its adapter merged into it, and the adapter itself into `adapter`.
+ * Other files are copied, so that whatever loads the model loads the export.
+ * @throws Error naming the folder or file that is missing or does not fit
  */
 export async function exportModel(
   folder: string,
@@ -151,7 +151,7 @@ export async function exportModel(
   ];
   for (const file of copied.filter(existsSync))
     await copySafely(file, join(folder, basename(file)));
-  // How it was asked in training is how it answers.
+  // Exported, so that the model is asked as it was in training.
   const trained = join(adapter ?? model, TRAIN_CONFIG_FILE);
   if (existsSync(trained)) await copySafely(trained, join(folder, TRAIN_CONFIG_FILE));
   // PEFT does not resolve a path relative to the adapter's folder.
@@ -171,7 +171,8 @@ export async function makeWarmedUp(
 }
 
 /**
- * A trained model's folders: its base, made if missing (needs a backend), and adapter.
+ * Returns the folders of a trained model: its base, made if missing (which needs a
+ * backend), and its adapter.
  * @throws the signal's reason; Error naming what is missing
  */
 export async function prepareTrainedModel(

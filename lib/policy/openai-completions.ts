@@ -1,8 +1,8 @@
 /**
  * A policy behind OpenAI's completions API. vLLM accepts and returns token ids
- * (`return_token_ids`), so nothing is ever tokenised twice. Servers without token ids
- * (llama.cpp, SGLang, `transformers serve`) get text, and their text is tokenised here:
- * good for evaluation, not for training.
+ * (`return_token_ids`), so nothing is tokenised twice. Other servers (llama.cpp, SGLang,
+ * `transformers serve`) receive and return text, which is tokenised here: good for
+ * evaluation, not for training.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,12 +25,12 @@ const modelsSchema = z.object({
   data: z.array(
     z.object({
       id: z.string(),
-      /** vLLM and SGLang: the folder of the model or the adapter. */
+      /** vLLM and SGLang: the folder of the model or adapter. */
       root: z.string().nullish(),
-      /** vLLM: an adapter's base model. */
+      /** vLLM: the base model of an adapter. */
       parent: z.string().nullish(),
       max_model_len: z.int().nullish(),
-      /** llama.cpp. */
+      /** llama.cpp's limits. */
       meta: z.object({ n_ctx: z.int().optional(), n_ctx_train: z.int().optional() }).nullish(),
     }),
   ),
@@ -41,7 +41,7 @@ const choiceSchema = z.object({
   text: z.string(),
   finish_reason: z.string().nullish(),
   token_ids: boundedArray(z.int()).nullish(),
-  // Other servers use other forms.
+  // Other servers have other formats.
   logprobs: z
     .object({ token_logprobs: boundedArray(z.number()) })
     .optional()
@@ -50,7 +50,7 @@ const choiceSchema = z.object({
 type Choice = z.infer<typeof choiceSchema>;
 const completionSchema = z.object({ choices: z.array(choiceSchema).length(1) });
 
-/** vLLM's parameters: token ids with matching text, generation_config.json ignored. */
+/** vLLM's parameters: return token ids and their text, ignore generation_config.json. */
 const VLLM_PARAMS = {
   return_token_ids: true,
   logprobs: 0,
@@ -63,7 +63,7 @@ const VLLM_PARAMS = {
 
 const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
 
-/** The longest context by the model's config.json, if there is one. */
+/** The context length in the model's config.json, if any. */
 async function configuredLength(folder: string): Promise<number | undefined> {
   const file = join(folder, 'config.json');
   if (!existsSync(file)) return undefined;
@@ -73,12 +73,12 @@ async function configuredLength(folder: string): Promise<number | undefined> {
 const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
 
 /**
- * A policy on a server with OpenAI's completions API.
+ * Opens a policy on a server with OpenAI's completions API.
  * @param url such as `http://127.0.0.1:8000/v1`
  * @param options.model needed if the server offers several
  * @param options.tokenizer needed unless the server names a folder on this machine
- * @throws Error if there is no such server or model, or the model's tokenizer or longest
- * context is unknown
+ * @throws Error if there is no such server or model, or the model's tokenizer or context
+ * length is unknown
  */
 export async function openCompletionsPolicy(
   url: string,
@@ -98,7 +98,7 @@ export async function openCompletionsPolicy(
     more: Partial<Parameters<typeof requestJson>[1]> = {},
   ): Promise<unknown> => requestJson(`${address}/${path}`, { ...limits, ...more, server });
 
-  // A server need not list its models if the model is named.
+  // Servers need not list their models if the model is named.
   const served = await request('models').then(
     (answer) => modelsSchema.parse(answer).data,
     (error: unknown) => {
@@ -152,7 +152,7 @@ export async function openCompletionsPolicy(
       ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
     };
     if (!hasIds) {
-      // Servers put the begin token before a text by themselves.
+      // Servers put the begin token before a text themselves.
       const text = tokenizer.decodeForOthers(context);
       const { beginToken = '' } = tokenizer;
       const prompt = text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
@@ -164,13 +164,13 @@ export async function openCompletionsPolicy(
     const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
     const { vocabSize } = tokenizer;
     const tokenIds = readIds(choice, { base, maxNewTokens, vocabSize });
-    // A stop text cuts the server's text, not its ids.
+    // A stop string cuts the server's text, but not its ids.
     const text = tokenizer.decode(tokenIds);
     if (!text.trimStart().startsWith(choice.text.trimStart()))
       throw new Error(
         `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one by --tokenizer.`,
       );
-    // vLLM's log-probs are of the raw logits: right at temperature 1 and for greedy
+    // vLLM returns log-probs of the raw logits: right at temperature 1 and for greedy
     // decoding.
     const isRaw = temperature === 0 || temperature === 1;
     const logProbs = isRaw ? choice.logprobs?.token_logprobs : undefined;
@@ -202,7 +202,7 @@ function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
   );
 }
 
-/** Whether a server takes and returns token ids; others reject or ignore them. */
+/** Whether a server accepts and returns token ids; others reject or ignore them. */
 const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
   ask().then(
     ({ token_ids: ids }) => Boolean(ids),
@@ -212,7 +212,7 @@ const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
     },
   );
 
-/** @throws AnswerError if the ids of an answer cannot be used */
+/** @throws AnswerError if the ids of an answer are unusable */
 function readIds(
   { token_ids: ids, logprobs }: Choice,
   { base, maxNewTokens, vocabSize }: { base: string; maxNewTokens: number; vocabSize: number },
@@ -235,7 +235,7 @@ function readIds(
   return ids;
 }
 
-/** One answer that cannot be used must not end the others. */
+/** An unusable answer must not end the others. */
 function refuse(error: unknown): Generation {
   if (!(error instanceof AnswerError)) throw error;
   return { tokenIds: [], text: '', finish: 'stop', refusal: error.message };

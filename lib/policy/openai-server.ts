@@ -1,29 +1,29 @@
-/** Shared by OpenAI's completions and chat completions. */
+/** Shared by the policies for OpenAI's completions and chat completions. */
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
 
 export interface RemoteOptions {
   model?: string;
-  /** Folder with the model's tokenizer; not used by chat policies. */
+  /** Folder with the model's tokenizer; chat policies need none. */
   tokenizer?: string;
-  /** Only for chat policies; default: tools if the server takes them. */
+  /** For chat policies. Default: tools if the server supports them. */
   promptForm?: PromptForm;
 }
 
 export interface OpenAiOptions extends RemoteOptions {
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
-  /** Maximum number of concurrent requests; default 256. */
+  /** Maximum number of concurrent requests. Default: 256. */
   maxConcurrency?: number;
-  /** Timeout of a request, milliseconds; default 240,000 (Node's limit: 300,000). */
+  /** Timeout of a request, in ms. Default: 240,000 (Node's limit is 300,000). */
   timeoutMs?: number;
-  /** Retries of a request when the server is busy, late or unreachable; default 6. */
+  /** Retries of a request if the server is busy, late or unreachable. Default: 6. */
   retries?: number;
-  /** Wait before the first retry, milliseconds, then doubled; default 500. */
+  /** Wait before the first retry, in ms, doubled each time. Default: 500. */
   backOffMs?: number;
 }
 
-/** The API's address without `/chat/completions` and the like. */
+/** The API's address without paths such as `/chat/completions`. */
 export const trimEndpoint = (url: string): string =>
   url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
 
@@ -34,7 +34,7 @@ export const requestLimits = ({
   backOffMs = 500,
 }: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
 
-/** @throws Error that lists the models unless there is exactly one */
+/** @throws Error listing the models unless there is exactly one */
 export function onlyModel(base: string, served: readonly { id: string }[]): string {
   if (served.length === 1) return served[0].id;
   const names = served.map(({ id }) => id).join(', ');
@@ -43,7 +43,7 @@ export function onlyModel(base: string, served: readonly { id: string }[]): stri
   );
 }
 
-/** Restores the stop text that an API, or the end token, cut off the open block. */
+/** Restores the stop string of an open block, if the API or end token removed it. */
 export function closeTag(text: string, stop: readonly string[]): string {
   const cut = `</${openTag(text)}>`;
   return stop.includes(cut) ? text + cut : text;

@@ -1,4 +1,4 @@
-/** PEFT's format: which matrices are adapted, their names, and `adapter_config.json`. */
+/** PEFT's format: the adapted matrices, their names, and `adapter_config.json`. */
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
 import { weightSlots, type ModelConfig, type SlotPart, type Slot } from './families.js';
@@ -7,16 +7,16 @@ export interface LoraOptions {
   rank: number;
   /** The update is scaled by alpha / rank. */
   alpha: number;
-  /** Modules with an adapter, such as `q_proj`; by default all matrices but the head. */
+  /** Modules with an adapter, such as `q_proj`. Default: all matrices but the head. */
   targetModules?: readonly string[];
   /**
-   * Layers with an adapter, from 0; by default all. Backpropagation stops at the lowest:
-   * with only the upper third, a step computes little more than half as much.
+   * Layers that get an adapter, counted from 0. Default: all. Backpropagation stops at
+   * the lowest: with only the upper third, a step takes little more than half the time.
    */
   layersToTransform?: readonly number[];
 }
 
-/** `q_proj` of `model.layers.0.self_attn.q_proj.weight`. */
+/** The module in a tensor's name: `q_proj` in `model.layers.0.self_attn.q_proj.bias`. */
 export const moduleName = ({ name }: SlotPart): string => name.split('.').at(-2)!;
 
 /** @throws Error for a module or a layer that the model does not have */
@@ -41,9 +41,8 @@ export function adaptedSlots(
 }
 
 /**
- * The matrices that have an adapter in training.
- * @throws Error where only some modules of a fused product are adapted: they share one A
- * here
+ * The matrices that get an adapter in training.
+ * @throws Error if only some modules of a fused product would: they share one A here
  */
 export function trainedSlots(config: ModelConfig, lora: LoraOptions): Slot[] {
   const slots = adaptedSlots(config, lora);
@@ -68,7 +67,7 @@ export interface PeftConfig extends LoraOptions {
 }
 
 const layer = z.int().min(0);
-/** Fields that change no product, or only training. */
+/** Fields that do not affect the computation, or only training. */
 const HARMLESS = new Set(
   (
     'task_type inference_mode auto_mapping revision peft_version lora_dropout loftq_config ' +
@@ -76,14 +75,14 @@ const HARMLESS = new Set(
     'ensure_weight_tying'
   ).split(' '),
 );
-/** An empty dictionary stands for no patterns; elsewhere for default settings. */
+/** Whether a field is unset. An empty dictionary is, for patterns only. */
 const isUnset = ([name, value]: [string, unknown]): boolean =>
   [null, false, ''].includes(value as null) ||
   JSON.stringify(value) === (name.endsWith('_pattern') ? '{}' : '[]');
 const peftSchema = z.looseObject({
   peft_type: z.literal('LORA').nullish(),
   bias: z.literal('none').nullish(),
-  // PiSSA and the like change the base model, too.
+  // PiSSA and similar methods also change the base model.
   init_lora_weights: z
     .union([z.boolean(), z.enum(['gaussian', 'eva', 'orthogonal', 'mini'])])
     .nullish(),
@@ -97,7 +96,7 @@ const peftSchema = z.looseObject({
   layers_to_transform: z
     .union([z.array(layer).min(1), layer.transform((only) => [only])])
     .nullish(),
-  // The only name of a list of layers in the supported families.
+  // The name of the list of layers in all supported families.
   layers_pattern: z.union([z.enum(['layers', '']), z.array(z.literal('layers'))]).nullish(),
   use_dora: z.literal(false).nullish(),
   use_rslora: z.literal(false).nullish(),

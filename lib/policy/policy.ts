@@ -4,23 +4,23 @@ import type { Tokenizer } from '../text/tokenizer.js';
 export interface SampledToken {
   row: number;
   tokenId: number;
-  /** Nats, as in {@link Generation}. */
+  /** In nats, as in {@link Generation}. */
   logProb: number;
 }
 
 export interface SamplingOptions {
-  /** 0 is greedy. */
+  /** 0 means greedy. */
   temperature: number;
-  /** Keeps the smallest set of tokens with at least this probability; 1 keeps all. */
+  /** Samples from the smallest set of tokens that has this probability; 1 keeps all. */
   topP: number;
   maxNewTokens: number;
-  /** A row stops after the token that completes one of these texts. */
+  /** A row stops after the token that completes one of these strings. */
   stop: readonly string[];
-  /** One generator per row, so that a row's tokens do not depend on the other rows. */
+  /** One generator per row, so that a row's tokens do not depend on other rows. */
   randoms: readonly Random[];
-  /** Called with every token in turn, and awaited. */
+  /** Called with every token, in order, and awaited. */
   onToken?: (token: SampledToken) => void | Promise<void>;
-  /** Aborts requests of a remote policy; the local one stops before its next token. */
+  /** Aborts requests of a remote policy; a local one stops before its next token. */
   signal?: AbortSignal;
 }
 
@@ -29,15 +29,15 @@ export interface Generation {
   text: string;
   /** Log-probs (nats) at `temperature`, before the cut at `topP`, if known. */
   logProbs?: number[];
-  /** `stop`: a stop text or the end token; `length`: `maxNewTokens` reached. */
+  /** `stop`: a stop string or the end token; `length`: `maxNewTokens` reached. */
   finish: 'stop' | 'length';
-  /** Why a server's answer cannot be used; else absent. */
+  /** Set if a server's answer is unusable: the reason. */
   refusal?: string;
 }
 
 /**
- * The longest answer (bytes) that a server can mean with so many new tokens, with
- * probabilities and, if it repeats them, the ids of the context.
+ * Upper bound on a server's answer (bytes) with this many new tokens, including log-probs
+ * and possibly the ids of the context.
  */
 export const maxAnswerBytes = (maxNewTokens: number, numContextTokens = 0): number =>
   2 ** 16 + 2 ** 10 * maxNewTokens + 2 ** 4 * numContextTokens;
@@ -46,7 +46,7 @@ export const maxAnswerBytes = (maxNewTokens: number, numContextTokens = 0): numb
 export interface Policy {
   readonly name: string;
   readonly tokenizer: Tokenizer;
-  /** The longest context plus continuation (tokens). */
+  /** Maximum length of context plus continuation (tokens). */
   readonly maxLength: number;
   /** One-line description for the log: where the policy is, and its limitations. */
   readonly note?: string;

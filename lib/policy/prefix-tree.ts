@@ -6,24 +6,24 @@
  * Shape letters: B rows, T tokens of the longest row, N tokens of the tree.
  */
 export interface PrefixTree {
-  /** (N) tokens of the tree. */
+  /** The tokens of the tree. (N) */
   ids: number[];
-  /** (N) position of each in its rows. */
+  /** The position of each token in its rows. (N) */
   places: number[];
   /** B and T. */
   shape: [rows: number, tokens: number];
-  /** (B*T) the tree's token in each cell of the rows; 0 for padding, never read. */
+  /** For each cell of the rows, the tree's token; 0, never read, for padding. (B*T) */
   cells: number[];
-  /** (N) the first cell of each token. */
+  /** The first cell of each token. (N) */
   firsts: number[];
 }
 
-/** The tree of some rows, tokens in the order in which the rows reach them. */
+/** Builds the tree of some rows; tokens are in the order in which rows reach them. */
 export function prefixTree(rows: readonly (readonly number[])[]): PrefixTree {
   const length = Math.max(...rows.map((row) => row.length));
   const cells = new Array<number>(rows.length * length).fill(0);
   const tree: PrefixTree = { ids: [], places: [], shape: [rows.length, length], cells, firsts: [] };
-  /** Child token by id, of the root and then of each token. */
+  /** Children by token id, of the root and then of each token. */
   const children: Map<number, number>[] = [new Map<number, number>()];
   rows.forEach((row, r) => {
     let parent = -1;
@@ -45,7 +45,7 @@ export function prefixTree(rows: readonly (readonly number[])[]): PrefixTree {
   return tree;
 }
 
-/** Orders rows so that those with a common prefix are next to each other. */
+/** Orders rows so that rows with a common prefix are adjacent. */
 export function comparePrefixes(a: readonly number[], b: readonly number[]): number {
   const t = a.findIndex((id, i) => id !== b[i]);
   return t < 0 ? a.length - b.length : a[t] - (b[t] ?? -1);

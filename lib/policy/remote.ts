@@ -5,7 +5,7 @@ import { openCompletionsPolicy } from './openai-completions.js';
 import type { RemoteOptions } from './openai-server.js';
 
 export interface PolicyKind {
-  /** The part of its addresses before the colon. */
+  /** What its addresses start with, before the colon. */
   readonly name: string;
   /** @param address the whole address, `NAME:` included */
   readonly open: (address: string, options: RemoteOptions) => AnyPolicy | Promise<AnyPolicy>;
@@ -30,7 +30,7 @@ export const POLICY_KINDS = createRegistry<PolicyKind>('kind of policy', [
 ]);
 
 /**
- * The policy at an address.
+ * Opens the policy at an address.
  * @throws Error for an unknown kind of address, and the errors of the kind's `open`
  */
 export async function openRemotePolicy(

@@ -2,11 +2,11 @@ import type { Random } from '../random.js';
 
 export interface Sample {
   tokenId: number;
-  /** Nats, before the cut at top-p. */
+  /** In nats, before the cut at top-p. */
   logProb: number;
 }
 
-/** Indices of the smallest set of most probable tokens that reaches `topP`. */
+/** Indices of the smallest set of most probable tokens whose sum reaches `topP`. */
 function nucleus(probabilities: ArrayLike<number>, topP: number): number[] {
   const order = Array.from({ length: probabilities.length }, (_, i) => i).sort(
     (a, b) => probabilities[b] - probabilities[a] || a - b,
@@ -22,10 +22,10 @@ function argmax(values: ArrayLike<number>): number {
   return best;
 }
 
-/** Block size: sums blocks first, then scans only the block that is hit. */
+/** Drawing first sums blocks of this size, then scans only the block that is hit. */
 const BLOCK = 256;
 
-/** Draws an index in proportion to its weight, never one of weight 0. */
+/** Draws an index with probability proportional to its weight, never one of weight 0. */
 function drawIndex(weights: ArrayLike<number>, random: Random): number {
   const { length } = weights;
   const sums = Array.from({ length: Math.ceil(length / BLOCK) }, (_, block) => {
@@ -34,7 +34,7 @@ function drawIndex(weights: ArrayLike<number>, random: Random): number {
     return sum;
   });
   let rest = random.uniform() * sums.reduce((a, b) => a + b, 0);
-  // Rounding may leave a rest after the last block.
+  // Rounding can leave a remainder after the last block.
   const last = sums.findLastIndex((sum) => sum > 0);
   let block = 0;
   while (block < last && rest >= sums[block]) rest -= sums[block++];
@@ -47,7 +47,7 @@ function drawIndex(weights: ArrayLike<number>, random: Random): number {
   return drawn;
 }
 
-/** Draws a token from probabilities (V) of any sum, or takes the first most probable. */
+/** Draws a token from unnormalised probabilities (V), or takes the most probable. */
 export function sampleToken(
   probabilities: ArrayLike<number>,
   { isGreedy, topP }: { isGreedy: boolean; topP: number },

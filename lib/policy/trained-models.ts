@@ -1,6 +1,6 @@
 /**
- * Trained language models: a Python package's weights, a warm-up merged into them on
- * first use, and a method's adapter.
+ * Trained language models: weights from a Python package, with a warm-up merged into them
+ * on first use, and a method's adapter.
  */
 import { basename, join } from 'node:path';
 import { outputPath, packagePath } from '../io/paths.js';
@@ -15,10 +15,10 @@ export const READER = packagePath('data', 'reader');
 
 interface TrainedModel {
   readonly name: string;
-  /** Of {@link MODEL_PACKAGES}. */
+  /** A name in {@link MODEL_PACKAGES}. */
   readonly package: string;
   readonly warmUp: string;
-  /** The folder that it makes, in {@link modelsFolder}. */
+  /** The folder in {@link modelsFolder} that the package makes. */
   readonly base: string;
   readonly adapter: string;
   readonly description: string;

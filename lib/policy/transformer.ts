@@ -39,7 +39,7 @@ export interface RotaryTable {
   rotation: tf.Tensor2D;
 }
 
-/** Radians per position (D/2), as transformers' `ROPE_INIT_FUNCTIONS`. */
+/** Rotation per position (D/2) in radians, as transformers' `ROPE_INIT_FUNCTIONS`. */
 function rotaryFrequencies({ headDim, rope: { theta, scaling } }: ModelConfig): number[] {
   const frequencies = Array.from({ length: headDim / 2 }, (_, i) => theta ** (-i / (headDim / 2)));
   if (scaling.rope_type === 'default') return frequencies;
@@ -74,7 +74,7 @@ export function rotaryTable(c: ModelConfig, numPositions: number): RotaryTable {
   });
 }
 
-/** The table's rows for each token and each head to rotate: cos and sin (N*(H+K), D). */
+/** The table's rows for each token and head to rotate: cos and sin (N*(H+K), D). */
 function rotaryRows(table: RotaryTable, positions: tf.Tensor1D, c: ModelConfig): RotaryTable {
   const heads = c.numHeads + c.numKeyValueHeads;
   const rows = (t: tf.Tensor2D): tf.Tensor2D =>
@@ -89,9 +89,9 @@ export interface ProjectionStore {
 }
 
 /**
- * x (N, I) times the weight of a key, plus x A B if there is an adapter A (I, R), B (R,
- * O), plus the bias if there is one: (N, O).
- * @param store keeps the output; the weight gets no gradient then
+ * Projects x (N, I) to (N, O) with the weight `key`, plus x A B if there is an adapter A
+ * (I, R), B (R, O), plus the bias if there is one.
+ * @param store keeps the output; the weight then gets no gradient
  */
 function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProjectionStore): tf.Tensor2D {
   const [weight, a, b, bias] = [key, `${key}.A`, `${key}.B`, `${key}Bias`].map(
@@ -105,7 +105,7 @@ function project(x: tf.Tensor2D, w: Weights, key: string, store?: ProjectionStor
   return bias ? tf.add(y, bias) : y;
 }
 
-/** Normalises heads (N*(H+K), D), each token's query heads before its key heads. */
+/** Normalises heads (N*(H+K), D); each token's query heads precede its key heads. */
 function normHeads(heads: tf.Tensor2D, w: Weights, i: number, c: ModelConfig): tf.Tensor2D {
   const gains = tf.concat([
     tf.tile(w[`${i}.qNorm`], [c.numHeads]),
@@ -167,7 +167,7 @@ export const layerContext = (
 export const embedTokens = (w: Weights, ids: readonly number[]): tf.Tensor2D =>
   gatherRows(w.embed as tf.Tensor2D, tf.tensor1d([...ids], 'int32'));
 
-/** Layer i: (N, C) -> (N, C). No gradient in weights whose outputs a store keeps. */
+/** Layer i: (N, C) -> (N, C). Weights whose outputs a store keeps get no gradient. */
 export function runLayer(
   x: tf.Tensor2D,
   w: Weights,
@@ -184,7 +184,7 @@ export function runLayer(
   return afterAttention(x, attended, w, i, c, store);
 }
 
-/** Layers `from` to before `to`: (N, C) -> (N, C). */
+/** Layers `from` to `to` - 1: (N, C) -> (N, C). */
 function runLayers(
   x: tf.Tensor2D,
   w: Weights,
@@ -192,7 +192,7 @@ function runLayers(
   c: ModelConfig,
   context: LayerContext,
 ): tf.Tensor2D {
-  // Frees a layer's intermediate results before the next, unless a gradient needs them.
+  // Frees intermediate results layer by layer, unless a gradient needs them.
   for (let i = from; i < to; i++) x = tf.tidy(() => runLayer(x, w, i, c, context));
   return x;
 }
@@ -200,7 +200,7 @@ function runLayers(
 export const finalNorm = (x: tf.Tensor2D, w: Weights, c: ModelConfig): tf.Tensor2D =>
   rmsNorm(x, w.norm as tf.Tensor1D, c.rmsNormEps);
 
-/** Keeps the outputs of the first layers, below the lowest one that is trained. */
+/** Keeps the output of the frozen layers, below the lowest trained one. */
 export interface FrozenLayerStore {
   count: number;
   /** Their output (N, C), computed or kept from an earlier pass. */
@@ -243,8 +243,8 @@ export const logitsBackward = (w: Weights, dLogits: tf.Tensor2D, c: ModelConfig)
   tf.matMul(dLogits, c.tieWordEmbeddings ? w.embed : w.head, false, !c.tieWordEmbeddings);
 
 /**
- * The tied embedding as (C, V) on wasm, which multiplies few rows 10 times slower by a
- * transposed matrix; null where no copy is needed.
+ * The tied embedding as (C, V) on wasm, which multiplies few rows by a transposed matrix
+ * 10 times slower; null if no copy is needed.
  */
 export const transposedHead = (w: Weights, c: ModelConfig): tf.Tensor2D | null =>
   c.tieWordEmbeddings && tf.getBackend() === 'wasm' ? tf.transpose(w.embed as tf.Tensor2D) : null;
@@ -259,8 +259,8 @@ export interface CachedInput {
 }
 
 /**
- * The cached tokens. `past`: a block that all new tokens see. `tail`: a block after it,
- * to which a single new token is appended in a copy. `preallocated`: one block for
+ * The cached tokens. `past`: a block that all new tokens attend to. `tail`: a block after
+ * it, to which a single new token is appended in a copy. `preallocated`: one block for
  * everything, into which a single new token is written at its position.
  */
 export type CachedTokens =

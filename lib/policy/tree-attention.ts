@@ -18,31 +18,31 @@ interface QueryBlock {
   rows: number;
   size: number;
   length: number;
-  /** (K*R*Q) tokens, counted through all heads. */
+  /** The queries' tokens, counted through all heads. (K*R*Q) */
   queries: tf.Tensor1D;
-  /** (K*R*L) likewise. */
+  /** The keys' tokens, counted likewise. (K*R*L) */
   keys: tf.Tensor1D;
-  /** (Q*G, L): 0 where a query may look, else {@link MASKED}. */
+  /** (Q*G, L): 0 where a query may attend, else {@link MASKED}. */
   bias: tf.Tensor2D;
 }
 
 export interface TreeAttention {
   blocks: QueryBlock[];
-  /** (K*N) each token among the blocks' queries. */
+  /** Where each token is among the blocks' queries. (K*N) */
   places: tf.Tensor1D;
 }
 
-/** Longest row that has {@link FEW_BLOCKS}. */
+/** Rows up to this length have {@link FEW_BLOCKS}. */
 const SHORT_ROW = 512;
-/** More would skip more, but each costs operations. */
+/** More blocks would skip more scores, but each costs operations. */
 const FEW_BLOCKS = 3;
-/** Queries of a block in longer rows. */
+/** Number of queries in a block of a longer row. */
 const BLOCK_SIZE = 128;
-/** Scores of a pass that is not worth blocks. */
+/** Passes with fewer scores are not worth splitting. */
 const FEW_SCORES = 2 ** 16;
 
 function blockSize([rows, tokens]: PrefixTree['shape']): number {
-  // Operations cost most on a GPU.
+  // On a GPU, the number of operations costs most.
   if (tf.getBackend() === 'webgpu' || rows * tokens ** 2 < FEW_SCORES) return tokens;
   return tokens > SHORT_ROW ? BLOCK_SIZE : Math.ceil(tokens / FEW_BLOCKS);
 }

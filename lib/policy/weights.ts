@@ -1,8 +1,7 @@
 /**
- * The weights of a decoder as tensors in the layout that computes fast: input by output,
- * with the query, key and value products fused, gate and up as well ({@link
- * isStoredTransposed} lists exceptions). Checkpoints have other names, and output by
- * input.
+ * The weights of a decoder as tensors, in the layout that computes fast: input by output,
+ * with fused products (query, key, value; gate, up). {@link isStoredTransposed} lists
+ * exceptions. Checkpoints have other names, and store output by input.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import type { Random } from '../random.js';
@@ -43,12 +42,13 @@ export function takeColumns(
   return out;
 }
 
-/** Columns of float32 in a page of memory. */
+/** Number of float32 columns in a page of memory. */
 const PAGE = 1024;
 
 /**
- * Whether a matrix stays output by input: oneDNN takes twice as long for one whose rows
- * fill whole pages. Not for square ones, whose shape hides it, nor for trained weights.
+ * Whether a matrix stays output by input: oneDNN takes twice as long if rows fill whole
+ * pages. Not for square matrices, whose shape does not tell the layout, nor for trained
+ * weights.
  */
 const isStoredTransposed = (
   { key, kind, shape: [rows, columns] }: Slot,
@@ -61,15 +61,15 @@ const isStoredTransposed = (
   columns % PAGE === 0 &&
   rows !== columns;
 
-/** A matrix (I, O) in the layout of a weight: transposed if the weight is. */
+/** Brings a matrix (I, O) to the layout of a weight, which may be stored transposed. */
 export const matchLayout = (weight: tf.Tensor, matrix: tf.Tensor2D): tf.Tensor2D =>
   weight.shape[0] === matrix.shape[0] ? matrix : tf.transpose(matrix);
 
-/** Redundant tensors: rotary frequencies, and a copy of the embedding. */
+/** Tensors a checkpoint may repeat: rotary frequencies, and a copy of the embedding. */
 const isRedundant = (name: string, { tieWordEmbeddings }: ModelConfig): boolean =>
   name.endsWith('rotary_emb.inv_freq') || (tieWordEmbeddings && name === 'lm_head.weight');
 
-/** @throws Error for a head of its own in a model that says it has none */
+/** @throws Error for a separate head in a model whose config ties it */
 function requireTiedHead(arrays: Tensors, { tieWordEmbeddings }: ModelConfig): void {
   const head = arrays.get('lm_head.weight');
   const embedding = arrays.get('model.embed_tokens.weight');
@@ -80,15 +80,15 @@ function requireTiedHead(arrays: Tensors, { tieWordEmbeddings }: ModelConfig): v
     );
 }
 
-/** The shape of a slot as a matrix: a vector is one row. */
+/** The shape of a slot as a matrix; a vector is one row. */
 const matrixShape = ({ shape }: Slot): number[] => (shape.length === 1 ? [1, shape[0]] : shape);
 
-/** The shape of a part in the checkpoint: output by input if a matrix. */
+/** The shape of a part in the checkpoint; matrices are output by input. */
 const storedShape = ({ kind, shape }: Slot, columns: number): number[] =>
   kind === 'matrix' ? [columns, shape[0]] : [...shape.slice(0, -1), columns];
 
 /**
- * The caller disposes of them ({@link disposeWeights}).
+ * Converts a checkpoint's arrays to weights; dispose of them with {@link disposeWeights}.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights {
@@ -120,7 +120,7 @@ export function weightsFromArrays(arrays: Tensors, config: ModelConfig): Weights
   return weights;
 }
 
-/** Matrices side by side as one (rows, total), or one below the other if transposed. */
+/** Joins matrices side by side as (rows, total), or vertically if transposed. */
 function fuse(
   parts: readonly Float32Array[],
   [rows, total]: readonly number[],
@@ -139,7 +139,7 @@ function fuse(
   return fused;
 }
 
-/** The reverse of {@link weightsFromArrays}. */
+/** The inverse of {@link weightsFromArrays}. */
 export async function arraysFromWeights(
   weights: Weights,
   config: ModelConfig,
@@ -165,10 +165,10 @@ export async function arraysFromWeights(
 }
 
 /**
- * Random normal weights: embeddings with deviation 0.02 as in GPT-2, products with
- * 1/sqrt(rows), which keeps activations alive in narrow models where 0.02 does not, and
- * those that end in a residual with 1/sqrt(2 layers) of that; gains are 1, biases 0. The
- * caller disposes of them.
+ * Random normal weights. Deviations: 0.02 for embeddings as in GPT-2; 1/sqrt(rows) for
+ * products, which keeps activations alive in narrow models where 0.02 does not; 1/sqrt(2
+ * layers) of that for products that end in a residual. Gains are 1, biases 0. The caller
+ * disposes of them.
  */
 export function randomWeights(config: ModelConfig, random: Random): Weights {
   const weights: Weights = {};
@@ -201,7 +201,7 @@ export async function toNamedArrays(tensors: Weights): Promise<Map<string, Named
   return new Map(await Promise.all(arrays));
 }
 
-/** The reverse of {@link toNamedArrays}. The caller disposes of the tensors. */
+/** The inverse of {@link toNamedArrays}. The caller disposes of the tensors. */
 export const fromNamedArrays = (arrays: Iterable<readonly [string, NamedArray]>): Weights =>
   Object.fromEntries(
     Array.from(arrays, ([name, { shape, values }]) => [name, tf.tensor(values, shape)] as const),

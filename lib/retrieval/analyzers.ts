@@ -1,9 +1,9 @@
-/** From texts to the words that BM25 indexes. */
+/** Turns texts into the words that BM25 indexes. */
 import { stemmer } from 'stemmer';
 import { createRegistry } from '../registry.js';
 import { splitWords } from '../text/words.js';
 
-/** Turns a text into words for BM25, as Lucene's analyzers do. */
+/** Turns a text into words for BM25, like Lucene's analyzers. */
 export interface Analyzer {
   readonly name: string;
   readonly analyze: (text: string) => string[];
@@ -21,7 +21,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 const MAX_STEMS = 500_000;
 const stems = new Map<string, string>();
 
-/** Porter's stemmer (1980) with his own two departures, as in Lucene. */
+/** Porter's stemmer (1980), with his own two changes as in Lucene. */
 function stem(word: string): string {
   const cached = stems.get(word);
   if (cached !== undefined) return cached;
@@ -31,9 +31,9 @@ function stem(word: string): string {
 }
 
 export const ANALYZERS = createRegistry<Analyzer>('analyzer', [
-  // Suits queries of proper names.
+  // Suits queries that are proper names.
   { name: 'plain', analyze: splitWords },
-  // Without stop words, stemmed, as Lucene's EnglishAnalyzer; suits whole sentences.
+  // Stemmed and without stop words, like Lucene's EnglishAnalyzer; suits whole sentences.
   {
     name: 'english',
     analyze: (text) =>

@@ -1,7 +1,6 @@
 /**
  * Sentence encoders in Hugging Face format: BERT's architecture (Devlin et al. 2019),
- * mean pooling, unit length. Without gradients.
- *
+ * mean pooling, vectors of unit length. No gradients.
  * Shape letters: B texts, T tokens, C width, H heads, D head width.
  */
 import { existsSync, readdirSync } from 'node:fs';
@@ -46,11 +45,11 @@ export interface BertConfig {
   numLayers: number;
   numHeads: number;
   layerNormEps: number;
-  /** Row of the first position: in RoBERTa the one after the padding id. */
+  /** Embedding row of the first position; RoBERTa starts after the padding id. */
   firstPosition: number;
-  /** Longest text (tokens), including special ones. */
+  /** Maximum text length (tokens), including special tokens. */
   maxTokens: number;
-  /** Shapes of the checkpoint's tensors by Hugging Face's names, output by input. */
+  /** Shapes of the checkpoint's tensors by Hugging Face name, output by input. */
   shapes: ReadonlyMap<string, number[]>;
 }
 
@@ -101,16 +100,16 @@ export function parseBertConfig(json: unknown): BertConfig {
   };
 }
 
-/** Tensors by Hugging Face's names, products transposed to input by output. */
+/** Tensors by Hugging Face name; matrices are transposed to input by output. */
 type BertWeights = Record<string, tf.Tensor>;
 
-/** Heads for other tasks, and a constant. */
+/** Unused tensors: heads for other tasks, and a constant. */
 const REDUNDANT = /^(pooler|cls|lm_head|classifier)\.|position_ids$/;
-/** Prefix of names in models with a head for another task. */
+/** Prefix of tensor names in models with a head for another task. */
 const PREFIX = /^(bert|roberta)\./;
 
 /**
- * Weights of a checkpoint. The caller disposes of them.
+ * Converts a checkpoint's tensors to weights, of which the caller disposes.
  * @throws Error naming a tensor that is missing, unexpected or of the wrong shape
  */
 export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeights {
@@ -136,7 +135,7 @@ export function bertWeights(arrays: Tensors, { shapes }: BertConfig): BertWeight
 const dense = (x: tf.Tensor, w: BertWeights, name: string): tf.Tensor2D =>
   tf.add(tf.matMul(x as tf.Tensor2D, w[`${name}.weight`] as tf.Tensor2D), w[`${name}.bias`]);
 
-/** Rows of x (N, C) with mean 0 and variance 1, then gain and bias. */
+/** Normalises rows of x (N, C) to mean 0 and variance 1, then applies gain and bias. */
 function layerNorm(x: tf.Tensor, w: BertWeights, name: string, epsilon: number): tf.Tensor2D {
   const centred = tf.sub(x, tf.mean(x, 1, true));
   const variance = tf.mean(tf.square(centred), 1, true);
@@ -144,12 +143,12 @@ function layerNorm(x: tf.Tensor, w: BertWeights, name: string, epsilon: number):
   return tf.add(tf.mul(normed, w[`${name}.LayerNorm.weight`]), w[`${name}.LayerNorm.bias`]);
 }
 
-/** Exact, not the tanh approximation, as transformers' `gelu`. */
+/** The exact GELU, as in transformers, not the tanh approximation. */
 const gelu = (x: tf.Tensor): tf.Tensor =>
   tf.mul(tf.mul(x, 0.5), tf.add(tf.erf(tf.mul(x, Math.SQRT1_2)), 1));
 
 /**
- * Vectors (B, C) of texts: the mean of their tokens' hidden states, normalised. The
+ * Embeds texts as vectors (B, C): the mean of the tokens' hidden states, normalised. The
  * caller disposes of the result.
  * @param texts token ids including special ones, 1 to `config.maxTokens` each
  */
@@ -194,7 +193,7 @@ function embedTexts(
         return layerNorm(residual, w, `${prefix}.output`, epsilon);
       });
     }
-    // A sum serves as the mean, since it is normalised.
+    // The sum can replace the mean, because it is normalised.
     const sums = tf.matMul(tf.expandDims(isReal, 1), tf.reshape(x, [rows, tokens, hiddenSize]));
     const pooled = tf.reshape<tf.Rank.R2>(sums, [rows, hiddenSize]); // (B, C)
     return tf.div(pooled, tf.norm(pooled, 2, 1, true));
@@ -203,7 +202,7 @@ function embedTexts(
 
 const MAX_TOKENS_PER_PASS = 4096;
 
-// Files of sentence-transformers.
+// From files of sentence-transformers.
 const promptsSchema = z.object({
   prompts: z.record(z.string(), z.string()).nullish(),
   default_prompt_name: z.string().nullish(),
@@ -235,7 +234,7 @@ async function readSettings<T>(file: string, schema: z.ZodType<T>): Promise<T> {
 /** E5's prompts (Wang et al. 2022, arXiv 2212.03533). */
 const E5_PROMPTS = { query: 'query: ', passage: 'passage: ' };
 
-/** Prefixes from the folder's config; E5's by the folder's name, as in FlashRAG. */
+/** Reads the prompts in the folder's config; else E5's by folder name, as in FlashRAG. */
 async function readPrompts(folder: string, config: unknown): Promise<Record<TextKind, string>> {
   const file = join(folder, CONFIG_FILE);
   const settings = await readSettings(file, promptsSchema);
@@ -246,7 +245,7 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
     throw new Error(
       `Expected the prompt ${name}, which default_prompt_name names, among the prompts in ${shortPath(file)}.`,
     );
-  // As sentence-transformers, which writes empty prompts for all models.
+  // sentence-transformers writes empty prompts for all models.
   const query = prompts.query ?? usual;
   const passage = prompts.document ?? prompts.passage ?? prompts.corpus ?? usual;
   if (query || passage) return { query, passage };
@@ -258,7 +257,7 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
   return isE5 ? E5_PROMPTS : { query: '', passage: '' };
 }
 
-/** @throws Error unless the model is a transformer, mean pooling and unit length */
+/** @throws Error unless the model is a transformer with mean pooling and unit length */
 async function requireMeanPooling(folder: string): Promise<void> {
   const refuse = (file: string, what: string): never => {
     throw new Error(
@@ -276,7 +275,7 @@ async function requireMeanPooling(folder: string): Promise<void> {
     const isOther = /^pooling_mode_/.test(name) && name !== 'pooling_mode_mean_tokens' && value;
     if (isOther || (name === 'pooling_mode' && String(value) !== 'mean'))
       refuse(poolingFile, `${name}: ${JSON.stringify(value)}`);
-    // The prompt's tokens are not pooled then.
+    // Would leave the prompt's tokens out of the mean.
     if (name === 'include_prompt' && value === false) refuse(poolingFile, 'include_prompt: false');
   }
   const { similarity_fn_name: similarity } = await readSettings(
@@ -294,8 +293,8 @@ export interface FileEncoder extends Encoder {
 }
 
 /**
- * Loads an encoder on the current backend; it stays in memory. Longer texts are cut to
- * the model's maximum.
+ * Loads an encoder on the current backend, where it stays in memory. Longer texts are cut
+ * to the model's maximum.
  * @throws Error naming the file that is missing, or what is unsupported
  */
 export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
@@ -311,7 +310,7 @@ export async function loadBertEncoder(folder: string): Promise<FileEncoder> {
   const tokenizer = limit(0, () => createTokenizer(tokenizerJson, tokenizerConfig));
   await requireMeanPooling(folder);
   const prompts = await readPrompts(folder, json);
-  // Named after the model's kind, such as sentence_roberta_config.json.
+  // Named after the kind of model, such as sentence_roberta_config.json.
   const textsFile = readdirSync(folder).find((name) => /^sentence_.*_config\.json$/.test(name));
   const { max_seq_length, do_lower_case: isLowerCase } = textsFile
     ? await readSettings(join(folder, textsFile), textsSchema)

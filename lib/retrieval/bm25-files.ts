@@ -42,7 +42,7 @@ import {
 import { readManifest, requireSame } from './dense.js';
 import type { Retriever } from './retriever.js';
 
-/** A passage file and how its texts become words. */
+/** A passage file, and the analyzer for its texts. */
 export interface Bm25Corpus {
   file: string;
   titleWeight: number;
@@ -52,18 +52,18 @@ export interface Bm25Corpus {
 
 export type Bm25Files = Retriever & Bm25Search & { readonly numPassages: number };
 
-/** Arrays that are read whole when an index is opened. */
+/** Arrays that are read completely when an index is opened. */
 const ARRAYS = {
-  /** Where each passage's line starts in the file, and its length, in bytes. */
+  /** Byte offset and length of each passage's line in the file. */
   starts: Float64Array,
   lengths: Uint32Array,
   norms: Float64Array,
   frequencies: Float64Array,
-  /** By word: in how many passages it is, its largest gain, and its postings' CRC-32. */
+  /** By word: document frequency, largest gain, CRC-32 of its postings. */
   counts: Uint32Array,
   gains: Float64Array,
   checks: Uint32Array,
-  /** The words in UTF-8, and where each ends. */
+  /** The words in UTF-8, and where each one ends. */
   words: Uint8Array,
   wordEnds: Uint32Array,
   /** See {@link Vocabulary.slots}. */
@@ -74,28 +74,28 @@ const NAMES = Object.keys(ARRAYS) as (keyof Arrays)[];
 
 const FORMAT = 1;
 const MANIFEST = 'index.json';
-/** By word its passages and their codes, each record a multiple of four bytes. */
+/** For each word, its passages and their codes. Records are padded to four bytes. */
 const POSTINGS = 'postings.bin';
-/** The unpacked corpus, if its file is compressed. */
+/** The decompressed corpus, if its file is compressed. */
 const UNPACKED = 'passages.jsonl';
-/** Postings that are held while indexing, of 6 bytes each; a quarter when merging. */
+/** Postings held in memory while indexing, 6 bytes each; a quarter when merging. */
 const SHARD_SIZE = 1 << 24;
-/** Bytes of postings that a search keeps in memory. */
+/** Maximum bytes of postings that a search keeps in memory. */
 const CACHE_SIZE = 256e6;
 
 const stateSchema = z.strictObject({
   size: z.int(),
   mtimeMs: z.number(),
-  /** Hash of 64 blocks from the first to the last. */
+  /** Hash of 64 blocks, evenly spaced from the first to the last. */
   sample: z.string(),
-  /** Hash of the words of a text with all that analyzers treat in a special way. */
+  /** Hash of the words of a text with everything analyzers treat specially. */
   analysis: z.string(),
 });
 
 const manifestSchema = z.strictObject({
   format: z.literal(FORMAT),
   corpus: z.strictObject({ file: z.string(), titleWeight: z.number(), analyzer: z.string() }),
-  /** What may change later. */
+  /** Detects later changes of the corpus or the analyzer. */
   state: stateSchema,
   /** CRC-32 of each array's file. */
   checks: z.record(z.enum(NAMES), z.int()),
@@ -118,17 +118,18 @@ const identity = ({ file, titleWeight, analyzer }: Bm25Corpus): Bm25Corpus => ({
 });
 
 export interface OpenOptions {
-  /** Default {@link defaultBm25Folder}. */
+  /** Default: {@link defaultBm25Folder}. */
   folder?: string;
-  /** Stops indexing; nothing is kept. */
+  /** Stops indexing without keeping anything. */
   signal?: AbortSignal;
-  /** Postings that are held in memory while indexing. */
+  /** Postings held in memory while indexing. */
   shardSize?: number;
 }
 
 /**
- * Opens a corpus's index; makes it first if there is none, or if the corpus has changed.
- * @throws Error naming a damaged file, or if the folder has another corpus's index
+ * Opens the index of a corpus, after making it if there is none or the corpus has
+ * changed.
+ * @throws Error naming a damaged file, or if the folder has another corpus' index
  */
 export async function openBm25Files(
   corpus: Bm25Corpus,
@@ -161,7 +162,7 @@ export async function openBm25Files(
   return readIndex(indexFolder(folder), corpus);
 }
 
-/** Why an index has to be made, for a message; undefined if it is current. */
+/** Why an index must be made, as a message; undefined if it is current. */
 async function findReason(
   corpus: Bm25Corpus,
   { folder, state }: { folder: string; state: Manifest['state'] },
@@ -257,7 +258,7 @@ async function writeIndex(
   }
 }
 
-/** A shard on disk: its counts, its passages and its codes. */
+/** A shard on disk: its counts, passages and codes. */
 interface ShardFile {
   path: string;
   handle: FileHandle;
@@ -272,7 +273,7 @@ async function writeShard(path: string, { counts, passages, codes }: Shard): Pro
   return { path, handle, numWords: counts.length, numPostings: passages.length, numMerged: 0 };
 }
 
-/** The next postings of a shard: those of the words from `first` to before `end`. */
+/** Reads the next postings of a shard: of the words from `first` to before `end`. */
 function readShard(shard: ShardFile, first: number, end: number): Shard {
   const { numWords, numPostings, numMerged } = shard;
   const { fd } = shard.handle;
@@ -290,7 +291,7 @@ function readShard(shard: ShardFile, first: number, end: number): Shard {
 interface Merge {
   weights: Weights;
   postings: string;
-  /** Postings at a time. */
+  /** Number of postings read at a time. */
   size: number;
   breathe: Breather;
 }
@@ -329,7 +330,7 @@ async function mergeShards(
   return { counts, gains, checks };
 }
 
-/** The records of consecutive words, in one buffer. */
+/** Merges the records of consecutive words into one buffer. */
 function mergeWords(
   shards: readonly Shard[],
   counts: Uint32Array,
@@ -352,7 +353,7 @@ function mergeWords(
   return { bytes, records };
 }
 
-/** Where each word's record starts, in bytes, and where the last one ends. */
+/** The byte offset of each word's record, and the end of the last one. */
 function startRecords(counts: Uint32Array): Float64Array {
   const starts = new Float64Array(counts.length + 1);
   for (let word = 0; word < counts.length; word++)

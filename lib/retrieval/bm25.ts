@@ -4,18 +4,18 @@ import { splitWords } from '../text/words.js';
 import { perQuery, requireInteger, TopK, type Neighbour, type Retriever } from './retriever.js';
 
 export interface Bm25Options {
-  /** Saturation of the term frequency; Lucene's default 1.2. */
+  /** Saturation of the term frequency. Default: 1.2, as in Lucene. */
   k1?: number;
-  /** Strength of the length normalisation, 0 to 1; Lucene's default 0.75. */
+  /** Strength of the length normalisation, 0 to 1. Default: 0.75, as in Lucene. */
   b?: number;
-  /** How often a word of the title counts, >= 0; default 1, as a word of the text. */
+  /** How many times a word in the title counts, >= 0. Default: 1. */
   titleWeight?: number;
-  /** Splits passages and queries into words; default {@link splitWords}. */
+  /** Splits passages and queries into words. Default: {@link splitWords}. */
   analyze?: (text: string) => string[];
 }
 
 export interface Bm25Search {
-  /** The best `topK` passages that share a word with the query, by their positions. */
+  /** The positions of the best `topK` passages that share a word with the query. */
   search(query: string, topK: number): Neighbour[];
   /** See {@link Retriever.fullScore}. */
   fullScore(query: string): number;
@@ -23,28 +23,28 @@ export interface Bm25Search {
 
 export type Bm25Retriever = Retriever & Bm25Search & { readonly passages: readonly Passage[] };
 
-/** A word's postings: the passages with the word, ascending. */
+/** A word's postings: the passages with the word, in ascending order. */
 export interface Postings {
   passages: Uint32Array;
-  /** Its frequency in each, as a position in {@link Weights.frequencies}. */
+  /** Its frequency in each passage, as an index into {@link Weights.frequencies}. */
   codes: Uint16Array;
 }
 
-/** Postings of all words, in the order of the words' numbers. */
+/** The postings of all words, ordered by word number. */
 export interface Shard extends Postings {
-  /** In how many passages each word is. */
+  /** The number of passages with each word. */
   counts: Uint32Array;
 }
 
 /** What turns postings into scores. */
 export interface Weights {
-  /** All term frequencies. */
+  /** The distinct term frequencies. */
   frequencies: Float64Array;
-  /** For each passage `k1 * (1 - b + b * length / meanLength)`. */
+  /** For each passage, `k1 * (1 - b + b * length / meanLength)`. */
   norms: Float64Array;
 }
 
-/** An inverted index in memory or on disk. Words have numbers. */
+/** An inverted index in memory or on disk. Words are numbered. */
 export interface Bm25Index extends Weights {
   findWord(text: string): number | undefined;
   documentFrequency(word: number): number;
@@ -56,7 +56,7 @@ export interface Bm25Index extends Weights {
 /**
  * A BM25 retriever with Lucene's formula: `score = sum over query words of idf * tf / (tf
  * + k1 * (1 - b + b * length / meanLength))`, `idf = ln(1 + (N - df + 0.5) / (df +
- * 0.5))`. A word that the query repeats counts each time. Passages without any query word
+ * 0.5))`. A word repeated in the query counts each time. Passages without any query word
  * are not returned; ties keep the order of `passages`. Unlike in Lucene, lengths are not
  * rounded to a byte. Source: Robertson and Zaragoza 2009; Lucene's BM25Similarity since
  * version 8 (no factor k1 + 1).
@@ -71,7 +71,7 @@ export function createBm25Retriever(
   return { ...retrieverFrom(bm25, (i) => passages[i]), passages };
 }
 
-/** A retriever by a search that gives positions of passages. */
+/** Makes a retriever of a search that returns positions of passages. */
 export const retrieverFrom = (
   bm25: Bm25Search,
   readPassage: (index: number) => Passage,
@@ -104,10 +104,10 @@ function indexInMemory(indexer: Bm25Indexer): Bm25Index {
   };
 }
 
-/** Numbers words from 0 by a hash table on disk; three times as fast as a large Map. */
+/** Numbers words from 0 with an open hash table; three times as fast as a large Map. */
 export class Vocabulary {
   readonly texts: string[] = [];
-  /** Numbers plus one by {@link hashWord}; 0 is empty. At most half is in use. */
+  /** Word numbers plus one, at {@link hashWord}; 0 is empty. At most half is in use. */
   slots = new Uint32Array(1024);
   private hashes = new Uint32Array(1024);
 
@@ -120,7 +120,7 @@ export class Vocabulary {
     const hash = hashWord(text);
     const slot = this.findSlot(text, hash);
     if (this.slots[slot] > 0) return this.slots[slot] - 1;
-    // A copy: a part of a passage would keep the whole passage in memory.
+    // Copies the word: a slice of a passage would keep the whole passage in memory.
     this.slots[slot] = this.texts.push(` ${text}`.slice(1));
     this.hashes[slot] = hash;
     if (2 * this.texts.length > this.slots.length) this.grow();
@@ -151,25 +151,25 @@ export class Vocabulary {
   }
 }
 
-/** FNV-1a of UTF-16 code units, as a number of 32 bits. */
+/** 32-bit FNV-1a hash of the UTF-16 code units. */
 export function hashWord(text: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/** Counts the words of passages; gives the postings in shards, which can be written. */
+/** Counts the words of passages; returns the postings in shards, which can be written. */
 export class Bm25Indexer {
   readonly vocabulary = new Vocabulary();
-  /** Postings since the last shard. */
+  /** Number of postings since the last shard. */
   numPostings = 0;
   private readonly settings: Required<Bm25Options>;
   private readonly codeOf = new Map<number, number>();
-  /** Of the passages, in words. */
+  /** Lengths of the passages, in words. */
   private readonly lengths: number[] = [];
-  /** Of each word, in the passage that is being counted. */
+  /** Frequency of each word in the passage being counted. */
   private readonly frequencies: number[] = [];
-  // Postings in the order of the passages, and where those of each passage end.
+  // Postings in passage order, and where those of each passage end.
   private wordNumbers = new Uint32Array(1024);
   private codes = new Uint16Array(1024);
   private ends: number[] = [];
@@ -228,7 +228,7 @@ export class Bm25Indexer {
     this.codes[at] = code;
   }
 
-  /** Sorts the postings since the last shard. */
+  /** Returns the postings since the last shard, sorted by word. */
   takeShard(): Shard {
     const { numPostings, ends, wordNumbers } = this;
     const counts = new Uint32Array(this.vocabulary.texts.length);
@@ -247,7 +247,7 @@ export class Bm25Indexer {
     return { counts, passages, codes };
   }
 
-  /** Of all passages. */
+  /** The weights of all passages so far. */
   weights() {
     const { k1, b } = this.settings;
     const meanLength = sum(this.lengths) / Math.max(1, this.lengths.length);
@@ -271,7 +271,7 @@ function startPositions(counts: Uint32Array): Float64Array {
   return starts;
 }
 
-/** The most that a word adds to a passage's score, in units of its idf. */
+/** The largest amount a word adds to any passage's score, in units of its idf. */
 export function largestGain({ passages, codes }: Postings, weights: Weights): number {
   const { frequencies, norms } = weights;
   let largest = 0;
@@ -284,29 +284,28 @@ export function largestGain({ passages, codes }: Postings, weights: Weights): nu
 
 interface Term extends Postings {
   idf: number;
-  /** How often the query has it. */
+  /** How often the query contains the word. */
   repeats: number;
-  /** The most that it adds to a score. */
+  /** The largest amount it adds to a score. */
   bound: number;
 }
 
-/** Looking a passage up takes as long as reading this many postings. */
+/** Looking up one passage takes as long as scanning this many postings. */
 const SCANNED = 64;
 
-/** Sums in single precision, in any order, differ by a smaller share. */
+/** Bound on the relative error of single-precision sums in any order. */
 const ROUNDING = 1e-5;
 
 /**
- * Search by MaxScore (Turtle and Flood 1995), word by word: words that can add most come
- * first, and once the rest cannot lift a new passage among the best, they are only looked
- * up for passages that they can still lift. Scores of those are then summed in the
- * query's order, as if all postings had been added up.
- *
- * Why not precomputed scores, as in bm25s: adding up every posting takes 20 ms in a
- * million passages, nearly all for words such as "the", which hardly change a score; and
- * a frequency and a norm take half the space of a float64 score, which they equal. Why
- * not block-max WAND: bounds of blocks pay where postings are decoded from disk; in typed
- * arrays one bound a word leaves little to skip.
+ * Search with MaxScore (Turtle and Flood 1995), word by word. The words that can add most
+ * come first. Once the rest cannot lift a new passage into the best, they are only looked
+ * up for the passages they can still lift. The scores of those are then summed in the
+ * query's order, so that they equal the full sum.
+ * Why not precomputed scores, as in bm25s? Adding up every posting takes 20 ms for a
+ * million passages, nearly all of it for words such as "the", which hardly change a
+ * score; and a frequency and a norm take half the space of the float64 score that they
+ * determine. Why not block-max WAND? Bounds per block pay off if postings are decoded
+ * from disk; in typed arrays, one bound per word leaves little to skip.
  */
 export function createBm25Search(
   index: Bm25Index,
@@ -348,7 +347,7 @@ export function createBm25Search(
 
 /** Nearly all of a search's time. V8 compiles plain loops in small functions well. */
 class PartialScores {
-  /** In single precision, which needs half the cache. */
+  /** Single precision halves the cache needed. */
   private readonly scores: Float32Array;
   private readonly touched: Uint32Array;
   private numTouched = 0;
@@ -362,7 +361,7 @@ class PartialScores {
   offerCandidates(terms: readonly Term[], topK: number, offer: (passage: number) => number): void {
     const { scores, touched } = this;
     const sorted = terms.toSorted((a, b) => b.bound - a.bound);
-    // The most that the terms from the i-th on add.
+    // The largest amount the terms from the i-th on can add.
     const bounds = [...sorted, 0].map((_, i) => sum(sorted.slice(i), ({ bound }) => bound));
     let [i, least] = [0, 0];
     const offerBest = (passages: ArrayLike<number>): void => {
@@ -428,7 +427,7 @@ class PartialScores {
     return kept;
   }
 
-  /** What a term adds to a passage's score each time. */
+  /** What a term adds to a passage's score for each occurrence in the query. */
   gain({ passages, codes, idf }: Term, passage: number): number {
     let [low, high] = [0, passages.length];
     while (low < high) {

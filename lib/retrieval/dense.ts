@@ -1,4 +1,4 @@
-/** Dense retrieval: encoded passages, kept on disk for slow encoders, and a retriever. */
+/** Dense retrieval: encodes passages, keeps slow encoders' vectors on disk, searches. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export interface DenseParts {
   passages: readonly Passage[];
 }
 
-/** A retriever that encodes queries and finds their nearest passages; score = cosine. */
+/** A retriever that encodes queries and finds the nearest passages; score = cosine. */
 export function createDenseRetriever({ encoder, index, passages }: DenseParts): Retriever {
   if (index.size !== passages.length)
     throw new RangeError(
@@ -47,7 +47,7 @@ export function createDenseRetriever({ encoder, index, passages }: DenseParts): 
   };
 }
 
-/** The passages' vectors, encoded `batchSize` at a time (default 64). */
+/** Encodes the passages, `batchSize` (default 64) at a time. */
 export async function encodePassages(
   encoder: Encoder,
   passages: readonly Passage[],
@@ -63,7 +63,7 @@ export async function encodePassages(
 }
 
 export const sourceSchema = z.strictObject({
-  /** Hash of the passages in their order. */
+  /** Hash of the passages, in order. */
   corpus: z.string(),
   /** Hash of the encoder's files and settings. */
   encoder: z.string(),
@@ -85,7 +85,7 @@ export async function readManifest<T>(file: string, schema: z.ZodType<T>): Promi
   );
 }
 
-/** @throws Error if a folder's index was made of other passages or in another way */
+/** @throws Error if a folder's index was made from other passages or in another way */
 export function requireSame(folder: string, actual: object, expected: object): void {
   for (const [name, value] of Object.entries(expected)) {
     const other = (actual as Record<string, unknown>)[name];
@@ -105,8 +105,8 @@ const manifestSchema = sourceSchema.extend({
 const SHARD_SIZE = 512;
 
 /**
- * The passages' vectors, read from a folder; missing shards are encoded and written
- * first, by one process at a time.
+ * Reads the passages' vectors from a folder, after encoding and writing missing shards,
+ * by one process at a time.
  * @throws Error if the folder belongs to other passages or another encoder
  */
 export async function embedCorpus(
@@ -132,7 +132,7 @@ export async function embedCorpus(
     await withFolderLock(folder, async (lost) => {
       if (!existsSync(manifestFile))
         await writeFileSafely(manifestFile, `${JSON.stringify({ ...manifest, shardSize })}\n`);
-      // Again: another process may have encoded some.
+      // Checks again, because another process may have encoded some.
       const missing = shards.filter(isMissing);
       const total = sum(missing, ({ part }) => part.length);
       const numBefore = passages.length - total;

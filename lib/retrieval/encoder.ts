@@ -1,4 +1,4 @@
-/** Sentence encoders, and this project's own: hashed words and n-grams, projected. */
+/** Sentence encoders, and this project's own: projected hashed words and n-grams. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -19,22 +19,22 @@ export interface Encoder {
 export interface FeatureOptions {
   wordBuckets: number;
   gramBuckets: number;
-  /** Lengths of the n-grams, counting word boundaries as characters. */
+  /** Lengths of the n-grams; word boundaries count as characters. */
   gramLengths: readonly number[];
-  /** How often a feature of a passage's title counts. */
+  /** How many times a feature in a passage's title counts. */
   titleWeight: number;
 }
 
 /**
- * The hashed encoder's weights: a text's vector is the sum over its features of value *
- * gain (for its kind) * projection row, normalised.
+ * Weights of the hashed encoder. The vector of a text is the normalised sum, over its
+ * features, of value * gain (by text kind) * projection row.
  */
 export interface HashedWeights {
   dimensions: number;
   features: FeatureOptions;
-  /** (buckets, dimensions), row by row. */
+  /** (buckets, dimensions), row-major. */
   projection: Float32Array | Int8Array;
-  /** (buckets): weight of a feature in a query, and in a passage. */
+  /** Weight of each feature in queries; `passageGain` in passages. (buckets) */
   queryGain: Float32Array;
   passageGain: Float32Array;
 }
@@ -43,7 +43,7 @@ export interface HashedEncoder extends Encoder {
   readonly weights: HashedWeights;
 }
 
-/** An encoder with these weights; a text without features becomes the zero vector. */
+/** Makes an encoder of weights. A text without features gets the zero vector. */
 export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
   const { dimensions, features, projection, queryGain, passageGain } = weights;
   const numBuckets = features.wordBuckets + features.gramBuckets;
@@ -63,7 +63,7 @@ export function createHashedEncoder(weights: HashedWeights): HashedEncoder {
   };
 }
 
-/** The sum of the features' weighted rows, not normalised: (dimensions) */
+/** The weighted sum of the features' rows, not normalised. (dimensions) */
 function projectFeatures(
   weights: HashedWeights,
   { buckets, values }: Features,
@@ -86,7 +86,7 @@ export interface Features {
   values: Float32Array;
 }
 
-/** A text's hashed features; the value of a bucket with total weight w is ln(1 + w). */
+/** Hashes a text's features; the value of a bucket with total weight w is ln(1 + w). */
 export function hashFeatures(text: string, kind: TextKind, options: FeatureOptions): Features {
   const { wordBuckets, gramBuckets, gramLengths, titleWeight } = options;
   const weights = new Map<number, number>();
@@ -113,7 +113,7 @@ export function hashFeatures(text: string, kind: TextKind, options: FeatureOptio
   };
 }
 
-/** FNV-1a over UTF-16 code units with a final avalanche, 32 bits. */
+/** 32-bit FNV-1a over UTF-16 code units with a final avalanche. */
 function hashText(text: string, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
@@ -123,10 +123,10 @@ function hashText(text: string, start: number, end: number): number {
 }
 
 /**
- * The format of the hashed encoder's file: safetensors with `projection` (I8, buckets x
+ * The file format of the hashed encoder: safetensors with `projection` (I8, buckets x
  * dimensions), `query_gain` and `passage_gain` (F32, buckets), and options in
  * `__metadata__`. A row's scale (largest magnitude / 127) is folded into the gains, so
- * 8-bit rows are used as they are.
+ * that the 8-bit rows are used directly.
  */
 export const ENCODER_FORMAT = 'parallelsearch-hashed-encoder-1';
 export const ENCODER_FILE = 'encoder.safetensors';

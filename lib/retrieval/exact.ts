@@ -9,7 +9,7 @@ export interface VectorIndex {
   search(vector: Float32Array, topK: number): Neighbour[];
 }
 
-/** Exact search: compares with every vector. Memory: 4 bytes * size * dimensions. */
+/** Exact search, comparing with every vector. Takes 4 * size * dimensions bytes. */
 export function buildExactIndex(vectors: readonly Float32Array[]): VectorIndex {
   const dimensions = commonDimensions(vectors);
   const matrix = new Float32Array(vectors.length * dimensions); // (size, dimensions)
@@ -29,7 +29,7 @@ export function buildExactIndex(vectors: readonly Float32Array[]): VectorIndex {
   };
 }
 
-/** A copy of unit length; the zero vector stays zero. */
+/** Returns a copy of unit length; the zero vector stays zero. */
 export function normalise(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const value of vector) sum += value * value;
@@ -37,7 +37,7 @@ export function normalise(vector: Float32Array): Float32Array {
   return vector.map((value) => value * scale);
 }
 
-/** @throws RangeError if dimensions differ, or a value is not finite */
+/** @throws RangeError if dimensions differ or a value is not finite */
 export function commonDimensions(vectors: readonly Float32Array[]): number {
   if (vectors.length === 0) throw new RangeError('Expected at least one vector, but got none.');
   const dimensions = vectors[0].length;
@@ -57,7 +57,7 @@ export function requireDimensions(vector: Float32Array, dimensions: number): voi
     );
 }
 
-/** Inner product with the row at `start`, in four sums: keeps the adders busy. */
+/** Inner product with the row at `start`. Four partial sums keep the adders busy. */
 function dotRow(matrix: Float32Array, start: number, query: Float32Array): number {
   let s0 = 0;
   let s1 = 0;

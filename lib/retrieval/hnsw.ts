@@ -11,17 +11,17 @@ import { requireInteger } from './retriever.js';
 import { contentHash } from '../io/provenance.js';
 
 export interface HnswOptions {
-  /** Links of a node in each layer; default 16. */
+  /** Links per node and layer. Default: 16. */
   m?: number;
-  /** Candidates kept while building; default 200. */
+  /** Candidates kept while building. Default: 200. */
   efConstruction?: number;
-  /** Candidates kept while searching, at least topK; default 64. */
+  /** Candidates kept while searching, at least topK. Default: 64. */
   efSearch?: number;
-  /** Seed of the layers' random heights; default 100. */
+  /** Seed of the nodes' random heights. Default: 100. */
   seed?: number;
 }
 
-/** An HNSW graph (Malkov and Yashunin 2016); searches block the calling thread. */
+/** An HNSW graph (Malkov and Yashunin 2016). Searches block the calling thread. */
 export interface HnswIndex extends VectorIndex {
   /** Writes the graph to `path` and its manifest to `path` + '.json', each atomically. */
   save(path: string, source?: VectorSource): Promise<void>;
@@ -80,7 +80,7 @@ export async function buildHnswIndex(
   const breathe = createBreather(interruptSignal());
   try {
     for (const [i, vector] of vectors.entries()) {
-      // The binding accepts plain arrays only.
+      // The binding only accepts plain arrays.
       graph.addPoint(Array.from(normalise(vector)), i);
       await breathe();
       progress?.update(i + 1);
@@ -94,7 +94,7 @@ export async function buildHnswIndex(
 /**
  * Loads a saved index.
  * @param options.efSearch overrides the stored setting
- * @param options.expected source and settings that the graph must have
+ * @param options.expected the source and settings that the graph must have
  * @throws Error naming what differs, or a graph that is missing or damaged
  */
 export async function loadHnswIndex(
@@ -129,7 +129,7 @@ function wrapGraph(graph: HierarchicalNSW, manifest: Manifest): HnswIndex {
       requireInteger('topK', topK);
       requireDimensions(vector, dimensions);
       const count = Math.min(topK, size);
-      // Set before every search: loading resets ef to 10.
+      // Set before every search, because loading resets ef to 10.
       graph.setEf(Math.max(efSearch, count));
       const { neighbors, distances } = graph.searchKnn(Array.from(normalise(vector)), count);
       return neighbors

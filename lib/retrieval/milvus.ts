@@ -1,4 +1,4 @@
-/** Dense retrieval from Milvus: passages, vectors and their HNSW graph. */
+/** Dense retrieval from Milvus, which stores passages, vectors and their HNSW graph. */
 import { z } from 'zod';
 import { type Passage, splitContents } from '../data/question.js';
 import { tryParseJson } from '../io/json.js';
@@ -9,7 +9,7 @@ import { normalise } from './exact.js';
 import type { HnswOptions } from './hnsw.js';
 import { type Retriever, requireInteger } from './retriever.js';
 
-/** In every answer; the client does not throw when the server refuses. */
+/** Part of every answer; the client does not throw if the server refuses. */
 interface Status {
   error_code: string | number;
   reason: string;
@@ -67,7 +67,7 @@ export interface MilvusClient {
 
 /** Milvus's consistency levels: whether a search waits to see all writes. */
 const CONSISTENCY = { strong: 0, eventually: 3 };
-/** Milvus's longest text, bytes. */
+/** Milvus's maximum text length in bytes. */
 const MAX_BYTES = 65_535;
 const BATCH_SIZE = 1000;
 
@@ -75,7 +75,7 @@ const EXAMPLE = 'milvus://127.0.0.1:19530/passages';
 
 export const isMilvusAddress = (name: string): boolean => name.startsWith('milvus:');
 
-/** @throws TypeError unless the form is `milvus://HOST:PORT/COLLECTION` */
+/** @throws TypeError unless the address is `milvus://HOST:PORT/COLLECTION` */
 function parseAddress(text: string): { address: string; collection: string } {
   const [, address, collection] = /^milvus:\/\/([^/@\s]+)\/(\w+)$/.exec(text) ?? [];
   if (collection) return { address, collection };
@@ -96,7 +96,7 @@ function checked<T extends Status | { status: Status }>(answer: T): T {
   throw new Error(`Expected Milvus to accept the request, but got: ${reason || code}.`);
 }
 
-/** The description of a collection. Early ones have no hash of their passages. */
+/** The description of a collection. Old ones have no hash of their passages. */
 const manifestSchema = z.object({
   encoder: z.string(),
   dimensions: z.int(),
@@ -106,11 +106,11 @@ const manifestSchema = z.object({
 
 interface MilvusOptions {
   token?: string;
-  /** Replaces the optional package's client. */
+  /** Replaces the client of the optional package. */
   connect?: typeof connect;
 }
 
-/** @throws Error if this project did not build the collection, or used another encoder */
+/** @throws Error if another program built the collection, or with another encoder */
 async function readManifest(client: MilvusClient, collection: string, encoder: Encoder) {
   const { schema } = checked(await client.describeCollection({ collection_name: collection }));
   const { data: manifest } = manifestSchema.safeParse(tryParseJson(schema.description));
@@ -126,9 +126,9 @@ async function readManifest(client: MilvusClient, collection: string, encoder: E
 }
 
 /**
- * Writes passages and their vectors into a collection and builds its HNSW graph; resumes
- * if interrupted.
- * @param onRows called with the number of passages written
+ * Writes passages and their vectors to a collection and builds its HNSW graph; resumes if
+ * interrupted.
+ * @param onRows receives the number of passages written
  * @throws Error if the server is unreachable or refuses, or the collection has other
  * contents
  */
@@ -216,8 +216,8 @@ export async function buildMilvusCollection(
 }
 
 /**
- * A retriever over a collection of {@link buildMilvusCollection}; score = cosine. Sends
- * all queries in one request.
+ * A retriever over a collection made by {@link buildMilvusCollection}; score = cosine.
+ * Sends all queries in one request.
  * @throws Error if the server is unreachable, or the collection is missing or built with
  * another encoder
  */
@@ -253,13 +253,13 @@ export async function createMilvusRetriever(
           ...name,
           data: vectors.map((vector) => Array.from(normalise(vector))),
           limit: topK,
-          // Or the vectors are returned as well.
+          // Otherwise vectors are returned, too.
           output_fields: ['id', 'contents'],
           params: { ef: Math.max(efSearch, topK) },
           consistency_level: CONSISTENCY.eventually,
         }),
       );
-      // For a single vector the client returns a flat list.
+      // For a single vector, the client returns a flat list.
       const lists = (queries.length === 1 ? [results] : results) as Hit[][];
       return lists.map((list) =>
         list.map(({ id, score, contents }) => ({

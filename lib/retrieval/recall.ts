@@ -1,4 +1,4 @@
-/** Whether retrieval finds the evidence, and the answers, of questions. */
+/** Measures whether retrieval finds the evidence for questions, and their answers. */
 import { mean, range } from 'd3-array';
 import { type Retriever, requireInteger } from './retriever.js';
 import type { Passage, Question } from '../data/question.js';
@@ -20,11 +20,11 @@ export interface RecallAt {
   k: number;
   /** Mean share of a query's evidence among the first k passages, 0 to 1. */
   recall: number;
-  /** Share of queries with at least one evidence passage among the first k, 0 to 1. */
+  /** Share of queries with any evidence among the first k passages, 0 to 1. */
   hitRate: number;
 }
 
-/** A split's sub-questions as queries, or its whole questions, with their evidence. */
+/** A split's sub-questions (or whole questions) as queries, with their evidence. */
 export function queriesWithEvidence(
   questions: readonly EvidenceQuestion[],
   { split, of }: { split: string; of: 'subQueries' | 'questions' },
@@ -73,13 +73,13 @@ function evidenceShare(
 
 type Answered = Pick<Question, 'question' | 'goldenAnswers'>;
 
-/** Whether a passage has an answer to each question as whole words, normalised. */
+/** For each question, whether a passage states an answer: normalised, as whole words. */
 export async function findStatedAnswers(
   questions: readonly Answered[],
   passages: Iterable<Pick<Passage, 'contents'>> | AsyncIterable<Pick<Passage, 'contents'>>,
 ): Promise<boolean[]> {
   const answers = questions.map(({ goldenAnswers }) => statableAnswers(goldenAnswers));
-  // Answers by their first word, so that each passage is read once for all of them.
+  // Answers by first word, so that each passage is read once for all of them.
   const missing = new Map<string, Set<string>>();
   const firstWord = (answer: string): string => answer.slice(1, answer.indexOf(' ', 1));
   for (const answer of answers.flat()) {
@@ -101,10 +101,10 @@ export async function findStatedAnswers(
   return answers.map((alternatives) => alternatives.some((answer) => stated.has(answer)));
 }
 
-/** Queries per request; servers limit them. */
+/** Queries per request, which servers limit. */
 const BATCH_SIZE = 64;
 
-/** By question, the rank of the first passage with an answer, or Infinity. */
+/** For each question, the rank of the first passage with an answer, or Infinity. */
 export async function findAnswerRanks(
   retriever: Retriever,
   questions: readonly Answered[],

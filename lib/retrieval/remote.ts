@@ -6,13 +6,13 @@ import { splitContents } from '../data/question.js';
 
 /**
  * Search-R1's retrieval protocol: `POST /retrieve {"queries": [..], "topk": 3,
- * "return_scores": true}` answered by `{"result": [[{"document": {"id", "contents"},
+ * "return_scores": true}` returns `{"result": [[{"document": {"id", "contents"},
  * "score"}]]}`, one list per query. Source: PeterGriffinJin/Search-R1,
  * search_r1/search/retrieval_server.py.
  */
 export const retrieveRequestSchema = z.object({
   queries: boundedArray(z.string()).refine(({ length }) => length > 0, 'Expected a query'),
-  // Python clients send null for what is not set.
+  // Python clients send null for unset options.
   topk: z.int().min(1).nullish(),
   return_scores: z.boolean().nullish(),
 });
@@ -21,7 +21,7 @@ const responseSchema = z.object({
   result: boundedArray(
     boundedArray(
       z.object({
-        // FlashRAG has numbers as ids; web-search servers send neither id nor score.
+        // FlashRAG has numeric ids; web-search servers send neither id nor score.
         document: z.object({
           id: z.union([z.string(), z.number()]).nullish(),
           contents: z.string(),
@@ -34,25 +34,25 @@ const responseSchema = z.object({
 type Result = z.infer<typeof responseSchema>['result'];
 
 export interface RemoteRetrieverOptions {
-  /** The full address, e.g. `http://127.0.0.1:8000/retrieve`. */
+  /** The full address, such as `http://127.0.0.1:8000/retrieve`. */
   url: string;
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
-  /** Timeout including retries, milliseconds; default 30,000. */
+  /** Timeout including retries, in ms. Default: 30,000. */
   timeoutMs?: number;
-  /** Retries of a single query when the server is busy or unreachable; default 2. */
+  /** Retries of a single query if the server is busy or unreachable. Default: 2. */
   retries?: number;
-  /** Wait before the first retry, milliseconds, then doubled; default 200. */
+  /** Wait before the first retry, in ms, doubled each time. Default: 200. */
   backOffMs?: number;
-  /** Largest response, bytes; default 64 MiB. */
+  /** Maximum size of a response in bytes. Default: 64 MiB. */
   maxResponseBytes?: number;
 }
 
 /**
- * A retriever on a server that speaks Search-R1's protocol; each call of `retrieve` is
- * one request. A document without id gets its title as id, a missing score is 1 / rank.
- * Rejects on timeout, on any status but 200, and on responses that break the protocol: a
- * wrong number of results, or unsorted ones.
+ * A retriever on a server with Search-R1's protocol; each call of `retrieve` is one
+ * request. A document without id gets its title as id, a missing score is 1 / rank.
+ * Rejects on timeout, on any status but 200, and on responses that violate the protocol:
+ * a wrong number of results, or unsorted ones.
  */
 export function createRemoteRetriever(options: RemoteRetrieverOptions): Retriever {
   const {
@@ -78,7 +78,7 @@ export function createRemoteRetriever(options: RemoteRetrieverOptions): Retrieve
       const response = requestJson(url, {
         body: { queries, topk: topK, return_scores: true },
         token,
-        // After a failed batch, the caller sends each query by itself.
+        // After a failed batch, the caller sends each query separately.
         retries: queries.length === 1 ? retries : 0,
         backOffMs,
         maxResponseBytes,

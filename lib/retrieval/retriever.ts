@@ -1,9 +1,9 @@
-/** The interface of retrievers, and what the local ones share. */
+/** The interface of retrievers, and what local ones share. */
 import { createBreather } from '../interrupt.js';
 import { bisector } from 'd3-array';
 import type { Passage } from '../data/question.js';
 
-/** A passage and its score; scores of different retrievers are not comparable. */
+/** A passage and its score, which is not comparable between retrievers. */
 export interface RetrievedPassage {
   passage: Passage;
   score: number;
@@ -17,11 +17,11 @@ export interface RetrieveOptions {
 
 export interface Retriever {
   readonly name: string;
-  /** Computes in this process: a call may be slow but cannot hang; else absent. */
+  /** Set if it computes in this process: a call may be slow but cannot hang. */
   readonly isLocal?: true;
   /** Score of a passage of exactly the query's words, unknown ones included, if known. */
   fullScore?(query: string): number;
-  /** Passages for each query; result i belongs to query i, best passage first. */
+  /** Passages for each query: result i belongs to query i, best passage first. */
   retrieve(queries: readonly string[], options: RetrieveOptions): Promise<RetrievedPassage[][]>;
 }
 
@@ -38,10 +38,10 @@ export interface Neighbour {
 
 const byRank = bisector((a: Neighbour, b: Neighbour) => b.score - a.score || a.index - b.index);
 
-/** Keeps the best `topK` neighbours, best first, ties by the lower index. */
+/** Keeps the best `topK` neighbours, best first; ties go to the lower index. */
 export class TopK {
   readonly best: Neighbour[] = [];
-  /** A lower score than this cannot be among the best. */
+  /** A score below this cannot be among the best. */
   worst = -Infinity;
 
   constructor(private readonly topK: number) {}
@@ -57,7 +57,7 @@ export class TopK {
 
 /**
  * Answers queries one by one, but lets timers and aborts run every 25 ms. Rejects with
- * the signal's reason once it is aborted.
+ * the signal's reason once it aborts.
  */
 export async function perQuery<Q, R>(
   queries: readonly Q[],

@@ -27,15 +27,15 @@ export const DEFAULT_RETRIEVER = 'bm25';
 export const TITLE_WEIGHT = 5;
 
 export interface RetrieverOptions {
-  /** Weight of a title's words in BM25. */
+  /** How many times a word in the title counts in BM25. */
   titleWeight?: number;
   /** How BM25 splits texts into words: a name in {@link ANALYZERS}. */
   analyzer?: string;
-  /** Folder of the dense encoder; default the small world's. */
+  /** Folder of the dense encoder. Default: the small world's. */
   encoder?: string;
   /**
-   * Folder for vectors of a Hugging Face encoder and their graph, or BM25's index of a
-   * passage file; default in `runs/indexes`.
+   * Folder for the vectors and graph of a Hugging Face encoder, or for BM25's index of a
+   * passage file. Default: in `runs/indexes`.
    */
   index?: string;
 }
@@ -47,8 +47,8 @@ export interface RetrieverKind {
     options: RetrieverOptions,
   ) => Retriever | Promise<Retriever>;
   /**
-   * Opens an index of a passage file, whose passages stay on disk; undefined if the file
-   * is small and has no index. Optional.
+   * Opens an index of a passage file whose passages stay on disk; undefined if the file
+   * is small and has no index.
    */
   readonly open?: (
     file: string,
@@ -81,12 +81,12 @@ async function openBm25(
 }
 
 /**
- * A hashed encoder, or one in Hugging Face format.
+ * Opens a hashed encoder, or one in Hugging Face format.
  * @throws Error naming what is missing or unsupported
  */
 export async function openEncoder(folder: string): Promise<Encoder | FileEncoder> {
   if (!existsSync(join(folder, 'config.json'))) return loadEncoder(folder);
-  const { loadBertEncoder } = await import('./bert.js'); // and TensorFlow.js
+  const { loadBertEncoder } = await import('./bert.js'); // loads TensorFlow.js
   return loadBertEncoder(folder);
 }
 
@@ -96,7 +96,7 @@ interface Vectors {
   kept?: { folder: string; source: VectorSource };
 }
 
-/** The passages' vectors; the fast hashed encoder's are not stored. */
+/** The passages' vectors; those of the fast hashed encoder are not stored. */
 function passageVectors(
   encoder: Encoder | FileEncoder,
   passages: readonly Passage[],
@@ -121,7 +121,7 @@ const dense = (
   },
 });
 
-/** The graph on disk, or a new one, saved where vectors are. */
+/** Loads the graph from disk, or builds one and saves it with the vectors. */
 async function openHnsw({ read, kept }: Vectors): Promise<VectorIndex> {
   if (!kept) return buildHnswIndex(await read());
   const path = join(kept.folder, 'graph.hnsw');
@@ -153,7 +153,7 @@ export const isAddress = (name: string): boolean =>
 export const retrieverNameSchema = nameSchema(RETRIEVERS, isAddress);
 
 /**
- * A retriever over passages, or over a passage file, which may be of any size for BM25.
+ * Creates a retriever over passages or over a passage file, which BM25 reads at any size.
  * @param name a name in the registry, or the address of a server with its own passages,
  * which gets the environment's RETRIEVAL_TOKEN: `http://...` for Search-R1's protocol,
  * `milvus://...` for a collection
@@ -176,8 +176,8 @@ export async function createRetriever(
 }
 
 /**
- * A retriever over a passage file whose passages stay on disk; undefined if `name` has
- * none, or the file is small and has no index.
+ * Opens a retriever over a passage file whose passages stay on disk; undefined if
+ * retriever `name` has none, or the file is small and has no index.
  * @param signal stops the making of an index
  */
 export const openIndex = async (

@@ -10,31 +10,31 @@ export type SearchOutcome =
 export interface SearchStats {
   /** All queries, including duplicates. */
   requested: number;
-  /** Distinct queries sent to the retriever, retries not counted. */
+  /** Distinct queries sent to the retriever, not counting retries. */
   fetched: number;
   /** Distinct queries answered from the cache. */
   cached: number;
   /** Queries whose outcome is `failed`, including duplicates. */
   failed: number;
-  /** Those of them that timed out. */
+  /** Failed queries that timed out. */
   timedOut: number;
-  /** Wall-clock time of the whole search, milliseconds. */
+  /** Wall-clock time of the whole search, in ms. */
   elapsedMs: number;
 }
 
 export interface SearchOptions {
   topK: number;
-  /** Timeout of one request to the retriever, milliseconds; default 10,000. */
+  /** Timeout of a request to the retriever, in ms. Default: 10,000. */
   timeoutMs?: number;
-  /** Timeout of the whole search, milliseconds, queueing included. */
+  /** Timeout of the whole search, in ms, including queueing. */
   deadlineMs?: number;
-  /** Maximum number of concurrent requests; default 8. */
+  /** Maximum number of concurrent requests. Default: 8. */
   maxConcurrency?: number;
-  /** Maximum number of queries per request; default 32. */
+  /** Maximum number of queries per request. Default: 32. */
   batchSize?: number;
   /** Aborts the search: `searchAll` rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Keeps answers, but not failures, across calls. */
+  /** Caches answers, but not failures, across calls. */
   cache?: SearchCache;
 }
 
@@ -45,7 +45,7 @@ export interface SearchCache {
 }
 
 export interface SearchResults {
-  /** One per query, in order. Duplicates share passages: don't mutate them. */
+  /** One per query, in order. Duplicates share passages: do not mutate them. */
   outcomes: SearchOutcome[];
   stats: SearchStats;
 }
@@ -57,9 +57,9 @@ type SettledOptions = SearchOptions &
   };
 
 /**
- * Retrieves for all queries in concurrent batches; duplicates (after trimming) are
- * fetched once. A failed batch is retried query by query, unless it timed out, so that a
- * search turn ends in time. Queries that still fail get a `failed` outcome, as do empty
+ * Retrieves for all queries in concurrent batches. Duplicates (after trimming) are
+ * fetched once. A failed batch is retried query by query, unless it timed out: a search
+ * turn must end in time. Queries that still fail get a `failed` outcome, as do empty
  * queries, which are not sent.
  */
 export async function searchAll(
@@ -124,7 +124,7 @@ function immediateOutcome(
   return passages && { status: 'ok', passages };
 }
 
-/** A cache of the most recent 20,000 queries' passages. */
+/** Caches the passages of the latest 20,000 queries. */
 export const createSearchCache = (): NonNullable<SearchOptions['cache']> =>
   new LRUCache<string, RetrievedPassage[]>({ max: 20_000 });
 
@@ -163,7 +163,7 @@ async function request(
   { topK, timeoutMs, endMs, signal }: SettledOptions,
 ): Promise<RetrievedPassage[][]> {
   signal?.throwIfAborted();
-  // Not AbortSignal.timeout, which does not keep the process alive and cannot be cleared.
+  // Not AbortSignal.timeout, which neither keeps the process alive nor can be cleared.
   const controller = new AbortController();
   const limitMs = Math.min(timeoutMs, Math.max(0, Math.ceil(endMs - performance.now())));
   const late = new DOMException(

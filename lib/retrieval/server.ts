@@ -12,13 +12,13 @@ import { retrieveRequestSchema } from './remote.js';
 import { type RetrievedPassage, type Retriever, requireInteger } from './retriever.js';
 
 export interface RetrievalServerOptions extends Partial<typeof LIMITS> {
-  /** 0 (default) takes a free port. */
+  /** 0 (default) picks a free port. */
   port?: number;
-  /** Address to listen on; default 127.0.0.1. One that others can reach needs a token. */
+  /** Address to listen on. Default: 127.0.0.1. A public address needs a token. */
   host?: string;
-  /** Requests must send `Authorization: Bearer TOKEN`; none by default. */
+  /** Requests must send `Authorization: Bearer TOKEN`. Default: no token. */
   token?: string;
-  /** Whether SIGINT and SIGTERM stop the server after requests in flight. */
+  /** Whether SIGINT and SIGTERM stop the server after the requests in flight. */
   stopOnSignals?: boolean;
 }
 
@@ -26,14 +26,14 @@ const LIMITS = {
   /** Passages per query if a request has no `topk`. */
   defaultTopK: 3,
   maxTopK: 100,
-  /** Per request. */
+  /** Queries per request. */
   maxQueries: 512,
-  /** Per response: queries times `topk`. */
+  /** Passages per response: queries times `topk`. */
   maxPassages: 10_000,
   /** In characters. */
   maxQueryLength: 10_000,
   maxBodyBytes: 1 << 20,
-  /** Requests at a time; further ones get status 429 unread. */
+  /** Concurrent requests; further ones get status 429 unread. */
   maxConcurrency: 64,
   timeoutMs: 30_000,
   /** Artificial latency of each request. */
@@ -53,7 +53,7 @@ const failure = (status: number, message: string, headers = {}): Response =>
   Response.json({ error: { message, code: status } }, { status, headers });
 
 /**
- * Serves a retriever over Search-R1's protocol at `url`.
+ * Serves a retriever over Search-R1's protocol at the returned `url`.
  * @throws RangeError for a limit out of range, or a public host without a token
  */
 export async function startRetrievalServer(
@@ -95,7 +95,7 @@ export async function startRetrievalServer(
           limits.timeoutMs,
         );
       });
-      // A retriever that ignores its signal keeps counting, as it keeps using memory.
+      // A retriever that ignores its signal still counts, because it still uses memory.
       const done = answer(retriever, limits, { request, signal: controller.signal }).finally(
         () => numActive--,
       );
@@ -123,7 +123,7 @@ async function answer(
 ): Promise<Response> {
   try {
     checkRoute(request);
-    // A client that never ends its body must not keep its place.
+    // A client that never ends its body must not occupy its place.
     const body = await Promise.race([readBody(request, limits.maxBodyBytes), rejectOn(signal)]);
     const { queries, topk, withScores } = parseBody(body, limits);
     if (limits.delayMs > 0) await delay(limits.delayMs, undefined, { signal });

@@ -1,4 +1,4 @@
-/** The small world's questions, its passages with BM25, and the draw of its tests. */
+/** Loads the small world: questions, passages with BM25, and the draw of its tests. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadDataSet, type DataSet } from '../data/flashrag.js';
@@ -11,13 +11,13 @@ export interface World extends DataSet {
   retriever: Bm25Retriever;
 }
 
-/** The small world's questions and passages, with BM25. */
+/** Loads the small world's questions and passages, with BM25. */
 export async function loadWorld(): Promise<World> {
   const data = await loadDataSet();
   return { ...data, retriever: createBm25Retriever(data.passages, { titleWeight: TITLE_WEIGHT }) };
 }
 
-/** How the test questions were drawn: enough for a reader to draw them again. */
+/** How the test questions were drawn, so that anyone can draw them again. */
 export interface TestDraw {
   /** The commit that froze the weights. */
   commit: string;
@@ -25,7 +25,7 @@ export interface TestDraw {
 }
 export const DRAW_FILE = 'test-draw.json';
 
-/** The draw of a folder's test questions; null if none have been drawn. */
+/** Reads how a folder's test questions were drawn; null if none have been. */
 export async function readDraw(folder = SMALL_WORLD): Promise<TestDraw | null> {
   const file = join(folder, DRAW_FILE);
   return existsSync(file) ? ((await readJson(file)) as TestDraw) : null;

@@ -6,8 +6,8 @@ import { packagePath } from '../io/paths.js';
 import { setNativeGraphs } from './graph.js';
 import { BACKEND_NAMES, TRIED_BACKENDS, type BackendName } from './backend-names.js';
 
-// Registers the gradients: tfjs-core has them only in files that Node cannot load, which
-// the build bundles.
+// Registers gradients, which tfjs-core only has in files that Node cannot load; the build
+// bundles them.
 createRequire(import.meta.url)(packagePath('dist', 'tensor', 'tfjs-gradients.cjs'));
 
 export { BACKEND_NAMES, type BackendName };
@@ -19,7 +19,7 @@ export interface BackendReport {
   skipped: { name: BackendName; reason: string }[];
 }
 
-/** tfjs-node 4.22 calls `util.isNullOrUndefined`, which Node 23 removed. */
+/** Restores what tfjs-node 4.22 calls, and Node 23 removed. */
 function restoreRemovedUtil(): void {
   const mutable = createRequire(import.meta.url)('node:util') as Record<string, unknown>;
   mutable.isNullOrUndefined ??= (value: unknown) => value === null || value === undefined;
@@ -48,12 +48,12 @@ function isAlias(name: string): boolean {
 }
 
 /**
- * Without oneDNN, libtensorflow multiplies by the kernel that signals corrupt (see
- * native.ts) unless this is 0, which takes about twice as long.
+ * Without oneDNN, libtensorflow uses the kernel that signals corrupt (see native.ts)
+ * unless this is 0, which takes about twice as long.
  */
 const CONTRACTION_KERNEL = 'TENSORFLOW_USE_CUSTOM_CONTRACTION_KERNEL';
 
-/** Loads the libtensorflow addon, which registers as `tensorflow`, by either name. */
+/** Loads the libtensorflow addon from either package; it registers as `tensorflow`. */
 async function loadNative(wantGpu: boolean): Promise<string> {
   process.env.TF_CPP_MIN_LOG_LEVEL ??= '2';
   restoreRemovedUtil();
@@ -88,12 +88,12 @@ async function loadWasm(): Promise<string> {
 async function loadCpu(): Promise<string> {
   await import('@tensorflow/tfjs-backend-cpu');
   await tf.setBackend('cpu');
-  // Or its first use prints five lines that recommend another backend.
+  // Otherwise its first use prints five lines that recommend another backend.
   (tf.backend() as unknown as { firstUse: boolean }).firstUse = false;
   return '@tensorflow/tfjs-backend-cpu';
 }
 
-/** Operations submitted to the GPU together. */
+/** Number of operations submitted to the GPU together. */
 const DISPATCHES = 100;
 
 /** Dawn's binding to Node: WebGPU's globals, and `create` for `navigator.gpu`. */
@@ -142,7 +142,7 @@ function firstLine(error: unknown): string {
   return /Cannot find (package|module)/.test(message) ? 'is not installed' : line.slice(0, 120);
 }
 
-/** Makes a backend the current one, or returns in a few words why it does not load. */
+/** Makes a backend the current one, or returns a short reason why it does not load. */
 export async function tryBackend(
   name: BackendName,
 ): Promise<{ detail: string } | { reason: string }> {
@@ -157,7 +157,7 @@ export async function tryBackend(
 
 /**
  * Makes a backend the current one.
- * @param requested `auto` for the first that loads of gpu, native, wasm and cpu
+ * @param requested `auto` for the first of gpu, native, wasm and cpu that loads
  * @throws Error with the reasons if none loads
  */
 export async function useBackend(requested: BackendName | 'auto' = 'auto'): Promise<BackendReport> {

@@ -5,7 +5,7 @@
  * other way round takes a cast.
  */
 
-/** A tensor of TensorFlow.js. The caller disposes of what a function returns. */
+/** A tensor of TensorFlow.js. The caller disposes of returned tensors. */
 export interface Tensor<Shape extends readonly number[] = readonly number[]> {
   readonly id: number;
   readonly dtype: string;

@@ -1,6 +1,6 @@
 /**
- * Computations as graphs, without TensorFlow.js's overhead for each operation: run once
- * ({@link runAsGraph}), or captured and repeated on new inputs, as with CUDA Graphs.
+ * Computations as graphs, without TensorFlow.js' overhead per operation: run once ({@link
+ * runAsGraph}), or captured and replayed on new inputs, as with CUDA Graphs.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import * as native from './native.js';
@@ -13,7 +13,7 @@ export interface Graph<T extends tf.Tensor = tf.Tensor> {
    */
   result: T;
   run: () => void;
-  /** Frees the memory of intermediate results, not the inputs or the result. */
+  /** Frees the memory of intermediate results, but not of inputs and result. */
   dispose: () => void;
 }
 
@@ -27,7 +27,9 @@ export function setNativeGraphs(graphs: NativeGraphs): void {
 
 export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.isCurrent();
 
-/** Zeros for a captured computation, to {@link overwrite}. The caller disposes of it. */
+/**
+ * Zeros as input of a captured computation, to {@link overwrite}; disposed by the caller.
+ */
 export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'float32' | 'int32') =>
   tf.fill<R>(shape, 0, dtype);
 
@@ -35,16 +37,15 @@ export const overwrite = (tensor: tf.Tensor, values: readonly number[]): void =>
   (tf.getBackend() === 'webgpu' ? webgpu : native).overwrite(tensor, values);
 
 /**
- * Runs a computation and captures it. It must be the same every time: inputs change by
- * {@link overwrite} only, and nothing may depend on values that it reads.
+ * Runs a computation and captures it. It must be the same every time: only {@link
+ * overwrite} changes inputs, and nothing may depend on values that it reads.
  */
 export const captureGraph = <T extends tf.Tensor>(compute: () => T): Graph<T> =>
   (tf.getBackend() === 'webgpu' ? webgpu : nativeGraphs!).captureGraph(compute);
 
 /**
- * Computes at once what the backend would start one by one; on backends without graphs,
- * as `compute` does. It may run twice, must read no values, and leaves what it leaves:
- * the caller disposes of the same tensors.
+ * Runs a computation as one graph on backends that have graphs, otherwise directly. It
+ * may run twice, and must not read values. The caller disposes of the tensors it returns.
  */
 export const runAsGraph = <T>(compute: () => T): T =>
   native.isCurrent() && nativeGraphs ? nativeGraphs.runAsGraph(compute) : compute();

@@ -1,11 +1,10 @@
 /**
- * Graphs on the native backend, as Python's `tf.function` has them. TensorFlow.js starts
- * operations one by one, 30 to 60 µs each however small. Here the operations of a
- * computation are traced without running them; libtensorflow then optimises and runs them
- * all, independent ones on several cores.
- *
- * Sizes are inputs of a graph like any other, so that one session serves computations
- * that differ in numbers of rows or tokens only.
+ * Graphs on the native backend, like Python's `tf.function`. TensorFlow.js starts
+ * operations one by one, 30 to 60 µs each however small. Here a computation's operations
+ * are traced without running them; libtensorflow then optimises and runs them all,
+ * independent ones on several cores.
+ * Sizes are ordinary inputs of a graph, so that one session serves computations that only
+ * differ in numbers of rows or tokens.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -21,7 +20,7 @@ import {
 } from './native.js';
 import { inferShapes, UnknownShape } from './op-shapes.js';
 
-/** Name of a value in a graph: an input (`p3`) or an output of a node (`n5`, `n5:1`). */
+/** A value in a graph: an input (`p3`) or an output of a node (`n5`, `n5:1`). */
 type Port = string;
 
 interface Node {
@@ -37,30 +36,30 @@ interface Value {
   port: Port;
 }
 
-/** Handles of traced results, far from those of the addon. */
+/** Handles of traced results start here, far from those of the addon. */
 const FIRST_TRACED = 2 ** 30;
 
 const isTraced = (id: number): boolean => id >= FIRST_TRACED;
 
-/** Operations with a truth value for each element. */
+/** Operations that return booleans. */
 const PREDICATES = /^(All|Any|Equal|Greater|Less|Logical|NotEqual|Is(Finite|Inf|Nan)$)/;
 
-/** The operations of a computation, and what it reads and leaves. */
+/** The operations of a computation, and the tensors it reads and leaves. */
 class Trace {
   readonly nodes: Node[] = [];
   /** Tensors that the computation reads but does not compute. */
   readonly feeds: Value[] = [];
-  /** Feeds that say shapes or axes. */
+  /** Feeds that specify shapes or axes. */
   private readonly sizes = new Set<TensorData>();
   private readonly computed: Value[] = [];
   private readonly ports = new Map<TensorData, Port>();
   /** Handles that the computation disposed of: its constants. */
   private readonly disposed: number[] = [];
-  /** The tensor whose memory a reshaped or overwritten one shares. */
+  /** For a reshaped or overwritten tensor, the tensor whose memory it shares. */
   private readonly owners = new Map<TensorData, TensorData>();
-  /** The last node that wrote into a tensor, which later nodes with it must wait for. */
+  /** The last node that wrote into a tensor; later nodes that use it must wait. */
   private readonly writers = new Map<TensorData, string>();
-  /** The nodes that read a tensor, which those that write into it must wait for. */
+  /** The nodes that read a tensor; nodes that write into it must wait for them. */
   private readonly readers = new Map<TensorData, string[]>();
   private readonly awaited = new Set<string>();
 
@@ -75,9 +74,8 @@ class Trace {
   }
 
   /**
-   * The type and shape (-1: any) of each feed. Ranks must be known, or libtensorflow
-   * cannot optimise and says so on stderr: those of results follow from the number of
-   * sizes.
+   * Type and shape (-1: any) of each feed. Ranks must be known, or libtensorflow cannot
+   * optimise, and says so on stderr; those of results follow from the number of sizes.
    */
   get inputs(): { port: Port; dtype: number; shape: number[] }[] {
     return this.feeds.map(({ port, data }) => ({
@@ -87,12 +85,12 @@ class Trace {
     }));
   }
 
-  /** Nodes that wrote in place and that no other node waits for. */
+  /** Nodes that wrote in place and for which no other node waits. */
   get lastWrites(): string[] {
     return [...this.writers.values()].filter((node) => !this.awaited.has(node));
   }
 
-  /** In place of the backend's method: adds a node. */
+  /** Replaces the backend's method: adds a node. */
   readonly executeMultipleOutputs: NativeBackend['executeMultipleOutputs'] = (
     op,
     given,
@@ -153,13 +151,13 @@ class Trace {
     this.disposed.splice(0).forEach((id) => this.binding.deleteTensor(id));
   }
 
-  /** After a failure: results that nothing computed can be disposed of like others. */
+  /** After a failure, makes results that were never computed disposable like others. */
   abandon(): void {
     for (const { data } of this.results) if (isTraced(data.id)) data.id = -1;
     this.dispose();
   }
 
-  /** The nodes that a node must wait for because one of the two writes in place. */
+  /** The nodes that a node must wait for because one of them writes in place. */
   private order(op: string, node: string, tensors: readonly TensorData[]): string[] {
     const owners = new Set(tensors.map((data) => this.owner(data)));
     const waits = new Set<string>();
@@ -205,10 +203,10 @@ class Trace {
 const listPorts = (ports: readonly Port[]): string =>
   ports.map((port) => (port.includes(':') ? port : `${port}:0`)).join(',');
 
-/** Not one of the addon's types of attributes, which has none for shapes. */
+/** An attribute type that the addon lacks. */
 const SHAPE = -1;
 
-/** How an attribute is set in its message; undefined if it cannot be. */
+/** The setter for an attribute in its message; undefined if there is none. */
 function setterFor({ type, value }: OpAttribute, binding: Binding): string | undefined {
   const setters = new Map([
     [binding.TF_ATTR_BOOL, 'setB'],
@@ -220,12 +218,12 @@ function setterFor({ type, value }: OpAttribute, binding: Binding): string | und
   return Array.isArray(value) ? undefined : setters.get(type);
 }
 
-/** A protocol buffer message of the addon's JavaScript; they have only setters. */
+/** A protocol buffer message in the addon's JavaScript, which only has setters. */
 type Message = Record<string, (...values: unknown[]) => Message> & {
   serializeBinary: () => Uint8Array;
 };
 
-/** A graph as TensorFlow's SavedModel, which is what the addon opens sessions from. */
+/** Encodes a graph as TensorFlow's SavedModel, from which the addon opens sessions. */
 function savedModel({ nodes, inputs }: Trace, binding: Binding): Uint8Array {
   const addon = currentBackend().isGPUPackage ? 'tfjs-node-gpu' : 'tfjs-node';
   const file = `@tensorflow/${addon}/dist/proto/api_pb.js`;
@@ -272,20 +270,20 @@ function savedModel({ nodes, inputs }: Trace, binding: Binding): Uint8Array {
   return model.serializeBinary();
 }
 
-/** A version of graphs that every libtensorflow since 2.9 reads. */
+/** A graph version that every libtensorflow since 2.9 reads. */
 const GRAPH_VERSION = 1087;
 const TAG = 'serve';
 
-/** A graph opened by libtensorflow, for all computations of its structure. */
+/** A graph opened by libtensorflow, for all computations with its structure. */
 interface Session {
   id: number;
   inputs: string;
   outputs: string;
-  /** Captured graphs that will run it again. */
+  /** Number of captured graphs that will run it again. */
   numUsers: number;
 }
 
-/** Sessions by structure, the one opened or used longest ago first. */
+/** Sessions by structure, least recently used first. */
 const sessions = new Map<string, Session>();
 const MAX_SESSIONS = 100;
 
@@ -298,7 +296,7 @@ function dropOldSessions(binding: Binding): void {
   }
 }
 
-/** The session for a trace; opens it the first time. */
+/** The session for a trace, opened on first use. */
 function sessionFor(trace: Trace, fetches: readonly Port[], binding: Binding): Session {
   const { nodes, feeds, inputs } = trace;
   const structure = JSON.stringify([nodes, inputs, fetches]);
@@ -325,7 +323,7 @@ function sessionFor(trace: Trace, fetches: readonly Port[], binding: Binding): S
 
 let isTracing = false;
 
-/** Traces a computation and runs it; returns its value, and what runs it again. */
+/** Traces and runs a computation; returns its value, and a function to run it again. */
 function traced<T>(compute: () => T) {
   const backend = currentBackend();
   const { binding } = backend;
@@ -377,7 +375,7 @@ function traced<T>(compute: () => T) {
   }
 }
 
-/** `runAsGraph` of graph.ts. */
+/** Implements `runAsGraph` of graph.ts. */
 export function runAsGraph<T>(compute: () => T): T {
   if (isTracing) return compute();
   try {
@@ -390,7 +388,7 @@ export function runAsGraph<T>(compute: () => T): T {
   }
 }
 
-/** `captureGraph` of graph.ts. */
+/** Implements `captureGraph` of graph.ts. */
 export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const { value, run, session, dispose } = traced(compute);
   session.numUsers++;

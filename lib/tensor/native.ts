@@ -72,9 +72,9 @@ const typeAttribute = (name: string, dtype: string, { binding }: NativeBackend):
 });
 
 /**
- * The largest inner dimension multiplied by `MatMul`. Beyond it, oneDNN's kernel for
- * AVX-512 points the stack into a heap block, which any signal (Ctrl-C, a resized window)
- * then overwrites (oneDNN issue 4845; in libtensorflow 2.15 and 2.18).
+ * The largest inner dimension that may use `MatMul`. Beyond it, oneDNN's AVX-512 kernel
+ * points the stack into a heap block, which any signal (Ctrl-C, a resized window) then
+ * overwrites (oneDNN issue 4845; in libtensorflow 2.15 and 2.18).
  */
 const MAX_SAFE_INNER = 84;
 
@@ -85,9 +85,9 @@ interface MatMulArguments {
 }
 
 /**
- * Multiplies two matrices by TensorFlow's `MatMul` where that is safe. tfjs-node uses
+ * Multiplies two matrices with TensorFlow's `MatMul` where that is safe. tfjs-node uses
  * `BatchMatMulV2` for all products, which oneDNN re-initialises at every call: 0.2 ms,
- * more than a product of few rows.
+ * longer than a product of few rows takes.
  */
 const matMul =
   (original: (args: MatMulArguments) => tf.TensorInfo) =>
@@ -112,7 +112,7 @@ interface GatherArguments {
   backend: NativeBackend;
 }
 
-/** Does not read the indices first, as tfjs-node does: libtensorflow checks them. */
+/** Unlike tfjs-node, does not read the indices first: libtensorflow checks them. */
 const gather =
   () =>
   ({ inputs, attrs, backend }: GatherArguments): tf.TensorInfo => {
@@ -130,7 +130,7 @@ const gather =
     return result;
   };
 
-/** Writes values (n, ...) into rows (n) of all tensors that share a memory. */
+/** Writes values (n, ...) into rows (n) of all tensors that share the memory. */
 function updateInPlace(tensor: tf.Tensor, rows: tf.Tensor1D, values: tf.Tensor): void {
   const backend = currentBackend();
   const attributes = [typeAttribute('T', tensor.dtype, backend)];
@@ -170,7 +170,7 @@ export function installNativeKernels(): void {
 export const isCurrent = (): boolean =>
   tf.getBackend() === 'tensorflow' && !currentBackend().isUsingGpuDevice;
 
-/** `overwrite` of graph.ts: the next run of a graph reads the new tensor. */
+/** Implements `overwrite` of graph.ts: the next run of a graph reads the new tensor. */
 export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   const { binding, tensorMap } = currentBackend();
   const data = tensorMap.get(tensor.dataId);

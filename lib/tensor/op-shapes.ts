@@ -1,17 +1,17 @@
-/** Result shapes of TensorFlow's operations, to trace graphs without running them. */
+/** Infers shapes of operations' results, to trace graphs without running them. */
 import { broadcast_util } from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 
 export interface OpInput {
   shape: readonly number[];
-  /** Its values, for an input that says a shape or an axis. */
+  /** The values of an input that specifies a shape or an axis. */
   values: () => readonly number[];
 }
 
 type Attributes = ReadonlyMap<string, unknown>;
 type ShapeRule = (inputs: readonly OpInput[], attributes: Attributes) => number[][];
 
-/** Thrown for an operation whose result shape is not known before it runs. */
+/** Thrown for an operation whose result shape is only known after it runs. */
 export class UnknownShape extends Error {}
 
 const same: ShapeRule = ([x]) => [[...x.shape]];
@@ -129,7 +129,7 @@ const RULES = new Map<string, ShapeRule>([
   ['Transpose', ([x, order]) => [order.values().map((axis) => x.shape[axis])]],
 ]);
 
-/** Shapes of an operation's results. @throws UnknownShape if there is no rule for it */
+/** Infers an operation's result shapes. @throws UnknownShape if it has no rule */
 export function inferShapes(
   op: string,
   inputs: readonly OpInput[],

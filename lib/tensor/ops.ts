@@ -1,22 +1,21 @@
 /**
- * Operations that tfjs lacks or does slowly: a gather with a gradient on every backend,
+ * Operations that tfjs lacks or that are slow: a gather with a gradient on every backend,
  * and the layers of a Llama-type transformer with closed-form gradients. The caller
  * disposes of every result (or `tf.tidy` does).
- *
  * Shape letters: B rows, T tokens, N = B*T, C width, H query heads, K key-value heads, D
  * head width, L cached tokens, V vocabulary.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 
-/** Bias of a token that attention must not see. */
+/** Bias of a token that attention must ignore. */
 export const MASKED = -1e9;
 
 type Save = (tensors: tf.Tensor[]) => void;
 
 /**
- * `tf.customGrad` with types. Tensors that the gradient needs must go through `save`:
- * those of a surrounding `tf.tidy` are disposed of by then.
+ * `tf.customGrad` with types. Tensors the gradient needs must go through `save`: those of
+ * a surrounding `tf.tidy` are disposed of by then.
  */
 function withGradient<O extends tf.Tensor>(
   inputs: tf.Tensor[],
@@ -42,7 +41,7 @@ const runKernel = <T extends tf.Tensor>(
 
 type Kernel<Arguments, Result> = (args: Arguments) => Result;
 
-/** Replaces a backend's kernel; `build` gets the old one. */
+/** Replaces a backend's kernel; `build` receives the old one. */
 export function replaceKernel<Arguments, Result = tf.TensorInfo>(
   backendName: string,
   kernelName: string,
@@ -54,7 +53,7 @@ export function replaceKernel<Arguments, Result = tf.TensorInfo>(
   tf.registerKernel({ kernelName, backendName, kernelFunc });
 }
 
-/** Rows of x (R, C) at `indices` (N) -> (N, C); indices may repeat. */
+/** Gathers rows of x (R, C) at `indices` (N), which may repeat: (N, C). */
 export function gatherRows(x: tf.Tensor2D, indices: tf.Tensor1D): tf.Tensor2D {
   const shape = x.shape;
   return withGradient(
@@ -81,8 +80,8 @@ export function linear(x: tf.Tensor2D, weight: tf.Tensor2D, update?: LowRank): t
 }
 
 /**
- * {@link linear} with a frozen weight: gradients for x, A and B only. They do not depend
- * on the output itself, so `value` may return one computed earlier.
+ * {@link linear} with a frozen weight: has gradients for x, A and B only. They do not
+ * depend on the output, so `value` may return one computed earlier.
  */
 export function frozenLinear(
   x: tf.Tensor2D,
@@ -161,8 +160,8 @@ export function swiglu(gateUp: tf.Tensor2D): tf.Tensor2D {
 }
 
 /**
- * Softmax of logits (M, V), and log-probabilities (nats) of the chosen tokens (M): the
- * largest probability is 1 / the sum of exponentials, whose log needs no other pass.
+ * Softmax of logits (M, V), and log-probs (nats) of the chosen tokens (M). The largest
+ * probability is 1 / the sum of exponentials, whose log needs no other pass.
  */
 function softmaxAndChosen(logits: tf.Tensor2D, chosen: tf.Tensor1D): [tf.Tensor2D, tf.Tensor1D] {
   const [numRows, vocabSize] = logits.shape;
@@ -173,11 +172,11 @@ function softmaxAndChosen(logits: tf.Tensor2D, chosen: tf.Tensor1D): [tf.Tensor2
   return [probabilities, tf.add<tf.Tensor1D>(shifted, tf.log(tf.max(probabilities, 1)))];
 }
 
-/** Gradients of the chosen tokens' log-probabilities to those of logits (M, V). */
+/** Gradient of the chosen tokens' log-probs with respect to logits (M, V). */
 const chosenBackward = (probabilities: tf.Tensor, chosen: tf.Tensor): tf.Tensor2D =>
   tf.sub(tf.oneHot(chosen as tf.Tensor1D, probabilities.shape[1]!), probabilities);
 
-/** Log-probabilities (nats) of the chosen tokens (M) from logits (M, V): (M). */
+/** Log-probs (nats) of the chosen tokens (M) from logits (M, V): (M). */
 export const chosenLogProbs = (logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Tensor1D =>
   withGradient<tf.Tensor1D>(
     [logits],
@@ -191,24 +190,24 @@ export const chosenLogProbs = (logits: tf.Tensor2D, chosen: tf.Tensor1D): tf.Ten
     ],
   );
 
-/** Logits in memory at a time (25 MB): 128 rows with a vocabulary of 49,152. */
+/** Number of logits in memory at a time (25 MB): 128 rows with a vocabulary of 49,152. */
 export const LOGITS_AT_ONCE = 128 * 49_152;
 
-/** An output layer that is not trained, on m rows at a time. */
+/** A frozen output layer, applied to m rows at a time. */
 export interface FrozenHead {
   /** (m, C) -> (m, V) */
   logits: (hidden: tf.Tensor2D) => tf.Tensor2D;
-  /** Gradient of logits (m, V) to that of hidden states (m, C). */
+  /** Maps the gradient of logits (m, V) to that of hidden states (m, C). */
   backward: (dLogits: tf.Tensor2D) => tf.Tensor2D;
   /** m */
   rowsAtOnce: number;
-  /** Whether the gradient will be asked for: it is computed at once. */
+  /** Whether the gradient will be needed; it is then computed in the forward pass. */
   computesGradient?: boolean;
 }
 
 /**
- * Log-probabilities (nats) of the chosen tokens (M) from hidden states (M, C): (M).
- * Computes the logits of some rows at a time, so that all of them are never in memory.
+ * Log-probs (nats) of the chosen tokens (M) from hidden states (M, C): (M). Computes the
+ * logits of some rows at a time, so that all of them are never in memory.
  */
 export function chosenLogProbsInParts(
   hidden: tf.Tensor2D,
@@ -286,7 +285,7 @@ export function attendCached(
 }
 
 /**
- * Writes x (R, 1, D) into a block (R, L, D) in place, each row at its own of `columns`
+ * Writes x (R, 1, D) into a block (R, L, D) in place, each row at its entry in `columns`
  * (R, int32). The result shares the block's memory. Only on backends that can capture
  * graphs.
  */
@@ -297,9 +296,9 @@ export const writeColumns = (
 ): tf.Tensor3D => runKernel<tf.Tensor3D>('WriteColumns', { x, columns, block }, {});
 
 /**
- * Attention of scaled queries (B, Q, D) over keys and values (B, L, D), with a bias
- * (Q, L) of the scores: (B, Q, D). The bias gets no gradient. A row's sum of dP * P is
- * that of dy * y, which has fewer columns (FlashAttention, arXiv 2205.14135).
+ * Attention of scaled queries (B, Q, D) over keys and values (B, L, D), with a bias (Q,
+ * L) on the scores: (B, Q, D). The bias gets no gradient. The sum of dP * P over a row is
+ * computed as that of dy * y, which has fewer columns (FlashAttention, arXiv 2205.14135).
  */
 export const attend = (
   q: tf.Tensor3D,
@@ -323,7 +322,7 @@ export const attend = (
     },
   );
 
-/** Indices by similar length, in batches of at most `maxTokens` padded tokens. */
+/** Groups indices of similar length into batches of at most `maxTokens` padded tokens. */
 export function groupByLength(lengths: readonly number[], maxTokens: number): number[][] {
   const order = range(lengths.length).sort((a, b) => lengths[a] - lengths[b] || a - b);
   const groups: number[][] = [];

@@ -1,7 +1,7 @@
 /**
  * The safetensors format: an 8-byte little-endian header length, a JSON header with
- * `data_offsets`, then the bytes. tfjs has no half type, so half precisions are widened
- * to float32. Files on disk are read in `weight-files.ts`; this module runs in a browser.
+ * `data_offsets`, then the bytes. tfjs has no half type, so half precision is widened to
+ * float32. `weight-files.ts` reads files from disk; this module runs in a browser.
  */
 import { sort } from 'd3-array';
 import { z } from 'zod';
@@ -50,7 +50,7 @@ export interface ByteSource {
 export type StorageType = 'F32' | 'F16';
 
 const TYPES = 'BOOL U8 I8 F8_E5M2 F8_E4M3 U16 I16 F16 BF16 U32 I32 F32 U64 I64 F64'.split(' ');
-/** Bytes per value: a type's name has its bits. */
+/** Bytes per value; a type's name ends in its bits. */
 const WIDTHS = new Map(TYPES.map((type) => [type, Number(/\d+/.exec(type)?.[0] ?? 8) / 8]));
 /** As in the reference implementation. */
 const MAX_HEADER_BYTES = 100_000_000;
@@ -78,7 +78,7 @@ function headerJson(bytes: Uint8Array): unknown {
   );
 }
 
-/** Why a file cannot begin with a header. */
+/** Explains why a file cannot begin with a header. */
 function describeStart(bytes: ByteSource, headerLength: number): string {
   const start = bytes.subarray(0, Math.min(FORMAT_BYTES, bytes.byteLength));
   const text = String.fromCharCode(...start);
@@ -90,10 +90,10 @@ function describeStart(bytes: ByteSource, headerLength: number): string {
 }
 
 /**
- * Tensors of any type, in the order of their bytes, which are read on access. As in the
- * reference implementation, tensors must follow each other without a gap, have the bytes
- * that type and shape ask for, and fill the file.
- * @throws Error if this is not a safetensors file or a truncated one, naming the tensor
+ * Parses tensors of any type, in the order of their bytes, which are read on access. As
+ * in the reference implementation, tensors must be contiguous, have the bytes that type
+ * and shape require, and fill the file.
+ * @throws Error for a file that is not safetensors or is truncated, naming the tensor
  */
 export function parseStored(bytes: ByteSource): StoredTensors {
   const prefix = bytes.byteLength < 8 ? null : bytes.subarray(0, 8);
@@ -141,7 +141,7 @@ export function parseStored(bytes: ByteSource): StoredTensors {
   return { metadata, tensors };
 }
 
-/** The bytes of a file with these tensors, in their order. */
+/** Encodes tensors, in their order, as the bytes of a file. */
 export function encodeStored({ metadata, tensors }: StoredTensors): Uint8Array {
   let end = 0;
   const header: Record<string, object> = { __metadata__: metadata };
@@ -161,7 +161,7 @@ export function encodeStored({ metadata, tensors }: StoredTensors): Uint8Array {
   return file;
 }
 
-/** @throws Error naming the tensor and the first value that is not a finite number */
+/** @throws Error naming the tensor and the first value that is not finite */
 export function requireFinite(name: string, values: Float32Array): void {
   let at = 0;
   while (at < values.length && Number.isFinite(values[at])) at++;
@@ -173,7 +173,7 @@ export function requireFinite(name: string, values: Float32Array): void {
 
 const scratch = new DataView(new ArrayBuffer(4));
 
-/** The value of an IEEE half (bits). */
+/** The value of an IEEE half, given as bits. */
 export function halfToFloat(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -183,7 +183,7 @@ export function halfToFloat(bits: number): number {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
-/** The nearest IEEE half (bits), ties to even; values over 65504 become infinite. */
+/** The nearest IEEE half as bits, ties to even; values over 65504 become infinite. */
 export function floatToHalf(value: number): number {
   scratch.setFloat32(0, value);
   const bits = scratch.getUint32(0);
@@ -196,7 +196,7 @@ export function floatToHalf(value: number): number {
     fraction |= 0x800000;
     return sign | roundShift(fraction, 14 - exponent);
   }
-  // A carry out of the fraction rightly goes into the exponent.
+  // A carry out of the fraction correctly goes into the exponent.
   return sign | ((exponent << 10) + roundShift(fraction, 13));
 }
 
@@ -208,13 +208,13 @@ function roundShift(value: number, shift: number): number {
   return rest > half || (rest === half && quotient & 1) ? quotient + 1 : quotient;
 }
 
-/** The value of every half: a look-up is ten times faster than the arithmetic. */
+/** The values of all halves: a look-up is ten times faster than the arithmetic. */
 let halves: Float32Array | null = null;
 
 function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArray {
   if (!['F32', 'F16', 'BF16'].includes(dtype))
     throw new Error(`Expected tensor ${name} to be F32, F16 or BF16, but got ${dtype}.`);
-  // A typed array must begin at a multiple of its width. A Buffer's `slice` is no copy.
+  // A typed array starts at a multiple of its width. A Buffer's `slice` does not copy.
   const { buffer, byteOffset, byteLength } =
     bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   let values: Float32Array;
@@ -234,7 +234,7 @@ function toArray(name: string, { dtype, shape, bytes }: StoredTensor): NamedArra
   return { shape, values };
 }
 
-/** A tensor in storage precision. @throws Error as {@link encodeSafetensors} */
+/** Converts to storage precision. @throws Error as {@link encodeSafetensors} */
 function toStored(name: string, { shape, values }: NamedArray, storage: StorageType): StoredTensor {
   requireFinite(name, values);
   const view = new DataView(new ArrayBuffer(values.length * WIDTHS.get(storage)!));
@@ -251,8 +251,8 @@ function toStored(name: string, { shape, values }: NamedArray, storage: StorageT
 }
 
 /**
- * F32, F16 and BF16 tensors as float32.
- * @throws Error if this is not a safetensors file, or naming a tensor of another type or
+ * Parses F32, F16 and BF16 tensors as float32.
+ * @throws Error for a file that is not safetensors, or naming a tensor of another type or
  * with a value that is not finite
  */
 export const parseSafetensors = (bytes: Uint8Array): Map<string, NamedArray> =>
@@ -261,9 +261,10 @@ export const parseSafetensors = (bytes: Uint8Array): Map<string, NamedArray> =>
   );
 
 /**
- * The same, but reads each tensor on access, so that a large file is never in memory as a
- * whole.
- * @throws Error if this is not a safetensors file; `get` as {@link parseSafetensors}
+ * Like {@link parseSafetensors}, but reads each tensor on access, so that a large file is
+ * never completely in memory.
+ * @throws Error for a file that is not safetensors; `get` throws as {@link
+ * parseSafetensors}
  */
 export function openSafetensors(bytes: ByteSource): Tensors {
   const { tensors } = parseStored(bytes);
@@ -277,7 +278,7 @@ export function openSafetensors(bytes: ByteSource): Tensors {
 }
 
 /**
- * The bytes of a file with these tensors, in their order, in float32 or half precision.
+ * Encodes tensors, in their order, in float32 or half precision.
  * @throws Error naming a tensor with a value that is not finite, or too large for a half
  */
 export function encodeSafetensors(

@@ -134,7 +134,7 @@ function split({ inputs: { x }, attrs, backend }: SplitArguments): tf.TensorInfo
   let from = 0;
   return sizes.map((size) => {
     const out = backend.makeOutput(x.shape.with(axis, size), x.dtype);
-    // Only after allocating, which may move the heap.
+    // After allocating, which may move the heap.
     const heap = backend.wasm.HEAPU8;
     const source = backend.dataIdMap.get(x.dataId).memoryOffset + from;
     const target = backend.dataIdMap.get(out.dataId).memoryOffset;
@@ -162,11 +162,11 @@ const gather =
     const rowBytes = tf.util.sizeFromShape(x.shape.slice(1)) * BYTES;
     const isRows = attrs.axis === 0 && attrs.batchDims === 0 && rowBytes > 0;
     const rows = backend.readSync(indices.dataId);
-    // The stock kernel says which index is out of range.
+    // If not, the stock kernel reports which index is out of range.
     const isValid = rows.every((row) => row >= 0 && row < x.shape[0]);
     if (!isRows || !isValid || x.dtype === 'bool') return original(args);
     const out = backend.makeOutput([...indices.shape, ...x.shape.slice(1)], x.dtype);
-    // Only after allocating, which may move the heap.
+    // After allocating, which may move the heap.
     const heap = backend.wasm.HEAPU8;
     const [source, target] = [x, out].map(
       ({ dataId }) => backend.dataIdMap.get(dataId).memoryOffset,
@@ -205,7 +205,7 @@ const tile =
     return out;
   };
 
-/** The same data under another name; the stock kernel copies it. */
+/** Shares the data under another id; the stock kernel copies it. */
 function identity({ inputs, backend }: KernelArguments<{ x: tf.TensorInfo }>): tf.TensorInfo {
   const { dataId, shape, dtype } = inputs.x;
   backend.incRef(dataId);

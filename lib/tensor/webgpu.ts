@@ -1,16 +1,15 @@
 /**
- * The webgpu backend: fused kernels, since every op costs 60 to 140 µs whatever its size
- * (generation needs a third of the ops), and graphs, which record the kernels and replay
- * them on the same memory. Relies on internals of `@tensorflow/tfjs-backend-webgpu` 4.22,
- * which package.json pins.
- *
+ * The webgpu backend: fused kernels, because every op costs 60 to 140 µs whatever its
+ * size (generation needs a third of the ops), and graphs, which record the kernels and
+ * replay them on the same memory. Relies on internals of
+ * `@tensorflow/tfjs-backend-webgpu` 4.22, which package.json pins.
  * Shape letters: N rows, C width, F hidden width, B batch rows, K key-value heads, G
- * query heads to each, L cached tokens, D head width.
+ * query heads per key-value head, L cached tokens, D head width.
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 
-/** A shader, which sees the inputs as arrays of numbers under their names. */
+/** A shader, which sees the inputs as arrays of numbers by name. */
 interface Program {
   outputShape: number[];
   variableNames: string[];
@@ -24,7 +23,7 @@ interface Program {
   getUserCode: () => string;
 }
 
-/** Objects of WebGPU that are only passed on. */
+/** WebGPU objects that are only passed on. */
 type Opaque = object;
 interface ComputePass {
   setPipeline(pipeline: Opaque): void;
@@ -34,7 +33,7 @@ interface ComputePass {
 }
 
 interface BufferManager {
-  /** Free buffers by size and use. */
+  /** Free buffers by size and usage. */
   freeBuffers: Map<string, { size: number; destroy: () => void }[]>;
   numFreeBuffers: number;
   numBytesAllocated: number;
@@ -68,14 +67,14 @@ const THREADS = 64;
 interface KernelCode {
   name: string;
   inputs: string[];
-  /** Inputs (or `result`) as arrays of vec4: their width is a multiple of four. */
+  /** Inputs (or `result`) that are arrays of vec4: their width is a multiple of four. */
   vectors?: string[];
   uniforms?: Record<string, 'f32' | 'i32'>;
   outputShape: (shapes: number[][]) => number[];
-  /** An input to write into in place; by default the result is a new tensor. */
+  /** An input to overwrite in place. Default: the result is a new tensor. */
   into?: string;
   threads?: number;
-  /** Number of workgroups; by default one thread for each number of the output. */
+  /** Number of workgroups. Default: one thread per number of the output. */
   workgroups?: (outputShape: number[], shapes: number[][]) => number;
   /** WGSL with `fn main(index : i32)`, which sees the inputs, `result` and `uniforms`. */
   code: (shapes: number[][]) => string;
@@ -175,12 +174,12 @@ const SWIGLU: KernelCode = {
     }`,
 };
 
-/** Keys at a time in attention, one for each thread of a workgroup. */
+/** Keys per block of attention, one for each thread of a workgroup. */
 const KEYS = 256;
-/** Values that a thread reads at a time, to hide the latency. */
+/** Number of values that a thread reads at a time, to hide latency. */
 const UNDERWAY = 4;
 
-/** Blocks of keys with running maximum and sums; unrolled, so that reads overlap. */
+/** Loops over blocks of keys with running maximum and sums; unrolled to overlap reads. */
 const attendKeys = (vectors: number, parts: number): string => `
       for (var base = 0; base < uniforms.kShape.y; base += ${KEYS}) {
         let count = min(${KEYS}, uniforms.kShape.y - base);
@@ -244,7 +243,7 @@ const ATTEND_CACHED: KernelCode = {
       let row = index / ${KEYS};
       let head = row / uniforms.outShape.y;
       let lane = thread % ${vectors};
-      // Threads left over have no key.
+      // Leftover threads have no key.
       let part = select(thread / ${vectors}, ${KEYS}, thread >= ${parts * vectors});
       if (thread < ${vectors}) { query[thread] = q[row * ${vectors} + thread] * uniforms.scale; }
       workgroupBarrier();
@@ -290,13 +289,13 @@ export function setUpWebGpu(): void {
   boundFreeBuffers(tf.backend(), FREE_BYTES);
 }
 
-/** Most bytes of free buffers on the GPU. */
+/** Maximum bytes of free buffers on the GPU. */
 const FREE_BYTES = 4e9;
 
 /**
  * Destroys all free buffers once they exceed `maxBytes`. The backend keeps them for
- * tensors of exactly the same size, but contexts differ in length at every step: 50 steps
- * of a model of 135 million parameters fill 140 GB.
+ * tensors of exactly the same size, but context lengths differ at every step: 50 steps of
+ * a model with 135 million parameters fill 140 GB.
  */
 export function boundFreeBuffers(backend: tf.KernelBackend, maxBytes: number): void {
   const { bufferManager } = backend as unknown as WebGpuBackend;
@@ -341,7 +340,7 @@ function recordingPass(pass: ComputePass, dispatches: Dispatch[]): ComputePass {
   };
 }
 
-/** `overwrite` of graph.ts; the tensor must be on the GPU and never read. */
+/** Implements `overwrite` of graph.ts; the tensor must be on the GPU and never read. */
 export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   const backend = currentBackend();
   flush(backend);
@@ -349,7 +348,7 @@ export function overwrite(tensor: tf.Tensor, values: readonly number[]): void {
   backend.queue.writeBuffer(backend.tensorMap.get(tensor.dataId).resource!, 0, data);
 }
 
-/** `captureGraph` of graph.ts. */
+/** Implements `captureGraph` of graph.ts. */
 export function captureGraph<T extends tf.Tensor>(compute: () => T) {
   const backend = currentBackend();
   const { bufferManager } = backend;

@@ -1,4 +1,4 @@
-/** Weights on disk: `model.safetensors`, or the files that its index lists. */
+/** Reads weights from disk: `model.safetensors`, or the files that its index lists. */
 import { closeSync, existsSync, fstatSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -14,7 +14,7 @@ export async function readSafetensors(path: string): Promise<Map<string, NamedAr
   return naming(path, () => parseSafetensors(bytes));
 }
 
-/** Runs `read` and puts the path before the message of its error. */
+/** Runs `read`, prefixing the messages of its errors with the path. */
 function naming<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -36,7 +36,7 @@ const indexSchema = z.object({
   ),
 });
 
-/** The files with the weights of a folder. @throws Error if one is missing */
+/** Lists the weight files in a folder. @throws Error if one is missing */
 export async function weightFiles(folder: string): Promise<string[]> {
   const whole = join(folder, 'model.safetensors');
   const index = `${whole}.index.json`;

@@ -1,13 +1,13 @@
-/** The interface of benchmark formats, and what they share. */
+/** The interface of benchmark formats, and shared helpers. */
 import { splitContents, type Passage, type Question } from '../question.js';
 
 /** Builds a corpus. */
 export class PassageCollector {
-  /** Contents by id. */
+  /** The passages' contents by id. */
   readonly contents = new Map<string, string>();
   readonly #ids = new Map<string, string>();
 
-  /** Adds a passage if it is new. Returns its id. */
+  /** Adds a passage unless it exists. Returns its id. */
   add(title: string, text: string): string {
     const contents = `${title}\n${text}`;
     const id = this.#ids.get(contents) ?? `p${this.#ids.size + 1}`;
@@ -16,7 +16,7 @@ export class PassageCollector {
     return id;
   }
 
-  /** Adds a passage with its id. @throws Error if another passage has this id */
+  /** Adds a passage with an id. @throws Error if another passage has this id */
   keep({ id, contents }: Pick<Passage, 'id' | 'contents'>): void {
     if ((this.contents.get(id) ?? contents) !== contents)
       throw new Error(
@@ -33,17 +33,17 @@ export class PassageCollector {
 
 export interface DataFormat {
   readonly name: string;
-  /** File name ending of written files. */
+  /** Ending of the files written in this format. */
   readonly ending: '.json' | '.jsonl';
   /** Whether a row has this format. */
   readonly matches: (row: object) => boolean;
   /**
-   * The question of a row with the graph from its annotations; null without an answer, as
-   * in published test sets.
+   * Reads a question, with the graph that its annotations give; null without an answer,
+   * as in published test sets.
    * @throws ZodError for an invalid row
    */
   readonly read: (row: object, passages: PassageCollector) => Question | null;
-  /** The row of a question; annotated passages are paragraphs of one sentence. */
+  /** Writes a question's row; annotated passages become one-sentence paragraphs. */
   readonly print: (question: Question, passages: PassageCollector) => object;
 }
 

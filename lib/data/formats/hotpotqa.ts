@@ -1,8 +1,8 @@
 /**
  * HotpotQA (Yang et al. 2018), such as `hotpot_train_v1.1.json`. The supporting facts
  * name two articles. A comparison needs both at once. In a bridge question the first
- * article is the one that names the other, or else the one without the answer; if neither
- * decides, the question gets no graph.
+ * article is the one that mentions the other, or else the one without the answer; if
+ * neither decides, the question gets no graph.
  */
 import { z } from 'zod';
 import { normalizeAnswer } from '../../text/answer-match.js';
@@ -31,7 +31,7 @@ export interface Article {
 
 export const includesAnswer = (text: string, part: string): boolean =>
   normalizeAnswer(text).includes(normalizeAnswer(part));
-/** `Capote (film)` is `Capote`. */
+/** Drops a title's qualifier: `Capote (film)` becomes `Capote`. */
 export const plainTitle = (title: string): string => title.replace(/ \([^)]*\)$/, '');
 
 /** The articles of a bridge question in search order; null if unknown. */
@@ -46,7 +46,7 @@ function bridgeOrder([a, b]: readonly Article[], answer: string): [Article, Arti
   return null;
 }
 
-/** The graph of two articles; null if the order of a bridge is unknown. */
+/** The graph of two articles; null if the order of a bridge question is unknown. */
 export function articleGraph(
   articles: readonly Article[],
   type: string | undefined,
@@ -80,7 +80,7 @@ export const hotpotqa: DataFormat = {
     const articles = annotated.context.map(([title, sentences]): Article => {
       const named = annotated.supporting_facts.filter(([name]) => name === title);
       const text = joinSentences(sentences);
-      // Some sentence numbers are beyond the last sentence.
+      // Some sentence numbers exceed the number of sentences.
       const stated = joinSentences(named.flatMap(([, at]) => sentences[at] ?? [])) || text;
       const facts = named.length > 0 ? stated : '';
       return { title, text, facts, evidence: [passages.add(title, text)] };

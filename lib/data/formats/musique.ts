@@ -1,7 +1,7 @@
 /**
- * MuSiQue (Trivedi et al. 2022), such as `musique_ans_v1.0_train.jsonl`. Its
- * decomposition is the graph: a sub-question with `#1` needs the answer of the first.
- * Unanswerable questions are skipped.
+ * MuSiQue (Trivedi et al. 2022), such as `musique_ans_v1.0_train.jsonl`. The graph is its
+ * decomposition: a sub-question with `#1` needs the answer to the first. Unanswerable
+ * questions are skipped.
  */
 import { z } from 'zod';
 import type { QuestionGraph, SubQuestion } from '../question.js';
@@ -27,7 +27,7 @@ const rowSchema = z.object({
 
 const REFERENCE = /#(\d+)/g;
 
-/** `#1` in the question stands for the answer of the first step. */
+/** A step of the decomposition; `#1` stands for the answer to the first one. */
 export interface DecompositionStep {
   question: string;
   answer: string;
@@ -38,7 +38,7 @@ export interface DecompositionStep {
 
 export const decompositionGraph = (steps: readonly DecompositionStep[]): QuestionGraph =>
   steps.map(({ question, answer, title, evidence }, i): SubQuestion => {
-    // Any other number is text, such as "the #1 hit".
+    // Other numbers are text, such as "the #1 hit".
     const isEarlier = (number: number): boolean => number >= 1 && number <= i;
     const needed = [
       ...new Set(Array.from(question.matchAll(REFERENCE), ([, number]) => Number(number))),
@@ -46,7 +46,7 @@ export const decompositionGraph = (steps: readonly DecompositionStep[]): Questio
     const asked = question.replace(REFERENCE, (reference, number) =>
       isEarlier(Number(number)) ? steps[Number(number) - 1].answer : reference,
     );
-    // "Van Hook Township >> capital", or a question in words.
+    // Either "Van Hook Township >> capital" or a question in words.
     const [subject, relation] = asked.split(' >> ');
     const entity = relation ? subject : (steps[needed[0] - 1]?.answer ?? title ?? asked);
     return {
@@ -67,7 +67,7 @@ const wholeWord = (text: string): RegExp =>
     'u',
   );
 
-/** Replaces the answers that a sub-question needs by references. */
+/** Replaces the answers that a sub-question depends on by references such as `#1`. */
 function withReferences({ question, dependsOn }: SubQuestion, graph: QuestionGraph): string {
   const needed = graph.flatMap(({ id, answers }, i) =>
     dependsOn.includes(id) ? [{ answer: answers[0], i }] : [],

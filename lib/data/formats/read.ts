@@ -1,6 +1,6 @@
 /**
- * Reads questions in the formats of benchmarks, row by row because the files are large,
- * and in the FlashRAG layout, with dependency graphs from their annotations.
+ * Reads questions in the benchmarks' formats (row by row, because the files are large)
+ * and in the FlashRAG format, with dependency graphs from their annotations.
  */
 import path from 'node:path';
 import { JSONParser } from '@streamparser/json';
@@ -16,10 +16,10 @@ import { articleGraph, hotpotqa, includesAnswer, plainTitle, type Article } from
 import { decompositionGraph, musique } from './musique.js';
 import { tripleGraph, twoWiki } from './two-wiki.js';
 
-/** A new format is a file and an entry here. */
+/** To add a format, write its file and list it here. */
 export const DATA_FORMATS: readonly DataFormat[] = [hotpotqa, twoWiki, musique];
 
-/** The elements of a JSON array, or the lines of a JSON Lines file. */
+/** Reads the elements of a JSON array, or the lines of a JSON Lines file. */
 async function* readRows(file: string): AsyncGenerator<unknown> {
   if (await beginsWithArray(file)) yield* readArray(file);
   else yield* readJsonLines(file, (value) => value, 'rows of a benchmark');
@@ -68,13 +68,13 @@ async function beginsWithArray(file: string): Promise<boolean> {
   return false;
 }
 
-/** The split in a file name: `hotpot_train_v1.1.json` is `train`. */
+/** The split in a file name: `train` for `hotpot_train_v1.1.json`. */
 const splitName = (file: string): string | undefined =>
   /(?:^|[^a-z])(train|dev|test)(?:[^a-z]|$)/i.exec(path.basename(file))?.[1].toLowerCase();
 
 /**
- * The questions of a benchmark's file, null for rows without an answer. Their passages
- * are added to `passages`.
+ * Reads a benchmark's file: a question per row, null without an answer. Adds their
+ * passages to `passages`.
  * @throws Error naming a row that matches no format
  */
 export async function* readBenchmark(
@@ -106,8 +106,8 @@ export async function* readBenchmark(
 }
 
 /**
- * The questions of a folder in the FlashRAG layout, with graphs from their annotations.
- * Its passages are added to `passages`.
+ * Reads a folder in the FlashRAG format, with graphs from the annotations. Adds its
+ * passages to `passages`.
  * @param benchmark for questions that name none
  */
 export async function* readFolder(
@@ -121,7 +121,7 @@ export async function* readFolder(
     yield withAnnotatedGraph({ ...question, metadata: { benchmark, ...metadata } }, passages);
 }
 
-/** Annotations of 2WikiMultiHopQA and MuSiQue, kept in the metadata. */
+/** Annotations of 2WikiMultiHopQA and MuSiQue, which FlashRAG keeps as metadata. */
 const annotationsSchema = z.object({
   evidences: z.array(z.tuple([z.string(), z.string(), z.string()])).optional(),
   decomposition: z.array(z.object({ question: z.string(), answer: z.string() })).optional(),
@@ -157,7 +157,7 @@ function annotatedGraph(question: Question, passages: PassageCollector): Questio
   return articleGraph(articles, type, answer);
 }
 
-/** Adds the graph that follows from a question's annotations, unless it has one. */
+/** Adds the graph that a question's annotations give, unless it has one. */
 export function withAnnotatedGraph(question: Question, passages: PassageCollector): Question {
   const { metadata } = question;
   const graph = metadata.graph?.length ? null : annotatedGraph(question, passages);

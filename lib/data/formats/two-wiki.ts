@@ -22,7 +22,7 @@ const HOPS_BACK: Readonly<Record<string, number>> = {
   bridge_comparison: 2,
 };
 
-/** @param findEvidence gives the passages of an article */
+/** @param findEvidence returns the passages of an article */
 export function tripleGraph(
   triples: readonly (readonly [string, string, string])[],
   { type = '', findEvidence }: { type?: string; findEvidence: (title: string) => string[] },
