@@ -1,9 +1,9 @@
 /**
- * Behaviour labels: what a policy did while it answered a question, right or wrong. They
- * apply to any trajectory, and in part to recorded answers without one. A label is true,
- * false, or null: null means that the recording does not tell (no gold passages, no limit
- * of turns), or that the question cannot show the behaviour (a compound query needs two
- * names). Shares therefore count only questions where a label is not null.
+ * Behaviour labels: what a policy did while answering a question, right or wrong. They
+ * apply to any trajectory, and partly to recorded answers without one. A label is true,
+ * false, or null if the recording does not tell (no gold passages, no limit on turns) or
+ * the question cannot show the behaviour (a compound query needs two names). Shares only
+ * count questions whose label is not null.
  */
 import { sum } from 'd3-array';
 import { independentSubQuestions, type Question } from '../data/question.js';
@@ -26,23 +26,23 @@ export interface BehaviourFacts
     Pick<Measurement, 'answer' | 'em' | 'subset' | 'formatOk' | 'turns' | 'modelCalls'>,
     Pick<Measurement, 'decomposed' | 'searches'> {
   coverage?: number | null;
-  /** Fraction of the sub-questions whose evidence was shown. */
+  /** Share of the sub-questions whose evidence was shown. */
   evidenceSeen?: number | null;
-  /** The same after each search turn. */
+  /** `evidenceSeen` after each search turn. */
   evidenceByTurn?: readonly number[];
-  /** Queries as they were run; default: as in `searches`. */
+  /** The queries that were run. Default: those in `searches`. */
   queries?: readonly string[];
-  /** Whether a gold answer is known; default true. */
+  /** Whether a gold answer is known. Default: true. */
   hasGold?: boolean;
-  /** The names in the question: what it asks about. */
+  /** The names in the question. */
   names?: readonly string[];
-  /** The entities of all sub-questions, later hops included. */
+  /** The entities of all sub-questions, including later hops. */
   entities?: readonly string[];
-  /** Names among which the answer chooses; absent if the question offers no choice. */
+  /** Names the answer chooses among; absent if the question offers no choice. */
   compared?: readonly string[];
   maxSearchTurns?: number;
   finish?: string | null;
-  /** Whether a passage that was shown states a gold answer. */
+  /** Whether a shown passage states a gold answer. */
   isAnswerShown?: boolean;
   /** Whether the policy wrote an information block itself. */
   inventsInformation?: boolean;
@@ -50,9 +50,9 @@ export interface BehaviourFacts
 
 export interface BehaviourDefinition {
   title: string;
-  /** The items whose share is computed. */
+  /** What the share counts. */
   unit: string;
-  /** True if, in words; what it needs follows. */
+  /** When the label is true; `needs` is what a recording must have. */
   meaning: string;
   needs: string;
   test: (facts: BehaviourFacts) => boolean | null;
@@ -61,7 +61,7 @@ export interface BehaviourDefinition {
 const isKnown = (value: number | null | undefined): value is number =>
   value !== null && value !== undefined && !Number.isNaN(value);
 
-/** The names in a query; one inside a longer one does not count (`York`, `New York`). */
+/** The names in a query; names within longer ones do not count (`York`, `New York`). */
 export function namesIn(query: string, names: readonly string[]): string[] {
   const padded = names.map((name) => ({ name, words: paddedWords(name) }));
   padded.sort((a, b) => b.words.length - a.words.length);
@@ -73,11 +73,11 @@ export function namesIn(query: string, names: readonly string[]): string[] {
   });
 }
 
-/** Whether an answer was given, with some evidence never shown; null if unknown. */
+/** Whether an answer was given before all evidence was shown; null if unknown. */
 const answersEarly = ({ answer, evidenceSeen }: BehaviourFacts): boolean | null =>
   isKnown(evidenceSeen) ? answer !== null && evidenceSeen < 1 : null;
 
-/** Whether the answer is wrong with all evidence shown; null if unknown. */
+/** Whether the answer is wrong although all evidence was shown; null if unknown. */
 const failsWithEvidence = ({ em, evidenceSeen, hasGold = true }: BehaviourFacts): boolean | null =>
   hasGold && isKnown(evidenceSeen) ? em === 0 && evidenceSeen === 1 : null;
 
@@ -85,7 +85,7 @@ const EVIDENCE = 'gold passages';
 const GOLD = 'gold answers';
 const PASSAGES = 'gold answers other than yes and no; the text of the passages';
 
-/** All labels, in table order. */
+/** All labels, in the order of tables. */
 const LABELS = {
   compound_query: {
     title: 'Compound query',
@@ -252,10 +252,9 @@ const LABELS = {
 export type BehaviourLabel = keyof typeof LABELS;
 export const BEHAVIOUR_LABELS = Object.keys(LABELS) as BehaviourLabel[];
 
-/** Title, unit, meaning, needs and test of each label. */
 export const BEHAVIOURS: Readonly<Record<BehaviourLabel, BehaviourDefinition>> = LABELS;
 
-/** Each label: true, false, or null if unknown or not applicable. */
+/** The value of each label: true, false, or null if unknown or not applicable. */
 export type Behaviour<Label extends BehaviourLabel = BehaviourLabel> = Record<
   Label,
   boolean | null
@@ -276,7 +275,7 @@ type Truth = Pick<Question, 'question' | 'goldenAnswers' | 'metadata'>;
 
 type QuestionFacts = Pick<BehaviourFacts, 'names' | 'hasGold' | 'entities' | 'compared'>;
 
-/** Facts about a question that hold for all answers to it. */
+/** Facts about a question that hold for all its answers. */
 const questionFacts = memoised((truth: Truth): QuestionFacts => {
   const { question, goldenAnswers, metadata } = truth;
   const { graph = [] } = metadata;
@@ -294,7 +293,7 @@ const questionFacts = memoised((truth: Truth): QuestionFacts => {
   };
 });
 
-/** A recorded answer's labels; those that need passages or the policy's text are null. */
+/** Labels a recorded answer. Labels that need passages or the policy's text are null. */
 export function labelAnswer<Label extends BehaviourLabel = BehaviourLabel>(
   answer: Measurement & Pick<QuestionResult, 'maxSearchTurns'>,
   question?: Truth,
@@ -321,8 +320,8 @@ function isAnswerShown(
 }
 
 /**
- * Whether the policy wrote an information block, or text into one without a closing tag:
- * after a raw cut it may go on with passages of its own.
+ * Whether the policy wrote an information block, or text into an unclosed one: after a
+ * raw cut it may continue with made-up passages.
  */
 const inventsInformation = (segments: readonly TextSegment[]): boolean =>
   segments.some(({ kind, text }, i) => {
@@ -334,8 +333,8 @@ const inventsInformation = (segments: readonly TextSegment[]): boolean =>
   });
 
 /**
- * The labels of a trajectory, this project's or another system's.
- * @param question with its graph; default what the trajectory says of its question
+ * Labels a trajectory of this project or another system.
+ * @param question with its graph. Default: what the trajectory records
  */
 export function labelTrajectory(
   trajectory: Trajectory,
@@ -349,7 +348,7 @@ export function labelTrajectory(
   const { segments, searchTurns, finish, maxSearchTurns, questionType } = trajectory;
   const measured = measure(question, trajectory);
   const { graph = [] } = question.metadata;
-  // A transcript without passage ids does not tell which evidence was shown.
+  // Without passage ids, a transcript does not tell which evidence was shown.
   const hasPassages = searchTurns.every(({ queries, results }) => results.length >= queries.length);
   const knowsEvidence = hasEvidence(question) && hasPassages;
   const evidenceByTurn = searchTurns.map((_, turn) =>
@@ -372,14 +371,14 @@ export function labelTrajectory(
 export interface BehaviourShare extends Interval {
   label: BehaviourLabel;
   count: number;
-  /** Answers for which it is not null. */
+  /** Number of answers whose label is not null. */
   n: number;
 }
 
 /** The 97.5th percentile of the standard normal distribution. */
 const Z = 1.959963984540054;
 
-/** A share with its 95 % score interval (Wilson, JASA 22, 1927). */
+/** The share `count / n` with its 95 % score interval (Wilson, JASA 22, 1927). */
 export function wilsonInterval(count: number, n: number): Interval {
   const share = count / n;
   const spread = 1 + Z ** 2 / n;
@@ -402,8 +401,8 @@ export function behaviourShares(
 }
 
 /**
- * Measures of labels for the tidy table, over the questions where a label is known: one
- * per label that is known for some answer.
+ * Measures for the tidy table: one per label that is known for some answer, over the
+ * questions where it is known.
  */
 export function behaviourMeasures(
   answers: readonly QuestionResult[],

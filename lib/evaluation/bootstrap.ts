@@ -27,7 +27,7 @@ import type { Measure } from './metrics.js';
 import { questionKey, type QuestionResult } from './result.js';
 import type { QuestionKey } from './selections.js';
 
-/** A policy evaluated on every question. */
+/** The answers of one policy to every question. */
 export interface Run {
   method: string;
   model: string;
@@ -39,7 +39,7 @@ export interface Run {
 export interface ScoreTable {
   runs: Run[];
   questions: QuestionKey[];
-  /** Columns per run: each measure, and its denominator unless constant. */
+  /** Columns of each run: every measure, and its denominator unless constant. */
   columns: string[];
   /** (runs, columns, questions), row-major. */
   values: Float64Array;
@@ -52,7 +52,7 @@ export const denominatorColumn = (metric: string): string => `${metric}, denomin
 
 interface Column {
   name: string;
-  /** 0 counts for questions that are not included. */
+  /** Must return 0 for questions that are not included. */
   read: Measure['numerator'];
   includes?: Measure['includes'];
 }
@@ -130,7 +130,7 @@ export function scoreTable(
   };
 }
 
-/** A value and its resamples; `samples[b]` of two estimates share the drawn questions. */
+/** A value and its resamples; sample b of all estimates has the same questions. */
 export interface Estimate {
   value: number;
   samples: Float64Array;
@@ -142,12 +142,12 @@ export interface Interval {
   high: number;
 }
 
-/** Runs that differ only in their seeds. */
+/** Runs that only differ in their seeds. */
 type Group = Pick<Run, 'method' | 'model'>;
 
 /**
- * The mean over seeds of a column's weighted mean over questions. `weights` must be
- * constant within each stratum.
+ * Computes the mean over seeds of a column's weighted mean over questions. `weights` must
+ * be constant within each stratum.
  */
 export type Estimator = (weights: Float64Array) => Estimate;
 
@@ -157,14 +157,14 @@ export interface Bootstrap {
   estimator(group: Group, column: string): Estimator;
 }
 
-/** With fewer, ends of intervals are off by some tenths of a point. */
+/** With fewer, interval ends vary by some tenths of a point. */
 export const RESAMPLES = 10_000;
 
 export interface BootstrapOptions {
   random: Random;
-  /** Default {@link RESAMPLES}. */
+  /** Default: {@link RESAMPLES}. */
   resamples?: number;
-  /** Methods with the same name here share their drawn seeds. Default: none do. */
+  /** Methods that map to the same name share their drawn seeds. Default: none do. */
   weightsId?: (method: string) => string;
 }
 
@@ -173,7 +173,7 @@ export interface Strata {
   count: number;
 }
 
-/** Questions with the same key are in the same stratum. */
+/** Puts questions with equal keys into one stratum. */
 export function groupStrata(keys: readonly string[]): Strata {
   const index = new Map<string, number>();
   const ids = Int32Array.from(keys, (key) => {
@@ -200,7 +200,7 @@ export function createBootstrap(
     if (!shares.has(name)) shares.set(name, drawRuns(initSeeds, resamples, randoms));
     return shares.get(name)!;
   };
-  // Every figure of a selection has the same weights.
+  // All figures of a selection have the same weights.
   const stratify = memoised((weights: Float64Array) => commonWeights(weights, strata));
   return {
     resamples,
@@ -248,7 +248,7 @@ function columnIndex({ columns }: ScoreTable, name: string): number {
 }
 
 /**
- * The weight that each stratum's questions share.
+ * The weight shared by each stratum's questions.
  * @throws Error if a selection splits a stratum
  */
 function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
@@ -262,13 +262,13 @@ function commonWeights(weights: Float64Array, strata: Strata): Float64Array {
   return common;
 }
 
-/** Questions by stratum, and how often each is drawn. */
+/** The questions by stratum, and how often each is drawn. */
 interface DrawnQuestions {
   members: number[][];
   /**
-   * (questions, resamples), with four resamples in each element: one addition adds four
-   * counts. A count above 255 has a probability below 1e-500, for each is nearly
-   * Poisson(1). The last row holds zeros.
+   * (questions, resamples), with four resamples per element, so that one addition adds
+   * four counts. A count exceeds 255 with a probability below 1e-500, since each is
+   * nearly Poisson(1). The last row is zero.
    */
   counts: Uint32Array;
 }
@@ -287,12 +287,12 @@ function drawQuestions(strata: Strata, resamples: number, random: Random): Drawn
   return { members, counts };
 }
 
-/** Counts in an element of {@link DrawnQuestions}. */
+/** Counts per element of {@link DrawnQuestions}. */
 const LANES = 4;
 /** Poisson(64) exceeds 255 with a probability below 1e-70. */
 const MAX_ADDED = 64;
 
-/** The share of each run, given its initial model, in every resample. */
+/** The weight of each run, given its initial model, in every resample. */
 function drawRuns(
   initSeeds: readonly number[],
   resamples: number,
@@ -310,8 +310,8 @@ function drawRuns(
 }
 
 /**
- * The sum over the drawn questions of each stratum, as a mean over the drawn runs:
- * (strata, resamples). `values` is (runs)(questions).
+ * Sums over the drawn questions of each stratum, averaged over the drawn runs: (strata,
+ * resamples). `values` is (runs)(questions).
  */
 function resampledSums(
   { members, counts, shares }: DrawnQuestions & { shares: readonly Float64Array[] },
@@ -324,7 +324,7 @@ function resampledSums(
   const added = new Uint32Array(Math.ceil(resamples / LANES));
   const drawn = new Uint8Array(added.buffer);
   for (const [s, questions] of members.entries()) {
-    // Most values of a stratum are equal: only the others need the counts.
+    // Most values of a stratum are equal, so only the others need the counts.
     const base = mode(questions, (q) => values[0][q]);
     overRuns.fill(base * questions.length);
     for (const [r, run] of values.entries()) {
@@ -345,7 +345,7 @@ function resampledSums(
   return sums;
 }
 
-/** The sum of some rows, read four at a time. */
+/** Adds rows, four at a time. */
 function addRows(sum: Uint32Array, matrix: Uint32Array, rows: readonly number[]): void {
   const zeros = matrix.length / sum.length - 1;
   sum.fill(0);
@@ -356,7 +356,7 @@ function addRows(sum: Uint32Array, matrix: Uint32Array, rows: readonly number[])
   }
 }
 
-/** The plain mean of several estimates, resample by resample. */
+/** The mean of several estimates, resample by resample. */
 export function meanEstimate(estimates: readonly Estimate[]): Estimate {
   const samples = new Float64Array(estimates[0].samples.length);
   for (const estimate of estimates)
@@ -393,8 +393,8 @@ export function percentileInterval({ value, samples }: Estimate, level = 0.95): 
 }
 
 /**
- * The sample at a rank, interpolated between its neighbours; sorts the samples, which
- * takes a tenth of the time of a selection in JavaScript.
+ * The sample at a fractional rank, interpolated between its neighbours. Sorts the
+ * samples, which in JavaScript takes a tenth of the time of a selection.
  */
 function orderStatistic(samples: Float64Array, rank: number): number {
   const [below, above] = [Math.floor(rank), Math.ceil(rank)];
@@ -402,7 +402,7 @@ function orderStatistic(samples: Float64Array, rank: number): number {
   return samples[below] + (samples[above] - samples[below]) * (rank - below);
 }
 
-/** Of {@link tails}: new memory for each of thousands of intervals takes longer. */
+/** Buffers of {@link tails}: new ones for each of thousands of intervals are slower. */
 let scratch: [Float64Array, Float64Array] = [new Float64Array(0), new Float64Array(0)];
 
 /**
@@ -419,7 +419,7 @@ export function tails(
   const few = new Float64Array(Math.ceil(length / 32));
   for (let i = 0; i < few.length; i++) few[i] = samples[32 * i];
   few.sort();
-  // Twice as far from the ends as the ranks.
+  // Bounds at twice the ranks' distance from the ends.
   const [lowBound, highBound] = [2 * low, 2 * high - length].map(
     (rank) => few[Math.round(((few.length - 1) * rank) / length)],
   );

@@ -1,4 +1,4 @@
-/** Answers questions with a policy. */
+/** Answers many questions with a policy. */
 import { range } from 'd3-array';
 import { graphDepth, type Question } from '../data/question.js';
 import type { AnyPolicy } from '../policy/chat-policy.js';
@@ -15,12 +15,12 @@ export interface EvaluateOptions {
   rollout: Omit<RolloutOptions, 'temperature' | 'signal'>;
   /** Questions answered concurrently. */
   batchSize: number;
-  /** Default 0 (greedy), so that a run is deterministic. */
+  /** Default: 0 (greedy), so that a run is deterministic. */
   temperature?: number;
   signal?: AbortSignal;
-  /** Other processes, which share the batches with this one. */
+  /** Other processes that share the batches with this one. */
   helpers?: readonly AnswerBatch[];
-  /** Its result is awaited. @param done questions answered so far */
+  /** Awaited after each batch. @param done number of questions answered so far */
   onBatch?: (done: number, trajectories: readonly Trajectory[]) => unknown;
 }
 
@@ -58,13 +58,13 @@ export const evaluatePolicy = (
 ): Promise<Measurement[]> =>
   answerQuestions(policy, retriever, questions, { ...options, toResult: measure });
 
-/** The results of `keep` for each trajectory, in the order of the questions. */
+/** Returns the result for each trajectory, in the order of the questions. */
 export async function answerQuestions<T>(
   policy: AnyPolicy,
   retriever: Retriever,
   questions: readonly Question[],
   options: EvaluateOptions & {
-    /** @param seconds its share of its batch's time */
+    /** @param seconds the question's share of its batch's time */
     toResult: (question: Question, trajectory: Trajectory, seconds: number) => T;
   },
 ): Promise<T[]> {
@@ -74,11 +74,11 @@ export async function answerQuestions<T>(
   const stopped = new AbortController();
   let done = 0;
   const answerHere: AnswerBatch = (part) => {
-    // One signal per batch: many listeners on one look like a leak.
+    // One signal per batch: many listeners on one signal look like a leak.
     const signal = AbortSignal.any([stopped.signal, ...(options.signal ? [options.signal] : [])]);
     return answerBatch(policy, retriever, part, { ...rollout, signal });
   };
-  // A concurrent policy answers questions separately: some search while others generate.
+  // A concurrent policy answers them one by one: some search while others generate.
   const batches = createBatches(questions, policy.isConcurrent ? 1 : batchSize).values();
   const work = async (answer: AnswerBatch): Promise<void> => {
     for (const batch of batches) {

@@ -7,7 +7,7 @@ import { tokenUsage, type Trajectory } from '../rollout/trajectory.js';
 import { exactMatch, normalizeAnswer, tokenF1 } from '../text/answer-match.js';
 import type { Measurement } from './result.js';
 
-/** All metrics of a trajectory; NaN where a needed dependency graph is missing. */
+/** Computes all metrics of a trajectory; NaN for those that need a missing graph. */
 export function measure(question: Question, trajectory: Trajectory): Measurement {
   const { graph = [], benchmark, type } = question.metadata;
   const { answer, formatOk, searchTurns, questionType } = scoringInput(trajectory, question);

@@ -10,7 +10,7 @@ export function repeatedQueries({ searches }: Pick<Measurement, 'searches'>): nu
   return queries.length === 0 ? 0 : 1 - new Set(queries.map(paddedWords)).size / queries.length;
 }
 
-/** The metrics of one answer, in table order. */
+/** The metrics of one answer, in the order of tables. */
 const ANSWER_METRICS = {
   em: ({ em }) => em,
   f1: ({ f1 }) => f1,
@@ -33,11 +33,11 @@ export interface Measure {
   metric: string;
   /** An answer's value, or its part of the numerator. */
   numerator: (answer: QuestionResult) => number;
-  /** An answer's part of the denominator. Default: 1, which makes a mean. */
+  /** An answer's part of the denominator. Default: 1, for a mean. */
   denominator?: (answer: QuestionResult) => number;
   /** Which questions count. Default: all. */
   includes?: (question: QuestionKey) => boolean;
-  /** Subsets with this measure. Default: all. */
+  /** Subsets that have this measure. Default: all. */
   subsets?: readonly string[];
   /** Whether methods are also compared by ratio, as for counts and times. */
   byRatio?: boolean;
@@ -60,15 +60,15 @@ export const mainMeasure = (metric: Metric): Measure => ({
 
 export const MAIN_MEASURES: readonly Measure[] = METRICS.map(mainMeasure);
 
-/** The main measures that have a value for every result. */
+/** The main measures that every result has a value for. */
 export const completeMeasures = (results: readonly QuestionResult[]): Measure[] =>
   MAIN_MEASURES.filter(({ numerator }) =>
     results.every((result) => Number.isFinite(numerator(result) ?? NaN)),
   );
 
 /**
- * The mean of every metric (micro). Metrics that need a dependency graph are averaged
- * over the questions with one; NaN if there is none.
+ * The mean of every metric over answers (micro average). Metrics that need a dependency
+ * graph are averaged over the questions with one; NaN if there is none.
  * @throws Error if there are no results
  */
 export function meanMetrics(results: readonly Measurement[]): Record<Metric, number> {

@@ -2,46 +2,46 @@ import { z } from 'zod';
 import type { QuestionType } from '../data/question.js';
 
 /**
- * Measurements of one answered question. What needs a dependency graph is NaN (null in
+ * The measurements of one answer. Those that need a dependency graph are NaN (null in
  * JSON) without one. Recorded answers have the same field names.
  */
 export interface Measurement {
   questionId: string;
-  /** FlashRAG's name of the benchmark. */
+  /** The benchmark's name in FlashRAG. */
   benchmark: string;
   /** The benchmark's own type, such as `comparison` or `bridge`. */
   type: string;
   subset: QuestionType | 'unknown';
-  /** Entities compared (2 to 8); 0 if the question is not a comparison. */
+  /** Number of entities compared (2 to 8); 0 if the question is not a comparison. */
   entitiesCompared: number;
   /** Depth of the dependency graph; absent without one and in old recordings. */
   hops?: number;
-  /** Whether training questions use the same wording; absent if unknown. */
+  /** Whether training questions have the same wording; absent if unknown. */
   wording?: 'seen' | 'unseen';
   isYesNo: boolean;
   em: 0 | 1;
   f1: number;
   formatOk: boolean;
   turns: number;
-  /** Generations: search turns, invalid actions and the answer. */
+  /** Number of generations: search turns, invalid actions and the answer. */
   modelCalls: number;
-  /** Whether a search turn had two or more sub-queries. */
+  /** Whether any search turn had two or more sub-queries. */
   decomposed: boolean;
-  /** Sub-question recall: fraction of independent sub-questions asked, in [0, 1]. */
+  /** Sub-question recall: share of independent sub-questions asked, in [0, 1]. */
   coverage: number;
-  /** Evidence recall: fraction of sub-questions whose evidence was shown, in [0, 1]. */
+  /** Evidence recall: share of sub-questions whose evidence was shown, in [0, 1]. */
   evidenceSeen: number;
-  /** Model calls / (graph depth + 1); 1 is the minimum. */
+  /** Model calls / (graph depth + 1); the minimum is 1. */
   criticalPathRatio: number;
   responseTokens: number;
   /** The sub-queries of each search turn. */
   searches: string[][];
-  /** Queries that timed out; absent if none. The policy was told that they failed. */
+  /** Number of queries that timed out, if any. The policy was told that they failed. */
   timedOutQueries?: number;
   answer: string | null;
   /**
    * Behaviour labels (see `behaviour.ts`): true, false, or null if unknown or not
-   * applicable. Recorded answers have none and are labelled when read.
+   * applicable. Not recorded, but computed when answers are read.
    */
   behaviour?: Readonly<Record<string, boolean | null>>;
 }
@@ -54,12 +54,12 @@ export interface QuestionResult extends Measurement {
   initSeed?: number;
   /** Seed of RL. */
   seed: number;
-  /** Maximum number of search turns; absent if unknown. */
+  /** The limit on search turns, if known. */
   maxSearchTurns?: number;
 }
 
 const optionalNumber = z.number().nullish();
-/** The fields that figures use; others are kept as they are. */
+/** Validates the fields that figures use; others are passed through. */
 const measurementSchema = z.looseObject({
   questionId: z.string(),
   benchmark: z.string(),
@@ -83,7 +83,7 @@ const measurementSchema = z.looseObject({
 export const parseMeasurement = (value: unknown): Measurement =>
   measurementSchema.parse(value) as unknown as Measurement;
 
-/** Unique key: FlashRAG ids (test_0, ...) repeat across benchmarks. */
+/** A unique key: FlashRAG's ids (test_0, ...) repeat across benchmarks. */
 export const questionKey = ({
   questionId,
   benchmark = 'unknown',
@@ -93,8 +93,8 @@ export const questionKey = ({
 }): string => JSON.stringify([benchmark, questionId]);
 
 /**
- * The answers of several runs to the questions that all of them answered; the last one if
- * a question was answered again. `method` is the run's name.
+ * The answers of several runs to the questions that all of them answered; if a run
+ * answered a question again, its last answer. `method` is the run's name.
  */
 export function answersInCommon(
   runs: Readonly<Record<string, readonly Measurement[]>>,

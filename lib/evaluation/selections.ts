@@ -2,7 +2,7 @@
 import { range, rollup } from 'd3-array';
 import type { Measurement } from './result.js';
 
-/** The benchmarks of the paper's Table 2 by FlashRAG's names, with their titles. */
+/** Titles of the benchmarks in the paper's Table 2, by FlashRAG's names. */
 export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
   nq: 'NQ',
   triviaqa: 'TriviaQA',
@@ -17,13 +17,13 @@ export const BENCHMARK_TITLES: Readonly<Record<string, string>> = {
 export const MANY = 'many';
 
 export interface Selection {
-  /** A benchmark, or with equal weight: `all` (questions), `average` (benchmarks). */
+  /** A benchmark, or with equal weights: `all` (questions), `average` (benchmarks). */
   benchmark: string;
-  /** A name of {@link SUBSETS}. */
+  /** A name in {@link SUBSETS}. */
   subset: string;
 }
 
-/** The fields that decide which selections a question is in. */
+/** The fields that decide which selections contain a question. */
 export type QuestionKey = Pick<
   Measurement,
   'questionId' | 'benchmark' | 'subset' | 'entitiesCompared' | 'hops' | 'wording' | 'isYesNo'
@@ -48,10 +48,10 @@ const MEMBERSHIP: Readonly<Record<string, (question: QuestionKey) => boolean>> =
   wording_unseen: ({ wording }) => wording === 'unseen',
   yes_no: ({ isYesNo }) => isYesNo,
 };
-/** Question types, numbers of entities compared, long chains, wordings, and yes/no. */
+/** Subsets by question type, entities compared, long chains, wording, and yes/no. */
 export const SUBSETS = Object.keys(MEMBERSHIP);
 
-/** Questions with equal keys are in the same selections. */
+/** Equal for questions that belong to the same selections. */
 export const selectionKey = (q: QuestionKey): string =>
   JSON.stringify([q.benchmark, q.subset, q.entitiesCompared, q.hops, q.wording, q.isYesNo]);
 
@@ -65,8 +65,8 @@ export function isSelected(question: QuestionKey, { benchmark, subset }: Selecti
 }
 
 /**
- * The weight of each question in a selection; they sum to 1. Questions have equal weight,
- * except under `average`, where the benchmarks of Table 2 have, as in its "Avg." column.
+ * The weight of each question in a selection; weights sum to 1. Questions weigh the same,
+ * except under `average`, where the benchmarks of Table 2 do, as in its "Avg." column.
  */
 export function selectionWeights(
   questions: readonly QuestionKey[],
@@ -81,7 +81,7 @@ export function selectionWeights(
   );
 }
 
-/** Subsets with an average over benchmarks. */
+/** Subsets that are averaged over benchmarks. */
 const AVERAGED = ['all', 'wording_seen', 'wording_unseen'];
 
 export function listSelections(questions: readonly QuestionKey[]): Selection[] {

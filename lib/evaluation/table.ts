@@ -1,4 +1,4 @@
-/** The tidy table: a row per figure, a contrast per comparison of two methods. */
+/** The tidy table: one row per figure, one contrast per comparison of two methods. */
 import type { Provenance } from '../io/provenance.js';
 import { memoisedByNames } from '../memoise.js';
 import { createRandom } from '../random.js';
@@ -33,7 +33,7 @@ export interface TidyRow extends Interval {
   metric: string;
   n: number;
   seeds: number;
-  /** The paper's figure, at its scale; null if it prints none. */
+  /** The paper's figure, in its scale; null if it has none. */
   paper: number | null;
 }
 
@@ -42,7 +42,7 @@ export interface TidyContrast extends Interval {
   against: string;
   /** `base`, `instruct`, or `all` (their mean). */
   model: string;
-  /** Set if a method's models are compared with each other. */
+  /** Set if two models of the same method are compared. */
   against_model?: string;
   benchmark: string;
   subset: string;
@@ -63,21 +63,21 @@ export type TidyResults = TidyTable<TidyRow, TidyContrast>;
 
 export interface SummaryOptions {
   provenance?: Provenance;
-  /** Seed of the bootstrap; default 0. */
+  /** Seed of the bootstrap. Default: 0. */
   seed?: number;
-  /** Default 10,000. */
+  /** Default: 10,000. */
   resamples?: number;
   /** The paper's figure for a cell. Default: none. */
   paper?: (cell: PaperCell) => number | null;
   /** Default: the metrics of the main report. */
   measures?: readonly Measure[];
-  /** Default: all selections with a question. */
+  /** Default: all selections that contain a question. */
   filter?: (selection: Selection) => boolean;
-  /** Methods to compare; default: as in the main report. */
+  /** Methods to compare. Default: as in the main report. */
   pairs?: readonly MethodPair[];
   /** See `BootstrapOptions`. */
   weightsId?: (method: string) => string;
-  /** Whether to compare each method's models with each other, too. */
+  /** Whether to compare each method's models as well. */
   comparesModels?: boolean;
 }
 
@@ -95,7 +95,7 @@ interface Cell {
   selection: Selection;
   measure: Measure;
   n: number;
-  /** The mean over models; null without the measure, or with 0 as a denominator. */
+  /** The mean over models; null without this measure, or if its denominator is 0. */
   estimate: (method: string, models: readonly string[]) => Estimate | null;
 }
 
@@ -106,9 +106,9 @@ interface Comparison {
 }
 
 /**
- * Tidy rows and contrasts with 95 % bootstrap intervals (see `bootstrap.ts`). Contrasts
- * of `model: 'all'`, the mean over models, exist only for the benchmarks `all`, `average`
- * and `many`.
+ * Summarises results as tidy rows and contrasts with 95 % bootstrap intervals (see
+ * `bootstrap.ts`). Contrasts with `model: 'all'`, the mean over models, exist only for
+ * the benchmarks `all`, `average` and `many`.
  */
 export function summariseResults(
   results: readonly QuestionResult[],
@@ -168,7 +168,7 @@ export function summariseResults(
     return [{ ...name, ...rounded(percentileInterval(figure)), n, seeds, paper: paper(name) }];
   };
 
-  // By measure: the resamples of all measures at once would not fit into memory.
+  // One measure at a time: the resamples of all measures would not fit into memory.
   const tables = measures.map((measure) => {
     const cells = createCells(measure);
     return {
@@ -183,7 +183,7 @@ export function summariseResults(
   };
 }
 
-/** Rows by measure, group and selection, in the order of groups, selections, measures. */
+/** Reorders rows from measure, group, selection to group, selection, measure. */
 const inOrder = <Row>(byMeasure: readonly Row[][][][]): Row[] =>
   (byMeasure[0] ?? []).flatMap((bySelection, group) =>
     bySelection.flatMap((_, place) => byMeasure.flatMap((rows) => rows[group][place])),
@@ -192,7 +192,7 @@ const inOrder = <Row>(byMeasure: readonly Row[][][][]): Row[] =>
 const findModels = (groups: readonly Run[], name: string): string[] =>
   groups.filter(({ method }) => method === name).map(({ model }) => model);
 
-/** Two methods, for each model and over all models that both have. */
+/** Compares two methods for each model, and for all models that both have. */
 function methodComparisons(groups: readonly Run[], [method, against]: MethodPair): Comparison[] {
   const others = findModels(groups, against);
   const models = findModels(groups, method)
@@ -205,7 +205,7 @@ function methodComparisons(groups: readonly Run[], [method, against]: MethodPair
   });
 }
 
-/** Base against instruct, for every method that has both. */
+/** Compares base with instruct for every method that has both. */
 const modelComparisons = (groups: readonly Run[]): Comparison[] => {
   const [model, against_model] = ['base', 'instruct'];
   return [...new Set(groups.map(({ method }) => method))]
@@ -230,7 +230,7 @@ function createContrasts({ name, models, againstModels }: Comparison, cell: Cell
   });
 }
 
-/** Six decimals, so that files are equal across machines. */
+/** Rounds to six decimals, so that files are equal across machines. */
 const rounded = ({ value, low, high }: Interval): Interval => {
   const round = (x: number): number => Number(x.toFixed(6));
   return { value: round(value), low: round(low), high: round(high) };
@@ -238,7 +238,7 @@ const rounded = ({ value, low, high }: Interval): Interval => {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Whether an item has these field values; a list means any of them. */
+/** Tests an item for these field values; a list means any of them. */
 export const where =
   (fields: Fields) =>
   (item: object): boolean =>

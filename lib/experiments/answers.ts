@@ -1,5 +1,5 @@
 /**
- * The jobs of most experiments: a run's policy answers all test questions greedily, or
+ * The jobs of most experiments: a run's policy greedily answers all test questions, or
  * dev questions before a test is drawn.
  */
 import { join } from 'node:path';
@@ -46,9 +46,9 @@ import {
 import type { World } from '../retrieval/small-world.js';
 
 const BATCH_SIZE = 128;
-/** A wasm heap is limited to 2 GB and fragments. */
+/** A wasm heap is limited to 2 GB, and fragments. */
 const WASM_BATCH_SIZE = 16;
-/** Questions answered in one batch. */
+/** Number of questions per batch. */
 export const evaluationBatchSize = (backend: string): number =>
   backend === 'wasm' ? WASM_BATCH_SIZE : BATCH_SIZE;
 
@@ -63,10 +63,10 @@ export interface Answers {
 
 const DATA = ['passages.jsonl', 'questions.jsonl'].map((name) => join(SMALL_WORLD, name));
 
-/** Changes with the small world's passages and questions. */
+/** A hash of the small world's passages and questions. */
 export const dataHash = (): Promise<string> => contentHash(DATA);
 
-/** Changes with everything answers depend on: rollout, questions, passages, weights. */
+/** A hash of everything that answers depend on: rollout, questions, passages, weights. */
 export async function evaluationHash(run: PolicyRun): Promise<string> {
   const folders = weightFolders(run);
   requireFolders(listFolders(folders));
@@ -76,7 +76,7 @@ export async function evaluationHash(run: PolicyRun): Promise<string> {
   });
 }
 
-/** Loads the policy of a run; the lookup table is the one without weights. */
+/** Loads the policy of a run; the lookup table has no weights. */
 async function openPolicy(run: PolicyRun, { questions, passages }: World): Promise<Policy> {
   if (run.method !== 'lookup') return loadPolicy(run);
   const { tokenizer, weights } = await loadModel(weightFolders(run).model);
@@ -94,12 +94,12 @@ interface BatchOptions {
   questions: readonly Question[];
   rollout: RolloutConfig;
   batchSize: number;
-  /** Awaited. */
+  /** Awaited after each batch. */
   onBatch?: (trajectories: readonly Trajectory[]) => unknown;
 }
 
 /**
- * Answers questions in batches of mixed types and keeps each batch; resumes from kept
+ * Answers questions in batches of mixed types, keeping each batch; resumes after kept
  * ones. Returns measurements in the order of the questions, or undefined if time ran out.
  */
 export async function answerInBatches(
@@ -126,7 +126,7 @@ export async function answerInBatches(
     : questions.map(({ id }) => answered.get(id)!);
 }
 
-/** A run's policy answers the evaluated questions of the small world. */
+/** Answers the evaluated questions of the small world with a run's policy. */
 async function answerAll(run: PolicyRun, context: WorkContext): Promise<Answers | undefined> {
   const { backend, world } = context;
   const measurements = await answerInBatches(
@@ -148,7 +148,7 @@ const byQuestion = (batches: readonly unknown[]): Map<string, Measurement> =>
 const isSame = (a: Measurement, b?: Measurement): boolean =>
   a.answer === b?.answer && JSON.stringify(a.searches) === JSON.stringify(b.searches);
 
-/** Replaces recorded answers by new ones. @param kept batches of new measurements */
+/** Replaces recorded answers with new ones. @param kept batches of new measurements */
 export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
   recorded: Recorded,
   kept: readonly unknown[],
@@ -161,9 +161,9 @@ export function mergeAnswers<Recorded extends { measurements: Measurement[] }>(
 }
 
 export interface SampleOptions {
-  /** Draws every n-th question of each stratum, rounded up. */
+  /** Samples one of every n questions in each stratum, rounded up. */
   oneOf: number;
-  /** The same seed draws the same questions. */
+  /** The same seed gives the same sample. */
   seed: string;
 }
 
@@ -189,11 +189,11 @@ interface SampleJob<T> {
   /** Default: the small world's. */
   retriever?: Retriever;
   rollout?: Partial<RolloutConfig>;
-  /** Returns the result for a trajectory. */
+  /** Converts a trajectory to a result. */
   keep: (question: Question, trajectory: Trajectory) => T;
 }
 
-/** A run's policy answers the given questions greedily. */
+/** Answers the given questions greedily with a run's policy. */
 export async function answerSample<T>(
   run: PolicyRun,
   { backend, world, onFraction }: WorkContext,
@@ -210,7 +210,9 @@ export async function answerSample<T>(
   return kept;
 }
 
-/** A job for each trained run. @param options.hash of a job, by its evaluation's hash */
+/**
+ * Lists a job per trained run. @param options.hash maps an evaluation's hash to a job's
+ */
 export function listRunJobs(
   runs: readonly PolicyRun[],
   options: { name: string; seconds: number; hash?: (evaluation: string) => string },
@@ -226,8 +228,8 @@ export function listRunJobs(
 }
 
 /**
- * The computation of an experiment that compares trained runs by their answers, a job per
- * run; experiments that share runs share the records.
+ * Defines the computation of an experiment that compares trained runs by their answers.
+ * It has a job per run; experiments that share runs share the records.
  */
 export const answerComputation = (
   runs: () => readonly PolicyRun[],
@@ -242,7 +244,7 @@ export const answerComputation = (
 
 type NameMethod = (run: PolicyRun) => string;
 
-/** Training curves of trained runs; with `dev.jsonl`, the curves of dev answers. */
+/** Training curves of trained runs; with `dev.jsonl`, their curves on dev questions. */
 export async function readCurves(
   runs: readonly PolicyRun[],
   nameMethod: NameMethod = ({ method }) => method,
@@ -259,7 +261,7 @@ export async function readCurves(
   return (await Promise.all(curves)).flat();
 }
 
-/** Answers and training curves of runs. */
+/** The answers and training curves of runs. */
 export interface AnsweredRuns {
   answers: QuestionResult[];
   curves: CurvePoint[];
@@ -267,9 +269,9 @@ export interface AnsweredRuns {
 }
 
 /**
- * The answers and training curves of an experiment's runs.
+ * Reads the answers and training curves of an experiment's runs.
  * @param folder of this machine's records; the repository's records fill gaps
- * @param nameMethod the method of a run in rows
+ * @param nameMethod names the method of a run in rows
  * @throws Error with the command that computes missing records
  */
 export async function loadAnswers(
@@ -281,7 +283,7 @@ export async function loadAnswers(
   const answers = done.flatMap(({ job: { input: run }, record }) => {
     const { maxSearchTurns } = rolloutForRun(run);
     const fields = { ...identify(run), method: nameMethod(run), maxSearchTurns };
-    // In place: there are 100,000 answers, and nobody else has this record.
+    // In place: there are 100,000 answers, and nothing else uses this record.
     return record.value.measurements.map(
       (measurement): QuestionResult => Object.assign(measurement, fields),
     );

@@ -13,7 +13,7 @@ import { INITIAL_MODELS } from '../training/models.js';
 import { partsAhead } from './verdicts.js';
 import { countText } from '../text/english.js';
 
-/** Base minus instruct in exact match. */
+/** Selects the contrast base minus instruct. */
 const SIDES = { model: 'base', against_model: 'instruct' };
 const GAP = { ...SIDES, subset: 'all', metric: 'em', kind: 'difference' };
 
@@ -36,7 +36,7 @@ const baseOverInstruct: PaperClaim = {
   },
 };
 
-/** Metrics of Figure 5, and metrics that explain them. */
+/** The metrics of Figure 5, and metrics that explain them. */
 const DYNAMICS = [
   'reward',
   'rewards/outcome',
@@ -44,7 +44,7 @@ const DYNAMICS = [
   'completions/mean_length',
   'decomposition_ratio',
 ];
-/** Trained methods, and the untrained models for comparison. */
+/** The trained methods, and the untrained models for comparison. */
 const SHOWN = ['search-r1', 'parallelsearch', ...UNTRAINED.map(({ name }) => name)];
 
 export const baseVsInstruct: Experiment = {
@@ -67,7 +67,7 @@ export const baseVsInstruct: Experiment = {
       summary: `${countText(shown.length)} answers from two initial models, and ${countText(curves.length)} steps of training.`,
       tidy,
       contrasts,
-      // A row for each metric, run and window of steps; and the same in ten windows.
+      // A row for each metric, run and window of steps; `tenths` has ten windows.
       frames: { training, tenths: trainingRows(curves, DYNAMICS, 10) },
       figures: {
         gaps: intervalChart(

@@ -1,9 +1,9 @@
 /**
- * All of Table 2: every method of the paper's comparison and other ways to train them.
+ * All of Table 2: the baselines of the paper's comparison, and other ways to train them.
  * Methods of the main comparison have all of its trainings. Later papers' methods have
- * one from each of three instruct models. The others have one from an initial model of
- * each kind, so their intervals are about that adapter only and there is no verdict on
- * these methods.
+ * one training from each of three instruct models. The others have one from an initial
+ * model of each kind: their intervals describe only that adapter, so there is no verdict
+ * on these methods.
  */
 import { min, sort } from 'd3-array';
 import { mainMeasure } from '../evaluation/metrics.js';
@@ -54,7 +54,7 @@ const PARALLELSEARCH = 'parallelsearch';
 
 const [PARALLELSEARCH_COLOR] = seriesChannels('method', [PARALLELSEARCH]).color.scale.range;
 
-/** Methods of the main comparison that are compared. */
+/** The methods of the main comparison that appear here, too. */
 const COMPARED = ['search-r1', 'search-r1-parallel-prompt', PARALLELSEARCH];
 
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
@@ -63,10 +63,10 @@ const LATER = COMPARED_LATER.map(({ name }) => name);
 
 const WHOLE = { subset: 'all', metric: 'em' };
 
-/** Fewer initial models show nothing about a method. */
+/** A method trained from fewer initial models gets no verdict. */
 const LEAST_INITIAL_MODELS = 3;
 
-/** How many initial models of a kind, at least, a method was trained from. */
+/** The smallest number of initial models of a kind that a method was trained from. */
 const countInitialModels = (method: string, trainings: readonly Trainings[]): number =>
   min(matching(trainings, { method }), ({ initial_models }) => initial_models) ?? 0;
 
@@ -76,7 +76,7 @@ const isRepeated = (method: string, trainings: readonly Trainings[]): boolean =>
 const readTrainings = ({ frames }: ResultTables): Trainings[] =>
   (frames.trainings ?? []) as Trainings[];
 
-/** Baselines of Table 2, in each of its cells. */
+/** Every cell of Table 2 for its baselines. */
 const CELLS = INITIAL_MODELS.flatMap((model) =>
   Object.keys(BENCHMARK_TITLES).flatMap((benchmark) =>
     ['r1:trained', 'search-r1', 'otc', 'zerosearch', 'stepsearch'].map((against) => {
@@ -131,14 +131,14 @@ const baselineClaims: readonly PaperClaim[] = [
   aheadOnAverage('zerosearch', 'zerosearch', '; trained there on another data set'),
 ];
 
-/** One training from either initial model: a working day on two cores for all methods. */
+/** One training from each kind of initial model: a working day on two cores in all. */
 const methodRuns = (method: string): PolicyRun[] =>
   listRuns({ methods: [method], models: INITIAL_MODELS, initSeeds: INIT_SEEDS.slice(0, 1) });
 
 /** Later papers' methods, from every instruct model. */
 export const laterRuns = (): PolicyRun[] => LATER.flatMap((name) => listRuns({ methods: [name] }));
 
-/** Runs of this experiment only; simulated search engines come first. */
+/** The runs that only this experiment has; simulated search engines come first. */
 export const baselineRuns = (): PolicyRun[] => [
   ...sort(BASELINES, ({ isPreparation }) => Number(!isPreparation)).flatMap(({ name }) =>
     methodRuns(name),
@@ -146,7 +146,7 @@ export const baselineRuns = (): PolicyRun[] => [
   ...laterRuns(),
 ];
 
-/** Methods trained from both initial models; none where no baseline is. */
+/** Runs of the methods trained from both initial models; empty unless a baseline is. */
 export function comparedRuns(root?: string): PolicyRun[] {
   const wholeRuns = (methods: readonly string[]): PolicyRun[] =>
     methods
@@ -167,7 +167,7 @@ function answeredRuns(): PolicyRun[] {
   return compared.length === 0 ? [] : [...compared, ...others];
 }
 
-/** The compared runs of an initial model, against each other. */
+/** Times the compared runs of an initial model against each other. */
 export const baselinesTiming = timingExperiment(
   { name: 'baselines-timing', title: 'seconds per question of all methods, alternating' },
   () =>
@@ -185,7 +185,7 @@ const COMPARISONS = { benchmark: 'all', subset: 'parallelizable', model: 'instru
 
 const CALLS_GAP = { ...COMPARISONS, metric: 'model_calls', kind: 'difference' };
 
-/** Written down before any of these runs had answered a question. */
+/** Written before any of these runs had answered a question. */
 const PREDICTED_LATER: readonly Predicted[] = [
   {
     prediction:
@@ -252,7 +252,7 @@ const PREDICTED: readonly Predicted[] = [
 ];
 
 /**
- * How the methods with several trainings compare, and which of the others are further
+ * Says how the methods with several trainings compare, and which others are further
  * behind than two trainings of one method differ.
  */
 function findingText(
@@ -287,7 +287,7 @@ function findingText(
   return [decided, ragR1, clear].filter(Boolean).join(' ');
 }
 
-/** Exact match below the best up to which methods have a chart of their own. */
+/** Methods this close to the best, in exact match, also get a chart of their own. */
 const ZOOM = 0.1;
 
 /** ParallelSearch's leads over all methods, with the noise of training. */
@@ -347,8 +347,7 @@ const DYNAMICS = [
   'value_loss',
   'explained_variance',
   'kl',
-  // ZeroSearch: the share of documents that are to be noise, and how often each kind is
-  // true.
+  // For ZeroSearch: the intended share of noise, and how often each kind is true.
   'noise',
   ...KINDS.map((kind) => `documents/true_${kind}`),
 ];
@@ -375,7 +374,7 @@ export function baselineReport(
   addTiming(tidy, timed, { filter, pairs: PAIRS, ...options });
   const inTable = ({ benchmark, model }: { benchmark: string; model: string }): boolean =>
     benchmark in BENCHMARK_TITLES && model !== 'all';
-  // The main comparison trains these several times.
+  // The methods that the main comparison trains several times.
   const repeated = matching(read.answers, { method: ['search-r1', PARALLELSEARCH] });
   const spread = trainingSpread(repeated);
   const seeds = compareSeeds(repeated, options);

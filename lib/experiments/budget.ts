@@ -1,7 +1,7 @@
 /**
- * Answers of trained policies under limits of search turns, tokens and seconds. A policy
- * does not know its limit, so it does the same under every limit until the limit stops
- * it: one rollout with the most turns shows the outcome under every smaller limit.
+ * Answers of trained policies under limits on search turns, tokens and seconds. A policy
+ * does not know its limit, so it behaves the same until the limit stops it: one rollout
+ * with the largest limit shows the outcome under every smaller one.
  */
 import { sum } from 'd3-array';
 import type { Question } from '../data/question.js';
@@ -23,22 +23,22 @@ import { freshTestHash, type FreshTest } from './fresh-test.js';
 import { listRuns } from './runs.js';
 import type { TimedAnswer } from './timing.js';
 
-/** Limits of search turns; the policies were trained with 6. */
+/** Limits on search turns; the policies were trained with 6. */
 export const TURNS = [1, 2, 3, 4, 6, 8] as const;
 const MOST_TURNS = Math.max(...TURNS);
 /** Limits after which policies are also forced to answer. */
 export const FORCED_AFTER = [2] as const;
-/** Limits of tokens of the whole transcript; the policies read 1,024. */
+/** Limits on the tokens of the whole transcript; the policies read 1,024. */
 export const TOKENS = [150, 200, 250, 300, 400, 500, 600, 800] as const;
-/** Limits of seconds per question. */
+/** Limits on the seconds per question. */
 export const SECONDS = [0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5] as const;
-/** Milliseconds of a request, which one turn's queries wait for together. */
+/** Latencies of a request in ms; one turn's queries wait for it together. */
 export const REQUEST_MS = [50, 200] as const;
 
-/** The methods compared: the first with the second. */
+/** The methods to compare, the first with the second. */
 export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
 
-/** The main comparison's runs of the first seed from the instruct models. */
+/** The main comparison's runs from the instruct models, with the first seed. */
 export const budgetRuns = (): PolicyRun[] => listRuns({ methods: BUDGET_METHODS });
 
 export interface ForcedAnswer {
@@ -50,9 +50,9 @@ export interface ForcedAnswer {
 /** An answer with up to {@link MOST_TURNS} search turns. */
 export interface BudgetAnswer extends Measurement {
   evidenceByTurn: number[];
-  /** Length of the whole transcript, prompt and passages included. */
+  /** Length of the whole transcript, including prompt and passages. */
   transcriptTokens: number;
-  /** One per limit of {@link FORCED_AFTER} within which the policy did not answer. */
+  /** One for each limit of {@link FORCED_AFTER} that the policy exceeded. */
   forced: ForcedAnswer[];
 }
 export interface BudgetRecord {
@@ -67,9 +67,9 @@ export const BUDGET_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
 const FORCED_TOKENS = 24;
 
 /**
- * The context that forces an answer after so many turns: the thought that would have led
- * to the next search, then `<answer>`. Null if there is no such thought, since the policy
- * has answered or its context is full.
+ * The context that forces an answer after so many turns: the thought that led to the next
+ * search, then `<answer>`. Null if there is no such thought, because the policy has
+ * answered or its context is full.
  */
 export function forcedContext(
   { segments }: Pick<Trajectory, 'segments'>,
@@ -130,7 +130,7 @@ const evidenceByTurn = ({ question, trajectory }: Answered): number[] =>
     return Number(measure(question, { ...trajectory, searchTurns }).evidenceSeen.toFixed(4));
   });
 
-/** A run answers questions with the most search turns, and is forced to after fewer. */
+/** Answers questions with the most search turns, and by force after fewer. */
 export async function answerWithinBudgets(
   run: PolicyRun,
   {
@@ -160,7 +160,7 @@ export async function answerWithinBudgets(
   }));
 }
 
-/** For the fresh test on one core; only for estimates. */
+/** For the fresh test on one core, for estimates only. */
 const ROUGH_SECONDS = 80;
 
 export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
@@ -173,22 +173,22 @@ export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
   });
 }
 
-/** A limit, and what a late answer counts for. */
+/** A limit, and how to count an answer that comes too late. */
 export interface Limit {
   limit: 'turns' | 'tokens' | 'seconds';
   at_most: number;
-  /** Only for limits in seconds. */
+  /** For limits on seconds: the latency of a request. */
   request_ms?: number;
   /**
-   * `wrong`; `forced`, as what the policy says when `<answer>` is put into its mouth; or
-   * `best_seen`: the chance of being right for naming the best of the entities whose
-   * evidence has been shown, without a mistake.
+   * `wrong`; `forced`: the answer given after a forced `<answer>`; or `best_seen`: the
+   * probability of being right when naming the best of the entities whose evidence has
+   * been shown.
    */
   late: 'wrong' | 'forced' | 'best_seen';
 }
 
 const LATE = 'wrong' as const;
-/** @param msPerToken time of a token written; limits in seconds need it */
+/** @param msPerToken time to write a token; needed for limits on seconds */
 export const listLimits = (msPerToken: number | null): Limit[] => [
   ...TURNS.map((at_most) => ({ limit: 'turns' as const, at_most, late: LATE })),
   ...FORCED_AFTER.map((at_most) => ({ limit: 'turns' as const, at_most, late: 'forced' as const })),
@@ -211,7 +211,7 @@ export function isWithin(
   return answer.responseTokens * msPerToken + answer.turns * request_ms <= 1000 * at_most;
 }
 
-/** Chance of being right when the best of the entities seen so far is named. */
+/** The probability of being right when naming the best of the entities seen so far. */
 function bestSeen({ entitiesCompared, evidenceByTurn }: BudgetAnswer, turns: number): number {
   if (entitiesCompared === 0) return 0;
   const seen = evidenceByTurn[Math.min(turns, evidenceByTurn.length) - 1] ?? 0;
@@ -226,11 +226,11 @@ export function emWithin(answer: BudgetAnswer, limit: Limit, msPerToken?: number
   return answer.forced.find(({ turns }) => turns === limit.at_most)?.em ?? 0;
 }
 
-/** The metric of a limit, before its fields are taken apart. */
+/** The name of a limit's metric, which {@link withLimits} takes apart. */
 export const limitName = ({ limit, at_most, request_ms = 0, late }: Limit): string =>
   [limit, at_most, request_ms, late].join('/');
 
-/** Exact match under each limit; also model calls under limits of turns. */
+/** Measures exact match under each limit, and model calls under limits on turns. */
 export function limitMeasures(limits: readonly Limit[], msPerToken: number | null): Measure[] {
   const calls = mainMeasure('model_calls');
   return limits.flatMap((limit): Measure[] => {
@@ -252,7 +252,7 @@ export function limitMeasures(limits: readonly Limit[], msPerToken: number | nul
   });
 }
 
-/** Milliseconds per token written, from answers timed one question at a time. */
+/** Milliseconds per written token, from answers timed one question at a time. */
 export const timePerToken = (answers: readonly TimedAnswer[]): number =>
   (1000 * sum(answers, ({ seconds }) => seconds)) /
   sum(answers, ({ responseTokens }) => responseTokens);

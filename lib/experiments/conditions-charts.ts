@@ -1,4 +1,4 @@
-/** Charts of the conditions: one of all predictions, and curves against each limit. */
+/** Charts of the conditions: one with all predictions, and curves against each limit. */
 import { BENCHMARK_TITLES, MANY } from '../evaluation/selections.js';
 import { matching, type Fields } from '../evaluation/table.js';
 import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
@@ -9,7 +9,7 @@ import type { ResultParts } from '../report/opening.js';
 import type { Limit } from './budget.js';
 import type { ConditionRow } from './predictions.js';
 
-/** Curves of exact match against each limit, and {@link conditionsChart}. */
+/** Draws curves of exact match against each limit, and {@link conditionsChart}. */
 export function drawFigures(
   rows: readonly (object & Limit)[],
   { judged, entities }: { judged: readonly ConditionRow[]; entities: readonly string[] },
@@ -59,7 +59,7 @@ export function drawFigures(
 export function conditionsChart(judged: readonly ConditionRow[], title: string): Chart {
   const values = judged.map(({ condition, value, low, high, predicted, expected, found }) => {
     const [difference, from, to, before] = [value, low, high, predicted].map((x) => 100 * x);
-    // The title has the rest.
+    // The chart's title has the rest.
     const label = condition.replace(/evidence found, |^Half of the information, /, '');
     return { label, condition, difference, from, to, predicted: before, expected, found };
   });

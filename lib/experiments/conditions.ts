@@ -1,8 +1,8 @@
 /**
- * When does parallel search answer more? Limits of turns, tokens and seconds are put on
- * the main comparison's policies, trained with six search turns. Each condition is a
- * difference in exact match between the methods, predicted before its questions were
- * drawn.
+ * When does parallel search answer more? Limits on turns, tokens and seconds are put on
+ * the main comparison's policies, which were trained with six search turns. Each
+ * condition is a difference in exact match between the methods, predicted before its
+ * questions were drawn.
  */
 import { range } from 'd3-array';
 import { matching, type SummaryOptions } from '../evaluation/table.js';
@@ -53,7 +53,7 @@ export const conditions: Experiment = {
   result: compareConditions,
 };
 
-/** Takes the limit out of the metric's name. */
+/** Moves the limit from the metric's name to fields. */
 const withLimits = <Row extends { metric: string }>(
   rows: readonly Row[],
   limits: readonly Limit[],
@@ -85,7 +85,7 @@ async function compareConditions(
     ...(timed && { msPerToken, timedAnswers: timed.length }),
   });
   const limits = listLimits(msPerToken);
-  // One kind of limit at a time: resamples of all of them together take a gigabyte.
+  // One kind of limit at a time: the resamples of all would take a gigabyte.
   const summaries = ['turns', 'tokens', 'seconds'].flatMap((limit) => {
     const measures = limitMeasures(matching(limits, { limit }), msPerToken);
     const settings = { measures, pairs: [BUDGET_METHODS], filter: isShown };
@@ -110,7 +110,7 @@ async function compareConditions(
   };
 }
 
-/** Where ParallelSearch answers more, and where it only saves calls. */
+/** Says where ParallelSearch answers more, and where it only saves calls. */
 export const describeFinding = (judged: readonly ConditionRow[]): string =>
   sayWhereJudged(judged, [
     {

@@ -1,6 +1,6 @@
 /**
- * Decomposition compared with the verified dependency graphs, whether or not the answer
- * is right: decomposed questions, and sub-questions that were asked.
+ * Compares decompositions with the verified dependency graphs, whether or not the answer
+ * is right: which questions were decomposed, which sub-questions were asked.
  */
 import { join } from 'node:path';
 import { max, range, sum } from 'd3-array';
@@ -85,10 +85,10 @@ const PREDICTED: readonly Predicted[] = INITIAL_MODELS.flatMap((model): Predicte
 });
 
 /**
- * Pairs sub-queries with the independent sub-questions one to one, as many as possible:
- * repeats stay unpaired, and a sub-query that names two entities counts once.
- * @returns numbers of sub-queries `asked`, of `independent` sub-questions, of pairs
- * `matched` over all turns, and of pairs `atOnce` in the best turn
+ * Pairs sub-queries with independent sub-questions one to one, as many as possible.
+ * Repeats stay unpaired, and a sub-query that names two entities counts once.
+ * @returns numbers of sub-queries (`asked`), of sub-questions (`independent`), of pairs
+ * over all turns (`matched`) and in the best turn (`atOnce`)
  */
 export function matchSubQuestions({ metadata }: Question, searches: Searches) {
   const entities = independentSubQuestions(metadata.graph ?? []).map(({ entity }) =>
@@ -103,7 +103,7 @@ export function matchSubQuestions({ metadata }: Question, searches: Searches) {
   };
 }
 
-/** The most queries that can be paired with entities they name, by augmenting paths. */
+/** Size of a maximum matching of queries with entities they name, by augmenting paths. */
 function maxPairs(queries: readonly string[], entities: readonly string[]): number {
   const queryByEntity = new Map<string, string>();
   const assign = (query: string, tried: Set<string>): boolean =>
@@ -142,7 +142,8 @@ export function countOmissions(question: Question, searches: Searches): Omission
 }
 
 /**
- * Computes something from an answer's searches and its question's graph, once per answer.
+ * Wraps a computation on an answer's searches and its question's graph, run once per
+ * answer.
  * @throws Error naming a question that is missing or has no graph
  */
 function againstGraph<T>(
@@ -164,7 +165,7 @@ const PARALLEL_SUBSETS = ['parallelizable', ...range(2, 9).map((size) => `entiti
 const isParallel = ({ subset }: QuestionResult): boolean => subset === 'parallelizable';
 
 type Count = Measure['numerator'];
-/** Precision, recall and F1; counts are pooled before they are divided. */
+/** Precision, recall and F1 from pooled counts. */
 const pooled = (
   name: string,
   { hits, found, wanted }: Record<'hits' | 'found' | 'wanted', Count>,
@@ -178,7 +179,7 @@ const pooled = (
   },
 ];
 
-/** A metric split by whether `holds` is true of the answer. */
+/** Splits a metric by whether `holds` is true of the answer. */
 const split = (
   metric: Metric,
   holds: (answer: QuestionResult) => boolean,
@@ -219,7 +220,7 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
   });
   const subsetsAtOnce = [...PARALLEL_SUBSETS, 'hybrid'];
   return [
-    // Hybrid questions have independent and dependent parts: neither answer is right, so
+    // Hybrid questions have independent and dependent parts, so either decision is right:
     // they are left out, or counted as not parallelizable.
     ...parallelizing.flatMap((measure): Measure[] => {
       const measured = { ...measure, subsets: ['all', 'wording_seen', 'wording_unseen'] };
@@ -255,8 +256,8 @@ export function decompositionMeasures(questions: readonly Question[]): Measure[]
 }
 
 /**
- * `parallelizing_precision`, `_recall` and `_f1` of every training step's rollouts; null
- * where there is nothing to divide by.
+ * Adds `parallelizing_precision`, `_recall` and `_f1` of each training step's rollouts;
+ * null if a denominator is 0.
  */
 export const parallelizingCurves = (curves: readonly CurvePoint[]): CurvePoint[] =>
   curves.map((point) => {
@@ -286,7 +287,7 @@ const PAIRS = ['search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'].m
   (against): MethodPair => ['parallelsearch', against],
 );
 
-/** Single benchmarks are shown by question type only. */
+/** Single benchmarks are only shown by question type. */
 const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
   ['all', MANY].includes(benchmark) ||
   (benchmark !== 'average' && ['all', 'parallelizable', 'sequential'].includes(subset));

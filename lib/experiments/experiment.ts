@@ -1,4 +1,4 @@
-/** Types of an experiment: its jobs, its result, and the claims that it decides. */
+/** The parts of an experiment: its jobs, its result, and the claims that it decides. */
 import type { BackendName } from '../tensor/backend.js';
 import type { ResultParts } from '../report/opening.js';
 import type { Interval } from '../evaluation/bootstrap.js';
@@ -8,11 +8,11 @@ import type { World } from '../retrieval/small-world.js';
 /** A piece of work, recorded under its key; valid while the hash matches. */
 export interface Job<Input> {
   key: string;
-  /** Changes with everything the record depends on: settings, data, weights. */
+  /** Covers everything the record depends on: settings, data, weights. */
   hash: string;
   /** Plain data for the worker process. */
   input: Input;
-  /** Estimate on one core. */
+  /** Estimated duration on one core. */
   seconds: number;
 }
 
@@ -22,7 +22,7 @@ export interface WorkContext {
   world: World;
   /** @param fraction of the job that is done, 0 to 1 */
   onFraction: (fraction: number) => void;
-  /** Items of an interrupted call; {@link keep} adds to them. */
+  /** Items kept by an interrupted call; {@link keep} adds to them. */
   kept: readonly unknown[];
   keep: (item: unknown) => Promise<void>;
   /** When to stop early, on the clock of `performance.now()`. */
@@ -33,20 +33,20 @@ export interface Computation {
   jobs(): Promise<Job<unknown>[]>;
   /** Runs a job in a worker process. Returns undefined if it stopped at `until`. */
   work(input: unknown, context: WorkContext): Promise<unknown>;
-  /** Maximum number of concurrent processes; default 2. Timings need 1. */
+  /** Maximum number of concurrent processes. Default: 2; timings need 1. */
   processes?: number;
-  /** Threads per process; default 1, since a small policy uses no more. */
+  /** Threads per process. Default: 1, because a small policy uses no more. */
   threads?: number;
   /** What this machine lacks, with the remedy; undefined if nothing. */
   missing?(): string | undefined;
   /** Work that precedes listing the jobs, such as training. */
   prepare?: Preparation;
-  /** Puts kept items into a record, with a note for its provenance. */
+  /** Merges kept items into a record, with a note for its provenance. */
   merge?(recorded: unknown, kept: readonly unknown[]): { value: unknown; note: string };
 }
 
 export interface Preparation {
-  /** The remaining work in a few words; null if there is none. */
+  /** Describes the remaining work; null if there is none. */
   plan(): Promise<{ work: string; seconds: number } | null>;
   run(options: {
     backend: BackendName;
@@ -57,18 +57,18 @@ export interface Preparation {
 
 export interface ExperimentResult extends Required<ResultParts> {
   name: string;
-  /** Changes with recorded answers and the library's code. */
+  /** Changes with recorded answers and with the library's code. */
   hash: string;
 }
 
 export interface Experiment {
-  /** Also the name of its report, and on the command line. */
+  /** Its name on the command line, and that of its report. */
   name: string;
   /** What is computed or shown. */
   title: string;
   /** Absent if the experiment only reads the records of others. */
   computation?: Computation;
-  /** Experiments whose records its result reads; default: only itself. */
+  /** Experiments whose records the result reads. Default: only its own. */
   reads?: readonly string[];
   /**
    * Computes the result from records, which takes seconds.
@@ -77,11 +77,11 @@ export interface Experiment {
    * @throws Error with the command that computes missing records
    */
   result?: (folder?: string, options?: SummaryOptions) => Promise<ResultParts>;
-  /** Claims of the paper that its result decides. */
+  /** Claims of the paper that the result decides. */
   claims?: readonly PaperClaim[];
 }
 
-/** A computation whose jobs and work have the same types. */
+/** Types a computation, so that its jobs' input is its work's. */
 export const defineComputation = <Input, Value>(
   spec: Omit<Computation, 'jobs' | 'work' | 'merge'> & {
     jobs(): Promise<Job<Input>[]>;
@@ -90,9 +90,9 @@ export const defineComputation = <Input, Value>(
   },
 ): Computation => spec;
 
-/** A figure that a claim rests on, and where its interval must lie. */
+/** A figure on which a claim rests, and the threshold for its interval. */
 export interface ClaimPart {
-  /** A model or benchmark, if the claim has several figures. */
+  /** Names the model or benchmark, if the claim has several figures. */
   label: string;
   estimate: Interval;
   /** How to print it: a difference in points, or a plain number. */
@@ -103,7 +103,7 @@ export interface ClaimPart {
 
 export type Figures = readonly (Interval & Readonly<Record<string, unknown>>)[];
 
-/** The tables of a result; `rows` include the rows of training. */
+/** The tables of a result; `rows` include those of training. */
 export interface ResultTables {
   rows: Figures;
   contrasts: Figures;
@@ -115,9 +115,9 @@ export interface Evidence {
   cell: string;
   /** What must hold. */
   rule: string;
-  /** Empty if the result lacks the figures. */
+  /** Selects the deciding figures; empty if the result lacks them. */
   parts: (tables: ResultTables) => ClaimPart[];
-  /** Why the figures decide nothing, by the result; null if they do. */
+  /** Why the figures decide nothing, given the result; null if they do. */
   findReason?: (tables: ResultTables) => string | null;
 }
 
@@ -127,8 +127,8 @@ export interface PaperClaim {
   claim: string;
   /** The figure in the paper's text. */
   paper: string;
-  /** The same figure recomputed from the paper's tables. */
+  /** The same figure, recomputed from the paper's tables. */
   tables: () => string;
-  /** Or the reason why this project cannot decide it. */
+  /** What decides the claim, or why this project cannot decide it. */
   evidence: Evidence | { untestable: string };
 }

@@ -1,4 +1,4 @@
-/** Behaviour labels, failures first: rates by method and over training, and cases. */
+/** Behaviour labels, failures first: rates by method and during training, and cases. */
 import { greatest } from 'd3-array';
 import type { Question } from '../data/question.js';
 import {
@@ -33,7 +33,7 @@ import {
   type TrajectoryLine,
 } from './trajectories.js';
 
-/** The labels that are failures; the others may come with a good answer. */
+/** The labels that are failures; others may come with a good answer. */
 export const FAILURES = [
   'over_parallelized',
   'no_search',
@@ -44,7 +44,7 @@ export const FAILURES = [
   'incomplete_evidence',
 ] as const satisfies readonly BehaviourLabel[];
 
-/** Labels that recorded answers do not tell, counted in the recorded trajectories. */
+/** Labels that answers do not tell; they are counted in the recorded trajectories. */
 const OF_TRAJECTORIES = ['over_search'] as const;
 
 const PAIRS: readonly MethodPair[] = [
@@ -58,10 +58,10 @@ const DYNAMICS = [
   'completions/clipped_ratio',
 ];
 const MAX_CASES = 3;
-/** Rarer failures of both methods are not drawn. */
+/** Failures that are rarer in both methods are not drawn. */
 const MIN_RATE = 0.01;
 
-/** How ParallelSearch behaves in this failure. */
+/** How ParallelSearch commits each failure, for sentences. */
 const DEEDS: Readonly<Record<(typeof FAILURES)[number], string>> = {
   over_parallelized: 'decomposes what cannot be decomposed',
   no_search: 'answers without a search',
@@ -72,14 +72,14 @@ const DEEDS: Readonly<Record<(typeof FAILURES)[number], string>> = {
   incomplete_evidence: 'answers before it has found all evidence',
 };
 
-/** A failed answer, and where the page of trajectories shows it. */
+/** An answer with a failure, and its address on the page of trajectories. */
 export interface FailureCase {
   failure: BehaviourLabel;
   line: TrajectoryLine;
   address: string;
 }
 
-/** Where the page of trajectories shows a case with Search-R1's answer. */
+/** The address of a case and Search-R1's answer on the page of trajectories. */
 function lineAddress({ question, method, run }: TrajectoryLine): string {
   const partner = policyTitle({ ...run, method: 'search-r1' });
   const search = new URLSearchParams({ search: `"${question}"`, method, partner });
@@ -139,7 +139,7 @@ interface RateOptions extends SummaryOptions {
   nameMethod?: (run: PolicyRun) => string;
 }
 
-/** The rates of failures of an experiment's runs; none where some are missing. */
+/** The rates of failures in an experiment's runs; empty if records are missing. */
 async function optionalRates(
   experiment: Experiment,
   { folder, questions, nameMethod, ...options }: RateOptions,
@@ -150,7 +150,7 @@ async function optionalRates(
   return behaviourRates({ answers, provenance }, { ...options, labels: FAILURES, pairs: [] }).rows;
 }
 
-/** Rates in the recorded trajectories, one run of each method and model. */
+/** Rates in the recorded trajectories, for one run of each method and model. */
 async function trajectoryRates({ folder, questions, ...options }: RateOptions) {
   const { lines, provenance } = await loadTrajectories(folder);
   const answers = labelLines(lines, questions)
@@ -203,7 +203,7 @@ export const failures: Experiment = {
       frames: {
         behaviour: rows.filter((row) => !isFailure(row)),
         training: trainingRows(curves, DYNAMICS),
-        // Every method of Table 2, from the initial models that all were trained from.
+        // Every method of Table 2, from the initial models that they share.
         others: await optionalRates(baselines, read),
         lambdas: onLines(await optionalRates(lambdaAblation, { ...read, nameMethod: byWeight })),
       },

@@ -9,7 +9,7 @@ import type { Trainer } from '../training/trainer.js';
 /** The probability of one first thought, in the words of the demonstrations. */
 export interface FirstSearch {
   questionId: string;
-  /** The decision; the wording of the queries that follow is left open. */
+  /** The decision only; the wording of the queries that follow is left open. */
   beginning: 'all at once' | 'one by one' | 'in other words';
   metric: 'first_search';
   value: number;
@@ -58,7 +58,7 @@ export async function firstSearches(
     return [
       { ...row, beginning: 'all at once', value: parallel },
       { ...row, beginning: 'one by one', value: sequential },
-      // Rounding may push the sum beyond 1.
+      // Rounding can push the sum beyond 1.
       { ...row, beginning: 'in other words', value: Math.max(0, 1 - parallel - sequential) },
     ];
   });

@@ -1,6 +1,6 @@
 /**
- * Fresh tests: questions drawn once predictions were made and weights frozen. Before its
- * draw, a sample of the dev questions stands in for a test.
+ * Fresh tests: questions drawn after predictions were made and weights frozen. Before the
+ * draw, a sample of dev questions takes their place.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,17 +30,17 @@ import type { Job, WorkContext } from './experiment.js';
 import { NEAR_MISSES, withNearMisses } from './near-misses.js';
 import { stepFolder } from './runs.js';
 
-/** Before the draw, one dev question in this many is used. */
+/** Before the draw, one in this many dev questions is used. */
 const ONE_OF = 10;
 
 export interface FreshTest {
-  /** Names its draw, and the sample before it. */
+  /** Names the draw, and the sample before it. */
   name: string;
   /** Folder with its questions and its draw. */
   folder: string;
-  /** Before the names of its provenance; default: nothing. */
+  /** Prefix of its provenance fields. Default: none. */
   label?: string;
-  /** Whether it is answered with near misses among the passages. */
+  /** Whether near misses are added to the passages. */
   nearMisses?: boolean;
 }
 
@@ -55,14 +55,14 @@ export async function readFreshTest(
   return stratifiedSample(dev, { oneOf: ONE_OF, seed: test.name });
 }
 
-/** Whether the test's questions have been drawn, once its runs had finished. */
+/** Whether the questions have been drawn, which happens after the runs have finished. */
 export const isDrawn = (test: FreshTest): boolean => existsSync(questionsFile(test));
 
-/** Everything its questions depend on, for hashes. */
+/** For hashes: everything the questions depend on. */
 export const freshTestHash = async (test: FreshTest): Promise<string | { devOneOf: number }> =>
   isDrawn(test) ? contentHash([questionsFile(test)]) : { devOneOf: ONE_OF };
 
-/** For the provenance: the commit that drew it, or that none has. */
+/** For the provenance: the commit that drew the test, or that none has. */
 export async function describeFreshTest({ folder, label }: FreshTest): Promise<Provenance> {
   const [questions, drawnFrom] = label
     ? [`${label}Questions`, `${label}TestDrawnFrom`]
@@ -77,7 +77,7 @@ export async function describeFreshTest({ folder, label }: FreshTest): Promise<P
 export interface Stage {
   run: PolicyRun;
   step: number;
-  /** Passages per query, unless the run's. */
+  /** Passages per query. Default: the run's. */
   topK?: number;
 }
 /** A file name, such as `instruct-2-parallelsearch-seed1-step200`. */
@@ -93,7 +93,7 @@ export interface StageRecord {
   answers: Measurement[];
 }
 
-/** Folders of the model, and of the adapter after so many steps; the last is the best. */
+/** Folders of the model, and of the adapter at this step; at the last, the best one. */
 function stageFolders({ run, step }: Stage): PolicyFolders {
   const { model, adapter } = weightFolders(run);
   if (step === 0 || adapter === undefined) return { model };
@@ -101,7 +101,7 @@ function stageFolders({ run, step }: Stage): PolicyFolders {
   return { model, adapter: step < steps ? join(adapter, stepFolder(step)) : adapter };
 }
 
-/** Answers a fresh test as a run does after so many steps. */
+/** Answers a fresh test with a run's policy after so many steps. */
 export async function answerFreshTest(
   test: FreshTest,
   stage: Stage,
@@ -120,7 +120,7 @@ export async function answerFreshTest(
   return { answers };
 }
 
-/** Jobs of the stages whose runs are trained. @param seconds of one job, for estimates */
+/** Jobs of the stages whose runs are trained. @param seconds of one job, estimated */
 export async function listStageJobs(
   test: FreshTest,
   stages: readonly Stage[],
@@ -144,10 +144,10 @@ export async function listStageJobs(
   );
 }
 
-/** Those whose means of a single training are shown, too. */
+/** Metrics that are also shown for single trainings. */
 export const STAGE_METRICS = ['evidence_seen', 'em', 'model_calls'] as const;
 
-/** Measures of answers of runs with the same limit of search turns. */
+/** Measures for answers of runs with the same limit on search turns. */
 export function stageMeasures(runs: readonly PolicyRun[]): Measure[] {
   const [{ maxSearchTurns }] = runs.map((run) => rolloutForRun(run));
   return [

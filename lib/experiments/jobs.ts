@@ -12,12 +12,12 @@ import { NOTE, RESULTS, readRecords, type Done } from './records.js';
 
 export interface RunJobsOptions {
   backend: BackendReport;
-  /** Folder of the records; default {@link RESULTS}. */
+  /** Folder of the records. Default: {@link RESULTS}. */
   folder?: string;
   force?: boolean;
   /**
-   * If every job has a record, re-evaluates for this long and keeps the records of the
-   * rest; default Infinity.
+   * If every job has a record, re-evaluates for this long and keeps the other records.
+   * Default: Infinity.
    */
   budgetSeconds?: number;
   signal: AbortSignal;
@@ -28,7 +28,7 @@ export interface RunJobsOptions {
 }
 
 /**
- * Resident memory above which a worker is replaced: the native backend keeps some memory
+ * A worker with more resident memory is replaced: the native backend keeps some memory
  * for every new tensor shape, outside the heap.
  */
 const MAX_RESIDENT_BYTES = 3e9;
@@ -38,9 +38,9 @@ const journalFile = (folder: string, { key }: Job<unknown>): string =>
   join(folder, `${key}.part.jsonl`);
 
 /**
- * Runs the jobs that have no record of this machine. Resumes if interrupted, also within
- * a job.
- * @returns whether all answers are this machine's now
+ * Runs the jobs without a record of this machine. Resumes if interrupted, even within a
+ * job.
+ * @returns whether all records are this machine's now
  * @throws what a job throws, or the signal's reason
  */
 export async function runJobs(experiment: Experiment, options: RunJobsOptions): Promise<boolean> {
@@ -101,7 +101,7 @@ async function writeResult(
   await recordStore(folder).write(key, { hash, provenance, value });
 }
 
-/** Writes a record with its recomputed part and a note, if the computation can merge. */
+/** Merges recomputed answers into a record, with a note, if the computation can merge. */
 async function writeMerged(
   computation: Computation,
   { job, record }: Done<unknown, unknown>,
@@ -114,7 +114,7 @@ async function writeMerged(
   await recordStore(folder).write(job.key, { hash: job.hash, provenance, value });
 }
 
-/** A job as its worker gets it. */
+/** A job as sent to a worker. */
 export interface Task {
   experiment: string;
   input: unknown;
@@ -122,7 +122,7 @@ export interface Task {
   /** File that keeps the finished part. */
   journal: string;
   backend: BackendName;
-  /** Seconds after which the worker stops and keeps what is done; default: no limit. */
+  /** Seconds after which the worker stops and keeps what is done. Default: no limit. */
   seconds?: number;
 }
 
@@ -133,7 +133,7 @@ export interface Reply {
   residentBytes: number;
 }
 
-/** A worker process: tfjs uses one core for a small policy. Its notes are fractions. */
+/** A worker process: tfjs uses one core for a small policy. It reports fractions. */
 export type JobWorker = Worker<Task, Reply, number>;
 
 const startJobWorker = ({ threads = 1 }: Computation): JobWorker =>

@@ -1,6 +1,6 @@
 /**
  * Table 4: the weights of the decomposition reward (lambda_d) and of the search-count
- * reward (lambda_s). The paper's grid, and a control with neither; the paper's own
+ * reward (lambda_s). Trains the paper's grid, and a control with neither; the paper's own
  * setting shares the main comparison's runs.
  */
 import { greatest, group, max, mean, min, rollup, sort } from 'd3-array';
@@ -25,9 +25,9 @@ import { partsAhead, findParts } from './verdicts.js';
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardConstants('paper');
 const PAPER: Lambdas = { lambdaD, lambdaS };
-/** Correct answers and format alone, under ParallelSearch's prompt. */
+/** Only correct answers and the format are rewarded, under ParallelSearch's prompt. */
 const CONTROL: Lambdas = { lambdaD: 0, lambdaS: 0 };
-/** One of the two rewards, as strong as in the paper. */
+/** Only one of the two rewards, as strong as in the paper. */
 const ALONE: readonly Lambdas[] = [
   { lambdaD: 0, lambdaS },
   { lambdaD, lambdaS: 0 },
@@ -37,7 +37,7 @@ const ALONE: readonly Lambdas[] = [
 const lambdaTitle = (setting: Lambdas): string => `(${setting.lambdaD}, ${setting.lambdaS})`;
 
 const LAMBDA_NAME = /^lambda_d=([\d.]+),lambda_s=([\d.]+)$/;
-/** @throws Error for a method that is no setting */
+/** Parses a setting. @throws Error for another method */
 export function parseLambdas(method: string): Lambdas {
   const match = LAMBDA_NAME.exec(method);
   if (match) return { lambdaD: Number(match[1]), lambdaS: Number(match[2]) };
@@ -62,13 +62,13 @@ export const lambdaRuns = (): PolicyRun[] =>
     lambdaSettings().map((lambdas) => (isPaper(lambdas) ? run : { ...run, lambdas })),
   );
 
-/** The rewards of a setting: `neither`, `one`, `both`, or both as in the `paper`. */
+/** Describes a setting: `neither`, `one`, `both`, or `paper` for the paper's. */
 export const rewardsTitle = (setting: Lambdas): string =>
   isPaper(setting)
     ? 'paper'
     : ['neither', 'one', 'both'][Math.sign(setting.lambdaD) + Math.sign(setting.lambdaS)];
 
-/** Settings whose rows of Table 4 are equal to the last digit. */
+/** Settings whose rows in Table 4 agree to the last digit. */
 function identicalSettings(): Lambdas[] {
   const figures = rollup(
     paperTables().rows,
@@ -89,8 +89,8 @@ const withLambdas = <T extends { method: string }>(row: T): T & OnGrid => {
 };
 
 /**
- * Rows on the two lines through the grid that cross at the paper's setting, with the
- * `line` and the `weight` that is varied.
+ * Selects the rows on the two lines through the grid that cross at the paper's setting,
+ * and adds the `line` and the varied `weight`.
  */
 export function onLines<T extends { method: string }>(rows: readonly T[]) {
   const paper: OnGrid = { lambda_d: lambdaD, lambda_s: lambdaS };
@@ -201,9 +201,9 @@ const PREDICTED: readonly Predicted[] = [
   };
 });
 
-/** Share of parallelizable training questions that counts as learned. */
+/** Share of decomposed parallelizable questions that counts as learned. */
 const LEARNED = 0.9;
-/** Steps averaged, since one has few parallelizable questions. */
+/** Number of steps to average, since one step has few parallelizable questions. */
 const WINDOW = 3;
 const LAST_STEPS = 20;
 
@@ -225,7 +225,7 @@ const CURVE_MEASURES: readonly [metric: string, subset: string, curve: string, o
   ['outcome_over_training', 'all', 'rewards/outcome', (rewards) => mean(rewards)!],
 ];
 
-/** How fast each setting learns: means over the seeds with the range. */
+/** How fast each setting learns: means over the seeds, with the range. */
 export const learningRows = (curves: readonly CurvePoint[]): Omit<TrainingRow, 'step'>[] =>
   [...group(curves, ({ method }) => method)].flatMap(([method, points]) => {
     const seeds = [...group(points, ({ initSeed, seed }) => `${initSeed}/${seed}`).values()];
@@ -267,7 +267,7 @@ function pairs(): MethodPair[] {
   ];
 }
 
-/** Adds the names of settings and rewards that tables and charts show. */
+/** Adds the titles of settings and rewards that tables and charts show. */
 const withTitles = <T extends { method: string; against?: string }>(rows: readonly T[]) =>
   rows.map(({ ...row }) => {
     const setting = parseLambdas(row.method);
@@ -307,7 +307,7 @@ export const lambdaAblation: Experiment = {
       [lambdaName(ALONE[0]), 'for few searches'],
       [lambdaName(CONTROL), 'neither'],
     ]);
-    // Means only: the ranges of four settings would overlap.
+    // Only means: the ranges of four settings would overlap.
     const learned = matching(training, { ...ON_TRAINING, method: [...drawn.keys()] }).map(
       ({ method, metric, step, value }) => ({ rewards: drawn.get(method)!, metric, step, value }),
     );

@@ -1,4 +1,4 @@
-/** The experiments in the order of their notebooks. Register new ones here. */
+/** The experiments, in the order of their notebooks. Register new ones here. */
 import { baselines, baselinesTiming } from './baselines.js';
 import { baseVsInstruct } from './base-vs-instruct.js';
 import { conditions } from './conditions.js';

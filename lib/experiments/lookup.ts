@@ -1,7 +1,7 @@
 /**
- * A policy without a model: a table of training wordings with masked names, and of
- * evidence sentences with masked answers. It shows how far memorising wordings goes: it
- * answers all questions worded as in training and no others.
+ * A policy without a model: tables of training wordings with masked names, and of
+ * evidence sentences with masked answers. It shows how far memorised wordings go: it
+ * answers all questions worded as in training, and no others.
  */
 import { group } from 'd3-array';
 import {
@@ -20,19 +20,19 @@ import type { Tokenizer } from '../text/tokenizer.js';
 interface Plan {
   /** Index of the root among the names; null if all names are roots. */
   root: number | null;
-  /** The words that each step's queries add to the entity. */
+  /** The words that the queries of each step add to the entity. */
   steps: string[];
   operation: Operation['kind'] | null;
 }
 
 const NAME = /\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)*/gu;
-/** A first word of this many training questions belongs to the wording, not to a name. */
+/** A first word in this many training questions is part of the wording, not a name. */
 const OPENING = 30;
 
 const addedWords = ({ entity, query }: SubQuestion): string => query.slice(entity.length);
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** Masks the names of a question; longer lists are masked like lists of two. */
+/** Masks the names in a question; longer lists are masked like lists of two. */
 function masked(
   question: string,
   openings: ReadonlySet<string>,
@@ -99,7 +99,7 @@ function conclude(
 
 /**
  * @param questions training questions with dependency graphs
- * @param tokenizer of the policies that it is compared with
+ * @param tokenizer of the policies it is compared with
  */
 export function createLookupPolicy(
   questions: readonly Question[],

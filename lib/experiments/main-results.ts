@@ -38,7 +38,7 @@ import { aheadFromEachModel, PARALLELSEARCH_FIELDS, partsAhead } from './verdict
 import { countText } from '../text/english.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };
-/** Every benchmark from every initial model: the cells of Table 2. */
+/** The cells of Table 2: every benchmark from every initial model. */
 const CELLS = INITIAL_MODELS.flatMap((model) =>
   Object.keys(BENCHMARK_TITLES).map((benchmark) => ({ model, benchmark, against: 'search-r1' })),
 );
@@ -98,12 +98,12 @@ const mainClaims: readonly PaperClaim[] = [
   },
 ];
 
-/** Methods with one RL seed. */
+/** Methods with a single RL seed. */
 const ONE_SEED = ['search-r1:b4'];
 const hasOwnTraining = ({ method }: PolicyRun): boolean => trainedBy(method) === method;
 
 /**
- * Every run of the main comparison, the most important first. Untrained policies answer
+ * Every run of the main comparison, most important first. Untrained policies answer
  * greedily, so one seed is enough; lookup does not depend on the model.
  */
 export function mainRuns(): PolicyRun[] {
@@ -123,8 +123,8 @@ export function mainRuns(): PolicyRun[] {
 }
 
 /**
- * The runs that can be compared fairly: warm-ups from which all compared methods have the
- * first seed, and further seeds only where all these warm-ups have them.
+ * The runs that can be compared fairly: initial models from which all compared methods
+ * have the first seed, and further seeds only if all these models have them.
  */
 export function wholeRuns(root?: string): PolicyRun[] {
   const missing = mainRuns().filter(
@@ -144,7 +144,7 @@ const PARALLEL = { benchmark: 'all', subset: 'parallelizable' };
 const OVER_SEARCH_R1 = { method: 'parallelsearch', against: 'search-r1', model: 'all' };
 const EM_GAP = { ...OVER_SEARCH_R1, metric: 'em', kind: 'difference' };
 const EVERYWHERE_GAP = { ...EM_GAP, benchmark: 'all', subset: 'all' };
-/** Subset of the question types that training has. */
+/** The subset of question types that occur in training. */
 const WITHOUT_HYBRID = 'without_hybrid';
 const CALLS = { ...OVER_SEARCH_R1, metric: 'model_calls', kind: 'ratio' };
 const CALLS_OF_TWO = { ...CALLS, benchmark: 'all', subset: 'entities_2' };
@@ -223,18 +223,18 @@ const DYNAMICS = [
   'entropy',
 ];
 
-/** Single benchmarks are shown as a whole only. */
+/** Single benchmarks are only shown as a whole. */
 const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
   subset === 'all' || ['all', 'average', MANY].includes(benchmark);
 
-/** Compared in every metric. */
+/** Pairs compared in every metric. */
 const TRAINED_PAIRS: readonly MethodPair[] = [
   ['parallelsearch', 'search-r1'],
   ['parallelsearch', 'search-r1:b4'],
   ['parallelsearch', 'search-r1-parallel-prompt'],
   ['search-r1-parallel-prompt', 'search-r1'],
 ];
-/** Compared in exact match only. */
+/** Pairs compared in exact match only. */
 const UNTRAINED_PAIRS = [...UNTRAINED.map(({ name }) => name), 'r1', 'lookup'].flatMap(
   (against): MethodPair[] => [
     ['parallelsearch', against],
@@ -242,7 +242,7 @@ const UNTRAINED_PAIRS = [...UNTRAINED.map(({ name }) => name), 'r1', 'lookup'].f
   ],
 );
 
-/** ParallelSearch minus Search-R1 over all questions but hybrid ones. */
+/** ParallelSearch minus Search-R1 over all questions except hybrid ones. */
 function withoutHybrid(read: AnsweredRuns, options: SummaryOptions): TidyContrast[] {
   const answers = read.answers.filter(({ subset }) => subset !== 'hybrid');
   const settings: SummaryOptions = {
@@ -261,7 +261,7 @@ function costText(tidy: TidyResults): string {
   return `On comparisons of two, ParallelSearch needs ${ratioWords(calls)} model calls than Search-R1, and its answers are ${answers}.`;
 }
 
-/** Exact match over all questions, and whether hybrid questions explain it. */
+/** Compares exact match over all questions, and says whether hybrid ones explain it. */
 function answersText(tidy: TidyResults): string {
   const everywhere = findFigure(tidy, EVERYWHERE_GAP)!;
   const rest = findFigure(tidy, { ...EVERYWHERE_GAP, subset: WITHOUT_HYBRID })!;

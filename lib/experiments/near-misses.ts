@@ -1,8 +1,8 @@
 /**
- * The small world's passages with near misses: passages with a fact's title and the words
- * of its best query, but without its value. In the small world, that query finds its fact
- * at rank 1 in nearly all cases, so further passages can only confuse; here its recall
- * grows with the passages, by construction.
+ * Adds near misses to the small world: passages with a fact's title and the words of its
+ * best query, but without its value. In the small world, that query finds its fact at
+ * rank 1 in nearly all cases, so further passages can only confuse; here, by
+ * construction, its recall grows with the number of passages.
  */
 import { range } from 'd3-array';
 import type { Passage, Question } from '../data/question.js';
@@ -17,11 +17,11 @@ export const NEAR_MISSES = {
   recall: { 1: 0.6, 3: 0.8, 5: 0.9, 10: 0.95 },
   /** Topics of near misses; as many as the largest k. */
   about: 'list festival theatre radio prize street bridge flood work case',
-  /** The first with recall within 0.02 on training and on dev questions. */
+  /** The first seed with recall within 0.02 on training and on dev questions. */
   seed: 'near misses 3',
 } as const;
 
-/** How many near misses precede a fact. */
+/** Draws how many near misses rank before a fact. */
 function drawCount(random: Random): number {
   const share = random.uniform();
   let before = 0;
@@ -32,14 +32,14 @@ function drawCount(random: Random): number {
   return before;
 }
 
-/** A sentence without its value, in a pattern, and the words of the best query for it. */
+/** A sentence without its value, as a pattern, and the words of the best query for it. */
 interface Phrasing {
   pattern: RegExp;
   /** The kind of thing, and other words. */
   words: string[];
 }
 
-/** Ways in which passages state facts, by the evidence of training questions. */
+/** The ways in which passages state facts, from the evidence of training questions. */
 function listPhrasings(passages: readonly Passage[], questions: readonly Question[]): Phrasing[] {
   const texts = new Map(passages.map(({ id, text }) => [id, text]));
   const facts = questions

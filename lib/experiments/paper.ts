@@ -1,4 +1,4 @@
-/** The paper's figures as tidy rows, read from `data/paper/tables.json`. */
+/** Reads the paper's figures from `data/paper/tables.json` as tidy rows. */
 import { readFileSync } from 'node:fs';
 import { mean } from 'd3-array';
 import { z } from 'zod';
@@ -36,12 +36,12 @@ const paperSchema = z.object({
   table6_sequential: subsetTable,
 });
 
-/** A figure of the paper; its method has the paper's name, or its lambdas in Table 4. */
+/** A figure of the paper. `method` is the paper's name, or the lambdas in Table 4. */
 type PaperRow = PaperCell & { value: number };
 
 /**
- * Our metric for each column, and its factor. The tables' "turns" are model calls: they
- * reach 5.07 with a budget of 4 search turns, so they count the last generation.
+ * Our metric for each column, and a factor. The tables' "turns" are model calls: they
+ * reach 5.07 with a budget of 4 search turns, so they include the last generation.
  */
 const COLUMNS: Readonly<Record<string, readonly [metric: string, factor: number]>> = {
   em: ['em', 1],
@@ -56,7 +56,7 @@ const KINDS = { par: 'parallelizable', seq: 'sequential' } as const;
 
 const benchmarkName = (dataSet: string): string => BENCHMARKS.get(dataSet) ?? dataSet;
 
-/** `base` for `Qwen2.5-7B-Base`. */
+/** Turns `Qwen2.5-7B-Base` into `base`. */
 const modelName = (backbone: string): string => backbone.split('-').at(-1)!.toLowerCase();
 
 /** Rows of a table about one question type, such as `2Wiki-par`. */
@@ -113,7 +113,7 @@ function readPaper() {
 }
 
 let cached: ReturnType<typeof readPaper> | undefined;
-/** Rows in the tables' order, and the questions per data set and type (Table 5). */
+/** The rows in the tables' order, and the questions per data set and type (Table 5). */
 export const paperTables = (): ReturnType<typeof readPaper> => (cached ??= readPaper());
 
 const cellKey = ({ method, model, benchmark, subset, metric }: PaperCell): string =>
@@ -124,10 +124,9 @@ const paperName = (name: string): string | undefined =>
   METHODS.has(name) ? METHODS.get(name).paperName : name;
 
 /**
- * The paper's figure for a cell, or null where it prints none: Table 2 (EM of whole
- * benchmarks, and their average), Table 3 (HotpotQA and 2Wiki comparisons), Table 4
- * (methods that are lambdas), Table 6 (HotpotQA bridge; 2Wiki inference and
- * compositional).
+ * The paper's figure for a cell, or null if it has none: Table 2 (EM of whole benchmarks,
+ * and their average), Table 3 (HotpotQA and 2Wiki comparisons), Table 4 (methods that are
+ * lambdas), Table 6 (HotpotQA bridge; 2Wiki inference and compositional).
  */
 export function paperFigure(cell: PaperCell): number | null {
   const method = paperName(cell.method);
@@ -147,11 +146,11 @@ export const paperRows = ({ method, ...fields }: Partial<PaperCell>): PaperRow[]
 export const paperMean = (fields: Partial<PaperCell>): number =>
   mean(paperRows(fields), ({ value }) => value) ?? NaN;
 
-/** A text for each backbone, such as `base 61.3 %, instruct 80.2 %`. */
+/** Joins a text for each backbone: `base 61.3 %, instruct 80.2 %`. */
 export const byModel = (text: (model: string) => string): string =>
   INITIAL_MODELS.map((model) => `${model} ${text(model)}`).join(', ');
 
-/** The cells of Table 2 in which ParallelSearch is ahead, such as `13 of 14 cells`. */
+/** Counts the cells of Table 2 in which ParallelSearch is ahead: `13 of 14 cells`. */
 export function countCellsAhead(
   cells: readonly { model: string; benchmark: string; against: string }[],
 ): string {

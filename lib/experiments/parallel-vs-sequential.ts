@@ -31,22 +31,22 @@ import { aheadFromEachModel, fromEachModel, PARALLELSEARCH_FIELDS, findParts } f
 import { countText } from '../text/english.js';
 
 const TYPES = ['parallelizable', 'sequential'];
-/** Fields of a model; `all` averages both backbones. */
+/** Selects a model; `all` averages both backbones. */
 const modelFields = (model: string): Partial<PaperCell> => (model === 'all' ? {} : { model });
 
-/** Means of both methods' rows of Tables 3 and 6, ParallelSearch's first. */
+/** Means over Tables 3 and 6 for both methods, ParallelSearch's first. */
 const paperMeans = (
   fields: Partial<PaperCell>,
   { against = 'search-r1', average = paperMean } = {},
 ): number[] => ['parallelsearch', against].map((method) => average({ ...fields, method }));
 
-/** ParallelSearch's mean over Search-R1's. */
+/** ParallelSearch's mean divided by Search-R1's. */
 function paperRatio(fields: Partial<PaperCell>): number {
   const [ours, theirs] = paperMeans(fields);
   return ours / theirs;
 }
 
-/** Mean of Table 3 or 6 in which every question counts once, by the sizes of Table 5. */
+/** The mean of Table 3 or 6 weighted by the numbers of questions in Table 5. */
 function meanOverQuestions(fields: Partial<PaperCell>): number {
   const rows = paperRows(fields).map(({ benchmark, subset, value }) => {
     const [{ questions }] = matching(paperTables().sizes, { benchmark, subset });
@@ -69,7 +69,7 @@ export const paperGains = (subset: string) =>
 
 /**
  * The paper's gains by every simple mean, as differences and relative to Search-R1
- * (`gain`: 0.143 is 14.3 % more), with ours where every question counts once.
+ * (`gain`: 0.143 is 14.3 % more), with ours where questions count equally.
  */
 const gainRows = (contrasts: readonly TidyContrast[]): object[] =>
   TYPES.flatMap((subset) =>
@@ -89,7 +89,7 @@ const gainRows = (contrasts: readonly TidyContrast[]): object[] =>
     }),
   );
 
-/** Calls and seconds of ParallelSearch over Search-R1's, by the paper's tables. */
+/** ParallelSearch's calls and seconds divided by Search-R1's, from the paper's tables. */
 const paperCostRows = (): object[] =>
   TYPES.flatMap((subset) =>
     [...INITIAL_MODELS, 'all'].flatMap((model) =>
@@ -112,7 +112,7 @@ function sizeRows(answers: readonly QuestionResult[]): object[] {
 /** Search-R1's weights with ParallelSearch's prompt. */
 const PROMPT = 'search-r1-parallel-prompt';
 
-/** The ratio of costs on parallelizable questions, below a limit. */
+/** The ratio of costs on parallelizable questions, which must be below a limit. */
 const costRatio = (tables: ResultTables, metric: string, threshold: number): ClaimPart[] =>
   fromEachModel((model, label) => {
     const sides = { ...PARALLELSEARCH_FIELDS, against: 'search-r1', model };
@@ -208,7 +208,7 @@ const parallelVsSequentialClaims: readonly PaperClaim[] = [
   },
 ];
 
-/** 0 to `largest` or just beyond, in at most 16 steps of a round width. */
+/** Thresholds from 0 to `largest` or just beyond, in at most 16 round steps. */
 export function thresholds(largest: number): number[] {
   const widths = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];
   const width = widths.find((step) => largest / step <= 15) ?? Math.ceil(largest / 15);

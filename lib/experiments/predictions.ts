@@ -21,25 +21,25 @@ const PREDICTIONS = join(CONDITIONS, 'predictions.json');
 const predictionSchema = z.strictObject({
   id: z.string(),
   condition: z.string(),
-  /** The side that the difference is over; default: Search-R1. */
+  /** The method that ParallelSearch is compared with. Default: Search-R1. */
   over: z.string().optional(),
-  /** Fields of the difference that decides. */
+  /** Fields of the deciding difference. */
   figure: z.record(z.string(), z.union([z.string(), z.number()])),
   /** Whether ParallelSearch answers more than Search-R1, fewer, or as many. */
   expected: z.enum(['more', 'same', 'fewer']),
   /** Difference in exact match, or in the metric of `figure`, in points. */
   points: z.number(),
-  /** Smallest difference that is found with 80 % power, in points. */
+  /** The smallest difference with 80 % power, in points. */
   detectable: z.number(),
   why: z.string(),
 });
 export type ConditionPrediction = z.infer<typeof predictionSchema>;
 
-/** The predictions, in the order of the chart. */
+/** Reads the predictions, in the order of the chart. */
 export const readPredictions = (file = PREDICTIONS): ConditionPrediction[] =>
   existsSync(file) ? z.array(predictionSchema).parse(JSON.parse(readFileSync(file, 'utf8'))) : [];
 
-/** Questions that the tables of conditions show. */
+/** Selects the questions that tables of conditions show. */
 export const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) => {
   if (benchmark === MANY) return subset === 'all' || subset.startsWith('entities_');
   if (benchmark !== 'all') return subset === 'all';
@@ -47,23 +47,23 @@ export const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subs
   return types.includes(subset);
 };
 
-/** As many, if the difference is at most this and not significant. */
+/** A difference up to this counts as none, unless significant. */
 const SAME_WITHIN = 0.05;
 
 type Outcome = ConditionPrediction['expected'];
 
-/** A condition as it was predicted and found; `detectable` is a share here. */
+/** A condition as predicted and found; `detectable` is a share here. */
 export interface ConditionRow extends Interval, Omit<ConditionPrediction, 'figure' | 'points'> {
   /** `em` or `evidence_seen`. */
   metric: string;
   kind: 'difference';
-  /** Predicted difference, as a share. */
+  /** The predicted difference, as a share. */
   predicted: number;
-  /** Two-sided p against no difference, Holm-corrected over a test's conditions. */
+  /** Two-sided p for no difference, Holm-corrected over the conditions of a test. */
   p: number;
   found: Outcome | 'undecided';
   holds: boolean;
-  /** Model calls as a share of Search-R1's, under a limit of turns. */
+  /** Model calls as a share of Search-R1's; only under a limit on turns. */
   calls: number | null;
 }
 
@@ -74,7 +74,7 @@ function judge({ value, low, high }: Interval, p: number): ConditionRow['found']
   return low <= 0 && high >= 0 && Math.abs(value) <= SAME_WITHIN ? 'same' : 'undecided';
 }
 
-/** The conditions with their differences; those without a figure are left out. */
+/** Judges the conditions by their differences; those without a figure are left out. */
 export function judgeConditions(
   tables: Pick<TidyTable<Interval, Interval>, 'rows' | 'contrasts'>,
   predictions: readonly ConditionPrediction[],
@@ -119,7 +119,7 @@ export const describePrediction = (row: ConditionRow): Prediction => ({
   holds: row.holds,
 });
 
-/** Such as `48 points better`, or `equally good`. */
+/** Describes the outcome: `48 points better`, `equally good`. */
 export function describeOutcome(row: ConditionRow): string {
   if (row.found === 'same') return 'equally good';
   const points = Math.round(100 * Math.abs(row.value));
@@ -127,13 +127,13 @@ export function describeOutcome(row: ConditionRow): string {
   return row.found === 'undecided' ? `${side} (not significant)` : side;
 }
 
-/** The beginning of a sentence, and what it says of each condition, by id. */
+/** The start of a sentence, and what it says about each condition, by id. */
 interface SentenceAbout {
   lead: string;
   parts: Readonly<Record<string, (row: ConditionRow) => string>>;
 }
 
-/** The sentences, with the parts whose conditions have been judged. */
+/** Completes the sentences with the conditions that have been judged. */
 export const sayWhereJudged = (
   judged: readonly ConditionRow[],
   sentences: readonly SentenceAbout[],

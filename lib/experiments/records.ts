@@ -1,4 +1,4 @@
-/** Records of jobs: where they are stored, and how experiments read them. */
+/** The records of jobs: where they are stored, and how experiments read them. */
 import { sum } from 'd3-array';
 import { packagePath } from '../io/paths.js';
 import { type Provenance, configHash } from '../io/provenance.js';
@@ -12,7 +12,7 @@ export const RESULTS = packagePath('runs', 'results');
 /** Records in the repository, for machines without the time to compute them. */
 export const RECORDED = packagePath('data', 'results');
 
-/** Key in the provenance of a record that was not, or only partly, computed here. */
+/** Provenance key of a record that was not, or only partly, computed here. */
 export const NOTE = 'recorded';
 
 /** A job with its record. */
@@ -23,7 +23,7 @@ export interface Done<Input, Value> {
   isOwn: boolean;
 }
 
-/** The jobs of an experiment, each with its record if there is one. */
+/** The jobs of an experiment, each with its record, if any. */
 export async function readRecords(
   { computation }: Experiment,
   folder = RESULTS,
@@ -66,7 +66,7 @@ export async function requireResults<Input, Value>(
   archives = RECORDED,
 ): Promise<Done<Input, Value>[]> {
   const records = await readRecords(experiment, folder, archives);
-  // Without jobs, none of its runs has been trained.
+  // Without jobs, none of the runs has been trained.
   const missing =
     records.length === 0 ? experiment.name : records.find(({ done }) => done === null)?.job.key;
   if (missing)
@@ -76,7 +76,7 @@ export async function requireResults<Input, Value>(
   return records.map(({ done }) => done as Done<Input, Value>);
 }
 
-/** Rows of a record. Early records call the seed of the initial model `warmUp`. */
+/** The rows of a record. Early records call the seed of the initial model `warmUp`. */
 export const readRows = <Row extends { initSeed?: number }>(
   rows: readonly (Row & { warmUp?: number })[],
 ): Row[] =>
@@ -84,13 +84,13 @@ export const readRows = <Row extends { initSeed?: number }>(
     ({ warmUp, ...row }) => ({ ...row, initSeed: row.initSeed ?? warmUp }) as unknown as Row,
   );
 
-/** The one value of a provenance field, or all of them if records differ. */
+/** The single value of a provenance field, or all values if records differ. */
 const distinct = (values: readonly unknown[]): unknown => {
   const all = [...new Set(values.filter((value) => value !== undefined).map(String))];
   return all.length > 1 ? all : all[0];
 };
 
-/** The provenance of several records as one. */
+/** Merges the provenance of several records. */
 export function mergeProvenance(
   done: readonly Done<unknown, unknown>[],
   more: Provenance = {},

@@ -17,7 +17,7 @@ export interface PageInfo {
   name: string;
   title: string;
   description: string;
-  /** HTML of a small picture, for the index. */
+  /** HTML of a small picture for the index. */
   picture?: string;
 }
 
@@ -37,7 +37,7 @@ export function readReportInfo(folder: string, name: string): ReportInfo {
   return JSON.parse(readFileSync(file, 'utf8')) as ReportInfo;
 }
 
-/** The reports of a folder, in the order of their experiments. */
+/** The reports in a folder, in the order of their experiments. */
 export function listReports(folder: string): ReportInfo[] {
   const rank = (name: string): number => EXPERIMENTS.findIndex((one) => one.name === name);
   const files = existsSync(folder) ? readdirSync(folder) : [];
@@ -52,11 +52,11 @@ export interface ExportOptions extends Omit<RunOptions, 'output' | 'keepGoing'> 
   /** The report's files without ending, such as `main-results`. */
   name: string;
   outDir: string;
-  /** Puts the outputs into the notebook too, if they are not current. */
+  /** Whether to store the outputs in the notebook, too, if they are not current. */
   store?: boolean;
 }
 
-/** A result as notebooks show it, without when and where it was computed. */
+/** A result as notebooks show it: without when and where it was computed. */
 export function shownResult(folder: string, name: string): object | undefined {
   const result = readResult(path.join(folder, `${name}.json`));
   if (!result) return undefined;
@@ -65,8 +65,8 @@ export function shownResult(folder: string, name: string): object | undefined {
 }
 
 /**
- * Runs a notebook in the real kernel and writes its page, `NAME.html`, into `outDir`.
- * Returns the file's name. If a cell fails it rejects and changes no file.
+ * Runs a notebook in the real kernel, writes its page `NAME.html` into `outDir`, and
+ * returns the file name. If a cell fails, it rejects and changes no file.
  */
 export async function exportReport(options: ExportOptions): Promise<string> {
   const { notebook: file, name, outDir, store = false, ...runOptions } = options;
@@ -80,7 +80,7 @@ export async function exportReport(options: ExportOptions): Promise<string> {
   return page;
 }
 
-/** The results in a folder of reports, by the name of their experiment. */
+/** The results in a folder of reports, by experiment. */
 export const readResults = (folder: string): Map<string, ExperimentResult> =>
   new Map(
     EXPERIMENTS.flatMap(({ name }) => {

@@ -1,6 +1,6 @@
 /**
- * The result of an experiment: one JSON file that notebooks, reports, index and README
- * read. It is recomputed when recorded answers or the code change.
+ * The result of an experiment: one JSON file, read by notebooks, reports, index and
+ * README. It is recomputed when recorded answers or the code change.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,13 +20,13 @@ import { RECORDED, RESULTS } from './records.js';
 
 const REPORTS = packagePath('reports');
 
-/** The file of an experiment's result, computed from the records of `folder`. */
+/** The file of an experiment's result, computed from the records in `folder`. */
 export const resultFile = (name: string, folder = RESULTS): string =>
   path.join(path.resolve(folder) === path.resolve(RESULTS) ? REPORTS : folder, `${name}.json`);
 
 /**
- * Changes with any recorded answer and with the library's source. Weights need not be
- * hashed: records are only read if the hash of their weights and data matches.
+ * Covers all recorded answers and the library's source. Weights need not be hashed,
+ * because records are only read if the hash of their weights and data matches.
  */
 async function resultHash(folder: string): Promise<string> {
   const stamp = packagePath('dist', '.source-hash');
@@ -35,7 +35,7 @@ async function resultHash(folder: string): Promise<string> {
   return configHash({ code, answers: await contentHash(files), files: files.length });
 }
 
-/** JSON with one row per line: compact, with readable diffs. */
+/** Formats JSON with one row per line: compact, with readable diffs. */
 function formatResult({ rows, contrasts, frames, ...rest }: ExperimentResult): string {
   const lines = (items: readonly object[]): string =>
     `[${items.map((item) => `\n${JSON.stringify(item)}`).join(',')}\n]`;
@@ -80,7 +80,7 @@ export async function ensureResult(
 }
 
 /**
- * The result of an experiment for notebooks: data frames (danfo.js), charts and tables.
+ * Loads an experiment's result for notebooks: data frames (danfo.js), charts and tables.
  * Computes it first if it is missing or out of date.
  */
 export const loadResult = async (name: string, folder = RESULTS): Promise<ReportResults> =>
@@ -137,15 +137,15 @@ serve<string, null>(import.meta.url, async (name) => {
 });
 
 /**
- * Computes results of experiments, `width` at a time, in processes of their own:
- * bootstraps take seconds. A process keeps the records that it has read.
+ * Computes results of experiments in processes of their own, `width` at a time, because
+ * bootstraps take seconds. A process keeps the records it has read.
  */
 export function computeResults(
   names: readonly string[],
   options: { width: number; signal: AbortSignal; onResult: (name: string) => void },
 ): Promise<void> {
   const { width, signal, onResult } = options;
-  // Rows are many short-lived objects: a quarter less time than with Node's 16 MB.
+  // Rows are many short-lived objects: takes a quarter less time than Node's 16 MB.
   const heap = '--max-semi-space-size=64';
   const NODE_OPTIONS = [process.env.NODE_OPTIONS, heap].filter(Boolean).join(' ');
   const start = () => startWorker<string, null>(import.meta.url, { NODE_OPTIONS });

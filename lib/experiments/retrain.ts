@@ -23,7 +23,7 @@ import {
   trainRuns,
 } from './train-runs.js';
 
-/** Runs to train: the main comparison, the ablations, then those of the conditions. */
+/** The runs to train: the main comparison, the ablations, then the conditions. */
 export function trainedRuns(): PolicyRun[] {
   const tests = TRAINING_TESTS.flatMap(listTestRuns);
   const all = [...mainRuns(), ...topKRuns(), ...lambdaRuns(), ...tests];
@@ -31,7 +31,7 @@ export function trainedRuns(): PolicyRun[] {
   return [...new Map(trained.map((run) => [runName(run), run])).values()];
 }
 
-/** Seconds of the recorded training, by its metrics: native backend, 2 cores. */
+/** Estimated seconds, from recorded metrics (native backend, 2 cores). */
 export const estimateRetraining = async (): Promise<number> =>
   (await estimateWarmUps(INIT_SEEDS)) + (await estimateTraining(trainedRuns()));
 
@@ -67,7 +67,7 @@ export async function retrainEverything(options: RetrainOptions): Promise<void> 
   await trainRuns(trainedRuns(), options);
 }
 
-/** Moves the folder of a finished retraining away, so that the next one starts afresh. */
+/** Moves a finished retraining's folder away, so that the next one starts afresh. */
 export async function finishRetraining(folder: string): Promise<void> {
   await rm(`${folder}-finished`, { recursive: true, force: true });
   await rename(folder, `${folder}-finished`);

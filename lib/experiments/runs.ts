@@ -17,7 +17,7 @@ export const identify = ({ method, model, initSeed, seed }: PolicyRun) => {
   return { method, model, initSeed, seed };
 };
 
-/** Runs of every combination; default: the ablations'. */
+/** Lists the runs of every combination. Default: the ablations'. */
 export const listRuns = ({
   methods,
   models = ['instruct'],
@@ -35,7 +35,7 @@ export const listRuns = ({
     ),
   );
 
-/** Drops seeds of initial models with untrained runs: compared settings share models. */
+/** Drops initial models with untrained runs, so that compared settings share models. */
 export const dropIncompleteSeeds = (
   runs: readonly PolicyRun[],
   root = CHECKPOINTS,
@@ -46,9 +46,9 @@ export const dropIncompleteSeeds = (
   return runs.filter(({ initSeed }) => !missing.has(initSeed));
 };
 
-/** Steps that the playground shows, of one run per method of the main comparison. */
+/** Steps shown by the playground, for one run per method of the main comparison. */
 const KEPT_STEPS = [25, 75];
-/** From hasty models, an early adapter answers the fresh test too. */
+/** From hasty models, an early adapter also answers the fresh test. */
 export const EARLY_STEP = 50;
 const hasEarlierSteps = (run: PolicyRun): boolean =>
   run.model === 'instruct' &&

@@ -1,4 +1,4 @@
-/** Summaries and predictions of results. */
+/** Summarises results, and checks predictions. */
 import { mean } from 'd3-array';
 import type { Interval } from '../evaluation/bootstrap.js';
 import {
@@ -26,7 +26,7 @@ export interface Predicted {
   holds: (estimate: Interval) => boolean;
   /** A second figure that explains the first. */
   because?: { where: string; figure: Fields };
-  /** Whether the figure is of a method that was trained once: no verdict. */
+  /** Whether the figure is of a method that was trained once, which gets no verdict. */
   isOneTraining?: boolean;
 }
 
@@ -45,7 +45,7 @@ export const findValue = (tables: Tables, figure: Fields): number =>
 export const meanValue = (rows: readonly { value: number }[], fields: Fields): number =>
   mean(matching(rows, fields), ({ value }) => value) ?? NaN;
 
-/** A share in percent, such as `65 %`. */
+/** Formats a share as a percentage: `65 %`. */
 export const percent = (share: number, decimals = 0): string =>
   Number.isNaN(share) ? '–' : `${(100 * share).toFixed(decimals)} %`;
 
@@ -57,7 +57,7 @@ function estimateText(
   return `${interval({ ...figure })}${isPoints ? ' points' : ''}${pooled}`;
 }
 
-/** Predictions with their figures; those without a figure are left out. */
+/** Checks predictions by their figures; those without a figure are left out. */
 export const checkPredictions = (tables: Tables, predicted: readonly Predicted[]): Prediction[] =>
   predicted.flatMap(({ prediction, figure, holds, because, isOneTraining }) => {
     const estimate = findFigure(tables, figure);
@@ -81,7 +81,7 @@ export const summarise = (
 ): TidyResults =>
   summariseResults(answers, { paper: paperFigure, provenance, ...settings, ...given });
 
-/** A result from a tidy table; `rows` and `contrasts` replace the table's. */
+/** Makes a result of a tidy table; `rows` and `contrasts` replace the table's. */
 export const resultParts = ({
   tidy,
   predicted = [],
@@ -98,7 +98,7 @@ export const resultParts = ({
   ...parts,
 });
 
-/** Both methods' figures by question type, a panel per kind of initial model. */
+/** Charts both methods by question type, with a panel per kind of initial model. */
 export const chartByType = (rows: readonly TidyRow[], metric: string, subset: string[]): Chart =>
   intervalChart(
     matching(rows, { metric, subset, benchmark: 'all', method: ['search-r1', 'parallelsearch'] }),

@@ -27,7 +27,7 @@ import { INITIAL_MODELS } from '../training/models.js';
 import { INIT_SEEDS, listRuns } from './runs.js';
 import { countText } from '../text/english.js';
 
-/** An answer with the wall clock of its question, retrieval included. */
+/** An answer with the wall clock of its question, including retrieval. */
 export type TimedAnswer = QuestionResult & { seconds: number };
 
 export const SECONDS: Measure = {
@@ -40,7 +40,7 @@ export const SECONDS: Measure = {
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
 const METHODS = ['parallelsearch', 'search-r1'];
 const ONE_OF = 15;
-/** For a run's 84 answers; only for estimates. */
+/** For a run's 84 answers, for estimates only. */
 const ROUGH_SECONDS = 85;
 
 export interface Contestant {
@@ -50,11 +50,11 @@ export interface Contestant {
 }
 
 /**
- * Every contestant answers every question greedily, one at a time. The order rotates from
- * question to question. Each contestant answers the first question once as a warm-up.
- * Disposes the policies.
- * @param options.now milliseconds; default the process's clock
- * @param options.onFraction called with the fraction of the answers that are timed
+ * Every contestant greedily answers every question, one at a time; the order rotates from
+ * question to question. Each one first answers the first question as a warm-up. Disposes
+ * of the policies.
+ * @param options.now milliseconds. Default: the process's clock
+ * @param options.onFraction receives the fraction of the answers that are timed
  */
 export async function timeAnswers(
   contestants: readonly Contestant[],
@@ -85,13 +85,13 @@ export async function timeAnswers(
   return answers;
 }
 
-/** The time of a model call and how it was measured. */
+/** The time of a model call, and how it was measured. */
 export interface GenerationTime {
   msPerCall: number;
   source: string;
 }
 
-/** Seconds of ParallelSearch's answers over its model calls, in milliseconds. */
+/** The time of ParallelSearch's answers divided by its model calls, in milliseconds. */
 export function generationTime(answers: readonly TimedAnswer[], backend: string): GenerationTime {
   const ours = answers.filter(({ method }) => method === 'parallelsearch');
   const calls = sum(ours, ({ modelCalls }) => modelCalls);
@@ -105,7 +105,7 @@ export function generationTime(answers: readonly TimedAnswer[], backend: string)
 type Contest = readonly PolicyRun[];
 type Recorded = { answers: TimedAnswer[] };
 
-/** One of 15 questions of HotpotQA and 2WikiMultiHopQA. */
+/** One in 15 questions of HotpotQA and 2WikiMultiHopQA. */
 export const timedQuestions = (questions: readonly Question[]): Question[] =>
   stratifiedSample(
     questions.filter(({ metadata }) => BENCHMARKS.includes(metadata.benchmark ?? '')),
@@ -154,7 +154,7 @@ export interface Timing {
   provenance: Provenance;
 }
 
-/** Timed answers, or null if some are missing for these weights and data. */
+/** The timed answers, or null if some are missing for these weights and data. */
 export async function loadTiming(folder?: string, experiment = timing): Promise<Timing | null> {
   const done = await findResults<Contest, Recorded>(experiment, folder);
   if (!done) return null;

@@ -1,8 +1,7 @@
 /**
  * Passages per query, for three retrievers (Figure 6). The same policies answer a fixed
- * sample of questions under every setting; they are trained with three passages per
- * query, as in the paper, and others with one.
- *
+ * sample of questions in every setting. They are trained with three passages per query,
+ * as in the paper, and others with one.
  * A turn's passages are limited in tokens, as in the paper, and by the small policy's
  * context of 1,024: the lowest-ranked passages that would not fit, or leave no room for
  * later turns, are dropped, counted and reported.
@@ -62,27 +61,27 @@ export const TOP_K = {
   retrievers: ['bm25', 'exact', 'hnsw'],
   ks: [1, 3, 5, 10],
   oneOf: 10,
-  /** A search and one passage. */
+  /** Room for a search and one passage. */
   reservePerTurn: RESERVE_PER_TURN,
 } as const;
 
-/** Policies trained with one passage answer with the first retriever only. */
+/** Policies trained with one passage only answer with the first retriever. */
 export const topKSettings = (trainedK = 3): TopKSetting[] =>
   TOP_K.retrievers
     .slice(0, trainedK === 1 ? 1 : undefined)
     .flatMap((retriever) => TOP_K.ks.map((k) => ({ retriever, k, trainedK })));
 
-/** The main comparison's runs of the first seed, and the same trained with k = 1. */
+/** The main comparison's runs with the first seed, and the same trained with k = 1. */
 export const topKRuns = (): PolicyRun[] =>
   listRuns({ methods: TOP_K.methods, models: [TOP_K.model] }).flatMap((run) =>
     TOP_K.trainedKs.map((trainedK) => (trainedK === 1 ? { ...run, topK: 1 } : run)),
   );
 
-/** Results of the queries of one question. */
+/** What the queries of one question retrieved. */
 interface Retrieved {
   subQueries: number;
   passagesFound: number;
-  /** The others did not fit. */
+  /** The other passages did not fit. */
   passagesShown: number;
   /** Whether the rollout ended because the context was full. */
   isContextFull: boolean;
@@ -144,11 +143,11 @@ export async function measureRecall({ world }: Pick<WorkContext, 'world'>): Prom
   return (await Promise.all(tables)).flat();
 }
 
-/** A run under one setting, or the recall of all retrievers. */
+/** A run in one setting, or the recall of all retrievers. */
 export type TopKInput = (TopKSetting & { run: PolicyRun }) | 'recall';
 type Recorded = { answers: TopKAnswer[] } | { recall: TopKRecall[] };
 
-/** For the sample on one core; only for estimates. */
+/** For the sample on one core, for estimates only. */
 const roughSeconds = (k: number): number => 20 + 2.5 * k;
 
 async function listJobs(): Promise<Job<TopKInput>[]> {
@@ -197,7 +196,7 @@ const filter = where({
   subset: ['all', 'single_hop', 'parallelizable', 'sequential'],
 });
 
-/** The bootstrap compares methods, so method and setting go through it under one name. */
+/** The bootstrap compares methods, so it gets method and setting as one name. */
 type Variant = TopKSetting & { method: string };
 const variantName = ({ method, retriever, k, trainedK }: Variant): string =>
   `${method}/${retriever}/${k}/${trainedK}`;
@@ -217,7 +216,7 @@ const compare = (change: Partial<Variant>, compared = VARIANTS): MethodPair[] =>
   compared
     .map((variant): MethodPair => [variantName(variant), variantName({ ...variant, ...change })])
     .filter(([variant, other]) => variant !== other);
-/** Every k and the smallest, every retriever and the first, methods, trainings. */
+/** Every k with the smallest, every retriever with the first, methods, trainings. */
 const PAIRS: readonly MethodPair[] = [
   ...compare({ k: Math.min(...TOP_K.ks) }),
   ...compare({ retriever: TOP_K.retrievers[0] }),
@@ -238,7 +237,7 @@ function contrastRow(contrast: TidyContrast) {
   };
 }
 
-/** ParallelSearch with this many passages per query against one, with BM25. */
+/** Compares this many passages per query with one, for ParallelSearch with BM25. */
 const againstOne = (k: number) => ({
   method: 'parallelsearch',
   against: 'parallelsearch',
@@ -272,8 +271,8 @@ export const topK: Experiment = {
         : { answers: await answerUnder(input, context) },
   }),
   /**
-   * Contrasts are of two values of k, two retrievers, two trainings or two methods, all
-   * else equal; the same weights are resampled alike under every setting.
+   * Contrasts differ in k, retriever, training or method, all else equal; the same
+   * weights are resampled alike in every setting.
    */
   async result(folder, options = {}) {
     const done = await requireResults<TopKInput, Recorded>(topK, folder);

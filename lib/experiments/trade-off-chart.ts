@@ -1,4 +1,4 @@
-/** Exact match against model calls: the cost of right answers. */
+/** Exact match against model calls: what right answers cost. */
 import { extent } from 'd3-array';
 import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { seriesChannels } from '../report/series.js';
@@ -11,16 +11,16 @@ import { metricInfo, valueTitle, distinctValues } from '../report/titles.js';
 const GREY = '#888888';
 
 interface TradeOff {
-  /** Each point is a setting or a method. */
+  /** What a point is. */
   of: 'setting' | 'method';
-  /** Shown by colour and shape. */
+  /** What colour and shape show. */
   color: 'rewards' | 'method';
   questions: string;
-  /** Whether a dashed line joins the points that none beats in both quantities. */
+  /** Whether a dashed line joins the points that are not dominated. */
   hasFront?: boolean;
-  /** Drops points further below the best, to tell close ones apart. */
+  /** Drops points further below the best, to separate close ones. */
   within?: number;
-  /** Leaves points this close to the best to another chart: a box stands for them. */
+  /** Replaces points this close to the best with a box; another chart shows them. */
   boxed?: number;
 }
 
@@ -36,7 +36,7 @@ const axis = (metric: string, field: string): VegaLiteSpec => {
   return { field, type: 'quantitative', title: axisTitle(title, unit), scale };
 };
 
-/** @param rows of `em` and `model_calls`, one each for a point */
+/** @param rows of `em` and `model_calls`, one of each per point */
 export function tradeOffChart(
   rows: Rows,
   { of, color: by, questions, hasFront, within = 1, boxed = 0 } = SETTINGS,
@@ -73,7 +73,7 @@ export function tradeOffChart(
   const x = { ...axis('model_calls', 'calls'), axis: { tickCount: 8, labelFlush: false } };
   const y = axis('em', 'em');
   const line = { type: 'line', strokeDash: [4, 4] };
-  // Hollow where points apart from the others may lie on top of each other.
+  // Hollow, because points may overlap.
   const point = { type: 'point', filled: boxed === 0, size: 80, opacity: 1, strokeWidth: 2 };
   const emRule = { x, y: { ...y, field: 'emLow' }, y2: { field: 'emHigh' }, color };
   const callsRule = { x: { ...x, field: 'callsLow' }, x2: { field: 'callsHigh' }, y, color };

@@ -34,7 +34,6 @@ export interface TrainRunsOptions {
   /** Maximum RL steps of a run, for a trial. */
   maxSteps?: number;
   signal?: AbortSignal;
-  /** Called with each line. */
   log?: (line: string) => void;
   /** @param fraction of the steps that this call has to do */
   onProgress?: (fraction: number) => void;
@@ -43,7 +42,7 @@ export interface TrainRunsOptions {
 export const countSteps = (run: PolicyRun, maxSteps = Infinity): number =>
   Math.min(maxSteps, trainerSettings(trainConfigForRun(run)).steps);
 
-/** Folder of a run's checkpoints, by the contents of its model and data. */
+/** The folder of a run's checkpoints, named by the contents of its model and data. */
 export async function runFolder(run: PolicyRun, maxSteps?: number): Promise<string> {
   const model = join(CHECKPOINTS, modelNameForRun(run), 'model.safetensors');
   const { zerosearch } = trainConfigForRun(run);
@@ -57,7 +56,7 @@ export async function runFolder(run: PolicyRun, maxSteps?: number): Promise<stri
   return packagePath('runs', 'training', hash + suffix, runName(run));
 }
 
-/** Means of greedy answers after so many steps; step 0 is the model without adapter. */
+/** Means over greedy answers after so many steps; step 0 is the model without adapter. */
 export interface DevPoint {
   step: number;
   reward: number;
@@ -72,7 +71,7 @@ export interface DevPoint {
 const PROGRESS_INTERVAL_MS = 5000;
 
 /**
- * Trains several runs and reports the finished share of the steps that were left.
+ * Trains several runs, reporting the finished share of the remaining steps.
  * @param folders of the trainings
  * @param numSteps of all trainings
  */
@@ -101,7 +100,8 @@ export async function withTrainingProgress(
 
 /**
  * Lines of a metrics file times their median seconds, so that pauses do not count; 0
- * without a file. @param names of the metrics that are summed within a line
+ * without a file.
+ * @param names of the metrics that are summed within a line
  */
 export async function recordedSeconds(path: string, names: readonly string[]): Promise<number> {
   const steps = await readLog<Record<string, number>>(path);
@@ -109,13 +109,13 @@ export async function recordedSeconds(path: string, names: readonly string[]): P
   return (median(seconds) ?? 0) * seconds.length;
 }
 
-/** The mean of those that are known; 0 if none is. */
+/** The mean of the known values; 0 if there are none. */
 const meanRecorded = (seconds: readonly number[]): number =>
   mean(seconds.filter((value) => value > 0)) ?? 0;
 
 /**
- * Seconds of training by recorded metrics (native backend, 2 cores). A run without
- * metrics counts as the mean of `similar` runs; 0 if none has metrics.
+ * Estimated seconds of training, from recorded metrics (native backend, 2 cores). A run
+ * without metrics counts as the mean of `similar` runs; 0 if none has metrics.
  */
 export async function estimateTraining(
   runs: readonly PolicyRun[],
@@ -128,7 +128,7 @@ export async function estimateTraining(
   return sum(await readSeconds(runs), (seconds) => seconds || usual) / NUM_PROCESSES;
 }
 
-/** Seconds that initial models take to train, by the metrics of trained ones. */
+/** Estimated seconds of training the initial models, from the metrics of trained ones. */
 export async function estimateWarmUps(seeds: readonly number[]): Promise<number> {
   const readSeconds = async (seed: number): Promise<number> => {
     const files = SMALL_WORLD_MODELS.map((name) =>
@@ -141,7 +141,7 @@ export async function estimateWarmUps(seeds: readonly number[]): Promise<number>
   return (usual * seeds.length) / NUM_PROCESSES;
 }
 
-/** Seeds of the untrained initial models that runs need. */
+/** The seeds of initial models that runs need and that are not trained. */
 const missingSeeds = (runs: readonly PolicyRun[]): number[] => [
   ...new Set(
     runs
@@ -168,8 +168,8 @@ export async function runTool(
 }
 
 /**
- * Trains the initial models of seeds, two seeds at a time. Resumes if interrupted.
- * @throws Error when a process fails, or the signal's reason
+ * Trains the initial models of `seeds`, two seeds at a time. Resumes if interrupted.
+ * @throws Error if a process fails, or the signal's reason
  */
 export const trainInitialModels = (
   seeds: readonly number[],
@@ -193,7 +193,7 @@ export async function trainRuns(
   const started = new Map<string, Promise<void>>();
   await withTrainingProgress({ folders, numSteps, onProgress }, () =>
     runConcurrently(runs, NUM_PROCESSES, async (run) => {
-      // Comes before this run, but may still be training.
+      // The simulator is trained before this run, but maybe in parallel.
       const simulator = trainConfigForRun(run).zerosearch?.simulator;
       if (simulator !== undefined) await started.get(simulator);
       const training = runTool('runs/train-run', { run, backend, maxSteps }, { signal, log });
@@ -204,7 +204,7 @@ export async function trainRuns(
 }
 
 /**
- * Trains the missing runs of an experiment and their initial models.
+ * Trains the missing runs of an experiment, and their initial models.
  * @param similar runs whose metrics estimate the time
  */
 export function planTraining(

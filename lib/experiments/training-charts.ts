@@ -1,4 +1,4 @@
-/** Charts of the conditions of training: leads, figures by training, and RL curves. */
+/** Charts of the training conditions: leads, figures by training, and RL curves. */
 import { matching, type Fields, type TidyRow } from '../evaluation/table.js';
 import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import type { TrainingRow } from '../report/curves.js';

@@ -1,4 +1,4 @@
-/** How far trainings of one method differ, and what that says about single trainings. */
+/** How far trainings of one method differ, and what that means for single trainings. */
 import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
 import { quantileNormal } from 'vega-statistics';
 import type { Interval } from '../evaluation/bootstrap.js';
@@ -9,7 +9,7 @@ import { type MethodPair, type SummaryOptions, type TidyRow } from '../evaluatio
 import { summarise } from './summary.js';
 import { holm, LEVEL, pValue } from './verdicts.js';
 
-/** Differences with their side, and p after Holm's correction over all of them. */
+/** Adds the better side, and p with Holm's correction over all differences. */
 export function decideSides<Row extends Interval>(differences: readonly Row[]) {
   const ps = holm(differences.map((estimate) => pValue({ estimate, threshold: 0 })));
   return differences.map((row, i) => {
@@ -59,7 +59,7 @@ export interface Trainings {
   trainings: number;
 }
 
-/** The trainings behind the answers of each method, from each kind of model. */
+/** Counts the trainings behind each method's answers, by kind of model. */
 export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
   flatRollup(
     answers,
@@ -73,8 +73,8 @@ export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] 
   ).map(([method, model, counts]) => ({ method, model, ...counts }));
 
 /**
- * A/A: trainings of one method from one initial model, which differ in the seed alone.
- * Intervals resample questions, as those of any two single trainings do.
+ * A/A test: trainings of one method from one initial model, which only differ in the
+ * seed. Intervals resample questions, as for any two single trainings.
  */
 export function compareSeeds(answers: readonly QuestionResult[], options: SummaryOptions = {}) {
   const trainings = [
@@ -116,7 +116,7 @@ const averageEm = (answers: readonly QuestionResult[]): number => {
   return mean(byBenchmark.values())!;
 };
 
-/** Spread between trainings of a method; methods trained once are left out. */
+/** The spread between a method's trainings; methods trained once are left out. */
 export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
   const trainings = flatRollup(
     answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES),
@@ -138,7 +138,7 @@ export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
     }));
 }
 
-/** 95 % of pairs of trainings of a method differ by less (normal, pooled variance). */
+/** 95 % of pairs of a method's trainings differ by less (normal, pooled variance). */
 export function trainingNoise(spread: readonly Spread[]): number {
   const variance =
     sum(spread, ({ deviation, trainings }) => (trainings - 1) * deviation ** 2) /

@@ -28,7 +28,7 @@ export interface Training {
   training: string;
   /** RL steps. */
   step: number;
-  /** Passages per query, where they are compared. */
+  /** Passages per query, if they are compared. */
   k?: number;
 }
 
@@ -42,7 +42,7 @@ interface TrainingTestSpec extends FreshTest {
   groups: () => readonly StageGroup[];
   /** Default: ParallelSearch with Search-R1. */
   pairs?: readonly MethodPair[];
-  /** A run's method in rows; default: its method. */
+  /** Names the method of a run in rows. Default: its method. */
   nameMethod?: (run: PolicyRun) => string;
 }
 
@@ -51,11 +51,11 @@ export interface TrainingTest extends TrainingTestSpec {
   experiment: Experiment;
 }
 
-/** For the test on one core; only for estimates. */
+/** For the test on one core, for estimates only. */
 const ROUGH_SECONDS = 60;
 
 const K = ', k = ';
-/** Numbers of passages are compared as methods are, under names with both. */
+/** Numbers of passages are compared like methods, under names that contain both. */
 export const variantName = (method: string, topK?: number): string =>
   topK === undefined ? method : `${method}${K}${topK}`;
 const readVariant = (name: string): { method: string; k?: number } => {
@@ -63,13 +63,13 @@ const readVariant = (name: string): { method: string; k?: number } => {
   return { method, ...(k !== undefined && { k: Number(k) }) };
 };
 
-/** The stages of all groups; one that several share, once. */
+/** The distinct stages of all groups. */
 export const listStages = ({ groups }: Pick<TrainingTest, 'groups'>): Stage[] => {
   const stages = groups().flatMap((group) => group.stages);
   return [...new Map(stages.map((stage) => [stageName(stage), stage])).values()];
 };
 
-/** Their runs, each once. */
+/** The distinct runs of all groups. */
 export const listTestRuns = (test: Pick<TrainingTest, 'groups'>): PolicyRun[] => [
   ...new Map(listStages(test).map(({ run }) => [runName(run), run])).values(),
 ];
@@ -80,7 +80,7 @@ export const trainingTest = (spec: TrainingTestSpec): TrainingTest => ({
     name: spec.name,
     title: spec.title,
     computation: defineComputation<Stage, StageRecord>({
-      // Runs with twice the steps, but without the time of dev answers, give an estimate.
+      // Estimated from runs with twice the steps, but without the time of dev answers.
       prepare: planTraining(() => listTestRuns(spec), budgetRuns),
       jobs: () => listStageJobs(spec, listStages(spec), ROUGH_SECONDS),
       work: (stage, context) => answerFreshTest(spec, stage, context),

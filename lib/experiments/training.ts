@@ -50,7 +50,7 @@ interface Tested {
   results: TrainingTestResults;
 }
 
-/** Each prediction by the first test that has its figure, with a correction per test. */
+/** Judges each prediction by the first test with its figure; corrects per test. */
 function judgeTests(tested: readonly Tested[]): TestedCondition[] {
   const judged: TestedCondition[] = [];
   for (const { test, results } of tested) {
@@ -144,7 +144,7 @@ async function readHastyCurves(
   return (await Promise.all(curves)).flat();
 }
 
-/** How each training changes the difference; only judged conditions are mentioned. */
+/** Says how each training changes the difference; mentions only judged conditions. */
 export const describeFinding = (judged: readonly ConditionRow[]): string =>
   sayWhereJudged(judged, [
     {

@@ -1,6 +1,6 @@
 /**
- * The trainings beside the main comparison's, each with a fresh test of its own: what do
- * initial models, questions, rewards and passages of RL change?
+ * Trainings besides the main comparison's, each with its own fresh test: what changes
+ * with other initial models, questions, rewards and passages in RL?
  */
 import {
   CUT_TEST,
@@ -44,15 +44,15 @@ const group = (training: string, runs: readonly PolicyRun[], step = STEPS.main):
 
 /*
  * RL from a habit: hasty models search once, with one query for everything, and answer
- * from what they find. How many steps does each method need to search enough?
+ * from what they find. How many steps does each method need to learn to search enough?
  */
 
 export const HASTY_STEPS = STEPS.hasty;
-/** Steps after which the test is answered; the last is the adapter chosen on dev. */
+/** Steps after which the test is answered; the last adapter is the one chosen on dev. */
 export const HABIT_STEPS = [0, EARLY_STEP, HASTY_STEPS] as const;
 const [, ...AFTER_RL] = HABIT_STEPS;
 
-/** Both methods from each hasty model; default: with one seed. */
+/** Both methods from each hasty model. Default: with one seed. */
 const habitRuns = (seeds?: readonly number[]): PolicyRun[] =>
   withSettings(listRuns({ methods: BUDGET_METHODS, models: ['hasty'], seeds }), {
     steps: HASTY_STEPS,
@@ -66,7 +66,7 @@ export const HABIT = trainingTest({
   groups: () => HABIT_STEPS.map((step) => group('hasty', habitRuns(), step)),
 });
 
-/** Whether another RL seed does the same. */
+/** Does another RL seed behave the same? */
 export const HABIT_SEEDS = trainingTest({
   name: 'habit-seeds',
   title: 'RL from models that search once and answer, with two seeds',
@@ -76,14 +76,14 @@ export const HABIT_SEEDS = trainingTest({
 });
 
 /*
- * Hybrid questions, on which ParallelSearch falls behind: because RL has none of them,
- * because of Eq. 4, or because no demonstration searched both chains at once?
+ * Hybrid questions, on which ParallelSearch falls behind: because RL has none, because of
+ * Eq. 4, or because no demonstration searched both chains at once?
  */
 
 /** A fifth of the questions in RL are hybrid. */
 const mixedRuns = (): PolicyRun[] =>
   withSettings(budgetRuns(), { steps: STEPS.mixed, hybridShare: 0.2 });
-/** Without r_d, Eq. 4 says nothing about hybrids; Search-R1 has none to leave out. */
+/** Without r_d, Eq. 4 rewards nothing for hybrids; Search-R1 has no r_d. */
 const runsWithoutRd = (): PolicyRun[] =>
   withSettings(mixedRuns(), { lambdas: { lambdaD: 0, lambdaS } }, PARALLEL);
 /** From models that have seen both chains searched at once. */
@@ -116,8 +116,8 @@ export const PAIRED = trainingTest({
 });
 
 /*
- * Which reward teaches what? The search-count reward r_s joins Search-R1's outcome reward
- * under its prompt, and ParallelSearch goes without it, from hasty and instruct models.
+ * Which reward teaches what? Search-R1 gets the search-count reward r_s in addition to
+ * its outcome reward, and ParallelSearch goes without it, from hasty and instruct models.
  */
 
 const COUNT_ONLY = 'Search-R1 with r_s';
@@ -158,9 +158,9 @@ export const REWARDS = trainingTest({
 });
 
 /*
- * Passages per query where more of them find more (Figure 6): near misses hide the facts.
+ * Passages per query if more of them find more (Figure 6): near misses hide the facts.
  * Both methods are trained with a number of passages drawn for each step, and answer with
- * each number; so do the main comparison's runs as they are.
+ * each number, as do the main comparison's runs.
  */
 
 const { ks } = TOP_K;
@@ -240,7 +240,7 @@ export const morePassages: PaperClaim = {
 };
 
 /**
- * What a turn shows: ParallelSearch with half of the limit of information, cut in one of
+ * What a turn shows: ParallelSearch with half the limit on information, cut in one of
  * three ways. Search-R1's turns are shorter than either limit.
  */
 export const CUTS = trainingTest({
@@ -256,7 +256,7 @@ export const CUTS = trainingTest({
   ],
 });
 
-/** In the order of their draws: a prediction is judged by the first that can. */
+/** In the order of their draws: a prediction is judged by the first test that can. */
 export const TRAINING_TESTS: readonly TrainingTest[] = [
   HABIT,
   HYBRIDS,

@@ -1,6 +1,6 @@
 /**
- * Trajectories to read: a fixed sample of questions answered greedily by both methods, by
- * Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
+ * Trajectories to read: a fixed sample of questions, answered greedily by both methods,
+ * by Search-R1's weights with ParallelSearch's prompt, and by an untrained model.
  */
 import { type Question, graphQuestionType } from '../data/question.js';
 import { type Provenance, configHash } from '../io/provenance.js';
@@ -25,10 +25,10 @@ export const TRAJECTORY_RUNS: readonly PolicyRun[] = (['instruct', 'base'] as co
   (model) => listRuns({ methods: METHODS[model], models: [model], initSeeds: [SEED] }),
 );
 export const TRAJECTORY_SAMPLE: SampleOptions = { oneOf: 12, seed: 'trajectories' };
-/** All trajectories are scored alike, whatever their policy was trained with. */
+/** All trajectories are scored alike, whatever their policy was trained on. */
 export const TRAJECTORY_REWARDS: RewardPresetName = 'paper';
 
-/** Per run on one core; only for estimates. */
+/** Per run on one core, for estimates only. */
 const ROUGH_SECONDS = 40;
 
 /** A line of training's `trajectories.jsonl`, without advantage: there are no groups. */
@@ -37,7 +37,7 @@ export type TrajectoryLine = With<'method' | 'rewards'> & { run: PolicyRun };
 /** Lines in the order of the sample. */
 type Recorded = { lines: TrajectoryLine[] };
 
-/** A run for readers, such as `ParallelSearch (instruct)`. */
+/** A run's title, such as `ParallelSearch (instruct)`. */
 export const policyTitle = ({ method, model }: PolicyRun): string =>
   `${methodTitle(method)} (${model})`;
 
@@ -73,7 +73,7 @@ export const trajectories: Experiment = {
       const questions = stratifiedSample(context.world.questions, TRAJECTORY_SAMPLE);
       const lines = await answerSample(run, context, {
         questions,
-        // Log-probs to four places, as in a file of trajectories.
+        // Rounds log-probs to four decimals, as in a file of trajectories.
         keep: (question, trajectory) =>
           JSON.parse(formatTrajectory(scoredLine(run, question, trajectory))) as TrajectoryLine,
       });
@@ -83,7 +83,7 @@ export const trajectories: Experiment = {
 };
 
 /**
- * The recorded trajectories, question by question.
+ * Loads the recorded trajectories, question by question.
  * @throws Error with the command that records them
  */
 export async function loadTrajectories(

@@ -1,4 +1,4 @@
-/** Figures that decide about the paper's claims, and how certain they are. */
+/** Figures that decide the paper's claims, and how certain they are. */
 import { sort } from 'd3-array';
 import { cumulativeNormal, quantileNormal } from 'vega-statistics';
 import { matching, type Fields } from '../evaluation/table.js';
@@ -19,8 +19,8 @@ export const findParts = (
 export const PARALLELSEARCH_FIELDS = { method: 'parallelsearch', benchmark: 'all' };
 
 /**
- * Differences of ParallelSearch that must be above 0, by their labels: exact match over
- * all questions unless the fields say otherwise.
+ * Differences of ParallelSearch that must be above 0, by label: in exact match over all
+ * questions, unless the fields say otherwise.
  */
 export const partsAhead = (
   tables: ResultTables,
@@ -47,7 +47,7 @@ export const LEVEL = 0.05;
 /** Width of a 95 % interval in standard errors. */
 const INTERVAL_WIDTH = 2 * quantileNormal(1 - LEVEL / 2);
 
-/** Two-sided p of a figure against its threshold, by the width of its interval. */
+/** Two-sided p of a figure against its threshold, from the width of its interval. */
 export function pValue({ estimate, threshold }: Pick<ClaimPart, 'estimate' | 'threshold'>): number {
   const error = (estimate.high - estimate.low) / INTERVAL_WIDTH;
   if (error === 0) return estimate.value === threshold ? 1 : 0;

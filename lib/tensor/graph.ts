@@ -27,9 +27,7 @@ export function setNativeGraphs(graphs: NativeGraphs): void {
 
 export const canCapture = (): boolean => tf.getBackend() === 'webgpu' || native.isCurrent();
 
-/**
- * Zeros as input of a captured computation, to {@link overwrite}; disposed by the caller.
- */
+/** Zeros as input of a captured computation, to {@link overwrite}; the caller's. */
 export const graphInput = <R extends tf.Rank>(shape: tf.ShapeMap[R], dtype: 'float32' | 'int32') =>
   tf.fill<R>(shape, 0, dtype);
 

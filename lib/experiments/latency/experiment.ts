@@ -1,4 +1,4 @@
-/** Wall clock of 1 to 8 sub-queries in one turn and in turns, by retriever. */
+/** Wall clock of 1 to 8 sub-queries in one turn and in successive turns, by retriever. */
 import { loadavg } from 'node:os';
 import { greatest, max, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
@@ -30,10 +30,10 @@ import {
 } from './measuring.js';
 import { countText } from '../../text/english.js';
 
-/** Measurements of one retriever, or of all. */
+/** The measurements of one retriever, or of all. */
 export interface Latency {
   measurements: LatencyMeasurement[];
-  /** Single searches without request and turn; of the embedded retriever only. */
+  /** Single searches without request and turn; only for the embedded retriever. */
   serviceSamplesMs: number[];
 }
 /** @param load how busy the machine was */
@@ -77,30 +77,31 @@ interface LatencyRow extends Interval, Pick<LatencyMeasurement, 'retriever' | 'm
   sub_queries: number;
   /** `question_ms` adds the model's calls to the measured `wall_ms`. */
   metric: 'wall_ms' | 'question_ms';
-  /** By the model of time. */
+  /** What the model of time predicts. */
   predicted: number;
   n: number;
   seeds: number;
 }
 
 const median = (samples: readonly number[]): number => quantile(samples, 0.5)!;
-/** To whole microseconds, and ratios to three decimals. */
+/** Rounds to whole microseconds, and ratios to three decimals. */
 const rounded = (value: number): number => Number(value.toFixed(3));
 const quartiles = (samples: readonly number[]): Interval => {
   const [value, low, high] = [0.5, 0.25, 0.75].map((p) => rounded(quantile(samples, p)!));
   return { value, low, high };
 };
 
-/** Milliseconds of a question: the measured search and the model's calls. */
+/** Milliseconds per question: the measured search plus the model's calls. */
 const questionMs = (
   asking: Pick<Asking, 'method' | 'numQueries'>,
   { searchMs, generationMs }: { searchMs: number; generationMs: number },
 ): number => modelCalls(asking) * generationMs + searchMs;
 
 /**
- * The costs of a retriever's requests, from single searches and single sub-queries of the
- * undelayed retriever in the same place; the delay is what was set. So predictions for
- * several sub-queries and for delayed retrievers are not fitted to them.
+ * Estimates the costs of a retriever's requests from single searches and single
+ * sub-queries of the undelayed retriever in the same place; the delay is the setting.
+ * Predictions for several sub-queries and for delayed retrievers are therefore not fitted
+ * to them.
  */
 export function requestCosts(latency: Latency, name: string): RequestCosts {
   const [{ place, delayMs }] = matching(LATENCY_RETRIEVERS, { name });
@@ -112,7 +113,7 @@ export function requestCosts(latency: Latency, name: string): RequestCosts {
 }
 
 /**
- * Rows, and contrasts of one turn with turns, repeat by repeat.
+ * Computes rows, and contrasts of one turn with several turns, repeat by repeat.
  * @param generation time of a model call, if known
  */
 export function summariseLatency(
@@ -174,7 +175,7 @@ export function summariseLatency(
 const SLOWEST = greatest(LATENCY_RETRIEVERS, ({ delayMs }) => delayMs)!;
 const MAX_QUERIES = max(LATENCY_SETTINGS.numQueries)!;
 
-/** One turn waits once for the slowest retriever. */
+/** Predicts that one turn only waits for the slowest retriever, once. */
 export const WAITED_FOR_ONCE: Predicted = {
   prediction: `${MAX_QUERIES} sub-queries to a retriever that takes ${SLOWEST.delayMs} ms need less than half the time in one turn`,
   figure: { retriever: SLOWEST.name, sub_queries: MAX_QUERIES, limit: 'unlimited', kind: 'ratio' },
@@ -192,12 +193,13 @@ export const timeParts = (latency: Latency): object[] =>
     });
   });
 
-/** Times of a model call that are considered, ms: 1 to 10,000 in equal ratios. */
+/** Model-call times to consider, in ms: 1 to 10,000 in equal ratios. */
 const GENERATION_MS = range(41).map((i) => 10 ** (i / 10));
 
 /**
- * Whole questions in turns and in one turn without limit, and the speed-up of one turn by
- * the time of a model call: over a range, and at the measured time.
+ * Times of whole questions, in several turns and in one turn without limit, and the
+ * speed-up of one turn, as functions of the time of a model call: over a range, and at
+ * the measured time.
  */
 export function questionTimes(rows: readonly LatencyRow[], generation: GenerationTime | null) {
   const ways = matching(rows, { metric: 'wall_ms' }).filter(
@@ -236,7 +238,7 @@ export function questionTimes(rows: readonly LatencyRow[], generation: Generatio
 const withAsked = <T extends Pick<Asking, 'method' | 'limit'>>(rows: readonly T[]) =>
   rows.map((row) => ({ ...row, asked: askingTitle(row) }));
 
-/** Times belong to a machine: the provenance names it. */
+/** Times depend on the machine, which the provenance names. */
 export const latency: Experiment = {
   name: 'latency',
   title: 'wall-clock time of sub-queries in one turn and in several, with fast and slow retrievers',

@@ -1,5 +1,5 @@
 /**
- * Measures how long sets of sub-queries take, and models it: work takes turns, waiting is
+ * Measures and models how long sets of sub-queries take: work is serial, waiting is
  * shared. Within a repeat, all ways of asking send the same sub-queries in a random
  * order, so that other load on the machine affects all of them alike.
  */
@@ -17,7 +17,7 @@ export interface LatencyRetriever {
   place: 'embedded' | 'server';
   /** Artificial delay of each request. */
   delayMs: number;
-  /** Measurements of every setting, per seed. */
+  /** Number of measurements of every setting, per seed. */
   repeats: number;
   /** For the estimate only. */
   roughSeconds: number;
@@ -35,7 +35,7 @@ interface LatencySettings {
   seeds: readonly number[];
   /** Sizes of the sets of sub-queries. */
   numQueries: readonly number[];
-  /** Concurrency limits of one turn with a request per sub-query. */
+  /** Concurrency limits for one turn with a request per sub-query. */
   limits: readonly (number | 'unlimited')[];
   topK: number;
   /** How often the largest set is asked in every way before measuring. */
@@ -52,14 +52,14 @@ export const LATENCY_SETTINGS: LatencySettings = {
 
 /** A set of sub-queries, and how it is asked. */
 export interface Asking {
-  /** A search turn each, one turn with a request each, or one turn with one request. */
+  /** A turn per sub-query, one turn with a request each, or one turn with one request. */
   method: 'in-turns' | 'one-turn' | 'one-request';
-  /** Maximum number of concurrent requests; null if there is only ever one. */
+  /** Maximum number of concurrent requests; null if there is never more than one. */
   limit: number | 'unlimited' | null;
   numQueries: number;
 }
 
-/** All ways of asking that are measured. */
+/** All measured ways of asking. */
 export const allAskings = ({
   numQueries,
   limits,
@@ -70,7 +70,7 @@ export const allAskings = ({
     { method: 'one-request', limit: null, numQueries: n },
   ]);
 
-/** A way of asking for readers, such as `one turn, 2 at a time`. */
+/** Describes a way of asking: `one turn, 2 at a time`. */
 export function askingTitle({ method, limit }: Pick<Asking, 'method' | 'limit'>): string {
   if (method === 'in-turns') return 'in turns';
   if (method === 'one-request') return 'one turn, one request';
@@ -79,18 +79,17 @@ export function askingTitle({ method, limit }: Pick<Asking, 'method' | 'limit'>)
 
 /** Costs of a request, in milliseconds. */
 export interface RequestCosts {
-  /** Our own code, HTTP and JSON, however many queries the request has. */
+  /** Overhead: our own code, HTTP and JSON, whatever the number of queries. */
   callMs: number;
-  /** Searching, per query. */
+  /** Search time per query. */
   serviceMs: number;
-  /** Waiting, during which nobody works. */
+  /** Waiting time, during which the processor is idle. */
   delayMs: number;
 }
 
 /**
- * Wall clock of equal requests with at most `limit` in flight, in milliseconds. Each
- * works for `workMs`, then waits for `delayMs`; one works at a time, all may wait at
- * once.
+ * Wall clock (ms) of equal requests with at most `limit` in flight. Each works for
+ * `workMs`, then waits for `delayMs`; work is serial, waiting overlaps.
  */
 export function requestsMs(
   numRequests: number,
@@ -118,14 +117,14 @@ export function predictTime({ method, limit, numQueries }: Asking, costs: Reques
   return { callMs, serviceMs, waitingMs: Math.max(0, totalMs - callMs - serviceMs), totalMs };
 }
 
-/** Model calls of a question: one per search turn and one for the answer. */
+/** Model calls per question: one per search turn and one for the answer. */
 export const modelCalls = ({ method, numQueries }: Pick<Asking, 'method' | 'numQueries'>): number =>
   (method === 'in-turns' ? numQueries : 1) + 1;
 
-/** Wall clock of sets of sub-queries asked in one way. */
+/** Wall clock of sets of sub-queries that are asked in one way. */
 export interface LatencyMeasurement extends Asking {
   retriever: string;
-  /** Sample i of all settings of a retriever asks the same sub-queries. */
+  /** Sample i asks the same sub-queries in all settings of a retriever. */
   samplesMs: number[];
 }
 
@@ -172,7 +171,7 @@ async function timeSet(
 /**
  * Times every way of asking after a warm-up, `repeats` times per seed.
  * @returns measurements in the order of {@link allAskings}
- * @throws RangeError for too few sub-queries, Error where a search fails
+ * @throws RangeError for too few sub-queries, Error if a search fails
  */
 export async function measureLatency(
   retriever: Retriever,
@@ -227,10 +226,10 @@ export function independentQueries(questions: readonly Question[]): string[] {
   return [...new Set(graphs.flatMap((graph) => graph.map(({ query }) => query.trim())))].sort();
 }
 
-/** Takes the artificial delay of requests in milliseconds, returns the URL to post to. */
+/** Receives the artificial delay of requests in ms, and returns the URL to post to. */
 export type LatencyServer = Worker<{ delayMs: number }, string>;
 
-/** Serves BM25 in a process of its own: asking and searching share no thread. */
+/** Serves BM25 in a separate process, so that asking and searching share no thread. */
 export const startLatencyServer = (): LatencyServer => startWorker(import.meta.url);
 
 let world: World | null = null;

@@ -1,4 +1,4 @@
-/** Answers and times of a language model on real questions, as jobs record them. */
+/** A language model's answers and times on real questions, as jobs record them. */
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -47,28 +47,28 @@ export interface RecordedTimes {
   answers: TimedAnswer[];
 }
 
-/** Per answer, in a batch with two processes and alone; only for estimates. */
+/** Seconds per answer, in a batch with two processes and alone; for estimates only. */
 export const ROUGH_SECONDS = { batched: 5, alone: 8 };
 
 /** There is one model and one warm-up. */
 export const runFields = ({ method, seed }: RealRun) =>
   ({ method, model: 'instruct', initSeed: 1, seed }) as const;
 
-/** Equal words have equal digests; others collide once in 65,536. */
+/** A digest of a word or text. Different ones collide once in 65,536. */
 const digest = (text: string): string =>
   createHash('sha256')
     .update(` ${normalizeAnswer(text)} `)
     .digest('hex')
     .slice(0, 4);
 
-/** Texts become digests: no text of a benchmark is kept, and metrics stay the same. */
+/** Replaces texts by digests: no benchmark text is kept, and metrics stay the same. */
 export const withoutTexts = <T extends Measurement>(measurement: T): T => ({
   ...measurement,
   searches: measurement.searches.map((queries) => queries.map(digest)),
   answer: measurement.answer === null ? null : digest(measurement.answer),
 });
 
-/** Replaces recorded answers by new ones, without their texts. */
+/** Replaces recorded answers with new ones, without their texts. */
 export const mergeRecorded = <Recorded extends { measurements: Measurement[] }>(
   recorded: Recorded,
   kept: readonly unknown[],
@@ -81,7 +81,7 @@ export const mergeRecorded = <Recorded extends { measurements: Measurement[] }>(
 const askedBenchmarks = ({ topK }: RealRun): readonly string[] =>
   topK === undefined ? Object.values(FOLDERS) : MULTI_HOP;
 
-/** Changes with a run's weights, settings and number of questions. */
+/** A hash of a run's weights, settings and number of questions. */
 export async function hashRun(run: RealRun): Promise<string> {
   const adapters = [adapterPath(WARM_UP), answeringAdapter(run)].flatMap((folder) => folder ?? []);
   const files = adapters.map((folder) => join(folder, 'adapter_model.safetensors'));
@@ -117,7 +117,7 @@ interface Asking<Run> {
   onTrajectory?: (trajectory: Trajectory) => void;
 }
 
-/** Answers questions greedily, keeps no texts; undefined if time ran out. */
+/** Answers questions greedily, keeping no texts; undefined if time ran out. */
 export async function answerBatches<Run extends object>(
   { run, name, onTrajectory, ...asking }: Asking<Run>,
   context: WorkContext,

@@ -1,4 +1,4 @@
-/** Both editions on fresh questions, and whether the predictions of the second hold. */
+/** Compares both editions on fresh questions, and checks the second's predictions. */
 import { readFileSync } from 'node:fs';
 import { rollup, sort } from 'd3-array';
 import { z } from 'zod';
@@ -33,14 +33,14 @@ export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;
 
 export interface FreshRead {
   answers: FreshAnswer[];
-  /** Answers that were computed; a run that keeps no RL step has those before RL. */
+  /** Number of answers computed; a run without a kept RL step reuses those before RL. */
   numComputed: number;
   /** RL steps of the second edition's runs. */
   steps: number[];
   provenance: Provenance;
 }
 
-/** A figure of an edition; `seed` is set where a method has a row per seed. */
+/** A figure of an edition; `seed` is set if the method has a row per seed. */
 type EditionRow = TidyRow & { edition: Edition; seed?: number };
 type EditionContrast = TidyContrast & { edition: Edition; against_edition: Edition };
 
@@ -71,7 +71,7 @@ export const DYNAMICS = [
 const hasGraph = ({ hops }: QuestionKey): boolean => hops !== undefined;
 const seesAll = ({ evidenceSeen }: QuestionResult): number => Number(evidenceSeen === 1);
 
-/** A question's evidence is only known with a dependency graph. */
+/** The evidence for a question is only known with a dependency graph. */
 export const MEASURES: readonly Measure[] = [
   ...METRICS.map((metric) => ({
     ...mainMeasure(metric),
@@ -86,7 +86,7 @@ export const MEASURES: readonly Measure[] = [
   },
 ];
 
-/** Methods of both editions have one name each in the table that compares them. */
+/** A name for a method of an edition in the table that compares both. */
 const tag = (edition: Edition, method: string, seed?: number): string =>
   JSON.stringify(seed === undefined ? [edition, method] : [edition, method, seed]);
 function untag(name: string): { edition: Edition; method: string; seed?: number } {
@@ -95,10 +95,10 @@ function untag(name: string): { edition: Edition; method: string; seed?: number 
 }
 
 const PAIRS: readonly MethodPair[] = [
-  // What RL and the parallel prompt change.
+  // The effects of RL and of the parallel prompt.
   [tag('second', 'parallelsearch'), tag('second', 'search-r1')],
   [tag('second', 'parallelsearch'), tag('second', 'untrained:parallel')],
-  // What reading first changes.
+  // The effect of reading first.
   [tag('second', 'untrained:search-r1'), tag('first', 'untrained:search-r1')],
   [tag('second', 'parallelsearch'), tag('first', 'parallelsearch')],
 ];
@@ -126,8 +126,8 @@ const predictionsSchema = z.object({
 });
 
 /**
- * Reads thresholds that were committed before the training, by what they are of.
- * @returns finds a threshold. @throws Error if nothing was predicted of it
+ * Reads the thresholds that were committed before the training, by measure.
+ * @returns a function that finds a threshold. @throws Error if none was predicted
  */
 function readThresholds(): (measure: string) => number {
   const file = packagePath('data', 'reader', 'predictions.json');
@@ -190,7 +190,7 @@ function listPredictions(tables: Tables): Predicted[] {
   ];
 }
 
-/** Which questions were asked, such as `75 of HotpotQA, 120 of 2WikiMultiHopQA`. */
+/** Describes the questions: `75 of HotpotQA, 120 of 2WikiMultiHopQA`. */
 export function describeFresh(answers: readonly FreshAnswer[]): string {
   const ids = rollup(
     answers,
@@ -201,7 +201,7 @@ export function describeFresh(answers: readonly FreshAnswer[]): string {
   return `fresh test: ${parts.join(', ')}`;
 }
 
-/** Figures of both editions, the second's predictions, and its charts. */
+/** Computes figures of both editions, the second's predictions, and the charts. */
 export function compareEditions(
   { answers, steps, provenance }: FreshRead,
   options: SummaryOptions = {},

@@ -1,4 +1,4 @@
-/** A language model on eight real benchmarks, before and after RL by either method. */
+/** A language model on eight real benchmarks, before and after RL with either method. */
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
@@ -70,7 +70,7 @@ export const realModel: Experiment = {
   result: compareRealModel,
 };
 
-/** Times belong to a machine: the provenance names it. */
+/** Times depend on the machine, which the provenance names. */
 export const realModelTiming: Experiment = {
   name: 'real-model-timing',
   title: 'seconds per real question, methods alternating',
@@ -100,10 +100,10 @@ async function readCurves<Line>(file: string, find: (run: RealRun) => string = a
   return curves.flat();
 }
 
-/** A training step of the second edition, as `train.py` of `export torch` writes it. */
+/** A training step of the second edition, as written by `train.py` of `export torch`. */
 interface TorchPoint {
   step: number;
-  /** Whether it is a validation, not a step. */
+  /** Whether it is a validation instead of a step. */
   validation?: boolean;
   reward: number;
   model_calls: number;
@@ -113,7 +113,7 @@ interface TorchPoint {
   kl: number;
 }
 
-/** Training curves of the second edition, under the names of metrics. */
+/** Reads the second edition's training curves, with our names of metrics. */
 async function readTorchCurves(): Promise<CurvePoint[]> {
   const points = await readCurves<TorchPoint>(METRICS_FILE, readerPath);
   return points
@@ -126,7 +126,7 @@ async function readTorchCurves(): Promise<CurvePoint[]> {
     }));
 }
 
-/** Its results on held-out training questions, under the names of metrics. */
+/** Reads its results on held-out training questions, with our names of metrics. */
 async function readDev(): Promise<CurvePoint[]> {
   const points = await readCurves<DevPoint>('dev.jsonl', readerPath);
   return points.map(({ outcome, decomposition, modelCalls, ...point }) => ({
@@ -137,7 +137,7 @@ async function readDev(): Promise<CurvePoint[]> {
   }));
 }
 
-/** A recorded answer of a run. JSON keeps an unknown value as null. */
+/** Reads a recorded answer of a run. JSON has null for unknown values. */
 const readAnswer = (run: RealRun, measurement: Measurement): QuestionResult => ({
   ...measurement,
   ...runFields(run),
@@ -166,7 +166,7 @@ async function readFirst(folder?: string): Promise<RealRead> {
   };
 }
 
-/** Answers of both editions; a run without a kept RL step has its answers before RL. */
+/** Reads both editions' answers; a run without a kept RL step has those before RL. */
 async function readFresh(folder?: string): Promise<FreshRead> {
   const done = await requireResults<FreshRun, FreshAnswers>(realModelFresh, folder);
   const byRun = new Map(
@@ -199,7 +199,7 @@ const DEV_METRICS = [
   'model_calls',
 ];
 
-/** The second edition, then the first. */
+/** Compares the second edition, then the first. */
 async function compareRealModel(
   folder?: string,
   options: SummaryOptions = {},

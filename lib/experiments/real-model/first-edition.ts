@@ -1,4 +1,4 @@
-/** Results of the first edition on its own test questions. */
+/** The first edition's results on its own test questions. */
 import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
@@ -11,7 +11,7 @@ import { DEFAULT_TOP_K, MULTI_HOP, numTest, TRAINED, WARM_UP } from './settings.
 
 const SUBSETS = ['all', 'parallelizable', 'sequential'];
 const isMultiHop = where({ benchmark: MULTI_HOP });
-/** HotpotQA and 2WikiMultiHopQA together. */
+/** Restricts a measure to HotpotQA and 2WikiMultiHopQA. */
 const multiHopMeasure = (measure: Measure): Measure => ({
   ...measure,
   metric: `${measure.metric}_multi_hop`,
@@ -68,7 +68,7 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/** An answer with the number of passages, if it is not the usual one. */
+/** An answer; `topK` is set if it is not the usual one. */
 export type RealAnswer = QuestionResult & { topK?: number };
 
 export interface RealRead {
@@ -88,7 +88,7 @@ export const ABOUT = {
   seeds: [...new Set(TRAINED.map(({ seed }) => seed))],
 };
 
-/** Exact match by passages per query, of the same runs and questions. */
+/** Exact match by passages per query, for the same runs and questions. */
 function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOptions): object[] {
   const distinct = (field: 'questionId' | 'method'): unknown[] => [
     ...new Set(byTopK.map((answer) => answer[field])),
@@ -103,7 +103,7 @@ function topKRows({ answers, byTopK, provenance }: RealRead, options: SummaryOpt
   );
 }
 
-/** The first edition on its own test questions, as frames of the result. */
+/** The first edition's results on its own test questions, as frames. */
 export function firstEdition(read: RealRead, options: SummaryOptions = {}) {
   const measures = [...MEASURES, ...MEASURES.map(multiHopMeasure)];
   const filter = where({ subset: SUBSETS });

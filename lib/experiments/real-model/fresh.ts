@@ -1,6 +1,6 @@
 /**
  * Both editions of the language model on two fresh tests. The second edition was trained
- * with the exported PyTorch trainer; only its answers are computed here.
+ * by the exported PyTorch trainer; only its answers are computed here.
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -45,12 +45,12 @@ export interface FreshTest {
   /** Also the name of its experiment. */
   name: string;
   title: string;
-  /** Of `data/reader`, with the ids of its questions. */
+  /** File in `data/reader` with the ids of its questions. */
   file: string;
   runs: readonly FreshRun[];
 }
 
-/** First edition: the best prompt before RL, and the chosen seed after it. */
+/** The first edition: the best prompt before RL, and the chosen seed after it. */
 const FRESH: readonly FreshRun[] = [
   { edition: 'first', method: 'untrained:search-r1', seed: 1 },
   { edition: 'first', method: 'parallelsearch', seed: 2 },
@@ -62,7 +62,7 @@ const FRESH: readonly FreshRun[] = [
   { edition: 'second', method: 'search-r1', seed: 2 },
 ];
 
-/** HotpotQA and 2WikiMultiHopQA: all that were left, and a sample. */
+/** HotpotQA and 2WikiMultiHopQA: all questions left of one, a sample of the other. */
 export const MULTI_HOP_TEST: FreshTest = {
   name: 'real-model-fresh',
   title: 'both editions of a language model on fresh questions',
@@ -70,7 +70,7 @@ export const MULTI_HOP_TEST: FreshTest = {
   runs: FRESH,
 };
 
-/** A sample of the benchmarks that are left, see `npm run tools -- draw-others`. */
+/** A sample of the other benchmarks, see `npm run tools -- draw-others`. */
 export const OTHERS_TEST: FreshTest = {
   name: 'real-model-others',
   title: 'both editions of a language model on other benchmarks',
@@ -85,13 +85,13 @@ export const OTHERS_TEST: FreshTest = {
 /** How the second edition was trained, for the provenance. */
 export const TRAINING = 'demonstrations, then GRPO, in PyTorch (export torch) on an NVIDIA H200';
 
-/** Runs before RL with the prompts of the methods. */
+/** The run before RL with the prompt of each method. */
 const BEFORE_RL: Readonly<Record<string, string>> = {
   parallelsearch: 'untrained:parallel',
   'search-r1': 'untrained:search-r1',
 };
 
-/** Where an edition's warm-up and adapters are. */
+/** Folders of each edition's warm-up and adapters. */
 const FOLDERS: Readonly<Record<Edition, { root: string; warmUp: string; base: string }>> = {
   first: { root: REAL_MODEL, warmUp: adapterPath(WARM_UP, REAL_MODEL), base: 'warm-up' },
   second: { root: READER, warmUp: join(READER, 'warm-up'), base: 'reader' },
@@ -100,11 +100,11 @@ const FOLDERS: Readonly<Record<Edition, { root: string; warmUp: string; base: st
 /** The folder of a run of the second edition. */
 export const readerPath = (run: RealRun): string => adapterPath(run, READER);
 
-/** The steps of RL of such a run, whether they were kept or not. */
+/** The number of RL steps of such a run, whether or not they were kept. */
 export const readerSteps = (run: RealRun): number =>
   (readJson(join(readerPath(run), TRAIN_CONFIG_FILE)) as { grpo: { steps: number } }).grpo.steps;
 
-/** Whether none of its RL steps was kept: its adapter is zero. */
+/** Whether no RL step was kept: the adapter is zero. */
 function keepsNoStep(run: RealRun): boolean {
   const lines = readFileSync(join(readerPath(run), 'dev.jsonl'), 'utf8')
     .trim()
@@ -113,7 +113,7 @@ function keepsNoStep(run: RealRun): boolean {
   return points.some(({ step, chosen }) => chosen && step === 0);
 }
 
-/** The run with the weights that answer: the one before RL if no step was kept. */
+/** The run whose weights answer: the one before RL if no step was kept. */
 export function answeringRun(run: FreshRun): FreshRun {
   const before = BEFORE_RL[run.method];
   return run.edition === 'second' && before !== undefined && keepsNoStep(run)
@@ -130,14 +130,14 @@ function readQuestionIds(test: FreshTest): string[] {
   return Array.isArray(drawn) ? drawn : drawn.questions;
 }
 
-/** As the adapter was trained, with the prompt of the method. */
+/** The rollout of the adapter's training, with the method's prompt. */
 export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig {
   if (edition === 'first') return realRollout({ method, seed });
   const trained = readJson(join(READER, 'warm-up', TRAIN_CONFIG_FILE)) as { rollout: object };
   return rolloutSchema.parse({ ...trained.rollout, ...METHODS.get(method).rollout });
 }
 
-/** Changes with a run's weights, settings and questions. */
+/** A hash of a run's weights, settings and questions. */
 async function hashFresh(test: FreshTest, run: FreshRun): Promise<string> {
   const { root, warmUp } = FOLDERS[run.edition];
   const folders = [warmUp, answeringAdapter(run, root)].flatMap((folder) => folder ?? []);
@@ -210,7 +210,7 @@ async function answerFresh(
   );
 }
 
-/** Answers to a test, by every run whose answers are not those of another. */
+/** The answers to a test, for every run that does not reuse another's. */
 const freshExperiment = (test: FreshTest): Experiment => ({
   name: test.name,
   title: test.title,

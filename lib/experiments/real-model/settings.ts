@@ -1,5 +1,5 @@
 /**
- * A language model on real questions: where the model and benchmarks are stored, what is
+ * A language model on real questions: where model and benchmarks are stored, what is
  * trained, which questions are asked.
  */
 import { existsSync, readFileSync } from 'node:fs';
@@ -22,12 +22,12 @@ import { createRetriever } from '../../retrieval/retrievers.js';
 import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
 import { readFolder } from '../../data/formats/read.js';
 
-/** SmolLM2-135M-Instruct by `parallelsearch model`, or `PARALLELSEARCH_MODEL`. */
+/** SmolLM2-135M-Instruct made by `parallelsearch model`, or `PARALLELSEARCH_MODEL`. */
 export const MODEL =
   process.env.PARALLELSEARCH_MODEL ?? join(modelsFolder(), 'smollm2-135m-instruct');
-/** Benchmarks in the FlashRAG layout; nothing of them is kept in the repository. */
+/** Benchmarks in the FlashRAG format; the repository contains nothing of them. */
 export const BENCHMARKS = process.env.PARALLELSEARCH_BENCHMARKS ?? packagePath('benchmarks');
-/** Adapters; another model's belong in another folder. */
+/** Adapters; those of another model belong in another folder. */
 export const ADAPTERS = process.env.PARALLELSEARCH_ADAPTERS ?? REAL_MODEL;
 
 const MODEL_NAME = `models/${basename(MODEL)}`;
@@ -36,10 +36,10 @@ const WORK_NAME = `runs/real-model/${basename(MODEL)}`;
 export const WORK = packagePath(WORK_NAME);
 /** The model with the warm-up's adapter merged in. */
 export const INITIAL = warmedUpFolder(MODEL);
-/** Full answers, to read; they stay on this machine. */
+/** Full answers to read; they stay on this machine. */
 export const TRANSCRIPTS = join(WORK, 'answers');
 
-/** Folders of {@link BENCHMARKS} and the names of their benchmarks. */
+/** The benchmark in each folder of {@link BENCHMARKS}. */
 export const FOLDERS: Readonly<Record<string, string>> = {
   nq: 'nq',
   triviaqa: 'triviaqa',
@@ -50,21 +50,21 @@ export const FOLDERS: Readonly<Record<string, string>> = {
   bamboogle: 'bamboogle',
   multihoprag: 'multihoprag',
 };
-/** Benchmarks with annotations from which dependency graphs are made. */
+/** Benchmarks whose annotations give dependency graphs. */
 const TRAINED_ON = ['hotpotqa', '2wikimultihopqa', 'musique'];
-/** Benchmarks that tell comparisons from chains; most evidence comes from them. */
+/** Benchmarks that distinguish comparisons from chains; most evidence comes from them. */
 export const MULTI_HOP = ['hotpotqa', '2wikimultihopqa'];
 
 /** Passages per query. */
 export const DEFAULT_TOP_K = 3;
 /** Training questions held out to choose adapters. */
 export const NUM_DEV = 48;
-/** Test questions of a benchmark at most; half with other numbers of passages. */
+/** Maximum test questions of a benchmark; half with other numbers of passages. */
 export function numTest(benchmark: string, topK = DEFAULT_TOP_K): number {
   if (topK !== DEFAULT_TOP_K) return 60;
   return MULTI_HOP.includes(benchmark) ? 120 : 40;
 }
-/** Concurrent questions, and fewer within a time budget, in each of two processes. */
+/** Concurrent questions in each of two processes; fewer within a time budget. */
 export const [BATCH_SIZE, LIVE_BATCH_SIZE] = [48, 10];
 /** The best retriever on these passages that needs no second model. */
 export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'english' } };
@@ -73,7 +73,7 @@ export const RETRIEVER = { name: 'bm25', options: { titleWeight: 1, analyzer: 'e
 export interface RealRun {
   method: string;
   seed: number;
-  /** Passages per query; default three. */
+  /** Passages per query. Default: three. */
   topK?: number;
 }
 
@@ -82,14 +82,14 @@ const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'];
 const withSeedOne = (method: string): RealRun => ({ method, seed: 1 });
 
 export const WARM_UP = withSeedOne('demonstrations');
-/** Reinforcement from the same initial model. */
+/** RL runs from the same initial model. */
 export const TRAINED: readonly RealRun[] = [1, 2].flatMap((seed) =>
   REINFORCED.map((method) => ({ method, seed })),
 );
 export const ANSWERING: readonly RealRun[] = [...TRAINED, ...UNTRAINED.map(withSeedOne)];
 /** Timed question by question, alternating. */
 export const TIMED: readonly RealRun[] = REINFORCED.map(withSeedOne);
-/** Timed questions of each type. */
+/** Number of timed questions of each type. */
 export const NUM_TIMED = 16;
 /** {@link MULTI_HOP} with other numbers of passages. */
 export const BY_TOP_K: readonly RealRun[] = [1, 5, 10].flatMap((topK) =>
@@ -110,22 +110,22 @@ export function answeringAdapter({ method, seed }: RealRun, root = ADAPTERS): st
   return trained === null ? undefined : adapterPath({ method: trained, seed }, root);
 }
 
-/** Whether the weights of a run are there: the warm-up's, and its own if it has any. */
+/** Whether a run's weights exist: the warm-up's, and its own if it has any. */
 export const isTrained = (run: RealRun, root = ADAPTERS): boolean =>
   [adapterPath(WARM_UP, root), answeringAdapter(run, root)].every(
     (folder) => !folder || existsSync(folder),
   );
 
-/** Share of the layers that are trained: the gradient stops below them. */
+/** Share of the layers that are trained; no gradient goes below them. */
 const UPPER_SHARE = 0.3;
-/** Number of the model's layers; without a model folder, SmolLM2-135M's. */
+/** The number of layers of the model; without a model folder, SmolLM2-135M's. */
 function numLayers(): number {
   const file = join(MODEL, 'config.json');
   if (!existsSync(file)) return 30;
   const config = JSON.parse(readFileSync(file, 'utf8')) as { num_hidden_layers: number };
   return config.num_hidden_layers;
 }
-/** Keeps adapters small enough for the repository: 0.6 MB, and 0.4 MB per RL run. */
+/** Small enough for the repository: adapters of 0.6 MB, and 0.4 MB per RL run. */
 const WARM_UP_LORA = { rank: 1, alpha: 8 };
 function reinforcedLora() {
   const layersToTransform = range(Math.round((1 - UPPER_SHARE) * numLayers()), numLayers());
@@ -133,7 +133,7 @@ function reinforcedLora() {
   return { rank: 8, alpha: 16, targetModules, layersToTransform };
 }
 /**
- * At a third of this rate the KL was below 0.006 after 13 of 30 steps. Temperature as in
+ * At a third of this rate, the KL was below 0.006 after 13 of 30 steps. Temperature as in
  * the paper: at 0.7, 2 of 35 rollouts of comparisons were parallel after the warm-up, and
  * seven of eight of Search-R1's groups had nothing to learn from.
  */
@@ -142,15 +142,15 @@ const TEMPERATURE = 1;
 /** A step takes minutes. */
 const CHECKPOINT_EVERY = 1;
 /**
- * Share of comparisons of two; the rest are chains. With half in RL, parallel
- * rollouts gained on comparisons what they lost on chains, and ParallelSearch decomposed
- * fewer and fewer questions over six steps.
+ * Share of comparisons of two; the rest are chains. With half in RL, parallel rollouts
+ * gained on comparisons what they lost on chains, and ParallelSearch decomposed fewer and
+ * fewer questions over six steps.
  */
 const COMPARISONS = { warmUp: 0.5, rl: 0.75 };
 
 export function realConfig({ method, seed }: RealRun): TrainConfig {
   const isWarmUp = method === WARM_UP.method;
-  // Trained under this name: a file's hash depends on it.
+  // The name it was trained under, because a file's hash depends on it.
   const model = isWarmUp ? MODEL_NAME : `${WORK_NAME}/initial`;
   const preset = trainingPreset(method, model, seed, { scale: 'language-model' });
   const share = isWarmUp ? COMPARISONS.warmUp : COMPARISONS.rl;
@@ -172,7 +172,7 @@ export function realConfig({ method, seed }: RealRun): TrainConfig {
   );
 }
 
-/** The rollout of a run, within the limits of training. */
+/** The rollout of a run, within the limits of its training. */
 export function realRollout({ method, topK = DEFAULT_TOP_K }: RealRun): RolloutConfig {
   const trained = realConfig(TRAINED[0]).rollout;
   return rolloutSchema.parse({ ...trained, ...METHODS.get(method).rollout, topK });
@@ -197,14 +197,14 @@ export interface RealWorld {
   dev: Question[];
   /** A sample of each benchmark (see {@link numTest}). */
   test: Question[];
-  /** The other test questions, which nothing has asked. */
+  /** The other test questions, which no run has been asked. */
   fresh: Question[];
 }
 
 const isFrom = (benchmarks: readonly string[]) => (question: Question) =>
   benchmarks.includes(question.metadata.benchmark!);
 
-/** @throws Error where a benchmark's folder is missing */
+/** @throws Error if a benchmark's folder is missing */
 export async function loadRealWorld(root = BENCHMARKS): Promise<RealWorld> {
   const collector = new PassageCollector();
   const questions: Question[] = [];

@@ -1,6 +1,6 @@
 /**
- * Trainings of the real model: the warm-up on all cores, then RL of either
- * method, two at a time. Interrupted trainings resume.
+ * Trains the real model: the warm-up on all cores, then RL with either method, two runs
+ * at a time. Interrupted trainings resume.
  */
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -22,7 +22,7 @@ import {
   type RealRun,
 } from './settings.js';
 
-/** Per step on two cores; RL two at a time. For the estimate only. */
+/** Seconds per step on two cores, with two RL runs at a time. For the estimate only. */
 const ROUGH_SECONDS = { warmUp: 60, rl: 200 };
 /** Generation makes little use of a second core. */
 const SIDE_BY_SIDE = 2;

@@ -23,7 +23,7 @@ import {
 } from './paper-run.js';
 import type { RolloutShape } from './simulation.js';
 
-/** The questions that the paper trains on, half and half, and comparisons of two. */
+/** The training mix of the paper, half and half, and comparisons of two. */
 const QUESTIONS = {
   training: ({ benchmark }: QuestionResult) => benchmark === 'nq' || benchmark === 'hotpotqa',
   parallelizable: ({ subset, entitiesCompared }: QuestionResult) =>
@@ -40,7 +40,7 @@ const PREDICTED: readonly Predicted[] = [
   },
 ];
 
-/** Throughput by engine, schedule and batch size, where a search takes no time. */
+/** Throughput by engine, schedule and batch size, if searches take no time. */
 const throughputRows = ({ engines }: MeasuredScale): object[] =>
   engines.flatMap(({ engine, rows }) =>
     matching(rows, { delayMs: 0 }).flatMap(({ schedule, rows, ...measured }) => {
@@ -55,7 +55,7 @@ const throughputRows = ({ engines }: MeasuredScale): object[] =>
     }),
   );
 
-/** Each index at the paper's size, by power laws through the measured sizes. */
+/** Times of each index at the paper's size, by power laws through the measured sizes. */
 function rowsAtPaperSize({ indexes }: MeasuredScale): object[] {
   const byDimensions = PAPER_RUN.dimensions / indexes.dimensions;
   return [...new Set(indexes.rows.map(({ engine }) => engine))].map((engine) => {
@@ -87,7 +87,8 @@ export const scale: Experiment = {
   reads: [mainResults.name],
   /**
    * Measurements of engines, retrieval servers and indexes, and the paper's run simulated
-   * from them. @param folder this machine's results; recorded results fill the gaps
+   * from them.
+   * @param folder this machine's results; recorded results fill the gaps
    */
   async result(folder) {
     const measured = await readMeasured();
@@ -148,7 +149,7 @@ export const scale: Experiment = {
           return { ...row, query_ms };
         }),
         atPaperSize: rowsAtPaperSize(measured),
-        // Where the time of a step goes, in seconds.
+        // How the time of a step splits up, in seconds.
         parts,
         checks: checkSimulation(measured, asked),
         sensitivity,

@@ -1,6 +1,6 @@
 /**
- * The paper's run, simulated: what was measured for it, what is taken from data sheets,
- * what is assumed, and steps of both methods on the same draws of questions.
+ * Simulates the paper's run. Lists what was measured for it, taken from data sheets, and
+ * assumed; simulates steps of both methods on the same draws of questions.
  */
 import { cross, max, mean, min, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
@@ -20,7 +20,7 @@ import {
   type SimulatedTime,
 } from './simulation.js';
 
-/** Appendix A.4 and Search-R1's GRPO script: the rollouts of a step and the machine. */
+/** Rollouts per step and hardware, from Appendix A.4 and Search-R1's GRPO script. */
 export const PAPER_RUN = {
   questions: 512,
   groupSize: 5,
@@ -41,27 +41,27 @@ export const AGENT = {
   mostFoundPerTurn: 500,
 };
 
-/** Qwen2.5-7B's configuration; bfloat16. */
+/** Qwen2.5-7B's configuration, in bfloat16. */
 const MODEL = { parameters: 7.62e9, keyValueBytesPerToken: 2 * 28 * 4 * 128 * 2 };
-/** Data sheet of NVIDIA's H100 SXM: bytes and dense bfloat16 operations per second. */
+/** NVIDIA H100 SXM by data sheet: bytes and dense bfloat16 operations per second. */
 const GPU = { bytesPerSecond: 3.35e12, operationsPerSecond: 989e12 };
-/** Shares of these that are reached: assumed, not measured. */
+/** Utilisation of these limits: assumed, not measured. */
 const REACHED = { bandwidth: 0.8, generating: 0.5, training: 0.4 };
-/** Mean context while decoding: assumed. */
+/** Mean context length while decoding: assumed. */
 const CONTEXT_TOKENS = 1000;
 const BYTES_PER_PARAMETER = 2;
 const SEARCH_CORES = 64;
-/** Draws of a step's questions. */
+/** Number of draws of a step's questions. */
 const DRAWS = 5;
 
-/** Factors on what is not measured; the sensitivity table halves and doubles each. */
+/** Factors for what is not measured; the sensitivity table halves and doubles each. */
 const ASSUMED = { gpuSpeed: 1, written: 1, found: 1, cut: 1, searchTime: 1 };
 type Assumptions = typeof ASSUMED;
 
 const computeMs = (operations: number, reached: number): number =>
   (operations / (GPU.operationsPerSecond * reached)) * 1000;
 
-/** A GPU with the whole model; a step reads all weights, and each row's cache, once. */
+/** A GPU with the whole model. A step reads all weights once, and each row's cache. */
 function gpuEngine(speed: number): Engine {
   const readMs = (bytes: number): number =>
     (bytes / (GPU.bytesPerSecond * REACHED.bandwidth)) * 1000;
@@ -77,18 +77,18 @@ function gpuEngine(speed: number): Engine {
 }
 
 /**
- * Milliseconds of an update over so many tokens on all GPUs: log-probs of policy and
- * reference (2 operations per parameter and token each), then forward, recomputed forward
- * and backward (8).
+ * Milliseconds of an update over so many tokens on all GPUs, in operations per parameter
+ * and token: 2 each for the log-probs of policy and reference, 8 for forward, recomputed
+ * forward and backward.
  */
 const updateMs = (tokens: number, speed: number): number =>
   computeMs((2 + 2 + 8) * MODEL.parameters * tokens, REACHED.training) / PAPER_RUN.gpus / speed;
 
 type Spread = readonly [least: number, median: number, most: number];
 
-/** What the benchmarks in `bench/` measured. */
+/** The results of the benchmarks in `bench/`. */
 export interface MeasuredScale {
-  /** By `npm run bench -- rollouts`. */
+  /** From `npm run bench -- rollouts`. */
   engines: {
     engine: string;
     rows: {
@@ -100,14 +100,14 @@ export interface MeasuredScale {
     }[];
     provenance: Provenance;
   }[];
-  /** By `npm run bench -- turns`: milliseconds, median and quartiles. */
+  /** From `npm run bench -- turns`: milliseconds, median and quartiles. */
   turns: {
     rows: (Interval &
       Record<'retriever' | 'asked', string> &
       Record<'sub_queries' | 'n', number>)[];
     provenance: Provenance;
   };
-  /** By `npm run bench -- vector-index`. */
+  /** From `npm run bench -- vector-index`. */
   indexes: {
     dimensions: number;
     rows: {
@@ -125,7 +125,7 @@ export interface MeasuredScale {
   };
 }
 
-/** Reads the measurements from `data/scale`. */
+/** Reads the measurements in `data/scale`. */
 export async function readMeasured(): Promise<MeasuredScale> {
   const names = ['rollouts', 'turns', 'vector-index'];
   const files = names.map((name) => readJson(packagePath('data', 'scale', `${name}.json`)));
@@ -133,7 +133,7 @@ export async function readMeasured(): Promise<MeasuredScale> {
   return { engines, turns, indexes } as MeasuredScale;
 }
 
-/** Milliseconds of a search among the paper's passages, extrapolated. */
+/** Milliseconds per search among the paper's passages, extrapolated. */
 function searchMs({ indexes }: MeasuredScale, engine: string): number {
   const [{ atPaperSize }] = matching(indexes.fits, { engine, what: 'oneQueryMs' });
   return atPaperSize * (PAPER_RUN.dimensions / indexes.dimensions);
@@ -159,7 +159,7 @@ interface Setting {
 
 interface Step extends SimulatedTime {
   updateMs: number;
-  /** The longest rollout if it had everything to itself. */
+  /** The time the longest rollout would take alone. */
   aloneMs: number;
 }
 
@@ -172,7 +172,7 @@ const METRICS = {
 type Metric = keyof typeof METRICS;
 const METRIC_NAMES = Object.keys(METRICS) as Metric[];
 const COMPARED: readonly Metric[] = ['rollout_seconds', 'step_seconds'];
-/** Where the time of a step goes. */
+/** The parts of a step's time. */
 const PARTS = [
   ['writing', 'decodingMs'],
   ['reading', 'readingMs'],
@@ -227,12 +227,12 @@ function simulateSteps(
   });
 }
 
-/** Median with the range. */
+/** The median with the range. */
 const spread = (values: readonly number[]): Interval => {
   return { value: quantile(values, 0.5)!, low: min(values)!, high: max(values)! };
 };
 
-/** Steps of the paper's run, of both methods on the same draws of questions. */
+/** Simulates steps of the paper's run; both methods get the same draws of questions. */
 export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale) {
   const simulate = ({ questions, search, schedule }: Setting, assumed: Assumptions = ASSUMED) => {
     const cluster = paperCluster(measured, search, assumed);
@@ -278,7 +278,7 @@ export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale
   return { rows, contrasts, parts, sensitivity };
 }
 
-/** An engine whose step time is known at some numbers of rows and linear between them. */
+/** An engine whose step time is interpolated linearly between numbers of rows. */
 const engineThrough = (points: readonly (readonly [rows: number, stepMs: number])[]): Engine => ({
   stepMs: (rows) => {
     const after = points.findIndex(([at]) => at >= rows);
@@ -303,9 +303,10 @@ function simulatedRate(
 const FIT_ROUNDS = 20;
 
 /**
- * The simulation against measurements with slow searches: the engine is fitted to rates
- * measured turn by turn without a delay, so nothing about delays or overlapping goes in.
- * @param asked shapes of the questions in the order in which the benchmark draws them
+ * Compares the simulation with measurements of slow searches. The engine is fitted to
+ * rates measured turn by turn without a delay, so nothing about delays or overlapping
+ * goes in.
+ * @param asked shapes of the questions, in the benchmark's order
  */
 export function checkSimulation({ engines }: MeasuredScale, asked: readonly RolloutShape[]) {
   const numSubQueries = (shape: RolloutShape): number => sum(shape, (call) => call.subQueries);

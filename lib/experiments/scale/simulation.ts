@@ -1,7 +1,7 @@
 /**
- * How long the rollouts of a GRPO step take on several engines: a discrete-event
- * simulation. An engine decodes one token per row and step and pauses to read what a
- * search returned; searches queue for a service. Tokens are only counted.
+ * A discrete-event simulation of how long the rollouts of a GRPO step take on several
+ * engines. An engine decodes one token per row and step, and pauses to read what a search
+ * returned; searches queue for a service. Tokens are only counted.
  */
 import { bisector, max, minIndex, range, sum } from 'd3-array';
 
@@ -21,7 +21,7 @@ export interface Engine {
 
 /**
  * `turn by turn`: all rollouts write, then all search, and each waits for the slowest;
- * `overlapping`: each runs at its own pace.
+ * `overlapping`: each proceeds at its own pace.
  */
 export const SCHEDULES = ['turn by turn', 'overlapping'] as const;
 export type Schedule = (typeof SCHEDULES)[number];
@@ -32,10 +32,10 @@ export interface Cluster {
   replicas: number;
   /** Concurrent rollouts per engine. */
   inFlight: number;
-  /** Overhead of a request, work per sub-query, and sub-queries searched at a time. */
+  /** Overhead of a request, work per sub-query, and number of concurrent searches. */
   search: { requestMs: number; serviceMs: number; servers: number };
   promptTokens: number;
-  /** Tokens that a turn of so many sub-queries returns. */
+  /** Tokens that a turn with so many sub-queries returns. */
   foundTokens: (subQueries: number) => number;
 }
 
@@ -67,7 +67,7 @@ interface Replica extends Omit<SimulatedTime, 'totalMs'> {
 
 const byEnd = bisector(({ end }: { end: number }) => end);
 const byTime = bisector(({ time }: { time: number }) => time);
-/** Rounding error, in tokens and milliseconds. */
+/** Bound on rounding errors, in tokens and milliseconds. */
 const TINY = 1e-9;
 
 export function simulateRollouts(
@@ -85,7 +85,7 @@ export function simulateRollouts(
   });
   const serverFree = new Array<number>(search.servers).fill(0);
   const searching: { row: Row; time: number }[] = [];
-  /** Turn by turn: rows that have written and wait for the others. */
+  /** In `turn by turn`: rows that have written and wait for the others. */
   let together: Row[] = [];
   let now = 0;
 
@@ -169,7 +169,7 @@ export function simulateRollouts(
   };
 }
 
-/** A rollout with the machine to itself, in ms: more machines cannot help it. */
+/** The time of a rollout with a machine to itself, in ms: more machines cannot help. */
 export function aloneMs(shape: RolloutShape, { engine, search, ...cluster }: Cluster): number {
   const callMs = ({ written, subQueries }: Call): number =>
     written * engine.stepMs(1) +
