@@ -9,7 +9,7 @@ import {
   requireResults,
   type Experiment,
 } from '../lib/experiments/index.js';
-import { dataHash } from '../lib/experiments/answers.js';
+import { dataHash } from '../lib/experiments/running/answers.js';
 import { evaluatedQuestions } from '../lib/data/question.js';
 import { graphQuestionType } from '../lib/index.js';
 import { figure, createFrame, table, type Table } from '../lib/report/index.js';

@@ -2,9 +2,9 @@
 import { sum } from 'd3-array';
 import { Argument, Command, Option } from 'commander';
 import type { Experiment } from '../experiments/experiment.js';
-import { runJobs, type RunJobsOptions } from '../experiments/jobs.js';
+import { runJobs, type RunJobsOptions } from '../experiments/running/jobs.js';
 import { EXPERIMENTS } from '../experiments/list.js';
-import { RESULTS, readRecords } from '../experiments/records.js';
+import { RESULTS, readRecords } from '../experiments/running/records.js';
 import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';

@@ -10,7 +10,7 @@ import {
   type Artefact,
   type ExportFormat,
 } from '../report/publication.js';
-import { listReports, readReportInfo } from '../experiments/report-pages.js';
+import { listReports, readReportInfo } from '../experiments/results/report-pages.js';
 import { readNotebook } from '../notebook/nbformat.js';
 import { notebookFigures } from '../report/notebook-page.js';
 import { choice, log, shellWord } from './cli-utils.js';

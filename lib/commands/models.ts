@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { max } from 'd3-array';
 import { Command, Argument } from 'commander';
-import { type DevPoint } from '../experiments/train-runs.js';
+import { type DevPoint } from '../experiments/running/train-runs.js';
 import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/adapter-base.js';

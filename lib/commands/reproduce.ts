@@ -8,20 +8,24 @@ import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import { sort } from 'd3-array';
 import pLimit from 'p-limit';
-import { runJobs } from '../experiments/jobs.js';
+import { runJobs } from '../experiments/running/jobs.js';
 import type { Experiment } from '../experiments/experiment.js';
 import { EXPERIMENTS } from '../experiments/list.js';
 import { failures } from '../experiments/failures.js';
 import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { exportReport, readResults } from '../experiments/report-pages.js';
-import { computeResults, resultFile } from '../experiments/result-file.js';
-import { RESULTS, hasRecords } from '../experiments/records.js';
+import { exportReport, readResults } from '../experiments/results/report-pages.js';
+import { computeResults, resultFile } from '../experiments/results/result-file.js';
+import { RESULTS, hasRecords } from '../experiments/running/records.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';
-import { runTool } from '../experiments/train-runs.js';
+import { runTool } from '../experiments/running/train-runs.js';
 import { startProgress } from '../io/progress.js';
-import { estimateRetraining, finishRetraining, retrainEverything } from '../experiments/retrain.js';
+import {
+  estimateRetraining,
+  finishRetraining,
+  retrainEverything,
+} from '../experiments/running/retrain.js';
 import { startKernel, type Kernel } from '../notebook/tslab.js';
 import { trajectories } from '../experiments/trajectories.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';

@@ -4,13 +4,13 @@ import { UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
-import { loadAnswers } from './answers.js';
+import { loadAnswers } from './running/answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { paperMean, withPaper } from './paper.js';
-import { findFigure, resultParts, summarise } from './summary.js';
+import { paperMean, withPaper } from './results/paper.js';
+import { findFigure, resultParts, summarise } from './results/summary.js';
 import { INITIAL_MODELS } from '../training/models.js';
-import { partsAhead } from './verdicts.js';
+import { partsAhead } from './results/verdicts.js';
 import { countText } from '../text/english.js';
 
 /** Selects the contrast base minus instruct. */

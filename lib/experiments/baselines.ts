@@ -27,17 +27,17 @@ import { figureText, gapWords, ratioWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
 import { formatList, countText } from '../text/english.js';
 import { KINDS } from '../training/zerosearch.js';
-import { answerComputation, loadAnswers, type AnsweredRuns } from './answers.js';
+import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
 import type { Experiment, PaperClaim, ResultTables } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
 import { mainRuns } from './main-results.js';
-import { countCellsAhead, paperRows } from './paper.js';
-import { findFigure, resultParts, summarise, type Predicted } from './summary.js';
-import { INIT_SEEDS, listRuns } from './runs.js';
+import { countCellsAhead, paperRows } from './results/paper.js';
+import { findFigure, resultParts, summarise, type Predicted } from './results/summary.js';
+import { INIT_SEEDS, listRuns } from './running/runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
-import { tradeOffChart } from './trade-off-chart.js';
-import { planTraining } from './train-runs.js';
-import { aheadFromEachModel, partsAhead } from './verdicts.js';
+import { tradeOffChart } from '../report/trade-off-chart.js';
+import { planTraining } from './running/train-runs.js';
+import { aheadFromEachModel, partsAhead } from './results/verdicts.js';
 import {
   decideSides,
   meanRanks,
@@ -48,7 +48,7 @@ import {
   trainingSpread,
   trainingNoise,
   isInTable,
-} from './training-spread.js';
+} from './results/training-spread.js';
 
 const PARALLELSEARCH = 'parallelsearch';
 

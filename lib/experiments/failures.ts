@@ -18,14 +18,14 @@ import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
-import { loadAnswers, type AnsweredRuns } from './answers.js';
+import { loadAnswers, type AnsweredRuns } from './running/answers.js';
 import { baselines } from './baselines.js';
 import type { Experiment } from './experiment.js';
 import { lambdaAblation, onLines, runLambdas } from './lambda-ablation.js';
 import { mainResults } from './main-results.js';
-import { lambdaName } from './paper.js';
-import { meanValue, percent, resultParts, summarise } from './summary.js';
-import { findResults } from './records.js';
+import { lambdaName } from './results/paper.js';
+import { meanValue, percent, resultParts, summarise } from './results/summary.js';
+import { findResults } from './running/records.js';
 import {
   loadTrajectories,
   policyTitle,

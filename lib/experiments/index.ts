@@ -2,7 +2,7 @@
 export { EXPERIMENTS } from './list.js';
 export { defineComputation, type Computation, type Experiment, type Job } from './experiment.js';
 export type { ResultParts } from '../report/opening.js';
-export { requireResults } from './records.js';
-export { loadAnswerFiles, loadResult } from './result-file.js';
+export { requireResults } from './running/records.js';
+export { loadAnswerFiles, loadResult } from './results/result-file.js';
 export { loadFailureCases, FAILURES, type FailureCase } from './failures.js';
-export { firstSearches, type FirstSearch } from './first-search.js';
+export { firstSearches, type FirstSearch } from '../training/first-search.js';

@@ -13,14 +13,14 @@ import { trainingRows, type CurvePoint, type TrainingRow } from '../report/curve
 import { figureText, gapWords } from '../report/text.js';
 import { rewardConstants } from '../rewards/presets.js';
 import { formatList, countText } from '../text/english.js';
-import { answerComputation, loadAnswers } from './answers.js';
+import { answerComputation, loadAnswers } from './running/answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
-import { byModel, lambdaName, paperMean, paperTables } from './paper.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
-import { tradeOffChart } from './trade-off-chart.js';
-import { dropIncompleteSeeds, listRuns } from './runs.js';
-import { planTraining } from './train-runs.js';
-import { partsAhead, findParts } from './verdicts.js';
+import { byModel, lambdaName, paperMean, paperTables } from './results/paper.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './results/summary.js';
+import { tradeOffChart } from '../report/trade-off-chart.js';
+import { dropIncompleteSeeds, listRuns } from './running/runs.js';
+import { planTraining } from './running/train-runs.js';
+import { partsAhead, findParts } from './results/verdicts.js';
 
 /** The setting that the paper recommends. */
 const { lambdaD, lambdaS } = rewardConstants('paper');

@@ -1,7 +1,7 @@
 /** The experiments, in the order of their notebooks. Register new ones here. */
 import { baselines, baselinesTiming } from './baselines.js';
 import { baseVsInstruct } from './base-vs-instruct.js';
-import { conditions } from './conditions.js';
+import { conditions } from './conditions/experiment.js';
 import { decomposition } from './decomposition.js';
 import type { Experiment } from './experiment.js';
 import { failures } from './failures.js';
@@ -14,8 +14,8 @@ import { scale } from './scale/experiment.js';
 import { timing } from './timing.js';
 import { parallelVsSequential } from './parallel-vs-sequential.js';
 import { topK } from './top-k.js';
-import { training } from './training.js';
-import { TRAINING_TESTS } from './trainings.js';
+import { training } from './training/experiment.js';
+import { TRAINING_TESTS } from './training/tests.js';
 import { trajectories } from './trajectories.js';
 
 export const EXPERIMENTS: Experiment[] = [

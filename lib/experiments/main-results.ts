@@ -19,10 +19,10 @@ import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
-import { answerComputation, loadAnswers, type AnsweredRuns } from './answers.js';
+import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
 import type { ResultParts } from '../report/opening.js';
-import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './paper.js';
+import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './results/paper.js';
 import {
   chartByType,
   findFigure,
@@ -31,10 +31,10 @@ import {
   resultParts,
   summarise,
   type Predicted,
-} from './summary.js';
-import { SEEDS, INIT_SEEDS, listRuns } from './runs.js';
-import { planTraining } from './train-runs.js';
-import { aheadFromEachModel, PARALLELSEARCH_FIELDS, partsAhead } from './verdicts.js';
+} from './results/summary.js';
+import { SEEDS, INIT_SEEDS, listRuns } from './running/runs.js';
+import { planTraining } from './running/train-runs.js';
+import { aheadFromEachModel, PARALLELSEARCH_FIELDS, partsAhead } from './results/verdicts.js';
 import { countText } from '../text/english.js';
 
 const WHOLE = { subset: 'all', metric: 'em' };

@@ -14,10 +14,10 @@ import {
 import { INITIAL_MODELS } from '../training/models.js';
 import { trainedBy } from '../training/methods.js';
 import { gapWords, pointsText, ratioWords, sentence } from '../report/text.js';
-import { loadAnswers } from './answers.js';
+import { loadAnswers } from './running/answers.js';
 import type { ClaimPart, Experiment, PaperClaim, ResultTables } from './experiment.js';
 import { mainResults } from './main-results.js';
-import { byModel, paperMean, paperRows, paperTables } from './paper.js';
+import { byModel, paperMean, paperRows, paperTables } from './results/paper.js';
 import {
   chartByType,
   findFigure,
@@ -25,9 +25,14 @@ import {
   resultParts,
   summarise,
   type Predicted,
-} from './summary.js';
+} from './results/summary.js';
 import { addTiming, loadTiming, timing } from './timing.js';
-import { aheadFromEachModel, fromEachModel, PARALLELSEARCH_FIELDS, findParts } from './verdicts.js';
+import {
+  aheadFromEachModel,
+  fromEachModel,
+  PARALLELSEARCH_FIELDS,
+  findParts,
+} from './results/verdicts.js';
 import { countText } from '../text/english.js';
 
 const TYPES = ['parallelizable', 'sequential'];

@@ -12,19 +12,19 @@ import { type Provenance, configHash } from '../io/provenance.js';
 import type { Policy } from '../policy/policy.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import type { RolloutConfig } from '../rollout/options.js';
-import { evaluationHash, stratifiedSample } from './answers.js';
+import { evaluationHash, stratifiedSample } from './running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import { paperFigure } from './paper.js';
+import { paperFigure } from './results/paper.js';
 import {
   findResults,
   listSeeds,
   mergeProvenance,
   readQuestionProvenance,
   readRows,
-} from './records.js';
+} from './running/records.js';
 import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { INITIAL_MODELS } from '../training/models.js';
-import { INIT_SEEDS, listRuns } from './runs.js';
+import { INIT_SEEDS, listRuns } from './running/runs.js';
 import { countText } from '../text/english.js';
 
 /** An answer with the wall clock of its question, including retrieval. */

@@ -30,18 +30,18 @@ import type { Retriever } from '../retrieval/retriever.js';
 import { createRetriever } from '../retrieval/retrievers.js';
 import type { World } from '../retrieval/small-world.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { answerSample, dataHash, evaluationHash, stratifiedSample } from './answers.js';
+import { answerSample, dataHash, evaluationHash, stratifiedSample } from './running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from './experiment.js';
-import { findFigure, percent, resultParts, summarise, type Predicted } from './summary.js';
+import { findFigure, percent, resultParts, summarise, type Predicted } from './results/summary.js';
 import {
   listSeeds,
   mergeProvenance,
   readQuestionProvenance,
   readRows,
   requireResults,
-} from './records.js';
-import { identify, listRuns } from './runs.js';
-import { planTraining } from './train-runs.js';
+} from './running/records.js';
+import { identify, listRuns } from './running/runs.js';
+import { planTraining } from './running/train-runs.js';
 import { countText } from '../text/english.js';
 
 interface TopKSetting {

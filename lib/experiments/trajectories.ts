@@ -10,11 +10,16 @@ import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
 import { formatTrajectory, type Trajectory, type With } from '../rollout/trajectory.js';
 import { executedSearches } from '../text/response.js';
-import { answerSample, listRunJobs, stratifiedSample, type SampleOptions } from './answers.js';
+import {
+  answerSample,
+  listRunJobs,
+  stratifiedSample,
+  type SampleOptions,
+} from './running/answers.js';
 import { defineComputation, type Experiment } from './experiment.js';
-import { mergeProvenance, requireResults, readQuestionProvenance } from './records.js';
+import { mergeProvenance, requireResults, readQuestionProvenance } from './running/records.js';
 import type { PolicyRun } from '../training/policy-runs.js';
-import { listRuns } from './runs.js';
+import { listRuns } from './running/runs.js';
 
 const SEED = 1;
 const METHODS = {

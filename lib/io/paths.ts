@@ -30,26 +30,8 @@ export function shortPath(file: string): string {
 
 /** The small world's passages and questions. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
-/** Its fresh test of conditions, drawn after they had been predicted. */
+/** The fresh test of limits, and the folders of those of trainings; drawn once predicted. */
 export const CONDITIONS = packagePath('data', 'conditions');
-/** The fresh test of policies trained from hasty models. */
-export const HABIT_TEST = packagePath('data', 'conditions', 'habit');
-/** The fresh test with many comparisons of two chains. */
-export const HYBRIDS_TEST = packagePath('data', 'conditions', 'hybrids');
-/** The one after it, of paired models and of runs without the decomposition reward. */
-export const PAIRED_TEST = packagePath('data', 'conditions', 'paired');
-/** The one of runs with a single one of the paper's rewards. */
-export const REWARDS_TEST = packagePath('data', 'conditions', 'rewards');
-/** The one of numbers of passages among near misses. */
-export const PASSAGES_TEST = packagePath('data', 'conditions', 'passages');
-/** The one after it, of the same runs with more RL steps. */
-export const LONGER_PASSAGES_TEST = packagePath('data', 'conditions', 'passages-200');
-/** The one of runs with half of the information per turn. */
-export const CUT_TEST = packagePath('data', 'conditions', 'cut');
-/** The one of numbers of passages drawn in RL. */
-export const DRAWN_PASSAGES_TEST = packagePath('data', 'conditions', 'drawn-passages');
-/** The one of two RL seeds from each hasty model. */
-export const HABIT_SEEDS_TEST = packagePath('data', 'conditions', 'habit-seeds');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { COMPUTED, experimentCommand, runExperiments } from '../../lib/commands/experiment.js';
 import { defineComputation, type Experiment } from '../../lib/experiments/experiment.js';
-import type { JobWorker } from '../../lib/experiments/jobs.js';
+import type { JobWorker } from '../../lib/experiments/running/jobs.js';
 import type { BackendReport } from '../../lib/tensor/backend.js';
 import { folderForEach } from '../folder.js';
 

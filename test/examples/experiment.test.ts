@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { plainQuestions, plainQuestionsTable } from '../../examples/experiment.js';
-import { runJobs } from '../../lib/experiments/jobs.js';
+import { runJobs } from '../../lib/experiments/running/jobs.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import type { JobWorker } from '../../lib/experiments/jobs.js';
+import type { JobWorker } from '../../lib/experiments/running/jobs.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { temporaryFolder } from '../folder.js';
 import { PASSAGES, QUESTIONS } from '../training/tiny.js';

@@ -11,14 +11,14 @@ import {
   timePerToken,
   type BudgetAnswer,
   type Limit,
-} from '../../lib/experiments/budget.js';
-import { conditions, describeFinding } from '../../lib/experiments/conditions.js';
+} from '../../lib/experiments/conditions/limits.js';
+import { conditions, describeFinding } from '../../lib/experiments/conditions/experiment.js';
 import {
   judgeConditions,
   readPredictions,
   type ConditionPrediction,
   type ConditionRow,
-} from '../../lib/experiments/predictions.js';
+} from '../../lib/experiments/conditions/predictions.js';
 import type { TimedAnswer } from '../../lib/experiments/timing.js';
 import { CONDITIONS, packagePath } from '../../lib/io/paths.js';
 import { toRows, type Row } from '../../lib/report/frame.js';

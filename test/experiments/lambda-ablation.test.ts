@@ -10,8 +10,8 @@ import {
   rewardsTitle,
 } from '../../lib/experiments/lambda-ablation.js';
 import { mainRuns } from '../../lib/experiments/main-results.js';
-import { lambdaName } from '../../lib/experiments/paper.js';
-import { tradeOffChart } from '../../lib/experiments/trade-off-chart.js';
+import { lambdaName } from '../../lib/experiments/results/paper.js';
+import { tradeOffChart } from '../../lib/report/trade-off-chart.js';
 import { trainConfigForRun, runName } from '../../lib/training/policy-runs.js';
 import type { CurvePoint } from '../../lib/report/curves.js';
 import { toRows, type Row } from '../../lib/report/frame.js';

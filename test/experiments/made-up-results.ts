@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
-import type { ReportInfo } from '../../lib/experiments/report-pages.js';
+import type { ReportInfo } from '../../lib/experiments/results/report-pages.js';
 import type { Chart } from '../../lib/report/vega-lite.js';
 
 export const chart: Chart = {

@@ -4,7 +4,7 @@ import type { Interval } from '../../lib/evaluation/bootstrap.js';
 import type { QuestionResult } from '../../lib/evaluation/result.js';
 import { MANY } from '../../lib/evaluation/selections.js';
 import { matching } from '../../lib/evaluation/table.js';
-import { loadAnswers } from '../../lib/experiments/answers.js';
+import { loadAnswers } from '../../lib/experiments/running/answers.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
 import { toRows } from '../../lib/report/frame.js';
 import type { Table } from '../../lib/report/table.js';

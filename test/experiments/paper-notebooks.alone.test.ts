@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readResults } from '../../lib/experiments/report-pages.js';
-import { ensureResult, loadResult } from '../../lib/experiments/result-file.js';
+import { readResults } from '../../lib/experiments/results/report-pages.js';
+import { ensureResult, loadResult } from '../../lib/experiments/results/result-file.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
 import { chromiumPath } from '../browser/chromium.js';
 import { complaintsAboutReport } from '../browser/page-checks.js';

@@ -11,8 +11,8 @@ import {
 } from '../../lib/experiments/real-model/fresh.js';
 import { readerPath, realModelFresh } from '../../lib/experiments/real-model/fresh.js';
 import type { FreshAnswers, FreshRun } from '../../lib/experiments/real-model/fresh.js';
-import { requireResults } from '../../lib/experiments/records.js';
-import { percent } from '../../lib/experiments/summary.js';
+import { requireResults } from '../../lib/experiments/running/records.js';
+import { percent } from '../../lib/experiments/results/summary.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { figureText } from '../../lib/report/text.js';
 import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';

@@ -1,8 +1,8 @@
 /** Made-up answers under limits. */
 import { matching } from '../../lib/evaluation/table.js';
-import { FORCED_AFTER } from '../../lib/experiments/budget.js';
-import type { BudgetAnswer, BudgetRecord } from '../../lib/experiments/budget.js';
-import { conditions } from '../../lib/experiments/conditions.js';
+import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
+import type { BudgetAnswer, BudgetRecord } from '../../lib/experiments/conditions/limits.js';
+import { conditions } from '../../lib/experiments/conditions/experiment.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 

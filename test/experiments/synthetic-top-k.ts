@@ -1,6 +1,6 @@
 /** Made-up answers with each retriever and k. */
 import { matching } from '../../lib/evaluation/table.js';
-import { identify } from '../../lib/experiments/runs.js';
+import { identify } from '../../lib/experiments/running/runs.js';
 import { topK, topKSettings } from '../../lib/experiments/top-k.js';
 import type { TopKAnswer, TopKInput } from '../../lib/experiments/top-k.js';
 import { syntheticResults, writeRecords } from './synthetic.js';

@@ -1,7 +1,7 @@
 /** Made-up answers of policies trained from other models, or with other rewards. */
 import { matching } from '../../lib/evaluation/table.js';
-import type { Stage, StageRecord } from '../../lib/experiments/fresh-test.js';
-import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/trainings.js';
+import type { Stage, StageRecord } from '../../lib/experiments/running/fresh-test.js';
+import { HASTY_STEPS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
 import type { Measurement } from '../../lib/evaluation/result.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
 

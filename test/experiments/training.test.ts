@@ -1,13 +1,24 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { matching } from '../../lib/evaluation/table.js';
-import { isDrawn } from '../../lib/experiments/fresh-test.js';
-import { NEAR_MISSES } from '../../lib/experiments/near-misses.js';
-import { readPredictions, type ConditionPrediction } from '../../lib/experiments/predictions.js';
-import { keptSteps } from '../../lib/experiments/runs.js';
-import { describeFinding, training, type TestedCondition } from '../../lib/experiments/training.js';
-import { listStages, listTestRuns, loadTrainingTest } from '../../lib/experiments/training-test.js';
-import { HABIT, HABIT_STEPS, PAIRED, PASSAGES } from '../../lib/experiments/trainings.js';
-import { REWARDS, TRAINING_TESTS } from '../../lib/experiments/trainings.js';
+import { isDrawn } from '../../lib/experiments/running/fresh-test.js';
+import { NEAR_MISSES } from '../../lib/experiments/running/near-misses.js';
+import {
+  readPredictions,
+  type ConditionPrediction,
+} from '../../lib/experiments/conditions/predictions.js';
+import { keptSteps } from '../../lib/experiments/running/runs.js';
+import {
+  describeFinding,
+  training,
+  type TestedCondition,
+} from '../../lib/experiments/training/experiment.js';
+import {
+  listStages,
+  listTestRuns,
+  loadTrainingTest,
+} from '../../lib/experiments/training/training-test.js';
+import { HABIT, HABIT_STEPS, PAIRED, PASSAGES } from '../../lib/experiments/training/tests.js';
+import { REWARDS, TRAINING_TESTS } from '../../lib/experiments/training/tests.js';
 import { toRows, type Row } from '../../lib/report/frame.js';
 import { trainerSettings } from '../../lib/training/config.js';
 import { trainConfigForRun } from '../../lib/training/policy-runs.js';

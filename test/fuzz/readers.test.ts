@@ -13,7 +13,7 @@ import { readBenchmark } from '../../lib/data/formats/read.js';
 import { parsePassages, parseQuestions } from '../../lib/data/flashrag-text.js';
 import { importRollouts, type RecordedStep } from '../../lib/interop/import.js';
 import { readRows } from '../../lib/interop/rows.js';
-import { loadAnswerFiles } from '../../lib/experiments/result-file.js';
+import { loadAnswerFiles } from '../../lib/experiments/results/result-file.js';
 import { serveLocally } from '../../lib/io/local-server.js';
 import { writeParquet } from '../../lib/io/parquet.js';
 import { openJournal, recordStore } from '../../lib/io/records.js';

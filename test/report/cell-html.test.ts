@@ -11,7 +11,7 @@ import { chromiumPath, closeChromium, openPage } from '../browser/chromium.js';
 import { temporaryFolder } from '../folder.js';
 import { code, markdown, notebookOf } from '../notebook/notebooks.js';
 import { INJECTION } from '../pages/viewer/synthetic.js';
-import { syntheticReport, syntheticTable } from '../report/fixtures.js';
+import { syntheticReport, syntheticTable } from './fixtures.js';
 
 const segment = { kind: 'policy' as const, tokenIds: [], text: `<think>${INJECTION}</think>` };
 const transcript = createTranscript(

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { METHODS, methodTitle, resolveRollout, trainedBy } from '../../lib/training/methods.js';
 import { parseQueries } from '../../lib/rollout/rollout.js';
 import { buildPrompt } from '../../lib/text/prompts.js';
-import { paperTables } from '../../lib/experiments/paper.js';
+import { paperTables } from '../../lib/experiments/results/paper.js';
 
 beforeAll(async () => {
   await useBackend('wasm');

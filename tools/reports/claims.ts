@@ -8,7 +8,7 @@ import type {
   PaperClaim,
   ResultTables,
 } from '../../lib/experiments/experiment.js';
-import { holm, LEVEL, pValue } from '../../lib/experiments/verdicts.js';
+import { holm, LEVEL, pValue } from '../../lib/experiments/results/verdicts.js';
 import { cellAnchor } from '../../lib/report/notebook-page.js';
 import { intervalText, pointsIntervalText } from '../../lib/report/text.js';
 

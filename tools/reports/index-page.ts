@@ -4,7 +4,11 @@ import path from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import { listReports, readResults, type PageInfo } from '../../lib/experiments/report-pages.js';
+import {
+  listReports,
+  readResults,
+  type PageInfo,
+} from '../../lib/experiments/results/report-pages.js';
 import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/html/markup.js';
 import { pageHtml, SITE_MARKS } from '../../lib/html/page.js';
 import { KIND_STYLE, readStyles } from '../../lib/html/styles.js';

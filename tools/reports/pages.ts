@@ -7,7 +7,7 @@ import {
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
 } from '../../lib/experiments/trajectories.js';
-import type { PageInfo } from '../../lib/experiments/report-pages.js';
+import type { PageInfo } from '../../lib/experiments/results/report-pages.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
 import { writeIndex } from './index-page.js';

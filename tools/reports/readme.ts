@@ -5,7 +5,7 @@ import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
 import { mainResults } from '../../lib/experiments/main-results.js';
-import { listReports, readResults } from '../../lib/experiments/report-pages.js';
+import { listReports, readResults } from '../../lib/experiments/results/report-pages.js';
 import { tableMarkdown } from '../../lib/html/table.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { writeArtefact } from '../../lib/report/publication.js';

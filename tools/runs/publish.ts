@@ -27,9 +27,9 @@ import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/t
 import { encodeSafetensors, parseSafetensors, parseStored } from '../../lib/tensor/safetensors.js';
 import { weightFiles } from '../../lib/tensor/weight-files.js';
 import { keptAdapter, runTraining, type TrainingRun } from '../../lib/training/run.js';
-import { type DevPoint } from '../../lib/experiments/train-runs.js';
+import { type DevPoint } from '../../lib/experiments/running/train-runs.js';
 import { readLog } from '../../lib/io/logs.js';
-import { stepFolder } from '../../lib/experiments/runs.js';
+import { stepFolder } from '../../lib/experiments/running/runs.js';
 import { plural } from '../../lib/text/english.js';
 
 const BATCH_SIZE = 48;

@@ -1,7 +1,7 @@
 /** Stores this machine's results in `data/results`: `npm start -- --record`. */
 import type { Experiment } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import { readRecords, RECORDED, RESULTS } from '../../lib/experiments/records.js';
+import { readRecords, RECORDED, RESULTS } from '../../lib/experiments/running/records.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { writeArchives } from '../../lib/io/records.js';
 

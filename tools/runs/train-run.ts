@@ -5,14 +5,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { range } from 'd3-array';
-import { withNearMisses } from '../../lib/experiments/near-misses.js';
-import { keptSteps } from '../../lib/experiments/runs.js';
+import { withNearMisses } from '../../lib/experiments/running/near-misses.js';
+import { keptSteps } from '../../lib/experiments/running/runs.js';
 import {
   countSteps,
   runFolder,
   type DevPoint,
   type TrainRunsOptions,
-} from '../../lib/experiments/train-runs.js';
+} from '../../lib/experiments/running/train-runs.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { createRandom } from '../../lib/random.js';

@@ -9,19 +9,7 @@ import { formatQuestions, loadQuestions, readQuestions } from '../../lib/data/fl
 import type { Question } from '../../lib/data/question.js';
 import { DRAW_FILE, type TestDraw } from '../../lib/retrieval/small-world.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import {
-  CONDITIONS,
-  CUT_TEST,
-  DRAWN_PASSAGES_TEST,
-  HABIT_SEEDS_TEST,
-  HABIT_TEST,
-  HYBRIDS_TEST,
-  LONGER_PASSAGES_TEST,
-  packagePath,
-  PAIRED_TEST,
-  PASSAGES_TEST,
-  REWARDS_TEST,
-} from '../../lib/io/paths.js';
+import { CONDITIONS, packagePath } from '../../lib/io/paths.js';
 import { createRandom } from '../../lib/random.js';
 import {
   CONDITIONS_COUNTS,
@@ -83,15 +71,15 @@ export async function writeTest(name: string, folder: string): Promise<number> {
  */
 const FRESH_TESTS = {
   conditions: { folder: CONDITIONS, counts: CONDITIONS_COUNTS },
-  habit: { folder: HABIT_TEST, counts: CONDITIONS_COUNTS },
-  hybrids: { folder: HYBRIDS_TEST, counts: HYBRIDS_COUNTS },
-  paired: { folder: PAIRED_TEST, counts: HYBRIDS_COUNTS },
-  'which-reward': { folder: REWARDS_TEST, counts: CONDITIONS_COUNTS },
-  passages: { folder: PASSAGES_TEST, counts: PASSAGES_COUNTS },
-  'passages-200': { folder: LONGER_PASSAGES_TEST, counts: PASSAGES_COUNTS },
-  'habit-seeds': { folder: HABIT_SEEDS_TEST, counts: CONDITIONS_COUNTS },
-  cut: { folder: CUT_TEST, counts: CONDITIONS_COUNTS },
-  'drawn-passages': { folder: DRAWN_PASSAGES_TEST, counts: PASSAGES_COUNTS },
+  habit: { folder: join(CONDITIONS, 'habit'), counts: CONDITIONS_COUNTS },
+  hybrids: { folder: join(CONDITIONS, 'hybrids'), counts: HYBRIDS_COUNTS },
+  paired: { folder: join(CONDITIONS, 'paired'), counts: HYBRIDS_COUNTS },
+  'which-reward': { folder: join(CONDITIONS, 'rewards'), counts: CONDITIONS_COUNTS },
+  passages: { folder: join(CONDITIONS, 'passages'), counts: PASSAGES_COUNTS },
+  'passages-200': { folder: join(CONDITIONS, 'passages-200'), counts: PASSAGES_COUNTS },
+  'habit-seeds': { folder: join(CONDITIONS, 'habit-seeds'), counts: CONDITIONS_COUNTS },
+  cut: { folder: join(CONDITIONS, 'cut'), counts: CONDITIONS_COUNTS },
+  'drawn-passages': { folder: join(CONDITIONS, 'drawn-passages'), counts: PASSAGES_COUNTS },
 };
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];

@@ -16,7 +16,7 @@ import {
   SMALL_WORLD_MODELS,
   type InitialModelName,
 } from '../../lib/training/models.js';
-import { PUBLISH_EVERY } from '../../lib/experiments/runs.js';
+import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
 import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
 import type { Model } from '../../lib/policy/model.js';

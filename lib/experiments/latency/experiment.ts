@@ -8,10 +8,10 @@ import { intervalChart } from '../../report/chart.js';
 import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';
-import { dataHash } from '../answers.js';
+import { dataHash } from '../running/answers.js';
 import { defineComputation, type Experiment, type Job, type WorkContext } from '../experiment.js';
-import { findValue, percent, resultParts, type Predicted } from '../summary.js';
-import { mergeProvenance, requireResults, readQuestionProvenance } from '../records.js';
+import { findValue, percent, resultParts, type Predicted } from '../results/summary.js';
+import { mergeProvenance, requireResults, readQuestionProvenance } from '../running/records.js';
 import { generationTime, loadTiming, type GenerationTime } from '../timing.js';
 import {
   askingTitle,

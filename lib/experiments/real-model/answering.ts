@@ -10,7 +10,7 @@ import { loadLocalPolicy } from '../../policy/model-folder.js';
 import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import type { RolloutConfig } from '../../rollout/options.js';
-import { answerInBatches, mergeAnswers } from '../answers.js';
+import { answerInBatches, mergeAnswers } from '../running/answers.js';
 import { type Job, type WorkContext } from '../experiment.js';
 import { timeAnswers, type Contestant, type TimedAnswer } from '../timing.js';
 import {

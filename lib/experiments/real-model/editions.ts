@@ -26,7 +26,7 @@ import {
   percent,
   summarise,
   type Predicted,
-} from '../summary.js';
+} from '../results/summary.js';
 import type { Edition, FreshRun } from './fresh.js';
 
 export type FreshAnswer = QuestionResult & Pick<FreshRun, 'edition'>;

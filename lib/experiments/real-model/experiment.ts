@@ -5,11 +5,11 @@ import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
-import { type DevPoint } from '../train-runs.js';
+import { type DevPoint } from '../running/train-runs.js';
 import { readLog } from '../../io/logs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { ResultParts } from '../../report/opening.js';
-import { findResults, mergeProvenance, readRows, requireResults } from '../records.js';
+import { findResults, mergeProvenance, readRows, requireResults } from '../running/records.js';
 import {
   answerAll,
   answeringJob,

@@ -4,7 +4,7 @@ import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
 import { trainingRows, type CurvePoint } from '../../report/curves.js';
-import { checkPredictions, summarise, type Predicted } from '../summary.js';
+import { checkPredictions, summarise, type Predicted } from '../results/summary.js';
 import { addTiming, SECONDS, type Timing } from '../timing.js';
 import { DYNAMICS, MEASURES } from './editions.js';
 import { DEFAULT_TOP_K, MULTI_HOP, numTest, TRAINED, WARM_UP } from './settings.js';

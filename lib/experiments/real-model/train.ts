@@ -10,7 +10,7 @@ import { runConcurrently, trainingEnvironment } from '../../io/processes.js';
 import { makeWarmedUp } from '../../policy/model-folder.js';
 import { trainerSettings } from '../../training/config.js';
 import type { Preparation } from '../experiment.js';
-import { runTool, withTrainingProgress } from '../train-runs.js';
+import { runTool, withTrainingProgress } from '../running/train-runs.js';
 import {
   adapterPath,
   MODEL,

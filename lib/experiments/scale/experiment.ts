@@ -8,10 +8,10 @@ import { matching } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/stacked-chart.js';
 import { shareWords } from '../../report/text.js';
-import { loadAnswers } from '../answers.js';
+import { loadAnswers } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
-import { findValue, percent, resultParts, type Predicted } from '../summary.js';
+import { findValue, percent, resultParts, type Predicted } from '../results/summary.js';
 import {
   AGENT,
   checkSimulation,

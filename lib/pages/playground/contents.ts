@@ -7,7 +7,7 @@ import { basename, dirname, join, posix } from 'node:path';
 import { least, sum } from 'd3-array';
 import { dataSetFiles, formatPassages, loadPassages, loadQuestions } from '../../data/flashrag.js';
 import { evaluatedQuestions, type Question, type SubQuestion } from '../../data/question.js';
-import { keptSteps, stepFolder } from '../../experiments/runs.js';
+import { keptSteps, stepFolder } from '../../experiments/running/runs.js';
 import { loadTrajectories, type TrajectoryLine } from '../../experiments/trajectories.js';
 import { CHECKPOINTS } from '../../io/paths.js';
 import {

@@ -9,7 +9,7 @@ import {
   runName,
   type PolicyRun,
 } from '../../../lib/training/policy-runs.js';
-import { stepFolder } from '../../../lib/experiments/runs.js';
+import { stepFolder } from '../../../lib/experiments/running/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import type { Question } from '../../../lib/data/question.js';
 import { exampleQuestion, readPlayground } from '../../../lib/pages/playground/contents.js';

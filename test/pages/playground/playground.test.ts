@@ -8,7 +8,7 @@ import { resolveRollout } from '../../../lib/training/methods.js';
 import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import { adapterFolder, modelNameForRun } from '../../../lib/training/policy-runs.js';
 import type { PolicyRun } from '../../../lib/training/policy-runs.js';
-import { stepFolder } from '../../../lib/experiments/runs.js';
+import { stepFolder } from '../../../lib/experiments/running/runs.js';
 import { CHECKPOINTS } from '../../../lib/io/paths.js';
 import { loadWorld, type World } from '../../../lib/retrieval/small-world.js';
 import { evaluatedQuestions } from '../../../lib/data/question.js';

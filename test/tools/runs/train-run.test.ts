@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { DevPoint } from '../../../lib/experiments/train-runs.js';
+import type { DevPoint } from '../../../lib/experiments/running/train-runs.js';
 import { keptAdapter } from '../../../lib/training/run.js';
 import {
   adapterFolder,

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { loadQuestions, readQuestions, type Question } from '../../../lib/data/flashrag.js';
 import { readDraw } from '../../../lib/retrieval/small-world.js';
-import { CONDITIONS, HABIT_TEST, HYBRIDS_TEST, packagePath } from '../../../lib/io/paths.js';
+import { CONDITIONS, packagePath } from '../../../lib/io/paths.js';
 import { TEST_COUNTS } from '../../../tools/small-world/benchmarks.js';
 import {
   drawConditions,
@@ -103,12 +103,12 @@ describe('the fresh test of hasty models', () => {
   it('has no question of the main test or of the conditions, and what its commit draws', async () => {
     const earlier = await earlierQuestions('habit');
     expect(new Set(earlier.map(({ split }) => split))).toEqual(new Set(['test', 'conditions']));
-    const { commit } = (await readDraw(HABIT_TEST)) ?? { commit: 'any' };
+    const { commit } = (await readDraw(join(CONDITIONS, 'habit'))) ?? { commit: 'any' };
     const drawn = drawConditions(commit, earlier, 'habit');
     const asked = new Set(earlier.map(({ question }) => question));
     expect(drawn.filter(({ question }) => asked.has(question))).toEqual([]);
     expect(drawn.every(({ split }) => split === 'habit')).toBe(true);
-    const file = join(HABIT_TEST, 'questions.jsonl');
+    const file = join(CONDITIONS, 'habit', 'questions.jsonl');
     if (existsSync(file)) expect(await readQuestions(file)).toEqual(drawn);
   });
 });
@@ -117,7 +117,7 @@ describe('the fresh test of hybrid questions', () => {
   it('has no question of an earlier test, and what its commit draws', async () => {
     const earlier = await earlierQuestions('hybrids');
     expect(new Set(earlier.map(({ split }) => split))).toContain('habit');
-    await expectFresh(HYBRIDS_TEST, earlier, 'hybrids');
+    await expectFresh(join(CONDITIONS, 'hybrids'), earlier, 'hybrids');
   });
 });
 

@@ -1,0 +1,149 @@
+/**
+ * Conditions under which parallel search may answer more: differences between methods
+ * that were predicted before their questions were drawn.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Interval } from '../../evaluation/bootstrap.js';
+import { MANY } from '../../evaluation/selections.js';
+import { matching, type SummaryOptions, type TidyTable } from '../../evaluation/table.js';
+import { CONDITIONS } from '../../io/paths.js';
+import type { Prediction } from '../../report/opening.js';
+import { pointsIntervalText, pointsText } from '../../report/text.js';
+import { formatList } from '../../text/english.js';
+import { BUDGET_METHODS } from './limits.js';
+import { findFigure } from '../results/summary.js';
+import { holm, LEVEL, pValue } from '../results/verdicts.js';
+
+const PREDICTIONS = join(CONDITIONS, 'predictions.json');
+
+const predictionSchema = z.strictObject({
+  id: z.string(),
+  condition: z.string(),
+  /** The method that ParallelSearch is compared with. Default: Search-R1. */
+  over: z.string().optional(),
+  /** Fields of the deciding difference. */
+  figure: z.record(z.string(), z.union([z.string(), z.number()])),
+  /** Whether ParallelSearch answers more than Search-R1, fewer, or as many. */
+  expected: z.enum(['more', 'same', 'fewer']),
+  /** Difference in exact match, or in the metric of `figure`, in points. */
+  points: z.number(),
+  /** The smallest difference with 80 % power, in points. */
+  detectable: z.number(),
+  why: z.string(),
+});
+export type ConditionPrediction = z.infer<typeof predictionSchema>;
+
+/** Reads the predictions, in the order of the chart. */
+export const readPredictions = (file = PREDICTIONS): ConditionPrediction[] =>
+  existsSync(file) ? z.array(predictionSchema).parse(JSON.parse(readFileSync(file, 'utf8'))) : [];
+
+/** Selects the questions that tables of conditions show. */
+export const isShown: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) => {
+  if (benchmark === MANY) return subset === 'all' || subset.startsWith('entities_');
+  if (benchmark !== 'all') return subset === 'all';
+  const types = ['all', 'single_hop', 'parallelizable', 'sequential', 'hybrid', 'entities_2'];
+  return types.includes(subset);
+};
+
+/** A difference up to this counts as none, unless significant. */
+const SAME_WITHIN = 0.05;
+
+type Outcome = ConditionPrediction['expected'];
+
+/** A condition as predicted and found; `detectable` is a share here. */
+export interface ConditionRow extends Interval, Omit<ConditionPrediction, 'figure' | 'points'> {
+  /** `em` or `evidence_seen`. */
+  metric: string;
+  kind: 'difference';
+  /** The predicted difference, as a share. */
+  predicted: number;
+  /** Two-sided p for no difference, Holm-corrected over the conditions of a test. */
+  p: number;
+  found: Outcome | 'undecided';
+  holds: boolean;
+  /** Model calls as a share of Search-R1's; only under a limit on turns. */
+  calls: number | null;
+}
+
+const OVER_SEARCH_R1 = { method: BUDGET_METHODS[0], against: BUDGET_METHODS[1] };
+
+function judge({ value, low, high }: Interval, p: number): ConditionRow['found'] {
+  if (p <= LEVEL) return value > 0 ? 'more' : 'fewer';
+  return low <= 0 && high >= 0 && Math.abs(value) <= SAME_WITHIN ? 'same' : 'undecided';
+}
+
+/** Judges the conditions by their differences; those without a figure are left out. */
+export function judgeConditions(
+  tables: Pick<TidyTable<Interval, Interval>, 'rows' | 'contrasts'>,
+  predictions: readonly ConditionPrediction[],
+): ConditionRow[] {
+  const measured = predictions.flatMap((prediction) => {
+    const cell = { ...OVER_SEARCH_R1, metric: 'em', ...prediction.figure };
+    const gap = findFigure(tables, { ...cell, kind: 'difference' });
+    const calls = findFigure(tables, { ...cell, metric: 'model_calls', kind: 'ratio' });
+    return gap ? [{ prediction, gap, calls: calls?.value ?? null }] : [];
+  });
+  const ps = holm(measured.map(({ gap }) => pValue({ estimate: gap, threshold: 0 })));
+  return measured.map(({ prediction, gap: { value, low, high }, calls }, i): ConditionRow => {
+    const { figure, points, detectable, ...named } = prediction;
+    const outcome = judge({ value, low, high }, ps[i]);
+    return {
+      ...named,
+      metric: String(figure.metric ?? 'em'),
+      kind: 'difference',
+      predicted: points / 100,
+      detectable: detectable / 100,
+      value,
+      low,
+      high,
+      p: Number(ps[i].toPrecision(3)),
+      found: outcome,
+      holds: outcome === named.expected,
+      calls,
+    };
+  });
+}
+
+const EXPECTED_WORDS: Readonly<Record<Outcome, string>> = {
+  more: 'more than',
+  same: 'as much as',
+  fewer: 'less than',
+};
+const METRIC_WORDS: Readonly<Record<string, string>> = { em: 'answers', evidence_seen: 'finds' };
+
+export const describePrediction = (row: ConditionRow): Prediction => ({
+  prediction: `${row.condition}: ${METRIC_WORDS[row.metric]} ${EXPECTED_WORDS[row.expected]} ${row.over ?? 'Search-R1'} (predicted ${pointsText(row.predicted)} points)`,
+  found: `${pointsIntervalText(row)} points`,
+  holds: row.holds,
+});
+
+/** Describes the outcome: `48 points better`, `equally good`. */
+export function describeOutcome(row: ConditionRow): string {
+  if (row.found === 'same') return 'equally good';
+  const points = Math.round(100 * Math.abs(row.value));
+  const side = `${points} points ${row.value > 0 ? 'better' : 'worse'}`;
+  return row.found === 'undecided' ? `${side} (not significant)` : side;
+}
+
+/** The start of a sentence, and what it says about each condition, by id. */
+interface SentenceAbout {
+  lead: string;
+  parts: Readonly<Record<string, (row: ConditionRow) => string>>;
+}
+
+/** Completes the sentences with the conditions that have been judged. */
+export const sayWhereJudged = (
+  judged: readonly ConditionRow[],
+  sentences: readonly SentenceAbout[],
+): string =>
+  sentences
+    .map(({ lead, parts }) => {
+      const phrases = Object.entries(parts).flatMap(([id, describe]) =>
+        matching(judged, { id }).map(describe),
+      );
+      return phrases.length > 0 ? `${lead} ${formatList(phrases)}.` : '';
+    })
+    .filter(Boolean)
+    .join(' ');

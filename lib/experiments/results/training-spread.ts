@@ -1,0 +1,150 @@
+/** How far trainings of one method differ, and what that means for single trainings. */
+import { deviation, flatRollup, group, max, mean, min, rank, rollup, sort, sum } from 'd3-array';
+import { quantileNormal } from 'vega-statistics';
+import type { Interval } from '../../evaluation/bootstrap.js';
+import { mainMeasure } from '../../evaluation/metrics.js';
+import type { QuestionResult } from '../../evaluation/result.js';
+import { BENCHMARK_TITLES } from '../../evaluation/selections.js';
+import { type MethodPair, type SummaryOptions, type TidyRow } from '../../evaluation/table.js';
+import { summarise } from './summary.js';
+import { holm, LEVEL, pValue } from './verdicts.js';
+
+/** Adds the better side, and p with Holm's correction over all differences. */
+export function decideSides<Row extends Interval>(differences: readonly Row[]) {
+  const ps = holm(differences.map((estimate) => pValue({ estimate, threshold: 0 })));
+  return differences.map((row, i) => {
+    const isUndecided = ps[i] > LEVEL || (row.low <= 0 && row.high >= 0);
+    const side = isUndecided ? 'undecided' : row.low > 0 ? 'ahead' : 'behind';
+    return { ...row, p: ps[i], side } as const;
+  });
+}
+
+/**
+ * The mean rank of each method over benchmarks and models, 1 for the highest figure; ties
+ * share the mean of their ranks.
+ */
+export function meanRanks(
+  rows: readonly Pick<TidyRow, 'method' | 'model' | 'benchmark' | 'value'>[],
+) {
+  const cells = group(rows, ({ benchmark, model }) => `${benchmark} ${model}`);
+  const ranked = [...cells.values()].flatMap((cell) => {
+    // d3 gives ties the lowest of their ranks, from 0.
+    const places = rank(cell, (row: { value: number }) => -row.value);
+    return cell.map(({ method }, i) => {
+      const numTied = places.filter((place) => place === places[i]).length;
+      return { method, place: places[i] + 1 + (numTied - 1) / 2 };
+    });
+  });
+  const means = [...group(ranked, ({ method }) => method)].map(([method, places]) => {
+    return { method, mean_rank: mean(places, ({ place }) => place)!, cells: places.length };
+  });
+  return sort(means, ({ mean_rank }) => mean_rank);
+}
+
+/** Exact match, averaged over benchmarks, of trainings of a method and kind of model. */
+export interface Spread {
+  method: string;
+  model: string;
+  trainings: number;
+  lowest: number;
+  highest: number;
+  deviation: number;
+}
+
+/** How often a method was trained. */
+export interface Trainings {
+  method: string;
+  model: string;
+  initial_models: number;
+  trainings: number;
+}
+
+/** Counts the trainings behind each method's answers, by kind of model. */
+export const countTrainings = (answers: readonly QuestionResult[]): Trainings[] =>
+  flatRollup(
+    answers,
+    (group) => {
+      const initSeeds = new Set(group.map(({ initSeed }) => initSeed));
+      const runs = new Set(group.map(({ initSeed, seed }) => `${initSeed}/${seed}`));
+      return { initial_models: initSeeds.size, trainings: runs.size };
+    },
+    ({ method }) => method,
+    ({ model }) => model,
+  ).map(([method, model, counts]) => ({ method, model, ...counts }));
+
+/**
+ * A/A test: trainings of one method from one initial model, which only differ in the
+ * seed. Intervals resample questions, as for any two single trainings.
+ */
+export function compareSeeds(answers: readonly QuestionResult[], options: SummaryOptions = {}) {
+  const trainings = [
+    ...group(
+      answers,
+      ({ method, model, initSeed }) => `${method}, ${model}-${initSeed}`,
+      ({ seed }) => seed,
+    ),
+  ].filter(([, seeds]) => seeds.size > 1);
+  const seedName = (name: string, seed: number): string => `${name}, seed ${seed}`;
+  const named = trainings.flatMap(([name, seeds]) =>
+    [...seeds].flatMap(([seed, group]) =>
+      group.map((answer) => ({ ...answer, method: seedName(name, seed), initSeed: 1, seed: 1 })),
+    ),
+  );
+  if (named.length === 0) return [];
+  const pairs = trainings.flatMap(([name, seeds]) => {
+    const [first, ...others] = sort(seeds.keys());
+    return others.map((seed): MethodPair => [seedName(name, first), seedName(name, seed)]);
+  });
+  const { contrasts } = summarise(
+    { answers: named, provenance: {} },
+    { measures: [mainMeasure('em')], pairs, filter: isInTable },
+    options,
+  );
+  return contrasts.map(({ method, against, benchmark, metric, kind, value, low, high }) => {
+    const [trained, initial_model, seed] = method.split(', ');
+    const pair = { method: trained, initial_model, seed, against_seed: against.split(', ')[2] };
+    return { ...pair, benchmark, metric, kind, value, low, high, excludes_0: low > 0 || high < 0 };
+  });
+}
+
+const averageEm = (answers: readonly QuestionResult[]): number => {
+  const byBenchmark = rollup(
+    answers,
+    (group) => mean(group, ({ em }) => em)!,
+    ({ benchmark }) => benchmark,
+  );
+  return mean(byBenchmark.values())!;
+};
+
+/** The spread between a method's trainings; methods trained once are left out. */
+export function trainingSpread(answers: readonly QuestionResult[]): Spread[] {
+  const trainings = flatRollup(
+    answers.filter(({ benchmark }) => benchmark in BENCHMARK_TITLES),
+    (group) => [
+      ...rollup(group, averageEm, ({ initSeed, seed }) => `${initSeed}/${seed}`).values(),
+    ],
+    ({ method }) => method,
+    ({ model }) => model,
+  );
+  return trainings
+    .filter(([, , ems]) => ems.length > 1)
+    .map(([method, model, ems]) => ({
+      method,
+      model,
+      trainings: ems.length,
+      lowest: min(ems)!,
+      highest: max(ems)!,
+      deviation: deviation(ems)!,
+    }));
+}
+
+/** 95 % of pairs of a method's trainings differ by less (normal, pooled variance). */
+export function trainingNoise(spread: readonly Spread[]): number {
+  const variance =
+    sum(spread, ({ deviation, trainings }) => (trainings - 1) * deviation ** 2) /
+    sum(spread, ({ trainings }) => trainings - 1);
+  return quantileNormal(0.975) * Math.sqrt(2 * variance);
+}
+
+export const isInTable: NonNullable<SummaryOptions['filter']> = ({ benchmark, subset }) =>
+  subset === 'all' && (benchmark in BENCHMARK_TITLES || benchmark === 'average');

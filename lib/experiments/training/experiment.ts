@@ -1,0 +1,170 @@
+/**
+ * What does parallel search learn from? Both methods are trained from other models, with
+ * other questions and with other rewards than in the main comparison. Differences were
+ * predicted before the fresh tests that decide them were drawn.
+ */
+import { mean } from 'd3-array';
+import { mainMeasure } from '../../evaluation/metrics.js';
+import { MANY } from '../../evaluation/selections.js';
+import { matching, type SummaryOptions } from '../../evaluation/table.js';
+import type { Provenance } from '../../io/provenance.js';
+import { trainingRows, type TrainingRow } from '../../report/curves.js';
+import { modelNameForRun } from '../../training/policy-runs.js';
+import { readCurves } from '../running/answers.js';
+import type { Experiment } from '../experiment.js';
+import type { ResultParts } from '../../report/opening.js';
+import { describeFreshTest, isDrawn, STAGE_METRICS } from '../running/fresh-test.js';
+import {
+  describeOutcome,
+  describePrediction,
+  isShown,
+  judgeConditions,
+  readPredictions,
+  sayWhereJudged,
+  type ConditionRow,
+} from '../conditions/predictions.js';
+import { mergeProvenance } from '../running/records.js';
+import { percent, resultParts } from '../results/summary.js';
+import { drawTrainings } from './charts.js';
+import {
+  listTestRuns,
+  loadTrainingTest,
+  type TrainingTest,
+  type TrainingTestResults,
+} from './training-test.js';
+import { HABIT, HASTY_STEPS, morePassages, TRAINING_TESTS } from './tests.js';
+import { countText } from '../../text/english.js';
+
+export const training: Experiment = {
+  name: 'training',
+  title: 'what parallel search learns from: initial models, questions and rewards',
+  reads: TRAINING_TESTS.filter(isDrawn).map(({ name }) => name),
+  claims: [morePassages],
+  result: compareTrainings,
+};
+
+/** A condition with the test that judged it. */
+export type TestedCondition = ConditionRow & { test: string };
+interface Tested {
+  test: TrainingTest;
+  results: TrainingTestResults;
+}
+
+/** Judges each prediction by the first test with its figure; corrects per test. */
+function judgeTests(tested: readonly Tested[]): TestedCondition[] {
+  const judged: TestedCondition[] = [];
+  for (const { test, results } of tested) {
+    const open = readPredictions().filter(({ id }) => !judged.some((row) => row.id === id));
+    judged.push(...judgeConditions(results, open).map((row) => ({ ...row, test: test.name })));
+  }
+  return judged;
+}
+
+async function compareTrainings(
+  folder?: string,
+  options: SummaryOptions = {},
+): Promise<ResultParts> {
+  const tested: Tested[] = [];
+  for (const test of TRAINING_TESTS) {
+    const results = await loadTrainingTest(test, folder, { ...options, filter: isShown });
+    if (results) tested.push({ test, results });
+  }
+  if (tested.length === 0)
+    throw new Error(
+      `Expected results of ${HABIT.name}, but there are none. Run "npx parallelsearch experiment ${HABIT.name}".`,
+    );
+  const named = <Row extends object>(
+    pick: (results: TrainingTestResults) => readonly Row[],
+  ): (Row & { test: string })[] =>
+    tested.flatMap(({ test, results }) =>
+      pick(results).map((row) => ({ ...row, test: test.name })),
+    );
+  const rows = named((results) => results.rows);
+  const conditions = judgeTests(tested);
+  const curves = await readHastyCurves(tested);
+  const draws = await Promise.all(tested.map(({ test }) => describeFreshTest(test)));
+  const answers = tested.flatMap(({ results }) => results.answered.flatMap((one) => one.answers));
+  return {
+    ...resultParts({
+      summary: `${countText(answers.length)} answers to ${tested.length} fresh tests; ${conditions.length} conditions.`,
+      finding: describeFinding(conditions),
+      tidy: {
+        rows,
+        contrasts: named((results) => results.contrasts),
+        provenance: mergeProvenance(
+          tested.flatMap(({ results }) => results.done),
+          Object.assign({}, ...draws) as Provenance,
+        ),
+      },
+      frames: { conditions, trainings: named(listTrainings), curves },
+      figures: drawTrainings({ rows, conditions, curves }),
+    }),
+    card: { hybrid_answers: '', reward_answers: '', passages_answers: 'Many' },
+    predictions: conditions.map(describePrediction),
+  };
+}
+
+/** Means of single trainings over comparisons of two to eight, without intervals. */
+const listTrainings = ({ answered }: TrainingTestResults) =>
+  answered.flatMap(({ run, step, topK, method, answers }) =>
+    STAGE_METRICS.map((metric) => ({
+      initial_model: modelNameForRun(run),
+      method,
+      step,
+      ...(topK && { k: topK }),
+      metric,
+      value: mean(matching(answers, { benchmark: MANY }), mainMeasure(metric).numerator)!,
+    })),
+  );
+
+const CURVES = ['turns', 'turns/sequential', 'decomposition_ratio/parallelizable'];
+
+/** From hasty models: searches in training rollouts; evidence and searches on dev. */
+async function readHastyCurves(
+  tested: readonly Tested[],
+): Promise<(TrainingRow & { test: string })[]> {
+  const curves = tested.map(async ({ test }) => {
+    const runs = listTestRuns(test).filter(({ model }) => model === 'hasty');
+    const dev = await readCurves(runs, test.nameMethod, 'dev.jsonl');
+    const points = dev.map(({ evidenceSeen, modelCalls, ...point }) => ({
+      ...point,
+      evidence_seen: evidenceSeen,
+      // The last generation answers.
+      turns: Number(modelCalls) - 1,
+    }));
+    const curves = await readCurves(runs, test.nameMethod);
+    return [
+      ...trainingRows(curves, CURVES, HASTY_STEPS / 5),
+      ...trainingRows(points, ['evidence_seen', 'turns'], Infinity).map((row) => ({
+        ...row,
+        benchmark: 'dev' as const,
+      })),
+    ].map((row) => ({ ...row, test: test.name }));
+  });
+  return (await Promise.all(curves)).flat();
+}
+
+/** Says how each training changes the difference; mentions only judged conditions. */
+export const describeFinding = (judged: readonly ConditionRow[]): string =>
+  sayWhereJudged(judged, [
+    {
+      lead: 'On hybrid questions ParallelSearch is',
+      parts: {
+        'main-hybrid': (row) => `${describeOutcome(row)} with none of them in RL`,
+        'mixed-hybrid': (row) =>
+          `${describeOutcome(row)} with a fifth (at ${percent(row.calls ?? 1)} of the calls)`,
+      },
+    },
+    {
+      lead: 'From models that search only once, the search-count reward makes Search-R1',
+      parts: {
+        'reward-100-many': (row) => `${describeOutcome(row)} on comparisons of two to eight`,
+      },
+    },
+    {
+      lead: 'With ten passages per query among near misses, ParallelSearch is',
+      parts: {
+        'passages-200-10-many': (row) => `${describeOutcome(row)} on comparisons of two to eight`,
+      },
+    },
+  ]);

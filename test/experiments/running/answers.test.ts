@@ -1,0 +1,102 @@
+import { range } from 'd3-array';
+import { describe, expect, it } from 'vitest';
+import {
+  answerComputation,
+  evaluationBatchSize,
+  type Answers,
+  stratifiedSample,
+} from '../../../lib/experiments/running/answers.js';
+import type { WorkContext } from '../../../lib/experiments/experiment.js';
+import type { PolicyRun } from '../../../lib/training/policy-runs.js';
+import { loadWorld } from '../../../lib/retrieval/small-world.js';
+import { evaluatedQuestions, graphQuestionType } from '../../../lib/data/question.js';
+import { BENCHMARK_TITLES, MANY } from '../../../lib/evaluation/selections.js';
+import { TRAJECTORY_SAMPLE } from '../../../lib/experiments/trajectories.js';
+import { syntheticQuestion } from '../../pages/viewer/synthetic.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+
+const RUN: PolicyRun = { method: 'r1', model: 'instruct', initSeed: 1, seed: 1 };
+const computation = answerComputation(() => [RUN]);
+
+await useBackend('wasm');
+const whole = await loadWorld();
+const asked = evaluatedQuestions(whole.questions);
+// Three batches.
+const world = { ...whole, questions: asked.slice(0, 2 * evaluationBatchSize('wasm') + 5) };
+
+/** Answers all questions and adds batches to `kept`. */
+const answer = (kept: unknown[], more: Partial<WorkContext> = {}): Promise<Answers | undefined> =>
+  computation.work(RUN, {
+    backend: 'wasm',
+    world,
+    kept: [...kept],
+    until: Infinity,
+    onFraction: () => undefined,
+    keep: async (item) => void kept.push(item),
+    ...more,
+  }) as Promise<Answers | undefined>;
+
+describe('answering the questions', () => {
+  it('resumes after a crash from kept batches, with the same result', async () => {
+    const kept: unknown[] = [];
+    const die = (): never => {
+      throw new Error('killed');
+    };
+    await expect(answer(kept, { onFraction: die })).rejects.toThrow('killed');
+    expect(kept).toHaveLength(1);
+    const fractions: number[] = [];
+    const resumed = await answer(kept, { onFraction: (fraction) => fractions.push(fraction) });
+    expect(kept).toHaveLength(3);
+    expect(fractions).toHaveLength(2);
+    expect(fractions.at(-1)).toBe(1);
+    expect(resumed).toEqual(await answer([]));
+    expect(resumed!.measurements.map(({ questionId }) => questionId)).toEqual(
+      world.questions.map(({ id }) => id),
+    );
+  });
+
+  it('stops when time runs out', async () => {
+    const kept: unknown[] = [];
+    expect(await answer(kept, { until: performance.now() })).toBeUndefined();
+    expect(kept).toEqual([]);
+  });
+
+  it('replaces recorded answers by new ones, and counts the equal ones', async () => {
+    const whole = (await answer([]))!;
+    const [first, second] = whole.measurements;
+    const other = { ...second, answer: 'another' };
+    const { value, note } = computation.merge!(whole, [[first], [other]]);
+    expect((value as Answers).measurements[1]).toEqual(other);
+    expect(note).toMatch(new RegExp(`^2 of ${whole.measurements.length} .*, 1 `));
+  });
+});
+
+describe('stratifiedSample', () => {
+  const questions = range(80).map((i) => ({ ...syntheticQuestion(i), split: 'test' }));
+  const ids = (oneOf: number, seed: string): string[] =>
+    stratifiedSample(questions, { oneOf, seed }).map(({ id }) => id);
+
+  it('draws the same questions for a seed and others for another', () => {
+    expect(ids(10, 'a')).toEqual(ids(10, 'a'));
+    expect(ids(10, 'a')).not.toEqual(ids(10, 'b'));
+    expect(ids(10, 'a')).toHaveLength(8);
+    expect(new Set(ids(1, 'a')).size).toBe(80);
+  });
+
+  it('rounds up, and takes no training questions', () => {
+    expect(ids(1000, 'a')).toHaveLength(4);
+    const training = [{ ...questions[0], split: 'train' }];
+    expect(stratifiedSample(training, { oneOf: 1, seed: 'a' })).toEqual([]);
+  });
+
+  it('of the experiment holds every benchmark, shape and number of entities', async () => {
+    const sample = stratifiedSample((await loadWorld()).questions, TRAJECTORY_SAMPLE);
+    const kinds = new Set(sample.map(({ metadata }) => graphQuestionType(metadata.graph ?? [])));
+    expect([...kinds].sort()).toEqual(['hybrid', 'parallelizable', 'sequential', 'single_hop']);
+    const benchmarks = new Set(sample.map(({ metadata }) => metadata.benchmark));
+    expect(benchmarks).toEqual(new Set([...Object.keys(BENCHMARK_TITLES), MANY]));
+    expect(sample.some(({ metadata }) => metadata.type === 'bridge')).toBe(true);
+    const sizes = sample.map(({ metadata }) => metadata.graph?.length);
+    for (const size of [2, 3, 4, 5, 6, 7, 8]) expect(sizes).toContain(size);
+  });
+});
