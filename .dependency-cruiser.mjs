@@ -6,7 +6,6 @@
 export const LAYERS = [
   ['cli.ts'],
   ['commands'],
-  ['doctor'],
   ['index.ts', 'pages'],
   ['experiments'],
   ['report', 'interop'],

@@ -8,8 +8,8 @@ import {
   interruptible,
   log,
   parseCount,
-} from '../lib/commands/cli-utils.js';
-import { backendOption } from '../lib/commands/setup.js';
+} from '../lib/commands/common/cli-utils.js';
+import { backendOption } from '../lib/commands/common/setup.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,

@@ -5,8 +5,8 @@ import { answerQuestion, type AnswerEvent } from '../rollout/answer-question.js'
 import { UNRELATED_PASSAGES, type SearchTurn, type Trajectory } from '../rollout/trajectory.js';
 import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
-import { exitWith, interruptible, log } from './cli-utils.js';
-import { setUp, withPolicyOptions, type PolicySpec } from './setup.js';
+import { exitWith, interruptible, log } from './common/cli-utils.js';
+import { setUp, withPolicyOptions, type PolicySpec } from './common/setup.js';
 import { plural } from '../text/english.js';
 
 type Style = Parameters<typeof styleText>[0];

@@ -25,8 +25,8 @@ import { conversationTemplate } from '../text/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
 import { adapterBase, modelPath } from '../training/models.js';
 import type { BackendName } from '../tensor/backend.js';
-import { choice, exitWith, parseTemperature } from './cli-utils.js';
-import { announceBackend, backendOption } from './setup.js';
+import { choice, exitWith, parseTemperature } from './common/cli-utils.js';
+import { announceBackend, backendOption } from './common/setup.js';
 
 interface AuditSettings {
   model?: string;

@@ -11,8 +11,8 @@ import {
 } from '../pages/compare/runs.js';
 import { figureText, intervalText } from '../report/text.js';
 import { metricDecimals, metricInfo } from '../report/titles.js';
-import { log } from './cli-utils.js';
-import { formatTable } from './score-table.js';
+import { log } from './common/cli-utils.js';
+import { formatTable } from './common/tables.js';
 
 interface CompareSettings {
   out: string;

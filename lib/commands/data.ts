@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { cross, group, rollup, sort } from 'd3-array';
 import { Command } from 'commander';
-import { exitWith } from './cli-utils.js';
+import { exitWith } from './common/cli-utils.js';
 import {
   dataSetFiles,
   formatQuestions,
@@ -32,16 +32,16 @@ import {
 } from '../retrieval/retrievers.js';
 import { formatList, countText } from '../text/english.js';
 import { normalizeAnswer } from '../text/answer-match.js';
-import { convertCommand } from './convert.js';
-import { makeCommand } from './make.js';
-import { meanRows, formatTable, type Column } from './score-table.js';
+import { convertCommand } from './data-convert.js';
+import { makeCommand } from './data-make.js';
+import { meanRows, formatTable, type Column } from './common/tables.js';
 import {
   announceBackend,
   limitOption,
   sampleAndLog,
   withSearchOptions,
   type RetrieverSettings,
-} from './setup.js';
+} from './common/setup.js';
 
 interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;

@@ -26,8 +26,8 @@ import type { TokenUsage } from '../policy/chat-policy.js';
 import { isCpuBackend } from '../tensor/backend-names.js';
 import { formatList } from '../text/english.js';
 import { METHODS, methodTitle } from '../training/methods.js';
-import { exitWith, interruptible, parseCount, parseWeight, log } from './cli-utils.js';
-import { withHelpers } from './evaluate-helpers.js';
+import { exitWith, interruptible, parseCount, parseWeight, log } from './common/cli-utils.js';
+import { withHelpers } from './evaluate-workers.js';
 import {
   comparedRun,
   comparisonText,
@@ -35,8 +35,8 @@ import {
   MEASURED_COLUMNS,
   type Answer,
   type Evaluation,
-} from './method-comparison.js';
-import { behaviourTable, meanRows, formatTable, type Column } from './score-table.js';
+} from './evaluate-comparison.js';
+import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
 import {
   limitOption,
   sampleAndLog,
@@ -44,7 +44,7 @@ import {
   withPolicyOptions,
   type PolicySpec,
   type Setup,
-} from './setup.js';
+} from './common/setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
 
 interface EvaluateSettings extends PolicySpec {

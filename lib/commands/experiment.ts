@@ -8,8 +8,8 @@ import { RESULTS, readRecords } from '../experiments/running/records.js';
 import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
-import { describeDuration, interruptible, log as printLine } from './cli-utils.js';
-import { backendOption } from './setup.js';
+import { describeDuration, interruptible, log as printLine } from './common/cli-utils.js';
+import { backendOption } from './common/setup.js';
 
 interface ExperimentSettings {
   force?: boolean;

@@ -31,9 +31,9 @@ import {
   parseTrainConfig,
   trainingPreset,
 } from '../training/config.js';
-import { choice, exitWith, interruptible, log, parseCount } from './cli-utils.js';
-import { requireOtherFiles } from './outputs.js';
-import { checkpointsOption, policyFolders, type WeightsSpec } from './setup.js';
+import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
+import { requireOtherFiles } from './common/outputs.js';
+import { checkpointsOption, policyFolders, type WeightsSpec } from './common/setup.js';
 import { listFolders } from '../policy/folder-settings.js';
 
 const NUM_DRAWN = 10_000;

@@ -13,7 +13,7 @@ import {
 import { listReports, readReportInfo } from '../experiments/results/report-pages.js';
 import { readNotebook } from '../notebook/nbformat.js';
 import { notebookFigures } from '../report/notebook-page.js';
-import { choice, log, shellWord } from './cli-utils.js';
+import { choice, log, shellWord } from './common/cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
 import { existsSync } from 'node:fs';
 import { writeTrackio, type TrackedRun } from '../interop/trackio.js';

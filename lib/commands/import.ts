@@ -14,7 +14,7 @@ import {
 } from '../interop/import.js';
 import { DEFAULT_METHOD } from '../training/models.js';
 import { startProgress } from '../io/progress.js';
-import { choice, log } from './cli-utils.js';
+import { choice, log } from './common/cli-utils.js';
 import { exportableMethods } from '../interop/export.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Command } from 'commander';
 import { readJson, writeJson } from '../io/files.js';
 import { packagePath } from '../io/paths.js';
-import { log, shellWord } from './cli-utils.js';
+import { log, shellWord } from './common/cli-utils.js';
 
 interface Manifest {
   dependencies: Record<string, string>;

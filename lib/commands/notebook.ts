@@ -11,7 +11,15 @@ import { packagePath } from '../io/paths.js';
 import { codeCells, readNotebook, type Notebook } from '../notebook/nbformat.js';
 import { NotebookError, runNotebook, type RunResult } from '../notebook/runner.js';
 import { toTerminal, type Log } from '../notebook/kernel-outputs.js';
-import { choice, exitWith, collect, parseSeconds, shellWord, log, parsePort } from './cli-utils.js';
+import {
+  choice,
+  exitWith,
+  collect,
+  parseSeconds,
+  shellWord,
+  log,
+  parsePort,
+} from './common/cli-utils.js';
 import { spawn } from 'node:child_process';
 import {
   findJupyterLab,

@@ -4,8 +4,8 @@ import { Command, Option } from 'commander';
 import { CHECKPOINTS, outputPath } from '../io/paths.js';
 import { exportPlayground, type ExportPlaygroundOptions } from '../pages/playground/page.js';
 import { adapterBase, DEFAULT_MODEL } from '../training/models.js';
-import { log } from './cli-utils.js';
-import { requireKnownData } from './setup.js';
+import { log } from './common/cli-utils.js';
+import { requireKnownData } from './common/setup.js';
 
 /** Commands that answer from any data; a language model is too large for a page. */
 const INSTEAD =

@@ -18,14 +18,14 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     'warm-up': async () => (await import('./train.js')).warmUpCommand(),
     train: async () => (await import('./train.js')).trainCommand(),
     sweep: async () => (await import('./sweep.js')).sweepCommand(),
-    methods: async () => (await import('./models.js')).methodsCommand(),
+    methods: async () => (await import('./methods.js')).methodsCommand(),
   },
   'Data and models:': {
     data: async () => (await import('./data.js')).dataCommand(),
     index: async () => (await import('./retrieval.js')).indexCommand(),
     'serve-retriever': async () => (await import('./retrieval.js')).serveRetrieverCommand(),
-    model: async () => (await import('./models.js')).modelCommand(),
-    adapters: async () => (await import('./models.js')).adaptersCommand(),
+    model: async () => (await import('./model.js')).modelCommand(),
+    adapters: async () => (await import('./adapters.js')).adaptersCommand(),
     export: async () => (await import('./export.js')).exportCommand(),
     import: async () => (await import('./import.js')).importCommand(),
   },
@@ -50,7 +50,9 @@ export async function createProgram(wanted?: string): Promise<Command> {
   const program = new Command('parallelsearch')
     .description('Train language models to search in parallel with RL (arXiv 2508.09303).')
     .version(version)
-    .hook('preAction', async (_, command) => (await import('./outputs.js')).checkOutputs(command));
+    .hook('preAction', async (_, command) =>
+      (await import('./common/outputs.js')).checkOutputs(command),
+    );
   const isName =
     wanted !== undefined &&
     Object.values(GROUPS).some((commands) => Object.hasOwn(commands, wanted));

@@ -30,9 +30,9 @@ import { startKernel, type Kernel } from '../notebook/tslab.js';
 import { trajectories } from '../experiments/trajectories.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
-import { describeDuration, interruptible, parseCount, log } from './cli-utils.js';
-import { announceBackend, backendOption } from './setup.js';
-import { createStages, verboseStages, type Stages } from './stages.js';
+import { describeDuration, interruptible, parseCount, log } from './common/cli-utils.js';
+import { announceBackend, backendOption } from './common/setup.js';
+import { createStages, verboseStages, type Stages } from './common/stages.js';
 
 /**
  * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it

@@ -6,13 +6,13 @@ import { once } from 'node:events';
 import { Command, Option } from 'commander';
 import { DEFAULT_RETRIEVER, bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
 import { startRetrievalServer } from '../retrieval/server.js';
-import { exitWith, interruptible, parseCount, parsePort, log, choice } from './cli-utils.js';
+import { exitWith, interruptible, parseCount, parsePort, log, choice } from './common/cli-utils.js';
 import {
   announceBackend,
   withRetrieverOptions,
   type RetrieverSettings,
   openRetriever,
-} from './setup.js';
+} from './common/setup.js';
 import { loadPassages, passageFile } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
 import { ENCODER, shortPath } from '../io/paths.js';

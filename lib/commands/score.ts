@@ -9,7 +9,7 @@ import { REWARD_PRESET_NAMES, scoringRules } from '../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../rewards/score.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import { streamJsonLines } from '../io/files.js';
-import { choice, exitWith, parseCount } from './cli-utils.js';
+import { choice, exitWith, parseCount } from './common/cli-utils.js';
 import {
   ANSWER_COLUMNS,
   behaviourTable,
@@ -17,7 +17,7 @@ import {
   meanRows,
   formatTable,
   type Column,
-} from './score-table.js';
+} from './common/tables.js';
 
 export interface ScoreSettings {
   preset: string;

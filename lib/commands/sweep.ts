@@ -16,10 +16,10 @@ import type { RunSource } from '../pages/compare/runs.js';
 import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { selectQuestions, runEvaluate } from './evaluate.js';
-import { exitWith, collect, log } from './cli-utils.js';
-import { backendOption, limitOption } from './setup.js';
+import { exitWith, collect, log } from './common/cli-utils.js';
+import { backendOption, limitOption } from './common/setup.js';
 import { runTrain } from './train.js';
-import { describeStepsLeft, stepsLeft } from './training-estimates.js';
+import { describeStepsLeft, stepsLeft } from './common/training-estimates.js';
 
 interface SweepSettings {
   out?: string;

@@ -32,7 +32,7 @@ import { weightFiles } from '../tensor/weight-files.js';
 import { isCpuBackend } from '../tensor/backend-names.js';
 import type { BackendReport } from '../tensor/backend.js';
 import { loadRewards } from '../training/reward-files.js';
-import { trainingMemory, describeStepsLeft, stepsLeft } from './training-estimates.js';
+import { trainingMemory, describeStepsLeft, stepsLeft } from './common/training-estimates.js';
 import { BATCH_ROWS } from '../training/ranks.js';
 import { BEST_ADAPTER, runTraining, type RunDescription } from '../training/run.js';
 import { decimalText } from '../text/english.js';
@@ -46,7 +46,7 @@ import {
   parsePort,
   parseWeight,
   log,
-} from './cli-utils.js';
+} from './common/cli-utils.js';
 import {
   announceBackend,
   openRetriever,
@@ -54,7 +54,7 @@ import {
   shareCores,
   withModelOptions,
   type ModelSettings,
-} from './setup.js';
+} from './common/setup.js';
 
 const TRAIN_INSTEAD =
   '`export hf models/searcher --model smollm2-parallelsearch` and --model models/searcher, or another Hugging Face folder';

@@ -10,7 +10,7 @@ import { writeViewer } from '../pages/viewer/page.js';
 import { REWARD_PRESET_NAMES } from '../rewards/presets.js';
 import { parseTrajectory } from '../rollout/recorded.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { choice, exitWith, log as logLine } from './cli-utils.js';
+import { choice, exitWith, log as logLine } from './common/cli-utils.js';
 
 interface ViewSettings {
   out: string;

@@ -2,7 +2,7 @@
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { policyFolders, setUp } from '../../lib/commands/setup.js';
+import { policyFolders, setUp } from '../../lib/commands/common/setup.js';
 import { runSweep } from '../../lib/commands/sweep.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { playgroundCommand } from '../../lib/commands/playground.js';

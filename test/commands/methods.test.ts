@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { methodsCommand } from '../../lib/commands/models.js';
+import { methodsCommand } from '../../lib/commands/methods.js';
 import { METHODS } from '../../lib/training/methods.js';
 import { captured } from './tiny-world.js';
 

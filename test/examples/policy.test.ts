@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import '../../examples/policy.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
-import { setUp } from '../../lib/commands/setup.js';
+import { setUp } from '../../lib/commands/common/setup.js';
 import {
   createRandom,
   loadModel,

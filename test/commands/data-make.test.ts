@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { runMake } from '../../lib/commands/make.js';
+import { runMake } from '../../lib/commands/data-make.js';
 import { loadPassages } from '../../lib/data/flashrag.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import { folderForEach } from '../folder.js';

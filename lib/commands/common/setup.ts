@@ -5,11 +5,11 @@
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
-import { passageFile, readPassages, type Passage, isSmallWorld } from '../data/flashrag.js';
-import { sampleQuestions, type Question } from '../data/question.js';
-import { readJson } from '../io/files.js';
-import { describeFaults } from '../io/json.js';
-import { CHECKPOINTS, shortPath } from '../io/paths.js';
+import { passageFile, readPassages, type Passage, isSmallWorld } from '../../data/flashrag.js';
+import { sampleQuestions, type Question } from '../../data/question.js';
+import { readJson } from '../../io/files.js';
+import { describeFaults } from '../../io/json.js';
+import { CHECKPOINTS, shortPath } from '../../io/paths.js';
 import {
   adapterBase,
   DEFAULT_METHOD,
@@ -21,21 +21,21 @@ import {
   parseModelName,
   resolveTrainConfig,
   readTrainConfig,
-} from '../training/models.js';
-import { weightFolders } from '../training/policy-runs.js';
-import { mergeOverrides, parseSetting, type ConfigOverrides } from '../training/config.js';
-import { METHODS, resolveRollout, trainedBy } from '../training/methods.js';
-import { isChatPolicy, type AnyPolicy } from '../policy/chat-policy.js';
-import { isLarge, type ModelConfig } from '../policy/families.js';
+} from '../../training/models.js';
+import { weightFolders } from '../../training/policy-runs.js';
+import { mergeOverrides, parseSetting, type ConfigOverrides } from '../../training/config.js';
+import { METHODS, resolveRollout, trainedBy } from '../../training/methods.js';
+import { isChatPolicy, type AnyPolicy } from '../../policy/chat-policy.js';
+import { isLarge, type ModelConfig } from '../../policy/families.js';
 import {
   listFolders,
   readModelConfig,
   requireFolders,
   type PolicyFolders,
-} from '../policy/folder-settings.js';
-import { openRemotePolicy } from '../policy/remote.js';
-import { TRAINED_MODELS } from '../policy/trained-models.js';
-import type { Retriever } from '../retrieval/retriever.js';
+} from '../../policy/folder-settings.js';
+import { openRemotePolicy } from '../../policy/remote.js';
+import { TRAINED_MODELS } from '../../policy/trained-models.js';
+import type { Retriever } from '../../retrieval/retriever.js';
 import {
   createRetriever,
   openIndex,
@@ -43,13 +43,13 @@ import {
   isAddress,
   RETRIEVERS,
   type RetrieverOptions,
-} from '../retrieval/retrievers.js';
-import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
-import { rolloutSchema, type RolloutConfig } from '../rollout/options.js';
-import type { BackendReport } from '../tensor/backend.js';
-import { BACKEND_NAMES, limitThreads, type BackendName } from '../tensor/backend-names.js';
-import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { formatList } from '../text/english.js';
+} from '../../retrieval/retrievers.js';
+import { ANALYZERS, DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
+import { rolloutSchema, type RolloutConfig } from '../../rollout/options.js';
+import type { BackendReport } from '../../tensor/backend.js';
+import { BACKEND_NAMES, limitThreads, type BackendName } from '../../tensor/backend-names.js';
+import { PROMPT_FORMS, type PromptForm } from '../../text/prompts.js';
+import { formatList } from '../../text/english.js';
 import { choice, collect, log, parseCount } from './cli-utils.js';
 
 export interface RetrieverSettings {
@@ -154,7 +154,7 @@ export async function setUp(
     : undefined;
   let policy: AnyPolicy;
   if (folders) {
-    const { loadLocalPolicy } = await import('../policy/model-folder.js');
+    const { loadLocalPolicy } = await import('../../policy/model-folder.js');
     const { model, adapter: used } = folders;
     policy = await loadLocalPolicy(model, { adapter: used, force: spec.force });
   } else policy = await openRemotePolicy(address!, spec);
@@ -266,8 +266,8 @@ export async function policyFolders(
     throw new Error(
       `Expected ${model} to have its own adapter, but got ${adapter}. Leave out --model: the adapter names its base.`,
     );
-  const { prepareTrainedModel } = await import('../policy/model-folder.js');
-  const { useBackend } = await import('../tensor/backend.js');
+  const { prepareTrainedModel } = await import('../../policy/model-folder.js');
+  const { useBackend } = await import('../../tensor/backend.js');
   await useBackend(spec.backend ?? 'auto');
   const folders = await prepareTrainedModel(model, { log, signal });
   const isUntrained = spec.method !== undefined && trainedBy(spec.method) === null;
@@ -303,7 +303,7 @@ export async function openRetriever(
 
 /** Loads the tensor backend and logs which one and why. */
 export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {
-  const { describeBackend, useBackend } = await import('../tensor/backend.js');
+  const { describeBackend, useBackend } = await import('../../tensor/backend.js');
   const report = await useBackend(requested);
   log(describeBackend(report));
   return report;

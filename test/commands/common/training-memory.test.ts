@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isLarge, parseModelConfig } from '../../lib/policy/families.js';
-import { trainingPreset, withSettings } from '../../lib/training/config.js';
-import { trainingMemory } from '../../lib/commands/training-estimates.js';
-import { CONFIG } from '../training/tiny.js';
+import { isLarge, parseModelConfig } from '../../../lib/policy/families.js';
+import { trainingPreset, withSettings } from '../../../lib/training/config.js';
+import { trainingMemory } from '../../../lib/commands/common/training-estimates.js';
+import { CONFIG } from '../../training/tiny.js';
 
 const SMOLLM2 = parseModelConfig({
   model_type: 'llama',

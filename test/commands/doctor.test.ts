@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runDoctor } from '../../lib/commands/doctor.js';
-import type { Finding, Part } from '../../lib/doctor/check.js';
-import { captured } from '../commands/tiny-world.js';
+import type { Part } from '../../lib/commands/doctor.js';
+import type { Finding } from '../../lib/commands/doctor-backends.js';
+import { captured } from './tiny-world.js';
 
 const part = (title: string, required: boolean, look: () => Finding): Part => ({
   id: title.toLowerCase(),

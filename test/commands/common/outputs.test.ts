@@ -13,12 +13,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { packagePath } from '../../lib/io/paths.js';
-import { folderForEach } from '../folder.js';
-import { isFull } from '../full.js';
-import { code, notebookOf } from '../notebook/notebooks.js';
-import { isBuilt, refusal, runCommand } from './command-line.js';
-import { linesOf, writeOwnData } from './tiny-world.js';
+import { packagePath } from '../../../lib/io/paths.js';
+import { folderForEach } from '../../folder.js';
+import { isFull } from '../../full.js';
+import { code, notebookOf } from '../../notebook/notebooks.js';
+import { isBuilt, refusal, runCommand } from '../command-line.js';
+import { linesOf, writeOwnData } from '../tiny-world.js';
 
 const inFolder = folderForEach();
 const LINE = {

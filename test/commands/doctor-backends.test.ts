@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import * as tf from '@tensorflow/tfjs-core';
 import { expect, it } from 'vitest';
-import { checkBackend, measureGflops } from '../../lib/doctor/backends.js';
+import { checkBackend, measureGflops } from '../../lib/commands/doctor-backends.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 
@@ -19,7 +19,7 @@ it('reports the speed of a backend, or why it does not load', async () => {
 
 it('reports a backend whose process crashes', async () => {
   // In the sources there is no such program, so its process fails.
-  expect(existsSync(packagePath('lib', 'doctor', 'backends.js'))).toBe(false);
+  expect(existsSync(packagePath('lib', 'commands', 'doctor-backends.js'))).toBe(false);
   expect(await checkBackend('cpu')).toMatchObject({
     detail: expect.stringMatching(/^its process ended with code 1/) as string,
   });

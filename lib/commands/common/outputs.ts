@@ -2,10 +2,10 @@
 import { existsSync, fstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { dataSetFiles } from '../data/flashrag.js';
-import { isSameFile } from '../io/files.js';
-import { shortPath } from '../io/paths.js';
-import { settingFiles, METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
+import { dataSetFiles } from '../../data/flashrag.js';
+import { isSameFile } from '../../io/files.js';
+import { shortPath } from '../../io/paths.js';
+import { settingFiles, METRICS_FILE, TRAJECTORIES_FILE } from '../../policy/folder-settings.js';
 
 /** Options whose value is written. */
 const OUTPUTS = ['out', 'page', 'trajectories'];

@@ -8,12 +8,14 @@ import { fileURLToPath } from 'node:url';
 import * as tf from '@tensorflow/tfjs-core';
 import { installCommand } from '../io/optional.js';
 import { BACKEND_NAMES, tryBackend, type BackendName } from '../tensor/backend.js';
-import type { Finding } from './check.js';
+
+/** Versions found, or what is wrong, with a remedy that replaces the part's. */
+export type Finding = string | { status: 'warning' | 'missing'; detail: string; remedy?: string };
 
 type BackendProbe = { detail: string; gflops: number; size: number } | { reason: string };
 
 const PROBE_TIMEOUT_MS = 120_000;
-const PROGRAM = fileURLToPath(new URL('./backends.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('./doctor-backends.js', import.meta.url));
 /** A product this long hides the overhead of the call. */
 const LONG_ENOUGH_MS = 40;
 const MAX_SIZE = 4096;

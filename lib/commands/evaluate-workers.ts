@@ -4,7 +4,7 @@ import { answerBatch, type AnswerBatch } from '../evaluation/evaluate.js';
 import { serve, startWorker, withWorkers } from '../io/processes.js';
 import { createSearchCache } from '../retrieval/search.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { openRetriever, type PolicySpec, type Setup } from './setup.js';
+import { openRetriever, type PolicySpec, type Setup } from './common/setup.js';
 
 /** A batch, and what a helper loads before its first. */
 type Task = Pick<Setup, 'backend' | 'folders' | 'search' | 'rollout'> &

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { describeStepsLeft, stepsLeft } from '../../lib/commands/training-estimates.js';
-import { trainingPreset, withSettings } from '../../lib/training/config.js';
-import { temporaryFolder } from '../folder.js';
+import { describeStepsLeft, stepsLeft } from '../../../lib/commands/common/training-estimates.js';
+import { trainingPreset, withSettings } from '../../../lib/training/config.js';
+import { temporaryFolder } from '../../folder.js';
 
 const root = temporaryFolder();
 

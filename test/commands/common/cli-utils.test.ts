@@ -6,8 +6,8 @@ import {
   parsePort,
   parseSeconds,
   parseWeight,
-} from '../../lib/commands/cli-utils.js';
-import { trainCommand } from '../../lib/commands/train.js';
+} from '../../../lib/commands/common/cli-utils.js';
+import { trainCommand } from '../../../lib/commands/train.js';
 
 describe('numbers on the command line', () => {
   it.each([

@@ -7,7 +7,7 @@ import { intervalText } from '../report/text.js';
 import { criticalSteps } from '../rewards/sub-questions.js';
 import { metricInfo } from '../report/titles.js';
 import type { TotalUsage, Trajectory } from '../rollout/trajectory.js';
-import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './score-table.js';
+import { ANSWER_COLUMNS, fixed, meanRows, formatTable, type Column } from './common/tables.js';
 
 /** What the journal keeps of an answer until all are there. */
 export interface Answer {

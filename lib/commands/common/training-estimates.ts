@@ -1,14 +1,14 @@
 /** Estimates before training: steps and time that are left, and memory. */
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
-import { CHECKPOINTS } from '../io/paths.js';
-import { type TrainConfig, trainerSettings } from '../training/config.js';
-import { readTrainConfig } from '../training/models.js';
-import { readSteps } from '../pages/run/folder.js';
-import type { BackendName } from '../tensor/backend.js';
+import { CHECKPOINTS } from '../../io/paths.js';
+import { type TrainConfig, trainerSettings } from '../../training/config.js';
+import { readTrainConfig } from '../../training/models.js';
+import { readSteps } from '../../pages/run/folder.js';
+import type { BackendName } from '../../tensor/backend.js';
 import { describeDuration } from './cli-utils.js';
-import { type ModelConfig, numParameters } from '../policy/families.js';
-import { LOGITS_AT_ONCE } from '../tensor/ops.js';
+import { type ModelConfig, numParameters } from '../../policy/families.js';
+import { LOGITS_AT_ONCE } from '../../tensor/ops.js';
 
 const NATIVE: readonly BackendName[] = ['native', 'gpu'];
 
