@@ -30,7 +30,7 @@ export function shortPath(file: string): string {
 
 /** The small world's passages and questions. */
 export const SMALL_WORLD = packagePath('data', 'small-world');
-/** The fresh test of limits, and the folders of those of trainings; drawn once predicted. */
+/** Fresh tests, drawn once their results were predicted; of trainings in folders. */
 export const CONDITIONS = packagePath('data', 'conditions');
 /** Trained weights: initial models and the adapter of each run. */
 export const CHECKPOINTS =
