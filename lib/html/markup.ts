@@ -1,4 +1,4 @@
-/** Elements as values, which become nodes in a browser (`browser/dom.ts`) or HTML. */
+/** Elements as values, which become DOM nodes in a browser (`browser/dom.ts`) or HTML. */
 
 export type AttributeValue = string | number | boolean | null | undefined;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -11,11 +11,11 @@ export class Markup {
   ) {}
 }
 
-/** Lists are flattened; null, undefined and false are left out. */
+/** Lists are flattened; null, undefined and false are dropped. */
 export type Nested<T> = T | null | undefined | false | readonly Nested<T>[];
 type Child = Nested<Markup | string>;
 
-/** Takes apart `markup('p.soft', { id }, text)` and the like; attributes are optional. */
+/** Splits the arguments of `markup('p.soft', { id }, text)`; attributes are optional. */
 export function elementParts<A extends object, C>(
   selector: string,
   content: readonly (A | Nested<C>)[],
@@ -39,7 +39,7 @@ function flatten<C>(child: Nested<C>): C[] {
   return child === null || child === undefined || child === false ? [] : [child as C];
 }
 
-/** An element; `li.segment.think` is an `li` with two classes. */
+/** Makes an element; `li.segment.think` is an `li` with two classes. */
 export function markup(selector: string, ...content: (Attributes | Child)[]): Markup {
   const { name, attributes, children } = elementParts<Attributes, Markup | string>(
     selector,
@@ -48,7 +48,7 @@ export function markup(selector: string, ...content: (Attributes | Child)[]): Ma
   return new Markup(name, attributes, children);
 }
 
-/** Escaped HTML; attributes that are null, undefined or false are left out. */
+/** Renders escaped HTML; attributes that are null, undefined or false are left out. */
 export function markupHtml({ name, attributes, children }: Markup): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== null && value !== undefined && value !== false)

@@ -15,12 +15,12 @@ export interface Page {
   styles?: string;
   /** Scripts to run after the body, in order. */
   scripts?: readonly string[];
-  /** A large script that runs once the page has answered its reader. */
+  /** A large script that runs once the page is responsive. */
   laterScript?: string;
   policy?: Readonly<Record<string, string>>;
 }
 
-/** A page loads nothing, not even from its folder. */
+/** Pages load nothing, not even from their own folder. */
 const POLICY = {
   'default-src': "'none'",
   'img-src': 'data: blob:',
@@ -28,20 +28,20 @@ const POLICY = {
   'form-action': "'none'",
 };
 
-/** Sources of inline elements with these contents; all others are blocked. */
+/** CSP sources for inline elements with these contents; all others are blocked. */
 const cspHashes = (contents: readonly string[]): string =>
   contents
     .map((content) => `'sha256-${createHash('sha256').update(content).digest('base64')}'`)
     .join(' ');
 
-/** Tags, scripts and preformatted text, or a number and its percent sign. */
+/** Matches tags, scripts and preformatted text, or a number before its percent sign. */
 const PERCENT = /<(script|pre)\b[^]*?<\/\1>|<[^>]*>|(?<number>\d) %/g;
 
-/** HTML with numbers that stay on the line of their percent sign. */
+/** Keeps numbers on the line of their percent sign. */
 const keepPercents = (html: string): string =>
   html.replace(PERCENT, (match, _, number?: string) => (number ? `${number}\u00a0%` : match));
 
-/** A complete HTML document. */
+/** Renders a complete HTML document. */
 export function pageHtml(page: Page): string {
   const { contentId = 'content', styles = '', scripts = [], laterScript = '', policy } = page;
   const style = `${readStyles('page.css', import.meta.url)}${styles}`;
@@ -75,16 +75,16 @@ export function pageHtml(page: Page): string {
   ].join('\n');
 }
 
-/** Runs the inert script; its hash allows the element. */
+/** Runs the inert script, which the page's policy allows by its hash. */
 const RUN_LATER = `addEventListener('load', () => setTimeout(() => {
 const { textContent } = document.getElementById('later');
 document.body.append(Object.assign(document.createElement('script'), { textContent }));
 }))`;
 
-/** The place of the navigation bar, empty in a standalone page. */
+/** Marks the place of the navigation bar, which standalone pages do not have. */
 export const SITE_MARKS = ['<!-- site -->', '<!-- end of site -->'] as const;
 
-/** A script that cannot end its element; with HTML's line ends, for the hash. */
+/** A script that cannot end its element; has HTML's line ends, for the hash. */
 export function inlineScript(code: string): string {
   return code
     .replace(/\r\n?/g, '\n')
@@ -92,7 +92,7 @@ export function inlineScript(code: string): string {
     .replace(/<!--/g, '<\\!--');
 }
 
-/** A value as JSON inside a `script` element of a data type. */
+/** Embeds a value as JSON in a `script` element of a data type. */
 export function inlineJson(value: unknown): string {
   return JSON.stringify(value)
     .replace(/</g, '\\u003c')
@@ -100,7 +100,7 @@ export function inlineJson(value: unknown): string {
     .replace(/\u2029/g, '\\u2029');
 }
 
-/** An element with compressed content, read by `unpackElement`. */
+/** Embeds compressed content, to be read by `unpackElement`. */
 export function packedElement(id: string, content: string | Uint8Array): string {
   const packed = gzipSync(content, { level: 9 }).toString('base64');
   return `<script type="application/gzip" id="${escapeHtml(id)}">${packed}</script>`;
@@ -109,8 +109,8 @@ export function packedElement(id: string, content: string | Uint8Array): string 
 const bundles = new Map<string, Promise<string>>();
 
 /**
- * A module and its imports as one classic script, because a page opened from disk cannot
- * import. Cached.
+ * Bundles a module and its imports as one classic script, because a page opened from disk
+ * cannot import. Cached.
  * @param module such as `new URL('./page/main.js', import.meta.url)`
  */
 export function bundleScript(module: URL): Promise<string> {
@@ -121,7 +121,7 @@ export function bundleScript(module: URL): Promise<string> {
 
 async function bundle(compiled: string): Promise<string> {
   const { build } = await import('rolldown');
-  // Tests run the TypeScript sources, which nobody has compiled.
+  // Tests run the TypeScript sources without compiling them.
   const file = existsSync(compiled) ? compiled : compiled.replace(/\.js$/, '.ts');
   const { output } = await build({
     input: file,
@@ -169,7 +169,7 @@ const PROVENANCE_TITLES: Record<string, string> = {
   takenFromRecords: 'From records',
 };
 
-/** The provenance as names and values, folded unless `isOpen`, after `intro`. */
+/** Lists the provenance as names and values after `intro`, folded unless `isOpen`. */
 export function provenanceHtml(
   provenance: Readonly<Record<string, unknown>>,
   { intro = '', isOpen = false } = {},
@@ -205,13 +205,13 @@ export interface Heading {
   id: string;
 }
 
-/** The body of a page: a table of contents, if there are headings, and `main`. */
+/** Lays out a page's body: a table of contents, if there are headings, and `main`. */
 export function layoutHtml(headings: readonly Heading[], main: string): string {
   const contents = headings.length > 0 ? contentsHtml(headings) : '';
   return `<div class="layout">${contents}\n<main id="content">\n${main}</main></div>`;
 }
 
-/** The table of contents: headings of levels 2 and 3 as links. */
+/** The table of contents: links to headings of levels 2 and 3. */
 function contentsHtml(headings: readonly Heading[]): string {
   const shown = headings.filter(({ level }) => level === 2 || level === 3);
   const items = shown.map(({ level, text, id }) => {

@@ -1,6 +1,6 @@
-/** Recognises markup that is harmless in a page as it is. */
+/** Recognises markup that can be put into a page unchanged. */
 
-/** Markup that is allowed as it is: tags, and attributes with their values. */
+/** The allowed markup: tags, and attributes with their values. */
 interface PlainMarkup {
   tags: ReadonlySet<string>;
   token: RegExp;
@@ -19,7 +19,7 @@ const PLAIN_HTML = definePlain(
   ' (?:(?:class|colspan|rowspan|role|scope|tabindex|title|aria-[a-z]+)="[^"<>]*"|open|href="(?:(?:#|https://)[^"<>]*|[\\w-]+[.]html(?:#[^"<>]*)?)")',
 );
 
-/** Vega's drawings; no links, styles, events or escapes, references only within. */
+/** Vega's drawings: no links, styles, events or escapes, and only internal references. */
 const PLAIN_SVG = definePlain(
   'svg g path rect text tspan line circle defs clipPath linearGradient radialGradient stop title desc',
   ' (?:(?:aria-[a-z]+|xmlns:xlink)="[^"<>]*"|(?!on|href|src|style|data-)[a-z0-9-]+="(?![^"]*(?:url[(](?!#)|&#|\\\\))[^"<>]*")',
@@ -29,7 +29,7 @@ const PLAIN_SVG = definePlain(
 /** Whether HTML is harmless: balanced text, lists, tables; no style, script, picture. */
 export const isPlainHtml = (html: string): boolean => isPlain(html, PLAIN_HTML);
 
-/** Whether a drawing only draws. */
+/** Whether an SVG contains nothing but a drawing. */
 export const isPlainSvg = (svg: string): boolean =>
   svg.startsWith('<svg ') && isPlain(svg, PLAIN_SVG);
 

@@ -1,11 +1,11 @@
-/** The segments of a trajectory as coloured blocks, with the retrieved passages. */
+/** Renders a trajectory's segments as coloured blocks, with the retrieved passages. */
 import { shownTexts, UNRELATED_PASSAGES, type SearchResult } from '../rollout/trajectory.js';
 import { parsePieces, splitQueries, type Piece, parseInformation } from '../text/tags.js';
 import { inferSeparator, type TextSegment } from '../text/response.js';
 import { decimalText, plural } from '../text/english.js';
 import { markup, type Markup } from './markup.js';
 
-/** A titled part of the transcript; the title repeats the meaning of the colour. */
+/** A titled part of the transcript; the title repeats what the colour means. */
 const part = (kind: string, title: string, ...children: Markup[]): Markup =>
   markup(`li.segment.${kind}`, markup('span.tag', title), children);
 
@@ -44,7 +44,7 @@ export function resultMarkup({ query, failure, isUnlike, passages }: ShownResult
   return markup('div.result', markup('p.query', query), alike, found);
 }
 
-/** A block of the environment: passages by sub-query, and the raw text, folded. */
+/** An information block: passages by sub-query, and the raw text, folded. */
 function informationMarkup(text: string, turn: ShownTurn = { queries: [], results: [] }): Markup {
   const results = shownResults(turn, text);
   if (results.length === 0) return part('information', 'information', textMarkup(text));
@@ -54,8 +54,8 @@ function informationMarkup(text: string, turn: ShownTurn = { queries: [], result
 }
 
 /**
- * The segments of a trajectory.
- * @param turns one per information segment; missing ones are parsed
+ * Renders the segments of a trajectory.
+ * @param turns one per information segment; missing ones are parsed from the text
  */
 export function segmentsMarkup(
   {
@@ -90,16 +90,16 @@ interface ShownPassage {
 }
 
 interface ShownResult {
-  /** The sub-query, or all of the turn if they cannot be matched. */
+  /** The sub-query, or all of the turn's if they cannot be matched to results. */
   query: string;
-  /** The reason if retrieval failed. */
+  /** Why retrieval failed, or null. */
   failure: string | null;
   /** Whether the best passage is unrelated to the query. */
   isUnlike: boolean;
   passages: ShownPassage[];
 }
 
-/** Results by sub-query: recorded scores, with the text that the policy read. */
+/** Results by sub-query: recorded scores, and the text that the policy read. */
 export function shownResults({ queries, results }: ShownTurn, information: string): ShownResult[] {
   const printed = parseInformation(information);
   const number = Math.max(results.length, printed.length);

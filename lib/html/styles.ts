@@ -30,7 +30,7 @@ export const KIND_STYLE = `
 }
 `;
 
-/** Segments in a front end of notebooks, which says whether it is dark. */
+/** Styles for segments in notebook front ends, which announce a dark theme. */
 export const TRANSCRIPT_STYLE = `
 .ps-transcript {
   ${kindColors((light, dark) => `light-dark(${light}, ${dark})`)} --tint: 9%;

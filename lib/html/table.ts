@@ -1,9 +1,9 @@
-/** A table as HTML, plain text, CSV, Markdown and LaTeX. */
+/** Renders tables as HTML, plain text, CSV, Markdown and LaTeX. */
 import { max } from 'd3-array';
 import Papa from 'papaparse';
 import { markup, markupHtml, type Markup } from './markup.js';
 
-/** A table as texts; a column `A · b` is column b in group A. */
+/** A table of texts; a column named `A · b` is column b in group A. */
 export interface TableCells {
   caption: string;
   columns: string[];
@@ -19,12 +19,12 @@ interface ColumnRun {
 
 const FIGURE = /^[-+−]?[\d.]+( \[.*\])?$|^–$/;
 
-/** Whether each column contains only numbers. */
+/** For each column, whether it contains only numbers. */
 function figureColumns({ columns, rows }: TableCells): boolean[] {
   return columns.map((_, c) => rows.every((row) => FIGURE.test(row[c])));
 }
 
-/** Groups of the header: `A · b`, `A · c`, `d` are A over b and c, then d alone. */
+/** Groups the header: `A · b`, `A · c`, `d` become A over b and c, then d alone. */
 function columnRuns(columns: readonly string[]): ColumnRun[] {
   const runs: ColumnRun[] = [];
   for (const [first, column] of columns.entries()) {
@@ -37,10 +37,10 @@ function columnRuns(columns: readonly string[]): ColumnRun[] {
   return runs;
 }
 
-/** Longer texts wrap: row headers, and cells. */
+/** Longer row headers and cells wrap. */
 const [MAX_HEADER, MAX_CELL] = [22, 44];
 
-/** An HTML table; columns of numbers have the class `figure`, long texts `long`. */
+/** Renders HTML; columns of numbers have the class `figure`, long texts `long`. */
 export function tableHtml(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const classes = figureColumns(cells).map((isFigure) => (isFigure ? 'figure' : null));
@@ -76,12 +76,12 @@ function headRows(columns: readonly string[], classes: readonly (string | null)[
   return [markup('tr', top), ...(isGrouped ? [markup('tr', below)] : [])];
 }
 
-/** A table for a terminal: caption and aligned columns. */
+/** Renders a table for a terminal: caption and aligned columns. */
 export function tableText({ caption, columns, rows }: TableCells): string {
   return [caption, ...alignColumns([columns, ...rows])].join('\n');
 }
 
-/** Lines of cells as texts with aligned columns. */
+/** Aligns the columns of lines of cells. */
 export function alignColumns(lines: readonly (readonly string[])[]): string[] {
   const widths = lines[0].map((_, c) => max(lines, (line) => line[c].length)!);
   return lines.map((line) =>
@@ -92,7 +92,7 @@ export function alignColumns(lines: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** By file ending; `print` takes the file's name without it. */
+/** Formats by file ending; `print` receives the file's name without it. */
 export const TABLE_FORMATS = {
   csv: { title: 'CSV', mime: 'text/csv', print: tableCsv },
   tex: { title: 'LaTeX', mime: 'application/x-tex', print: tableLatex },
@@ -103,13 +103,13 @@ export const TABLE_FORMATS = {
 >;
 export type TableFormat = keyof typeof TABLE_FORMATS;
 
-/** RFC 4180, without caption; numbers for programs, empty if missing. */
+/** CSV (RFC 4180) without caption; numbers are unformatted, empty if missing. */
 export function tableCsv({ columns, rows }: TableCells): string {
   const plain = (cell: string): string => (cell === '–' ? '' : cell.replace(/−(?=[\d.])/g, '-'));
   return `${Papa.unparse([columns, ...rows.map((row) => row.map(plain))])}\r\n`;
 }
 
-/** A GitHub table under its caption, numbers aligned right. */
+/** A GitHub table under its caption, with right-aligned numbers. */
 export function tableMarkdown(cells: TableCells): string {
   const { caption, columns, rows } = cells;
   const line = (fields: readonly string[]): string => `| ${fields.map(markdownText).join(' | ')} |`;
@@ -123,12 +123,12 @@ export function tableMarkdown(cells: TableCells): string {
   ].join('\n');
 }
 
-/** Escaped text in one line. */
+/** Escapes text for one line of Markdown. */
 function markdownText(text: string): string {
   return text.replace(/[\\`*_{}[\]<>|~#&]/g, '\\$&').replace(/\s*\n\s*/g, ' ');
 }
 
-/** A `table` for booktabs with the label `tab:NAME`, for pdfLaTeX. */
+/** A booktabs `table` with the label `tab:NAME`, for pdfLaTeX. */
 export function tableLatex(cells: TableCells, name: string): string {
   const figures = figureColumns(cells);
   const indent = (line: string): string => `    ${line}`;
@@ -202,7 +202,7 @@ const LATEX: Record<string, string> = {
   '\u202f': '\\,',
 };
 
-/** Text escaped for LaTeX; a hyphen before a number is a minus. */
+/** Escapes text for LaTeX; a hyphen before a number becomes a minus. */
 export function latexText(text: string): string {
   return text
     .replace(/\s*\n\s*/g, ' ')

@@ -1,7 +1,7 @@
 /**
- * Remembers what a notebook's cells have shown, under a hash of everything that it can
- * depend on: the code with its parameters, this library's build, the versions of tslab
- * and Node, the working folder and the declared inputs.
+ * Caches what a notebook's cells have shown, by a hash of everything it can depend on:
+ * the code with its parameters, this library's build, the versions of tslab and Node, the
+ * working folder and the declared inputs.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
@@ -16,11 +16,11 @@ import { codeCells, joinLines, type CodeCell, type Notebook } from './nbformat.j
 
 export interface Timing {
   elapsedMs: number;
-  /** By code cell. */
+  /** Milliseconds of each code cell. */
   cellMs: number[];
 }
 
-/** The hash of a file, or of a folder's files and their names; `absent` for none. */
+/** The hash of a file, or of a folder's files and their names; `absent` if missing. */
 export async function hashPath(target: string): Promise<string> {
   if (!existsSync(target)) return 'absent';
   const hash = createHash('sha256');
@@ -44,8 +44,8 @@ const metadataSchema = z.looseObject({ inputs: z.array(z.string()).optional() })
 /**
  * The inputs in a notebook's metadata, `"parallelsearch": { "inputs": ["../data",
  * "{folder}"] }`: files and folders relative to the working folder, where `{folder}` is
- * the value of a text parameter. Null if it declares none, which differs from an empty
- * list: its outputs may depend on anything.
+ * the value of a text parameter. Null if it declares none: then, unlike with an empty
+ * list, its outputs may depend on anything.
  * @throws Error for an unknown parameter or invalid metadata
  */
 export function declaredInputs(
@@ -68,7 +68,7 @@ export function declaredInputs(
   return inputs ?? null;
 }
 
-/** Twelve hex digits that change with anything that a notebook's outputs depend on. */
+/** Twelve hex digits of a hash over everything that a notebook's outputs depend on. */
 export async function hashNotebook(
   notebook: Notebook,
   { cwd, inputs }: { cwd: string; inputs: readonly string[] },
@@ -90,14 +90,14 @@ interface NotebookRecord {
   cells: (Pick<CodeCell, 'execution_count' | 'outputs'> & { ms: number })[];
 }
 
-/** Fills the code cells with remembered outputs; null if there are none. */
+/** Fills the code cells with cached outputs; returns null if there are none. */
 export async function restoreOutputs(
   folder: string,
   hash: string,
   notebook: Notebook,
 ): Promise<Timing | null> {
   const store = recordStore(folder);
-  // An unreadable record is as good as none.
+  // An unreadable record counts as missing.
   const record = await store.read<NotebookRecord>(hash, hash).catch(() => null);
   if (!record) return null;
   const { elapsedMs, cells } = record.value;
@@ -108,7 +108,7 @@ export async function restoreOutputs(
   return { elapsedMs, cellMs: cells.map(({ ms }) => ms) };
 }
 
-/** Remembers the outputs of a notebook that has passed. */
+/** Caches the outputs of a notebook that has passed. */
 export async function saveOutputs(
   folder: string,
   hash: string,

@@ -1,6 +1,6 @@
 /**
- * What a notebook cell needs from the tslab kernel that runs it: besides `tslab.ts`, the
- * only module that knows tslab's internals.
+ * What notebook cells need from the tslab kernel that runs them. Besides `tslab.ts`, the
+ * only module that relies on tslab's internals.
  */
 import { createRequire } from 'node:module';
 
@@ -17,7 +17,7 @@ interface Jupyter {
   ZmqServer: { prototype: { publishStatus: PublishStatus } };
 }
 
-/** The loaded modules `jupyter`; several if notebooks have a tslab of their own. */
+/** The loaded `jupyter` modules; several if a notebook has its own tslab. */
 function loadedKernels(): Jupyter[] {
   const { cache } = createRequire(import.meta.url);
   return Object.keys(cache)
@@ -26,8 +26,8 @@ function loadedKernels(): Jupyter[] {
 }
 
 /**
- * The function with which the running cell shows several MIME types at once (tslab's own
- * `display` takes one), or undefined outside of a notebook.
+ * Returns the function with which the running cell shows several MIME types at once
+ * (tslab's own `display` takes one), or undefined outside a notebook.
  */
 export const findDisplayWriter = (): DisplayWriter | undefined =>
   loadedKernels().find(({ lastWriteDisplayData }) => lastWriteDisplayData)?.lastWriteDisplayData ??
@@ -52,18 +52,18 @@ export function holdCell(work: Promise<unknown>): void {
   }
 }
 
-/** The variable into which tslab compiles a cell's last expression. */
+/** The variable to which tslab assigns a cell's last expression. */
 const LAST = 'tsLastExpr';
 
 /**
- * Passes the value of each cell's last expression to `show`; tslab prints the value if
- * that returns false. Does nothing outside of a notebook.
+ * Passes the value of each cell's last expression to `show`; if that returns false, tslab
+ * prints the value. Does nothing outside a notebook.
  */
 export function onLastExpression(show: (value: unknown) => boolean): void {
   const { __tslab__: cells } = globalThis as { __tslab__?: { exports: Record<string, unknown> } };
   if (!cells) return;
   let printed: unknown;
-  // The running cell has declared it already. Set on the prototype, because `exports` is
+  // The running cell has already declared it. Set on the prototype, because `exports` is
   // a proxy that defines no accessors.
   delete cells.exports[LAST];
   Object.setPrototypeOf(cells.exports, {

@@ -55,7 +55,7 @@ async function runPython(
   return stdout.trim().split('\n').at(-1) ?? '';
 }
 
-/** The Python in the first line of a script, such as `jupyter` on the PATH. */
+/** The Python in a script's first line, for example of `jupyter` on the PATH. */
 function readShebang(script: string | undefined): string | undefined {
   if (!script || process.platform === 'win32') return undefined;
   const [first] = readFileSync(script, 'latin1').split('\n', 1);
@@ -91,11 +91,11 @@ export function pythonCandidates(): string[] {
 
 export interface LabSearch {
   found: z.infer<typeof pythonSchema> | null;
-  /** Pythons that were tried, in order. */
+  /** The Pythons that were tried, in order. */
   tried: string[];
 }
 
-/** The first of `candidates` that has JupyterLab. */
+/** Returns the first of `candidates` that has JupyterLab. */
 export async function findJupyterLab(
   candidates: readonly string[] = pythonCandidates(),
 ): Promise<LabSearch> {

@@ -1,12 +1,12 @@
-/** What a kernel sends, as outputs of cells in nbformat and as text in a terminal. */
+/** Converts a kernel's messages to cell outputs in nbformat, and to terminal text. */
 import { isJsonMime, splitLines, joinLines, type CellOutput } from './nbformat.js';
 import type { KernelOutput } from './tslab.js';
 
 type Display = Extract<CellOutput, { output_type: 'display_data' }>;
 
 /**
- * Returns a function that adds a kernel's messages to the outputs of a cell. It joins
- * streams; an update of a display changes all cells that show it.
+ * Returns a function that adds a kernel's messages to a cell's outputs. Streams are
+ * joined; an update of a display changes all cells that show it.
  */
 export function outputCollector(): (outputs: CellOutput[], output: KernelOutput) => void {
   const displays = new Map<unknown, Display[]>();
@@ -33,7 +33,7 @@ function addStream(outputs: CellOutput[], content: KernelOutput['content']): voi
   else outputs.push({ output_type: 'stream', name, text: splitLines(text) });
 }
 
-/** nbformat allows JSON under JSON MIME types, and lists of lines under all others. */
+/** nbformat has JSON under JSON MIME types, and lists of lines under all others. */
 function displayOutput({ data = {}, metadata = {} }: KernelOutput['content']): Display {
   const entries = Object.entries(data as Display['data']).map(([mime, value]) => {
     if (isJsonMime(mime)) return [mime, value];
@@ -46,7 +46,7 @@ function displayOutput({ data = {}, metadata = {} }: KernelOutput['content']): D
   };
 }
 
-/** Everything that a cell has written to standard error. */
+/** Everything that a cell has written to stderr. */
 export const stderrText = (outputs: readonly CellOutput[]): string =>
   outputs
     .flatMap((output) =>
@@ -55,7 +55,7 @@ export const stderrText = (outputs: readonly CellOutput[]): string =>
     .join('')
     .trim();
 
-/** Takes text as it comes: progress and errors for stderr, other output for stdout. */
+/** Receives text as it arrives: progress and errors for stderr, the rest for stdout. */
 export type Log = (text: string, stream: 'stdout' | 'stderr') => void;
 
 export const toTerminal: Log = (text, stream) => void process[stream].write(text);

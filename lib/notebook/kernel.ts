@@ -1,7 +1,7 @@
 /**
- * The program that Jupyter starts: tslab's kernel, which also documents the function
- * whose arguments are being typed, runs the cells after one that may fail, and reports an
- * interrupt without a stack trace.
+ * The program that Jupyter starts: tslab's kernel, which additionally documents the
+ * function whose arguments are being typed, runs the cells after one that may fail, and
+ * reports interrupts without a stack trace.
  */
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -29,13 +29,13 @@ interface Handler {
   execQueue: { reset(): void };
 }
 
-/** What is used of tslab's modules. */
+/** The parts of tslab's modules used here. */
 interface TslabModules {
   jupyter: { JupyterHandlerImpl: { prototype: Handler } };
   main: { startKernel(options: { configPath: string; enableFindLocal: boolean }): void };
 }
 
-/** The end of the name of the function whose argument list a position is in, or null. */
+/** Where the name of the function ends whose arguments include a position, or null. */
 export function findCall(code: string, position: number): number | null {
   let depth = 0;
   for (let i = position - 1; i >= 0; i--) {
@@ -43,7 +43,7 @@ export function findCall(code: string, position: number): number | null {
     if (!'([{'.includes(code[i]) || --depth >= 0) continue;
     const name = /[\p{L}\p{N}_$]+(?=\s*(?:<[^<>]*>)?$)/u.exec(code.slice(0, i));
     if (code[i] === '(' && name) return name.index + name[0].length;
-    depth = 0; // A literal within the arguments.
+    depth = 0; // a literal within the arguments
   }
   return null;
 }
@@ -58,7 +58,7 @@ function documentCalls(handler: Handler): void {
   };
 }
 
-/** tslab rejects every cell in the 200 ms after a failed one, even if it may fail. */
+/** tslab rejects all cells for 200 ms after a failed one, even if it may fail. */
 export function continueAfterErrors(handler: Pick<Handler, 'handleExecute' | 'execQueue'>): void {
   const execute = handler.handleExecute;
   handler.handleExecute = async function (request, ...writers) {
@@ -78,7 +78,7 @@ function startKernel(scripts: string, configPath: string): void {
   documentCalls(handler);
   continueAfterErrors(handler);
   const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0; // tslab creates the error of all interrupts when it starts.
+  Error.stackTraceLimit = 0; // tslab creates the error for all interrupts at startup
   load('main').startKernel({ configPath, enableFindLocal: false });
   Error.stackTraceLimit = stackTraceLimit;
 }

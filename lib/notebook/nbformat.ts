@@ -1,4 +1,4 @@
-/** Reads, checks and writes notebook files in nbformat 4.5. */
+/** Reads, validates and writes notebook files in nbformat 4.5. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { describeFaults, parseExactJson, printExactJson } from '../io/json.js';
@@ -9,7 +9,7 @@ const multilineSchema = z.union([z.string(), z.array(z.string())]);
 const metadataSchema = z.record(z.string(), z.unknown());
 const executionCountSchema = z.number().int().nonnegative().nullable();
 
-/** Values under these MIME types are JSON, all others are texts. */
+/** Values under these MIME types are JSON; all others are text. */
 export const isJsonMime = (mime: string): boolean => /^application\/(.*\+)?json$/.test(mime);
 
 const mimeBundleSchema = z
@@ -78,8 +78,8 @@ export type CodeCell = z.infer<typeof codeCellSchema>;
 const kernelspecSchema = z.looseObject({ name: z.string(), display_name: z.string() });
 
 /**
- * The official JSON schema of 4.5, except that older files lack cell ids and that unused
- * metadata is not checked.
+ * The official JSON schema of 4.5, except that older files lack cell ids and unused
+ * metadata is not validated.
  */
 const notebookSchema = z.strictObject({
   nbformat: z.literal(4),
@@ -98,15 +98,15 @@ const writtenSchema = notebookSchema
   )
   .refine(({ cells }) => isUnique(cells.map(({ id }) => id)), 'Expected cell ids to differ.');
 
-/** A multi-line field as one string. */
+/** Joins a multi-line field to one string. */
 export const joinLines = (text: string | string[]): string =>
   Array.isArray(text) ? text.join('') : text;
 
-/** A text as a list of lines, as Jupyter writes it. */
+/** Splits a text into lines, as Jupyter writes it. */
 export const splitLines = (text: string): string[] =>
   text.split(/(?<=\n)/).filter((line) => line !== '');
 
-/** Reads and checks a notebook; adds cell ids if it is older than 4.5. */
+/** Reads and validates a notebook; adds cell ids if it is older than 4.5. */
 export function readNotebook(file: string): Notebook {
   const complaint = `${file} is not a notebook of nbformat 4`;
   const notebook = parse(
@@ -148,7 +148,7 @@ export async function writeNotebook(file: string, notebook: Notebook): Promise<v
   await writeFileSafely(file, `${printExactJson(valid, 1)}\n`);
 }
 
-/** The code cells of a notebook, not copies of them. */
+/** The code cells of a notebook, by reference. */
 export function codeCells(notebook: Notebook): CodeCell[] {
   return notebook.cells.filter((cell): cell is CodeCell => cell.cell_type === 'code');
 }

@@ -1,6 +1,6 @@
 /**
- * Parameters as in papermill: the cell tagged `parameters` declares them with defaults, a
- * cell tagged `injected-parameters` after it sets them.
+ * Parameters as in papermill: the cell tagged `parameters` declares them with defaults,
+ * and a cell tagged `injected-parameters` after it overrides them.
  */
 import { runInNewContext } from 'node:vm';
 import { hasTag, splitLines, joinLines, type Cell, type Notebook } from './nbformat.js';
@@ -16,11 +16,11 @@ type ParameterValue =
 export type Parameters = Record<string, ParameterValue>;
 
 interface Declaration {
-  /** Type of a value; `object` is a list or an object, `undefined` is open. */
+  /** Type of the value; `object` is a list or an object, `undefined` any type. */
   kind: 'string' | 'number' | 'boolean' | 'object' | 'undefined';
   /** The type as written. */
   annotation?: string;
-  /** The default if it is a literal. */
+  /** The default, if it is a literal. */
   value: unknown;
 }
 
@@ -28,7 +28,7 @@ const INJECTED = 'injected-parameters';
 const isDeclaring = (cell: Cell): boolean =>
   cell.cell_type === 'code' && hasTag(cell, 'parameters');
 
-/** The variables that the cell tagged `parameters` declares. */
+/** The variables declared by the cell tagged `parameters`. */
 function declarations(notebook: Notebook): Map<string, Declaration> {
   const cell = notebook.cells.find(isDeclaring);
   if (!cell) return new Map();
@@ -53,7 +53,7 @@ function declarations(notebook: Notebook): Map<string, Declaration> {
   );
 }
 
-/** The value of a literal; undefined for an expression that needs anything around it. */
+/** The value of a literal; undefined for any other expression. */
 function literalValue(expression = ''): unknown {
   try {
     return runInNewContext(`(${expression})`, Object.create(null) as object, { timeout: 100 });
@@ -63,10 +63,12 @@ function literalValue(expression = ''): unknown {
 }
 
 /**
- * A copy of the notebook with a cell that sets parameters; it replaces an earlier one.
- * @param given values by name, or `name=value` texts read as the declared type: numbers,
- * `true` or `false`, JSON for lists and objects; if the type is open, JSON or else text
- * @returns the copy, and the parameters with a text as value
+ * Returns a copy of the notebook with a cell that sets parameters, replacing an earlier
+ * one.
+ * @param given values by name, or `name=value` texts parsed as the declared type:
+ * numbers, `true` or `false`, JSON for lists and objects; if any type is allowed, JSON or
+ * else text
+ * @returns the copy, and the parameters whose value is text
  * @throws Error for an undeclared name, or a value of another type
  */
 export function withParameters(
@@ -122,7 +124,7 @@ function kindError(name: string, kind: Declaration['kind'], value: string): Erro
   return new Error(`Expected ${name} to be ${expected}, but got ${value}.`);
 }
 
-/** The value of a JSON text, or undefined. */
+/** Parses JSON, or returns undefined. */
 function parseJson(text: string): ParameterValue | undefined {
   try {
     return JSON.parse(text) as ParameterValue;

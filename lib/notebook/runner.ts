@@ -1,4 +1,4 @@
-/** Executes notebooks headlessly through tslab's kernel, and reports what it hides. */
+/** Executes notebooks headlessly with tslab's kernel, and reports the errors it hides. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,26 +35,26 @@ import { plural } from '../text/english.js';
 export interface RunOptions {
   /** Values for the cell tagged `parameters`, or `name=value` texts. */
   parameters?: Parameters | readonly string[];
-  /** Where to write the notebook once every cell has passed; with `keepGoing` always. */
+  /** Where to write the notebook once every cell has passed; with `keepGoing`, always. */
   output?: string;
-  /** The kernel's working folder; default the notebook's, as in Jupyter. */
+  /** The kernel's working folder. Default: the notebook's, as in Jupyter. */
   cwd?: string;
-  /** A kernel to run in, which is reset first and keeps running; default a new one. */
+  /** A kernel to use, which is reset first and keeps running. Default: a new one. */
   kernel?: Kernel;
-  /** Longest time for one cell; default 10 minutes. */
+  /** Timeout of a cell. Default: 10 minutes. */
   cellTimeoutMs?: number;
-  /** Continues after failed cells, while the kernel lives; the result lists them. */
+  /** Continues after failed cells while the kernel lives; the result lists them. */
   keepGoing?: boolean;
   /**
-   * Folder of remembered outputs; by default every run is real. So is a run of a notebook
-   * that declares no inputs, in its metadata or in `inputs`.
+   * Folder of cached outputs. Default: no cache, as for a notebook that declares no
+   * inputs, neither in its metadata nor in `inputs`.
    */
   cache?: string;
-  /** Runs even if outputs are remembered. */
+  /** Runs even if outputs are cached. */
   force?: boolean;
   /** Files and folders that cells read, relative to `cwd`, besides declared ones. */
   inputs?: readonly string[];
-  /** Progress and live output; default stderr and stdout. */
+  /** Receives progress and live output. Default: writes to stderr and stdout. */
   log?: Log;
 }
 
@@ -62,16 +62,16 @@ export interface RunResult extends Timing {
   notebook: Notebook;
   /** Failed cells, in order; only with `keepGoing`. */
   failures: NotebookError[];
-  /** Whether outputs and times are remembered from an earlier run. */
+  /** Whether outputs and times come from the cache. */
   cached: boolean;
 }
 
 const isSkipped = (cell: CodeCell): boolean => hasTag(cell, 'skip-execution');
 
-/** How long a rejection may take to show after the last cell. */
+/** How long a rejection may take to appear after the last cell. */
 const SETTLE_MS = 200;
 
-/** Kernels of tslab, and what they run. */
+/** tslab's kernels, and the languages they run. */
 const KERNELS = ['tslab', 'jslab'];
 const LANGUAGES = ['typescript', 'javascript'];
 
@@ -93,8 +93,8 @@ function requireTypeScript(file: string, { metadata }: Notebook): void {
 }
 
 /**
- * Runs the code cells of a notebook in order, except those tagged `skip-execution`. A
- * cell tagged `raises-exception` may fail, as in Jupyter.
+ * Runs the code cells of a notebook in order, except those tagged `skip-execution`. As in
+ * Jupyter, a cell tagged `raises-exception` may fail.
  * @throws NotebookError if a cell throws, does not compile, leaves a rejection unhandled,
  * takes too long or ends the kernel
  */
@@ -126,7 +126,7 @@ export async function runNotebook(file: string, options: RunOptions = {}): Promi
   return { notebook, ...run, cached: remembered !== null };
 }
 
-/** Runs the cells in a new kernel. @throws NotebookError without `keepGoing` */
+/** Runs the cells in a new kernel. @throws NotebookError unless `keepGoing` */
 async function execute(
   notebook: Notebook,
   { file, cwd, live, options }: { file: string; cwd: string; live: LiveLog; options: RunOptions },
@@ -160,7 +160,7 @@ async function execute(
     try {
       const { ok, count } = await kernel.execute(joinLines(cell.source), { timeoutMs, onOutput });
       cell.execution_count = count;
-      // The reply to a failed cell has no text: the error is on standard error.
+      // The reply to a failed cell has no text: the error is on stderr.
       if (ok) failIfUnhandled(cell);
       else fail(cell, 'error', stderrText(cell.outputs) || 'The kernel gave no reason.');
       return true;
@@ -211,14 +211,14 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 type FailureReason = 'error' | 'unhandled' | 'timeout' | 'died';
 
-/** A cell that failed, as an error and as an output of the notebook. */
+/** A failed cell, as an error and as an output of the notebook. */
 export class NotebookError extends Error {
   /** What the cell or the kernel printed. */
   readonly errorText: string;
 
   constructor(
     readonly notebook: string,
-    /** The number counts code cells, from 1. */
+    /** `number` counts code cells, from 1. */
     readonly cell: { number: number; id: string; source: string },
     readonly reason: FailureReason,
     stderr: string,
@@ -233,7 +233,7 @@ export class NotebookError extends Error {
 
 const NAMES = { unhandled: 'UnhandledRejection', timeout: 'Timeout', died: 'KernelDied' } as const;
 
-/** The output that marks a failed cell in any viewer of notebooks. */
+/** The output that marks a failed cell in any notebook viewer. */
 export function errorOutput({ reason, errorText }: NotebookError): CellOutput {
   const traceback = errorText.split('\n');
   const [first] = traceback;

@@ -1,13 +1,13 @@
 /**
- * Outputs that a notebook carries in the repository, so that GitHub and JupyterLab show
- * it unexecuted: small, and renewed only when its cells or its result have changed.
+ * Outputs that notebooks in the repository carry, so that GitHub and JupyterLab show them
+ * unexecuted. They are small, and only updated when cells or the result have changed.
  */
 import { sort } from 'd3-array';
 import { configHash } from '../io/provenance.js';
 import { codeCells, joinLines, readNotebook, writeNotebook } from './nbformat.js';
 import type { CellOutput, CodeCell, Notebook } from './nbformat.js';
 
-/** Largest notebook with outputs, in bytes. */
+/** Maximum size of a notebook with outputs, in bytes. */
 export const MAX_STORED_BYTES = 300_000;
 
 const SVG = 'image/svg+xml';
@@ -16,7 +16,7 @@ const TEXT = 'text/plain';
 const VEGA_LITE = /^application\/vnd\.vegalite\./;
 const PRIVATE = /^application\/vnd\.parallelsearch\./;
 
-/** The inputs of stored outputs, in the notebook's metadata. */
+/** Identifies the inputs of stored outputs, in the notebook's metadata. */
 export interface OutputsState {
   cells: string;
   /** The result that the notebook shows; absent if it shows none. */
@@ -34,8 +34,9 @@ const metadata = ({ metadata: { parallelsearch = {} } }: Notebook) =>
   parallelsearch as { outputs?: OutputsState };
 
 /**
- * Why the outputs of a notebook are out of date, in words; null if it has none or they
- * are current. @param result left out if it is not known
+ * Explains why a notebook's outputs are out of date; null if they are current or it has
+ * none.
+ * @param result omitted if it is not known
  */
 export function findStaleOutputs(notebook: Notebook, result?: object): string | null {
   const { outputs: stored } = metadata(notebook);
@@ -47,9 +48,9 @@ export function findStaleOutputs(notebook: Notebook, result?: object): string | 
 }
 
 /**
- * Puts the outputs of an executed notebook into its file, compacted. Everything else in
- * the file stays as it is now. Leaves the file alone if the outputs it has are current,
- * or if its cells are no longer those that were executed.
+ * Stores the outputs of an executed notebook in its file, compacted; everything else in
+ * the file is kept. Leaves the file unchanged if its outputs are current, or if its cells
+ * are no longer the executed ones.
  * @param result the result that the notebook shows, without when and where it was made
  * @returns whether the file was written
  */
@@ -77,7 +78,7 @@ const compactCells = (cells: readonly CodeCell[]) =>
     outputs: outputs.map(compactOutput),
   }));
 
-/** Without what only this project's pages read, and text for which there is HTML. */
+/** Drops what only this project's pages read, and text for which there is HTML. */
 function compactOutput(output: CellOutput): CellOutput {
   if (!('data' in output)) return output;
   const parts = Object.entries(output.data).filter(
@@ -86,7 +87,7 @@ function compactOutput(output: CellOutput): CellOutput {
   const data = Object.fromEntries(
     parts.map(([mime, content]) => {
       if (mime === SVG) return [mime, compactSvg(joinLines(content as string[]))];
-      // Front ends of notebooks have no style for it.
+      // Notebook front ends have no style for it.
       const isTable = mime === HTML && joinLines(content as string[]).startsWith('<table>');
       if (isTable) return [mime, joinLines(content as string[]).replaceAll(' class="figure"', '')];
       return [mime, content];
@@ -97,7 +98,7 @@ function compactOutput(output: CellOutput): CellOutput {
 
 const countBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value, null, 1));
 
-/** Leaves out the largest specifications of charts that are pictures too. */
+/** Drops the largest specifications of charts that also have a picture. */
 function shrink(notebook: Notebook): void {
   const specs = codeCells(notebook)
     .flatMap(({ outputs }) => outputs)
@@ -112,20 +113,21 @@ function shrink(notebook: Notebook): void {
   }
 }
 
-/** Attributes of accessibility, and those without effect in a picture. */
+/** Attributes for accessibility, and attributes without effect in a picture. */
 const IDLE =
   / (?:aria-[a-z]+|role|class|pointer-events|stroke-miterlimit|xmlns:xlink)="[^"]*"| (?:stroke-width="1"|opacity="1"|fill="transparent"|font-weight="normal"|text-anchor="start"|[xy]2="0")/g;
-/** Attributes that elements have from their group. */
+/** Attributes that elements inherit from their group. */
 const INHERITED = / (?:fill|stroke|stroke-[a-z]+|font-[a-z]+|text-anchor)="[^"]*"/g;
-/** Elements of one kind in a row. */
+/** Consecutive elements of the same kind. */
 const ROWS = /(?:<line [^>]*\/>){3,}|(?:<path [^>]*\/>){3,}|(?:<text [^>]*>[^<]*<\/text>){3,}/g;
-/** Rectangles behind and before the marks of a group. */
+/** Rectangles behind and in front of a group's marks. */
 const GROUNDS = /<path class="(?:background|foreground)"[^>]*\/>/g;
 const FONT = ' font-family="system-ui, sans-serif"';
 
 /**
- * A drawing of Vega as it looks, in about a third of the bytes: without descriptions of
- * marks and groups without effect, with coordinates of a tenth of a pixel.
+ * Compacts a drawing of Vega to about a third of its bytes without changing its looks:
+ * drops descriptions of marks and groups without effect, and rounds coordinates to 0.1
+ * px.
  */
 export function compactSvg(svg: string): string {
   const bare = svg
@@ -137,7 +139,7 @@ export function compactSvg(svg: string): string {
     )
     .replaceAll(FONT, '')
     .replace('<svg', `<svg${FONT}`);
-  // A group without attributes ends where the matching end stands.
+  // For each open group, whether it is kept: a group without attributes is dropped.
   const groupsKept: boolean[] = [];
   const flat = bare.replace(/<g( [^>]*)?>|<\/g>/g, (tag, attributes?: string) => {
     if (tag !== '</g>') groupsKept.push(attributes !== undefined);
@@ -146,10 +148,10 @@ export function compactSvg(svg: string): string {
   return flat
     .replace(/<g( [^>]*)?><\/g>/g, '')
     .replace(ROWS, groupRow)
-    .replace(/<[^>]+>/g, (tag) => tag.replace(/="([^"']*)"/g, "='$1'")); // JSON escapes the others
+    .replace(/<[^>]+>/g, (tag) => tag.replace(/="([^"']*)"/g, "='$1'")); // JSON escapes double quotes
 }
 
-/** Puts the attributes that all elements of a row share into a group around them. */
+/** Moves the attributes that all elements of a row share to a group around them. */
 function groupRow(row: string): string {
   const tags = row.match(/<(?:line|path|text) [^>]*>/g)!;
   const [first, ...others] = tags.map((tag): string[] => tag.match(INHERITED) ?? []);

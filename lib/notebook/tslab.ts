@@ -1,17 +1,17 @@
 /**
- * Runs tslab's kernel without Jupyter, in a process that takes cells over Node's channel
- * instead of ZeroMQ, and reads its errors.
+ * Runs tslab's kernel without Jupyter, in a process that receives cells over Node's
+ * channel instead of ZeroMQ, and reads its errors.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-/** @ts-ignore A package that users of the library may lack: then its type is `any`. */
+/** @ts-ignore An optional package: without it, the type is `any`. */
 import type ts from 'typescript';
 import { optionalFolder } from '../io/optional.js';
 import { parentEnvironment, WATCH_PARENT } from '../io/processes.js';
 
-/** Why a kernel gave no reply; after `interrupted` it can run the next cell. */
+/** Why a kernel gave no reply; after `interrupted`, it can run the next cell. */
 export class KernelError extends Error {
   constructor(
     readonly reason: 'start' | 'timeout' | 'interrupted' | 'died',
@@ -22,7 +22,7 @@ export class KernelError extends Error {
   }
 }
 
-/** What a cell prints or shows, with the content of Jupyter's message of this type. */
+/** What a cell prints or shows: the content of Jupyter's message of this type. */
 export interface KernelOutput {
   type: 'stream' | 'display_data' | 'update_display_data';
   content: Record<string, unknown>;
@@ -36,18 +36,18 @@ interface Reply {
 
 interface ExecuteOptions {
   timeoutMs: number;
-  /** Milliseconds in which an interrupted cell must end. */
+  /** Milliseconds within which an interrupted cell must end. */
   graceMs?: number;
   onOutput: (output: KernelOutput) => void;
 }
 
 export interface Kernel {
-  /** Runs a cell; resolves once all of its output has come. @throws KernelError */
+  /** Runs a cell; resolves once all of its output has arrived. @throws KernelError */
   execute(code: string, options: ExecuteOptions): Promise<{ ok: boolean; count: number | null }>;
   /**
-   * Forgets all variables and counts cells from one. Loaded modules and what they
-   * remember stay, as do the declarations that TypeScript has read: these take most of a
-   * short notebook's time.
+   * Drops all variables and restarts the cell count. Loaded modules and their state stay,
+   * and so do the declarations that TypeScript has read, which take most of a short
+   * notebook's time.
    */
   reset(): Promise<void>;
   /** Asks the kernel to end, and kills it after two seconds. */
@@ -58,8 +58,8 @@ export interface Kernel {
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * The program of the process: the tslab next to the notebook, else this package's, with
- * its ZeroMQ server replaced. It ends with its parent, even after SIGKILL.
+ * The program of the process: the tslab next to the notebook, or else this package's,
+ * with its ZeroMQ server replaced. It ends with its parent, even after SIGKILL.
  */
 const PROGRAM = `
 new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }).unref();
@@ -147,7 +147,7 @@ export async function startKernel(cwd: string): Promise<Kernel> {
   };
 }
 
-/** Ctrl-C and SIGTERM end the kernel, then this process as usual. */
+/** Spawns the kernel; Ctrl-C and SIGTERM end it, then this process as usual. */
 function spawnKernel(cwd: string): ChildProcess {
   const child = spawn(process.execPath, ['-e', PROGRAM, path.dirname(tslabScript())], {
     cwd,
@@ -167,7 +167,7 @@ function spawnKernel(cwd: string): ChildProcess {
 
 const OUTPUT_TIMEOUT_MS = 500;
 
-/** Rejects when the process ends, with the end of what it wrote outside of cells. */
+/** Rejects when the process ends, with the last of what it wrote outside cells. */
 function rejectOnExit(child: ChildProcess): Promise<never> {
   let tail = '';
   const keep = (chunk: Buffer): void => void (tail = (tail + chunk.toString()).slice(-4000));
@@ -179,8 +179,8 @@ function rejectOnExit(child: ChildProcess): Promise<never> {
     );
     const closed = new Promise((resolve) => child.once('close', resolve));
     child.once('exit', async (code, signal) => {
-      // Its output may still come, but does not close after a disconnect, or while a
-      // process that a cell started keeps it.
+      // Output may still arrive, but the streams stay open after a disconnect, or while a
+      // process that a cell started holds them.
       await within(OUTPUT_TIMEOUT_MS, closed);
       const how = signal ? `by ${signal}` : `with exit code ${code}`;
       reject(new KernelError('died', `The kernel ended ${how}.${tail ? `\n${tail.trim()}` : ''}`));
@@ -209,15 +209,15 @@ async function withTimeout(
   throw new KernelError('timeout', `${limit} and could not be interrupted.`);
 }
 
-/** Lines of a stack trace in tslab, and in Node below it. */
+/** Stack frames in tslab, and in Node below it. */
 const KERNEL_FRAME = /^ +at .*(?:[\\/]tslab[\\/]dist[\\/]|\(node:vm:).*(?:\n|$)/gm;
 
 /** An error as tslab prints it, without the kernel's part of the stack trace. */
 export const cellError = (stderr: string): string => stderr.replace(KERNEL_FRAME, '').trimEnd();
 
 /**
- * Whether tslab has logged a rejection or exception that nothing handled. Its own, when
- * folders near the notebook come and go, is harmless.
+ * Whether tslab has logged an unhandled rejection or exception. Its own, when folders
+ * near the notebook come and go, is harmless.
  */
 export const hasUnhandled = (stderr: string): boolean =>
   /^(UnhandledPromiseRejection|UncaughtException):(?! Error: Unexpected pending rebuildTimer)/m.test(

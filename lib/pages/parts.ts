@@ -1,4 +1,4 @@
-/** What the pages of runs share: sections, training curves, rollouts by step. */
+/** Parts that the pages of runs share: sections, training curves, rollouts by step. */
 import { group } from 'd3-array';
 import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
 import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from '../html/page.js';
@@ -27,9 +27,9 @@ export const sectionHtml = ({ id, text, html }: Section): string =>
   `<h2 id="${id}">${text}</h2>${html}`;
 
 /**
- * A page of sections.
+ * Renders a page of sections.
  * @param headings of all sections, for the contents
- * @param main HTML of the page below its title
+ * @param main HTML below the page's title
  */
 export async function sectionsPage({
   title,
@@ -50,14 +50,14 @@ export async function sectionsPage({
     body: layoutHtml(contents, parts.join('\n')),
     styles: KIND_STYLE + SEGMENT_STYLE + readStyles('parts.css', import.meta.url),
     laterScript: await bundleScript(new URL('./browser/main.js', import.meta.url)),
-    ...(isLive && { policy: { 'connect-src': "'self'" } }), // its own server only
+    ...(isLive && { policy: { 'connect-src': "'self'" } }), // only to its own server
   });
 }
 
 export const POLL_MS = 2000;
 const LIVE_CONTROLS = `<p class="live"><label><input type="checkbox" id="live" data-poll-ms="${POLL_MS}" checked> Update during training</label> <span role="status" id="live-status"></span></p>`;
 
-/** The part that a live page replaces. @param source beginning of a request for it */
+/** The part that a live page replaces. @param source prefix of a request for it */
 export const liveHtml = (
   { version, source = 'content?' }: { version: string; source?: string },
   html: readonly string[],
@@ -69,7 +69,7 @@ export interface Curve {
   name: string;
   metric: string;
   steps: readonly StepMetrics[];
-  /** What recorded runs look like, drawn behind it. */
+  /** A band of recorded runs, drawn behind the curve. */
   band?: readonly BandPoint[];
 }
 
@@ -80,16 +80,16 @@ export interface CurvesChart {
   curves: readonly Curve[];
   /** Name of the initial model, which tells whether the run is of the small world. */
   model?: string;
-  /** The data folder of the questions; absent in the small world. */
+  /** The data folder of the questions; absent for the small world. */
   data?: string;
-  /** Names of the curves that stand out; default all. */
+  /** Names of the curves that stand out. Default: all. */
   highlight?: readonly string[];
 }
 
-/** Steps up to which each value is marked. */
+/** Curves with at most this many steps have a point at each value. */
 const MAX_POINTS = 60;
 
-/** The minutes of rollouts and updates until a step, by step. */
+/** The minutes of rollouts and updates up to a step. */
 function minutesBy(steps: readonly StepMetrics[]): (step: number) => number {
   let seconds = 0;
   const minutes = new Map(
@@ -101,7 +101,7 @@ function minutesBy(steps: readonly StepMetrics[]): (step: number) => number {
   return (step) => Number((minutes.get(Math.floor(step)) ?? NaN).toPrecision(4));
 }
 
-/** A layer behind the curves of a chart: their bands, each with its median. */
+/** A layer with the curves' bands, each with its median, behind the curves. */
 function bandLayers(curves: readonly Curve[], chart: VegaLiteSpec): VegaLiteSpec[] {
   const values = curves.flatMap(({ name, band = [] }) =>
     band.map(([step, low, median, high]) => ({ curve: name, step, low, median, high })),
@@ -123,7 +123,7 @@ function bandLayers(curves: readonly Curve[], chart: VegaLiteSpec): VegaLiteSpec
 const CURVE_KNOBS = `<p class="knobs"><label>Smoothing <input type="range" id="smoothing" min="0" max="0.95" step="0.05" value="0"></label> <label>Horizontal axis <select id="axis"><option value="step">steps</option><option value="minutes">minutes</option></select></label></p>`;
 
 /**
- * Charts of training curves, without empty ones, with controls of smoothing and axis, and
+ * Charts of training curves, except empty ones, with controls for smoothing and axis, and
  * the questions of all of them.
  * @param maxPoints longer curves are averaged over windows of steps
  */
@@ -166,7 +166,7 @@ export async function curvesHtml(
     return chartHtml({
       id: `curve-${id}`,
       name: id,
-      // Which curves stand out is the reader's choice.
+      // The reader chooses which curves stand out.
       spec: { ...spec, data: { values: timed } },
       svg: await renderSvg({ title, spec: drawn }),
     });
@@ -176,7 +176,7 @@ export async function curvesHtml(
   return html && `${CURVE_KNOBS}${about}<div class="curves">${html}</div>`;
 }
 
-/** Maximum number of a step's rollout groups that are shown. */
+/** Maximum number of rollout groups shown per step. */
 const MAX_GROUPS = 8;
 
 /** The rollouts of a step by question, each folded behind a summary. */
@@ -204,23 +204,23 @@ const groupMarkup = (rollouts: readonly Trajectory[]): Markup[] => [
   ),
 ];
 
-/** The rollouts of a run, or where a page finds them. */
+/** The rollouts of a run, or where a page can request them. */
 export interface SteppedRollouts {
   name: string;
-  /** All steps, and the beginning of a request for one; default: as in `rollouts`. */
+  /** All steps, and the prefix of a request for one. Default: as in `rollouts`. */
   live?: { steps: readonly number[]; source: string };
-  /** The newest, plus earlier ones in a standalone page. */
+  /** The newest rollouts, plus earlier ones in a standalone page. */
   rollouts: ReadonlyMap<number, readonly Trajectory[]>;
 }
 
 const newest = (rollouts: SteppedRollouts['rollouts']): number => Math.max(...rollouts.keys());
 
-/** Groups that a page carries of a step other than the newest. */
+/** Number of groups that a page carries for a step other than the newest. */
 const CARRIED_GROUPS = 2;
 
 /**
- * A slider through the steps of runs, with the rollouts of a step. A live page asks its
- * server for those that it does not carry.
+ * A slider through the steps of runs, with the rollouts of a step. A live page requests
+ * those that it does not carry.
  */
 export function steppedRolloutsHtml(runs: readonly SteppedRollouts[]): string {
   const filled = runs.filter(({ rollouts }) => rollouts.size > 0);
@@ -251,7 +251,7 @@ export function steppedRolloutsHtml(runs: readonly SteppedRollouts[]): string {
   return `${markupHtml(knobs)}<div id="rollouts-shown">${html[newest(filled[0].rollouts)]}</div>${packedElement('rollouts-carried', JSON.stringify(carried))}`;
 }
 
-/** A rollout in a few words. @param isCorrect default: by the recorded outcome reward */
+/** Summarises a rollout. @param isCorrect default: by the recorded outcome reward */
 export function rolloutFacts(
   { searchTurns, rewards, advantage }: Trajectory,
   isCorrect = rewards && 'outcome' in rewards ? rewards.outcome === 1 : undefined,

@@ -15,43 +15,43 @@ import { type VegaLiteSpec, type Chart, createChart } from './vega-lite.js';
 import { fieldName, seriesChannels } from './series.js';
 import { plural } from '../text/english.js';
 
-/** Subtitle of charts of results in the small world. */
+/** Subtitle of charts with results of the small world. */
 export const SMALL_WORLD_NOTE = 'Small world: levels are not comparable with the paper’s';
 
 export const axisTitle = (title: string, unit: string): string => `${title} (${unit})`;
 
 export interface ChartSpec {
   title: string;
-  /** Subtitle; default {@link SMALL_WORLD_NOTE} with figures of the paper, else none. */
+  /** Default: {@link SMALL_WORLD_NOTE} if there are figures of the paper, else none. */
   subtitle?: string;
-  /** Field of the horizontal axis. */
+  /** Field on the horizontal axis. */
   x: string;
-  /** Title of the horizontal axis, with the unit of a quantity; default the field's. */
+  /** Title of the horizontal axis, with the unit of a quantity. Default: the field's. */
   xTitle?: string;
-  /** Title and unit of the vertical axis; default the metric's. */
+  /** Title and unit of the vertical axis. Default: the metric's. */
   yTitle?: string;
   /** Field shown by colour and shape. */
   color: string;
-  /** Fields with a panel per value, side by side or below each other. */
+  /** Fields with a panel per value: one below another, side by side. */
   row?: string;
   column?: string;
   /** Field with a panel per value, two per line, each with its own vertical scale. */
   panel?: string;
-  /** Rows for the text alternative; default all, shortened to the ends of long series. */
+  /** Rows for the text alternative. Default: all, with only the ends of long series. */
   spoken?: Rows;
   width?: number;
   height?: number;
-  /** Fits the axis of values; by default shares run from 0 to 1. */
+  /** Fits the axis to the values. Default: shares run from 0 to 1. */
   zoomed?: boolean;
-  /** Puts the categories of an interval chart below each other, for long names. */
+  /** Lists the categories of an interval chart vertically, for long names. */
   isHorizontal?: boolean;
 }
 
 export const POINT = { type: 'point', filled: true, size: 55, opacity: 1 };
 
 /**
- * Points with intervals (`value`, `low`, `high`), side by side per series. Values of the
- * paper (`paper`) are hollow points, those of a model (`predicted`) dashed lines.
+ * Draws points with intervals (`value`, `low`, `high`), with series side by side. Values
+ * of the paper (`paper`) are hollow points, those of a model (`predicted`) dashed lines.
  */
 export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   const rows = toRows(frame);
@@ -94,7 +94,7 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
   );
 }
 
-/** A layer with its axes exchanged. */
+/** Exchanges the axes of a layer. */
 function turned({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
   const { x, y, y2, xOffset, ...rest } = encoding as Record<string, VegaLiteSpec | undefined>;
   const names = { ...x, axis: { labelLimit: LABEL_WIDTH } };
@@ -102,7 +102,7 @@ function turned({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
   return { ...layer, encoding: { ...rest, x: y, y: names, ...spans } };
 }
 
-/** Pixels between points; more where few points share a long label or a panel's title. */
+/** Pixels between points; more if few points share a long label or a panel's title. */
 function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): number {
   const count = (field: string): number => new Set(rows.map((row) => row[field])).size;
   const longest = (field: string): number =>
@@ -112,24 +112,24 @@ function pointDistance(rows: readonly Row[], { x, color, column }: ChartSpec): n
   return Math.max(17, header, label / count(color));
 }
 
-/** Pixels of a panel, and between ticks whose labels must not touch. */
+/** Pixels per panel, and between ticks whose labels must not touch. */
 const [BAND_WIDTH, TICK_DISTANCE] = [300, 50];
 
 interface BandOptions {
   interpolate?: 'linear' | 'step-after';
-  /** Logarithmic horizontal axis. */
+  /** Whether the horizontal axis is logarithmic. */
   log?: boolean;
-  /** A value on the horizontal axis, marked by a vertical line. */
+  /** A value on the horizontal axis to mark with a vertical line. */
   mark?: number;
-  /** Marks every value with a point. */
+  /** Whether to mark every value with a point. */
   points?: boolean;
   /** False hides the legend. */
   legend?: boolean;
-  /** Values of `color` whose lines stand out, if there are any; the others are grey. */
+  /** Values of `color` whose lines stand out; the others are grey. Default: all. */
   highlight?: readonly string[];
 }
 
-/** Lines over a quantity, such as steps, with a band from `low` to `high` if present. */
+/** Draws lines over a quantity, such as steps; with a band if rows have `low`, `high`. */
 export function bandChart(
   frame: Rows,
   { interpolate = 'linear', log, mark, points, ...spec }: ChartSpec & BandOptions,
@@ -137,12 +137,12 @@ export function bandChart(
   const { legend = true, highlight = [] } = spec;
   const rows = toRows(frame);
   const { color, strokeDash, y } = channels(rows, spec);
-  // Panels with scales of their own hide how small a difference is.
+  // Panels with different scales hide how small a difference is.
   if (spec.panel && !spec.zoomed && rows.every(({ metric }) => isShare(String(metric))))
     y.scale = { domain: [0, 1] };
   const drawn = rows.flatMap((row) => [row.value, row.low, row.high]);
   const [low, high] = extent(drawn.filter((value) => typeof value === 'number'));
-  // A flat line: around one value, an axis would have no ticks.
+  // A flat line: around a single value, an axis would have no ticks.
   if (low !== undefined && low === high)
     y.scale = { domain: low === 0 ? [0, 1] : sort([0, 1.25 * low]) };
   const tickCount = Math.floor((spec.width ?? BAND_WIDTH) / TICK_DISTANCE);
@@ -195,7 +195,7 @@ export function bandChart(
   return { ...chart, spec: highlightLines(chart.spec, titles) };
 }
 
-/** Lines with points over the values of a field. */
+/** Draws lines with points over the values of a field. */
 export function lineChart(frame: Rows, spec: ChartSpec): Chart {
   const rows = toRows(frame);
   const { color, shape, y } = channels(rows, spec);
@@ -223,7 +223,7 @@ function channels(rows: readonly Row[], spec: ChartSpec) {
   return { ...seriesChannels(spec.color, distinctValues(spec.color, rows).map(String)), y };
 }
 
-/** @throws Error naming a field that no row has, of which Vega would draw `undefined` */
+/** @throws Error naming a field that no row has, for which Vega would draw `undefined` */
 function requireColumns(rows: readonly Row[], { title, ...spec }: ChartSpec): void {
   const { x, color, row, column, panel } = spec;
   const optional = Object.entries({ row, column, panel }).filter(
@@ -237,7 +237,7 @@ function requireColumns(rows: readonly Row[], { title, ...spec }: ChartSpec): vo
 }
 
 /**
- * The one metric of the rows; several on the horizontal axis share the title `yTitle`.
+ * The single metric of the rows; several on the horizontal axis share the title `yTitle`.
  * @throws Error if the rows have none, or several otherwise
  */
 function rowsMetric(rows: readonly Row[], { title, x, yTitle }: ChartSpec) {
@@ -249,7 +249,7 @@ function rowsMetric(rows: readonly Row[], { title, x, yTitle }: ChartSpec) {
   );
 }
 
-/** Pixels of the longest label; Vega cuts longer ones. */
+/** Maximum label width in pixels; Vega cuts longer ones. */
 const LABEL_WIDTH = 320;
 
 /** A horizontal axis with the values of a field in order. */
@@ -260,14 +260,14 @@ function categories(rows: readonly Row[], { x, xTitle }: ChartSpec): VegaLiteSpe
   return { field: fieldName(x), type: 'nominal', sort, title: xTitle ?? fieldTitle(x), axis };
 }
 
-/** The label of a value; the axis title says the rest: `compares 2` is 2. */
+/** The label of a value without what the axis title says: `compares 2` becomes 2. */
 const valueLabel = (field: string, value: Row[string]): Row[string] =>
   typeof value === 'number' ? value : valueTitle(field, value).replace(/^compares /, '');
 
 /** Fields that charts draw as numbers. */
 const QUANTITIES = ['value', 'low', 'high', 'n', 'paper', 'predicted'];
 
-/** A chart with a panel per value of `row`, `column` or `panel`, or a single one. */
+/** A chart with a panel per value of `row`, `column` or `panel`, or a single panel. */
 function panelChart(
   rows: readonly Row[],
   spec: ChartSpec,
@@ -291,10 +291,10 @@ function panelChart(
   });
 }
 
-/** Pixels of a letter of an axis title. */
+/** Pixels per letter of an axis title. */
 const TITLE_LETTER = 6.5;
 
-/** A layer whose vertical title is in two lines if it is longer than the axis. */
+/** Breaks a vertical title into two lines if it is longer than the axis. */
 function withLines({ encoding, ...layer }: VegaLiteSpec, height: unknown): VegaLiteSpec {
   const channels = encoding as { y?: VegaLiteSpec };
   const [, name, unit] = /^(.+) (\(.+\))$/.exec(String(channels.y?.title)) ?? [];
@@ -327,7 +327,7 @@ export function panels(
   };
 }
 
-/** Longest text alternative that lists every value. */
+/** Maximum number of values that a text alternative lists in full. */
 const MAX_SPOKEN_ROWS = 16;
 
 /**

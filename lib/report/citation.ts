@@ -1,4 +1,4 @@
-/** How to cite the paper, and the report that shows these numbers. */
+/** How to cite the paper, and the report with these numbers. */
 import { createRequire } from 'node:module';
 import { escapeHtml } from '../html/markup.js';
 import type { Heading } from '../html/page.js';
@@ -29,7 +29,7 @@ export function reportBibtex(title: string, commit?: string): string {
 
 export const CITATION: Heading = { level: 2, text: 'To cite', id: 'cite' };
 
-/** A section with both entries, folded; the copy button needs scripts. */
+/** A folded section with both entries; the copy button needs scripts. */
 export function citationHtml(title: string, commit?: string): string {
   const entries = escapeHtml(`${PAPER_BIBTEX}\n\n${reportBibtex(title, commit)}`);
   return [

@@ -31,8 +31,8 @@ const SUBSETS = ['parallelizable', 'sequential'];
 
 /**
  * Averages each seed's curve over at most `maxPoints` windows of equal size, then takes
- * mean and range over seeds. Missing and null values are left out. A metric such as
- * `coverage/parallelizable` becomes a metric and its subset.
+ * mean and range over seeds. Missing and null values are skipped. A metric such as
+ * `coverage/parallelizable` is split into metric and subset.
  */
 export function trainingRows(
   curves: readonly CurvePoint[],

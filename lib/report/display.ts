@@ -1,4 +1,4 @@
-/** Shows charts, tables, results and findings in any front end of notebooks. */
+/** Shows charts, tables, results and findings in any notebook front end. */
 import { findDisplayWriter, holdCell, onLastExpression } from '../notebook/cell.js';
 import { tableHtml, tableText } from '../html/table.js';
 import { escapeHtml, markup, markupHtml } from '../html/markup.js';
@@ -23,7 +23,7 @@ import { plural } from '../text/english.js';
 /** Representations of an output by MIME type; a front end takes the richest it knows. */
 export type MimeBundle = Record<string, unknown>;
 
-/** A result for notebooks: {@link ResultParts} with data frames in place of rows. */
+/** A result for notebooks: {@link ResultParts} with data frames instead of rows. */
 export interface ReportResults extends Required<About> {
   kind: 'results';
   /** One row per figure. */
@@ -80,7 +80,7 @@ export const MIME = {
   text: 'text/plain',
   /** The cells of a table. */
   table: 'application/vnd.parallelsearch.table+json',
-  /** Finding and provenance ({@link About}): the report's beginning and end. */
+  /** Finding and provenance ({@link About}): the beginning and end of a report. */
   about: 'application/vnd.parallelsearch.about+json',
 } as const;
 
@@ -125,9 +125,9 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
 
 /**
  * Shows a chart (also any Vega-Lite specification), a table (also a bare data frame, or
- * rows), results or a finding as the output of the running cell; outside of a notebook it
- * prints their text. Wait for it: `await display(chart)`. A cell's last expression is
- * shown without it, a data frame by its first 50 rows.
+ * rows), results or a finding as output of the running cell; outside a notebook, prints
+ * their text. Await it: `await display(chart)`. A cell's last expression is shown without
+ * it; of a data frame, the first 50 rows.
  */
 export function display(item: Displayable): Promise<void> {
   const write = findDisplayWriter();
@@ -173,7 +173,7 @@ export interface Transcript {
   text: string;
 }
 
-/** A trajectory by segments, for `display`. @param address of a page to link */
+/** Makes a trajectory displayable, by segments. @param address of a page to link to */
 export function createTranscript(
   trajectory: Pick<Trajectory, 'question' | 'segments' | 'searchTurns' | 'querySeparator'>,
   address?: string,

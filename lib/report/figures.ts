@@ -11,7 +11,7 @@ interface ChartFigure {
   name: string;
   spec: VegaLiteSpec;
   svg: string;
-  /** Whether the picture stays one. */
+  /** Whether the picture stays static. */
   isStill?: boolean;
 }
 
@@ -38,7 +38,7 @@ export function chartHtml({ id, name, spec, svg, isStill = false }: ChartFigure)
 /** A table with its downloads, folded behind its caption if `isFolded`. */
 export function tableFigureHtml(cells: TableCells, name: string, isFolded = false): string {
   const caption = cells.caption || 'Table';
-  // The chart before it says so.
+  // The chart before it already says so.
   const about = caption.replace(/^Small world(, fresh test)?\. /, '');
   const label = about.startsWith('Table') ? about : `Table: ${about}`;
   const summary = `<summary>${escapeHtml(label)}</summary>`;
@@ -51,10 +51,10 @@ export function tableFigureHtml(cells: TableCells, name: string, isFolded = fals
   return isFolded ? `<details class="data">${summary}${html}</details>` : html;
 }
 
-/** Read only when unfolded (`html/browser/report.ts`), or without scripts. */
+/** Parsed only when unfolded (`html/browser/report.ts`), or without scripts. */
 const foldedHtml = (html: string): string => `<noscript>${html}</noscript>`;
 
-/** Wide content scrolls, also by keyboard. */
+/** Makes wide content scroll, also by keyboard. */
 function scrolling(label: string, html: string): string {
   return `<div class="scroll" role="group" aria-label="${escapeHtml(label)}" tabindex="0">${html}</div>`;
 }

@@ -21,8 +21,7 @@ export interface SeriesLike {
 /**
  * A danfo.js data frame without three bugs of danfo 1.2: filters after `query` or
  * `sortValues` take the wrong rows, `loc` returns another class, and missing numbers
- * count as 0 in the statistics of groups. An unknown column is an error that lists the
- * columns.
+ * count as 0 in group statistics. An unknown column is an error that lists the columns.
  */
 export type Frame = {
   query(condition: Series | boolean[]): Frame;
@@ -66,7 +65,7 @@ function loadFrameClass(): FrameClass {
   };
 }
 
-/** @throws RangeError that lists the columns if one of `names` is none of them */
+/** @throws RangeError listing the columns if one of `names` is not among them */
 function requireColumns({ columns }: DataFrame, names: readonly (string | number)[]): void {
   const unknown = names.find((name) => typeof name === 'string' && !columns.includes(name));
   if (unknown !== undefined)
@@ -75,7 +74,7 @@ function requireColumns({ columns }: DataFrame, names: readonly (string | number
     );
 }
 
-/** Properties that `await`, JSON, `display` and test runners look for in any object. */
+/** Properties that `await`, JSON, `display` and test runners look up on any object. */
 const PROBED = new Set(['then', 'toJSON', 'kind', 'asymmetricMatch', 'nodeType', 'tagName']);
 
 /** Reads `frame.NAME`, which danfo leaves undefined for an unknown column. */
@@ -85,19 +84,19 @@ function readProperty(frame: DataFrame, name: string | symbol): unknown {
   return Reflect.get(frame, name);
 }
 
-/** `console.log` prints the rows, in place of danfo's fields. */
+/** Makes `console.log` print the rows instead of danfo's fields. */
 function formatRows(this: DataFrame | Series): string {
   return this.toString();
 }
 
-/** Parts of danfo's class of groups, which its types hide. */
+/** Parts of danfo's group class that its types hide. */
 interface Groups {
   col(this: Groups, columns?: string[]): Groups;
   groupMathLog(this: Groups, values: readonly unknown[], statistic: string): unknown[];
   toDataFrame(this: Groups, columns: object): DataFrame;
 }
 
-/** Leaves missing values out of the statistics of groups; null if all are missing. */
+/** Skips missing values in group statistics; null if all are missing. */
 function skipMissing(groups: Groups): Groups {
   const danfo = Object.getPrototypeOf(groups) as Groups;
   groups.col = (columns) => skipMissing(danfo.col.call(groups, columns));
@@ -119,11 +118,11 @@ let frameClass: FrameClass | undefined;
 const newFrame = (...args: ConstructorParameters<FrameClass>): Frame =>
   new (frameClass ??= loadFrameClass())(...args);
 
-/** The same rows and columns with an index from 0. */
+/** The same rows and columns, with a new index from 0. */
 const renumbered = (frame: DataFrame): Frame =>
   newFrame(frame.values, { columns: [...frame.columns], dtypes: [...frame.dtypes] });
 
-/** A data frame of records, null for missing. @throws Error without danfojs-node */
+/** Makes a data frame of records, null for missing. @throws Error without danfojs-node */
 export function createFrame(records: readonly object[]): Frame {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))];
   const rows = records.map((record) => columns.map((column) => (record as Row)[column] ?? null));

@@ -25,11 +25,11 @@ export interface MarkdownRenderer {
   headings: Heading[];
 }
 
-/** Renders the Markdown of a page: unique ids; raw HTML and unsafe links become text. */
+/** Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text. */
 export function createMarkdown(): MarkdownRenderer {
   const headings: Heading[] = [];
   const markdown = new MarkdownIt({ linkify: true });
-  // Formulas stay letter by letter, as in Jupyter.
+  // Formulas are kept verbatim, as in Jupyter.
   markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
     MATH.lastIndex = state.pos;
     const [math] = MATH.exec(state.src) ?? [];
@@ -83,11 +83,10 @@ export function createMarkdown(): MarkdownRenderer {
   return { headings, render: (text, attachments) => markdown.render(text, { attachments }) };
 }
 
-/** Formulas. */
 const MATH =
   /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
 
-/** A readable id: `main-results`, then `main-results-2`. */
+/** Makes a readable id: `main-results`, then `main-results-2`. */
 function uniqueId(text: string, headings: readonly Heading[]): string {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
   const base = words.join('-');

@@ -1,4 +1,4 @@
-/** Renders an executed notebook as one self-contained HTML page. */
+/** Renders an executed notebook as a self-contained HTML page. */
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import { describeFaults, printExactJson } from '../io/json.js';
@@ -36,24 +36,24 @@ export interface Report {
 interface Rendering {
   markdown: MarkdownRenderer;
   numCharts: number;
-  /** Whether the section has a chart so far; its tables are then folded. */
+  /** Whether the section has had a chart; its tables are then folded. */
   hasChart: boolean;
-  /** @throws ChartError for a chart that would block the page, or show nothing in it */
+  /** @throws ChartError for a chart that would block the page, or be empty in it */
   checkChart: (spec: VegaLiteSpec) => void;
-  /** Pictures of the charts that may start work in the reader's browser. */
+  /** Static pictures of charts that could start work in the reader's browser. */
   stills: ReadonlyMap<MimeBundle, string | Error>;
 }
 
-/** Tag of a section's first cell: the page folds the section. */
+/** Tag of a section's first cell that makes the page fold the section. */
 const FOLDED = 'folded';
 /** Longer tables are folded. */
 const MAX_OPEN_ROWS = 6;
 
 /**
  * Renders an executed notebook: finding, text, outputs, folded code, contents, provenance
- * and citation. The code that loads the results goes to the end. Charts are pictures that
- * scripts make interactive; their data and tables can be downloaded. All text is escaped,
- * and HTML that `display` did not write is sandboxed in a frame.
+ * and citation. The code that loads the results moves to the end. Charts are pictures
+ * that scripts make interactive; their data and tables can be downloaded. All text is
+ * escaped, and HTML not written by `display` is sandboxed in a frame.
  */
 export async function reportHtml(notebook: Notebook): Promise<Report> {
   const rendering: Rendering = {
@@ -103,12 +103,12 @@ async function chartChecker(): Promise<Rendering['checkChart']> {
     try {
       layOut(wrapSpec(spec)).view.finalize();
     } catch (error) {
-      if (error instanceof ChartError) throw error; // The page itself names other faults.
+      if (error instanceof ChartError) throw error; // the page itself names other faults
     }
   };
 }
 
-/** Whether a chart changes by events: these could start any work, at any time. */
+/** Whether a chart responds to events, which could start any work at any time. */
 function isInteractive(spec: unknown): boolean {
   const changing = (valuesUnder('params', spec).flat() as object[]).filter(
     (param) => 'bind' in param || 'select' in param,
@@ -135,7 +135,7 @@ async function drawStills(notebook: Notebook): Promise<Rendering['stills']> {
   return stills;
 }
 
-/** Without options for Vega-Embed, which could change the chart after its check. */
+/** Drops options for Vega-Embed, which could change the chart after its check. */
 function readSpec(given: unknown): VegaLiteSpec {
   const { usermeta: _, ...spec } = specSchema.parse(JSON.parse(printExactJson(given, 0)));
   return spec;
@@ -151,7 +151,7 @@ const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
 const hasOutputBesidesResults = (cell: Cell): boolean =>
   isCode(cell) && cell.outputs.some((output) => !isOpening(output));
 
-/** The cells by section, folded behind its heading if its first cell says so. */
+/** The cells by section, folded behind its heading if its first cell is tagged so. */
 function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
   const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
   for (const cell of cells) {
@@ -179,7 +179,7 @@ function cellHtml(cell: Cell, rendering: Rendering): string {
     : rawCellHtml(joinLines(cell.source), cell.metadata, rendering);
 }
 
-/** A raw cell is in the format that its metadata names, by default plain text. */
+/** A raw cell has the format in its metadata, by default plain text. */
 function rawCellHtml(source: string, metadata: Cell['metadata'], rendering: Rendering): string {
   const format = metadata.raw_mimetype ?? metadata.format;
   return MIME_TYPES.get(String(format))?.(source, rendering) ?? preHtml(source);
@@ -218,7 +218,7 @@ export const notebookFigures = (notebook: Notebook): Artefact[] =>
     });
   });
 
-/** A line as a terminal leaves it: text after a carriage return overwrites its start. */
+/** A line as a terminal shows it: text after a carriage return overwrites its start. */
 const overwrite = (line: string): string =>
   line
     .split('\r')
@@ -226,7 +226,7 @@ const overwrite = (line: string): string =>
       earlier.length > shown.length ? shown + earlier.slice(shown.length) : shown,
     );
 
-/** A backspace removes the character before it in the line. */
+/** Applies backspaces, which remove the character before them in the line. */
 function erase(text: string): string {
   const kept: string[] = [];
   for (const character of text)
@@ -276,7 +276,7 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
     const still = rendering.stills.get(data);
     if (still instanceof Error) throw still;
     const svg = still ?? text(MIME.svg) ?? '';
-    // A foreign picture may contain anything, such as a page's refresh.
+    // A foreign picture may contain anything, even a redirect of the page.
     const drawing = svg === '' || isPlainSvg(svg) ? svg : pictureHtml(MIME.svg, svg);
     const id = `chart-${rendering.numCharts + 1}`;
     const html = chartHtml({ id, name, spec, svg: drawing, isStill: still !== undefined });
@@ -311,10 +311,10 @@ const cellsSchema: z.ZodType<TableCells> = z.object({
   rows: z.array(z.array(z.string())),
 });
 
-/** How an output is shown; `alt` is its text. */
+/** Renders an output; `alt` is its text. */
 type Renderer = (text: string, rendering: Rendering, alt?: string) => string;
 
-/** The types that a page shows, richest first; any other is its text or its name. */
+/** The types that a page shows, richest first; any other is shown as text, or named. */
 const MIME_TYPES = new Map<string, Renderer>([
   [MIME.html, (html) => cellOutputHtml(html)],
   ...PICTURES.map((mime): [string, Renderer] => [
@@ -330,7 +330,7 @@ const aboutSchema = z.looseObject({
   provenance: z.looseObject({ questions: z.string().optional() }),
 });
 
-/** Whether an output shows results, which stand at the top of the page. */
+/** Whether an output shows results, which go to the top of the page. */
 const isOpening = (output: CellOutput): boolean =>
   'data' in output &&
   MIME.html in output.data &&
@@ -355,7 +355,7 @@ export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
 
 const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
 
-/** HTML of a cell in a page: plain HTML as it is, other HTML in a sandboxed frame. */
+/** HTML of a cell in a page: harmless HTML unchanged, other HTML in a sandboxed frame. */
 export function cellOutputHtml(html: string): string {
   const content = html.startsWith(TRANSCRIPT_HEAD) ? html.slice(TRANSCRIPT_HEAD.length) : html;
   if (isPlainHtml(content)) return `<div class="scroll">${content}</div>`;

@@ -1,8 +1,8 @@
 /**
- * A notebook with its outputs in the HTML format of Observable Notebook Kit
- * (https://observablehq.com/notebook-kit/kit). Charts are cells that draw again from data
- * under names of their own (`data1`), so that other cells there can use them. The
- * TypeScript, which needs Node, is shown.
+ * Exports a notebook with its outputs in the HTML format of Observable Notebook Kit
+ * (https://observablehq.com/notebook-kit/kit). Charts are cells that redraw from named
+ * data (`data1`), so that other cells can use it. The TypeScript, which needs Node, is
+ * only shown.
  */
 import { escapeHtml } from '../html/markup.js';
 import { joinLines, type Cell, type CellOutput, type Notebook } from '../notebook/nbformat.js';
@@ -37,7 +37,7 @@ export function observableHtml(notebook: Notebook): string {
   ].join('\n');
 }
 
-/** HTML without what a cell there would interpolate or unescape. */
+/** Escapes what a cell there would interpolate or unescape. */
 const html = (source: string): ObservableCell => ({
   type: 'text/html',
   source: source.replace(/\$(?=\{)/g, '&#36;').replaceAll('\\', '&#92;'),
@@ -65,7 +65,7 @@ function outputCells(output: CellOutput, charts: { count: number }): ObservableC
   return [html(drawn || `<pre>${escapeHtml(text(MIME.text))}</pre>`)];
 }
 
-/** The data of a chart under a name, then the chart by the current Vega-Lite. */
+/** The data of a chart under a name, then the chart with the current Vega-Lite. */
 function chartCells({ data, $schema: _, ...spec }: VegaLiteSpec, number: number): ObservableCell[] {
   const { values } = (data ?? {}) as { values?: unknown };
   const drawn = [

@@ -10,11 +10,11 @@ import { plural } from '../text/english.js';
 export interface Prediction {
   prediction: string;
   found: string;
-  /** A figure of one training decides nothing about a method. */
+  /** A figure from one training decides nothing about a method. */
   holds: boolean | typeof ONE_TRAINING;
 }
 
-/** In place of a verdict on a prediction. */
+/** Replaces the verdict on a prediction. */
 export const ONE_TRAINING = 'one training';
 
 /** Finding, predictions and provenance of a result. */
@@ -30,25 +30,25 @@ export interface About {
   provenance: Provenance;
 }
 
-/** A result as plain data, in JSON files too. */
+/** A result as plain data, as in its JSON file. */
 export interface ResultParts extends About {
-  /** One row per figure, and per comparison of two, with its interval. */
+  /** One row per figure; one contrast per comparison of two. */
   rows: readonly object[];
   contrasts: readonly object[];
   /** Rows of further data frames, such as training curves, by name. */
   frames?: Readonly<Record<string, readonly object[]>>;
-  /** Charts and tables that other pages show too. */
+  /** Charts and tables that other pages show, too. */
   figures?: Readonly<Record<string, Chart | Table>>;
   /**
    * The charts that show the finding, each with the title of the panel to show, or an
-   * empty string for the first; default the first chart.
+   * empty string for the first panel. Default: the first chart.
    */
   card?: Readonly<Record<string, string>>;
 }
 
 const setupSchema = z.looseObject({
   questions: z.string().default(''),
-  /** The language model that answered; absent in the small world. */
+  /** The language model that answered; absent for the small world. */
   model: z.string().default('Small world'),
   /** Seeds of the initial models, and of RL. */
   warmUps: z.array(z.number()).catch([]),
@@ -73,7 +73,7 @@ function describeSeeds(provenance: Provenance): string {
   return `Initial models were trained with ${plural(warmUps.length, 'seed')}, and each was then trained by RL with ${plural(seeds.length, 'seed')}.`;
 }
 
-/** Answers, questions and seeds behind a report, for its end. */
+/** Describes answers, questions and seeds behind a report, for its end. */
 export const setupText = ({ summary, provenance }: About): string =>
   [summary, describeQuestions(provenance), describeSeeds(provenance)].filter(Boolean).join(' ');
 
@@ -93,7 +93,7 @@ export function describeUndecided(predictions: readonly Prediction[]): string {
   return `${numOpen} prediction${plural} on one training: no verdict`;
 }
 
-/** The top of a report as HTML and as text, by MIME type. */
+/** Renders the top of a report as HTML and as text, by MIME type. */
 export function openingBundle({ finding, summary, predictions = [], provenance }: About) {
   const { questions, model } = setupSchema.parse(provenance);
   const list = (wanted: Prediction['holds']): string[] =>
@@ -108,7 +108,7 @@ export function openingBundle({ finding, summary, predictions = [], provenance }
     { outcome: describeMisses(missed.length, held.length + missed.length), lines: missed },
     { outcome: describeUndecided(predictions), lines: undecided },
   ].filter(({ outcome }) => outcome !== '');
-  // The details behind the colon stand at the end of the page.
+  // The details after the colon are at the end of the page.
   const asked = questions && `${model}, questions: ${questions.split(':')[0]}.`;
   const html = markup(
     'header.opening',

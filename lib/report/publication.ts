@@ -11,14 +11,14 @@ export type Artefact =
   | { kind: 'chart'; name: string; spec: VegaLiteSpec }
   | { kind: 'table'; name: string; cells: TableCells };
 
-/** File formats; `csv` of a chart is its data. */
+/** File formats; the `csv` of a chart is its data. */
 export const EXPORT_FORMATS = {
   table: ['csv', 'tex', 'md'],
   chart: ['csv', 'json', 'svg', 'pdf', 'png'],
 } as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[Artefact['kind']][number];
 
-/** Writes a chart or table in its formats among `formats`. Returns the files' names. */
+/** Writes a chart or table in those of `formats` that it has. Returns the file names. */
 export async function writeArtefact(
   artefact: Artefact,
   folder: string,

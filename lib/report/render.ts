@@ -1,4 +1,4 @@
-/** Charts as static pictures: SVG without a browser, PDF and PNG by Chromium. */
+/** Renders charts as static pictures: SVG without a browser, PDF and PNG by Chromium. */
 import { sum } from 'd3-array';
 import type { View } from 'vega';
 import type { TopLevelSpec } from 'vega-lite';
@@ -26,14 +26,14 @@ const BOLD = 1.14;
 interface TextItem {
   fontSize?: number;
   fontWeight?: string | number;
-  /** Longest width in pixels; 0 for any. */
+  /** Maximum width in pixels; 0 for none. */
   limit?: number;
 }
 
 /**
  * The width of a text in pixels, without a canvas. Follows DejaVu Sans, which is wide, so
- * that texts do not overlap in other fonts. Vega's own estimate, 0.8 em a letter, leaves
- * half the space empty.
+ * that texts do not overlap in other fonts. Vega's own estimate, 0.8 em per letter,
+ * leaves half the space empty.
  */
 export function textWidth(item: TextItem, text: string): number {
   const { fontSize = 11, fontWeight = 'normal', limit = 0 } = item;
@@ -46,23 +46,23 @@ export function textWidth(item: TextItem, text: string): number {
 const letterWidth = (letter: string): number =>
   LETTER_WIDTHS.findLast(([letters]) => letters.test(letter))?.[1] ?? LETTER_WIDTH;
 
-/** A chart that would not be drawn in reasonable time, or not from its own data. */
+/** Thrown for a chart that would take too long to draw, or loads data. */
 export class ChartError extends Error {}
 
-/** How long a chart may take, and how much more per character of its specification. */
+/** Time limit for a chart, plus an allowance per character of its specification. */
 const LIMIT_MS = { base: 3000, perCharacter: 0.002 };
 
-/** A chart ready to be drawn, and what Vega said. The caller finalizes the view. */
+/** A chart ready to be drawn, and Vega's warnings. The caller finalizes the view. */
 interface Layout {
   view: View;
   warnings: string[];
 }
 
 /**
- * Loads Vega, to lay out charts. It is imported on demand because its top-level await
- * would keep notebooks from importing this library (tslab uses `require`). Its
- * expressions are interpreted, never compiled.
- * @throws (the function returned) ChartError
+ * Loads Vega, to lay out charts. Imported on demand, because its top-level await would
+ * keep notebooks from importing this library (tslab uses `require`). Expressions are
+ * interpreted, never compiled.
+ * @throws (from the returned function) ChartError
  */
 export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>) => Layout> {
   const [vega, { compile }, { expressionInterpreter }] = await Promise.all([
@@ -70,7 +70,7 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
     import('vega-lite'),
     import('vega-interpreter'),
   ]);
-  // Not in Vega's types.
+  // Missing in Vega's types.
   const { textMetrics } = vega as unknown as { textMetrics: { width: unknown } };
   textMetrics.width = (item: TextItem, line?: string | number | null) =>
     textWidth(item, String(line ?? ''));
@@ -99,7 +99,7 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
       const { spec: vegaSpec } = compile(copy, { logger });
       return new vega.View(vega.parse(vegaSpec, undefined, { ast: true }), options).run();
     });
-    // Vega only warns.
+    // Vega itself only warns.
     if (!refused) return { view, warnings };
     view.finalize();
     throw refused;
@@ -108,7 +108,7 @@ export async function loadVega(): Promise<(chart: Pick<Chart, 'title' | 'spec'>)
 
 /**
  * Draws a chart as SVG.
- * @throws ChartError; Error if Vega-Lite warns, since the chart then shows less than
+ * @throws ChartError; Error if Vega-Lite warns, because the chart then shows less than
  * intended
  */
 export async function renderSvg(chart: Pick<Chart, 'title' | 'spec'>): Promise<string> {
@@ -132,7 +132,7 @@ const CHROMIUM_NAMES = [
   'google-chrome-stable',
   'chrome',
 ];
-/** Locations outside of PATH. */
+/** Locations outside the PATH. */
 const CHROMIUM_FILES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
@@ -142,7 +142,7 @@ const CHROMIUM_FILES = [
 const PNG_SCALE = 3;
 const TIMEOUT_MS = 60_000;
 
-/** The file of Chromium: `CHROMIUM` of the environment, on the PATH or a usual place. */
+/** Finds Chromium: `CHROMIUM` in the environment, on the PATH, or in a usual place. */
 export function findChromium(): string | undefined {
   const files = [process.env.CHROMIUM, ...CHROMIUM_NAMES.map(findProgram), ...CHROMIUM_FILES];
   return files.find((file) => file && existsSync(file));
@@ -178,7 +178,7 @@ export async function writePicture(svg: string, file: string): Promise<void> {
           '--default-background-color=00000000',
         ];
     const flags = ['--headless', '--disable-gpu', '--hide-scrollbars', ...output];
-    if (process.getuid?.() === 0) flags.push('--no-sandbox'); // The sandbox refuses root.
+    if (process.getuid?.() === 0) flags.push('--no-sandbox'); // the sandbox refuses root
     const files = [`--user-data-dir=${folder}/profile`, pathToFileURL(page).href];
     await promisify(execFile)(chromium, [...flags, ...files], { timeout: TIMEOUT_MS });
     if (!existsSync(file)) throw new Error(`Expected Chromium to write ${file}, but it did not.`);

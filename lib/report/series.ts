@@ -10,7 +10,7 @@ interface Style {
 const HEXAGON = 'M-.5,-.87L.5,-.87L1,0L.5,.87L-.5,.87L-1,0Z';
 
 /**
- * Methods look the same in every chart. All colours can be told apart by colour-blind
+ * Methods look the same in every chart. Colours are distinguishable for colour-blind
  * readers and have a contrast of at least 3 on white and on black; shapes repeat them.
  */
 const METHOD_STYLES: Readonly<Record<string, Style>> = {
@@ -41,7 +41,7 @@ const METHOD_STYLES: Readonly<Record<string, Style>> = {
   'parallelsearch:released-code': { color: '#b8452a', shape: 'diamond' },
 };
 
-/** Styles of other values, in turn. */
+/** Styles of other values, used in order. */
 export const STYLES: readonly Style[] = [
   { color: '#d95f02', shape: 'diamond' },
   { color: '#2b86c5', shape: 'circle' },
@@ -66,7 +66,7 @@ const DASHES = [
   [1, 3],
 ];
 
-/** A field for Vega-Lite, which takes dots and brackets for paths into an object. */
+/** Escapes a field for Vega-Lite, which reads dots and brackets as object paths. */
 export const fieldName = (field: string): string => field.replace(/[\\.[\]'"]/g, '\\$&');
 
 /** Colour, shape, dashes and offset of the values of a field, in one legend. */

@@ -1,4 +1,4 @@
-/** Stacked bars, a panel per value of a field. */
+/** Stacked bars, with a panel per value of a field. */
 import { flatGroup } from 'd3-array';
 import { toRows, type Row, type Rows } from './frame.js';
 import { figureText } from './text.js';
@@ -14,9 +14,9 @@ interface StackedSpec extends Pick<ChartSpec, 'title' | 'subtitle' | 'yTitle'> {
   xTitle: string;
   /** Field with a panel per value. */
   panel: string;
-  /** One horizontal scale for all panels. */
+  /** Whether all panels share a horizontal scale. */
   shared?: boolean;
-  /** Field of a value that a diamond marks on each bar. */
+  /** Field whose value a diamond marks on each bar. */
   mark?: string;
 }
 

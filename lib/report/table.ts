@@ -6,30 +6,30 @@ import { listColumns, toRows, type Row, type Rows } from './frame.js';
 import { figureText, intervalText, pointsIntervalText, pointsText } from './text.js';
 import { metricDecimals, fieldTitle, isShare, valueTitle, distinctValues } from './titles.js';
 
-/** A table as texts. */
+/** A table of texts. */
 export interface Table {
   kind: 'table';
   cells: TableCells;
 }
 
-/** The text of a cell. */
+/** Formats a cell as text. */
 export type CellFormat = (row: Row) => string;
 
 export interface TableSpec {
   caption: string;
   /** Fields whose values label the rows, outermost first. */
   rows: readonly string[];
-  /** Fields whose values label the columns; the first groups the others. */
+  /** Fields whose values label the columns; the first one groups the others. */
   columns?: readonly string[];
-  /** One format, or several as columns with names. Default {@link interval}. */
+  /** One format, or several as named columns. Default: {@link interval}. */
   cells?: CellFormat | Readonly<Record<string, CellFormat>>;
   /** Titles of fields or values that differ from the usual ones. */
   titles?: Readonly<Record<string, string>>;
 }
 
 /**
- * The value with its interval: gains and differences of shares in points, others with the
- * decimals of their metric.
+ * The value with its interval. Gains and differences of shares are in points; other
+ * values have the decimals of their metric.
  */
 export const interval: CellFormat = (row) => {
   if (typeof row.value !== 'number') return MISSING;
@@ -41,7 +41,7 @@ export const interval: CellFormat = (row) => {
   return intervalText(estimate, metricDecimals(String(metric), row.value));
 };
 
-/** A number with the decimals of its metric, such as `figure('paper')`. */
+/** Formats a number with the decimals of its metric: `figure('paper')`. */
 export const figure =
   (field = 'value', decimals?: number): CellFormat =>
   (row) =>
@@ -50,13 +50,13 @@ export const figure =
       decimals ?? metricDecimals(String(row.metric), row[field]),
     );
 
-/** A difference in points, such as `points('paper')`. */
+/** Formats a difference in points: `points('paper')`. */
 export const points =
   (field: string): CellFormat =>
   (row) =>
     pointsText(row[field] as number | null);
 
-/** A field as text. */
+/** Formats a field as text. */
 export const text =
   (field: string): CellFormat =>
   (row) =>
@@ -64,7 +64,7 @@ export const text =
 
 const MISSING = '–';
 
-/** Four decimals, or four significant digits of a small number. */
+/** Four decimals, or four significant digits for a small number. */
 const numberText = (value: number): string =>
   String(Number(Math.abs(value) < 1e-3 ? value.toPrecision(4) : value.toFixed(4)));
 
@@ -89,7 +89,7 @@ function combinations(rows: readonly Row[], fields: readonly string[]): Row[] {
 
 /**
  * Pivots a data frame: a row per combination of the `rows` fields, a column per
- * combination of the `columns` fields and format. Empty columns are left out.
+ * combination of the `columns` fields and format. Drops empty columns.
  * @throws Error if the frame is empty, lacks a field, or has two rows for a cell
  */
 export function table(frame: Rows, spec: TableSpec): Table {
@@ -149,8 +149,8 @@ const pick = (row: Row, fields: readonly string[]): Row =>
   Object.fromEntries(fields.map((field) => [field, row[field]]));
 
 /**
- * A data frame as it is: numbers with up to four decimals, small ones with four
- * significant digits, dashes for missing values.
+ * Shows a data frame unpivoted: numbers with up to four decimals (small ones with four
+ * significant digits), dashes for missing values.
  */
 export function dataTable(frame: Rows, caption?: string): Table {
   const rows = toRows(frame).map((row) => Object.values(row).map(cellText));
@@ -158,7 +158,7 @@ export function dataTable(frame: Rows, caption?: string): Table {
   return { kind: 'table', cells: { caption, columns: listColumns(frame), rows } };
 }
 
-/** `initial_models` as a heading: `Initial models`. */
+/** Turns `initial_models` into the heading `Initial models`. */
 function headingText(field: string): string {
   const title = fieldTitle(field);
   if (title !== field || field.length < 2) return title;
@@ -166,8 +166,8 @@ function headingText(field: string): string {
 }
 
 /**
- * {@link dataTable} for readers: fields and their values have their titles. Without a
- * caption, the names that code needs.
+ * {@link dataTable} for readers: fields and values have their titles. Without a caption,
+ * the names that code uses.
  */
 export function plainTable(frame: Rows, caption?: string): Table {
   if (caption === undefined) return dataTable(frame);

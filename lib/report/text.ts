@@ -1,7 +1,7 @@
-/** Numbers as texts for readers. */
+/** Formats numbers for readers. */
 import type { Interval } from '../evaluation/bootstrap.js';
 
-/** A number, or a dash if it is missing. */
+/** Formats a number, or a dash if it is missing. */
 export function figureText(value: number | null | undefined, decimals = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   const text = value.toFixed(decimals);
@@ -17,34 +17,34 @@ export function intervalText(interval: Interval | null | undefined, decimals = 3
   return `${value} [${low}, ${high}]`;
 }
 
-/** A difference of shares in points: `+5.5`. */
+/** Formats a difference of shares in points: `+5.5`. */
 export function pointsText(difference: number | null | undefined): string {
   if (difference === null || difference === undefined || Number.isNaN(difference)) return '–';
   const points = Number((100 * difference).toFixed(1));
   return `${points > 0 ? '+' : points < 0 ? '−' : ''}${Math.abs(points).toFixed(1)}`;
 }
 
-/** Shares that one says as a fraction. */
+/** Shares that are expressed as fractions. */
 const FRACTIONS: readonly (readonly [share: number, words: string])[] = [
   [1 / 3, 'a third'],
   [1 / 4, 'a quarter'],
   [1 / 5, 'a fifth'],
 ];
-/** Largest distance from a fraction that bears its name. */
+/** Maximum distance from a fraction that is named. */
 const NEAR = 0.02;
 
-/** A share as one says it: `a third`, `61 %`. */
+/** Says a share: `a third`, `61 %`. */
 export const shareWords = (share: number): string =>
   FRACTIONS.find(([fraction]) => Math.abs(share - fraction) <= NEAR)?.[1] ??
   `${Math.round(100 * share)} %`;
 
-/** A ratio of counts in words: `a third fewer`, or `as many` if it is not clear. */
+/** Says a ratio of counts: `a third fewer`, or `as many` if not significant. */
 export function ratioWords({ value, low, high }: Interval): string {
   if (low <= 1 && high >= 1) return 'as many';
   return `${shareWords(Math.abs(1 - value))} ${value < 1 ? 'fewer' : 'more'}`;
 }
 
-/** A difference of shares in words: `2.2 points worse`, or `same` if not clear. */
+/** Says a difference of shares: `2.2 points worse`, or `same` if not significant. */
 export function gapWords({ value, low, high }: Interval, same = 'no different'): string {
   if (low <= 0 && high >= 0) return same;
   const points = 100 * Math.abs(value);
@@ -56,7 +56,7 @@ export function gapWords({ value, low, high }: Interval, same = 'no different'):
 export const sentence = (words: string): string =>
   `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
-/** `+5.5 [+2.1, +8.8]` in points. */
+/** Formats `+5.5 [+2.1, +8.8]`, in points. */
 export function pointsIntervalText(interval: Interval | null | undefined): string {
   if (!interval) return '–';
   return `${pointsText(interval.value)} [${pointsText(interval.low)}, ${pointsText(interval.high)}]`;

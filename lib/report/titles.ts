@@ -128,10 +128,8 @@ const VALUE_TITLES: Readonly<Record<string, Titles>> = {
 
 const isMethod = (field: string): boolean => field === 'method' || field === 'against';
 
-/** The title of a field. */
 export const fieldTitle = (field: string): string => FIELD_TITLES[field] ?? field;
 
-/** The title of a field's value. */
 export function valueTitle(field: string, value: unknown): string {
   const text = String(value);
   if (field === 'metric') return metricInfo(text).title;
@@ -140,7 +138,7 @@ export function valueTitle(field: string, value: unknown): string {
   return VALUE_TITLES[field]?.[text] ?? text;
 }
 
-/** The distinct values of a field: titled ones in the titles' order, then the others. */
+/** The distinct values of a field: titled ones in their titles' order, then others. */
 export function distinctValues(field: string, rows: readonly Row[]): Row[string][] {
   const order = isMethod(field) ? METHODS.names() : Object.keys(VALUE_TITLES[field] ?? {});
   const rank = (value: Row[string]): number =>
@@ -165,11 +163,11 @@ const BEHAVIOUR_TITLES = Object.fromEntries(
   Object.entries(BEHAVIOURS).map(([label, { title, unit }]) => [label, [title, unit] as const]),
 );
 
-/** Titles, units and decimals, by default 3. */
+/** Titles, units and decimals (default: 3). */
 const METRIC_TITLES: Readonly<
   Record<string, readonly [title: string, unit: string, decimals?: number]>
 > = {
-  // Evaluation.
+  // Metrics of evaluation.
   em: ['Exact match', 'share of questions'],
   f1: ['F1', QUESTION],
   well_formed: ['Well formed', 'share of questions'],
@@ -224,7 +222,7 @@ const METRIC_TITLES: Readonly<
   tokens_per_second: ['Tokens written', 'per second', 0],
   first_search: ['Probability of the first thought', 'mean over questions'],
   ...BEHAVIOUR_TITLES,
-  // Training, with TRL's names.
+  // Metrics of training, with TRL's names.
   reward: ['Reward', ROLLOUT],
   'logps/correct': ['Log-prob of correct rollouts', 'nats per token'],
   'logps/incorrect': ['Log-prob of incorrect rollouts', 'nats per token'],

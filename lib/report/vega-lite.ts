@@ -2,7 +2,7 @@
 import type { TableCells } from '../html/table.js';
 import { listColumns, type Row } from './frame.js';
 
-/** A Vega-Lite specification within what versions 5 (JupyterLab 4) and 6 share. */
+/** A Vega-Lite specification that versions 5 (JupyterLab 4) and 6 both support. */
 export type VegaLiteSpec = Record<string, unknown>;
 
 export interface Chart {
@@ -25,8 +25,8 @@ const CONFIG = {
 };
 
 /**
- * Makes a chart from a specification. The title goes into the drawing, the text
- * alternative into its description.
+ * Makes a chart of a specification. The title goes into the drawing, the text alternative
+ * into its description.
  * @throws Error if a title, the text alternative, an axis title or a unit is missing
  */
 export function createChart(chart: Omit<Chart, 'kind'> & { subtitle?: string }): Chart {
@@ -68,7 +68,7 @@ function missingTexts({ title, alt, spec }: Omit<Chart, 'kind'>): string[] {
   return [...new Set(missing)];
 }
 
-/** All values under a key anywhere in a specification, except within its data. */
+/** All values of a key anywhere in a specification, except within its data. */
 export function valuesUnder(key: string, spec: unknown): unknown[] {
   if (typeof spec !== 'object' || spec === null) return [];
   return Object.entries(spec).flatMap(([name, inner]: [string, unknown]) => {
@@ -77,7 +77,7 @@ export function valuesUnder(key: string, spec: unknown): unknown[] {
   });
 }
 
-/** Any Vega-Lite specification as a chart, unchecked. */
+/** Wraps any Vega-Lite specification as a chart, unchecked. */
 export function wrapSpec(spec: VegaLiteSpec): Chart {
   const { text = spec.title } = (spec.title ?? {}) as { text?: unknown };
   const title = typeof text === 'string' ? text : 'Chart';
@@ -87,7 +87,7 @@ export function wrapSpec(spec: VegaLiteSpec): Chart {
 
 /** The data of a chart as a table, in full precision. */
 export function chartData(spec: VegaLiteSpec, caption: string): TableCells {
-  // Altair lists data by name at the top.
+  // Altair lists data by name at the top level.
   const { datasets } = spec as { datasets?: Record<string, unknown[] | undefined> };
   const rows = (valuesUnder('data', spec) as ({ values?: unknown[]; name?: string } | null)[])
     .flatMap((data) => data?.values ?? datasets?.[data?.name ?? ''] ?? [])

@@ -13,7 +13,7 @@ function offerFiles(figure: Element, name: string, spec: Spec, view: Result['vie
     ['Vega-Lite', 'vl.json', () => URL.createObjectURL(json)],
   ];
   const downloads = figure.querySelector('.downloads')!;
-  downloads.querySelectorAll('button').forEach((button) => button.remove()); // of an earlier drawing
+  downloads.querySelectorAll('button').forEach((button) => button.remove()); // left by an earlier drawing
   for (const [label, ending, href] of files) {
     const save = async () => h('a', { download: `${name}.${ending}`, href: await href() }).click();
     const attributes = { type: 'button', 'aria-label': `${label}: ${spec.title?.text ?? name}` };
@@ -26,7 +26,7 @@ async function drawChart(
   change: (spec: Spec) => Spec,
 ): Promise<void> {
   const spec = change(JSON.parse(textContent) as Spec);
-  const { $schema: _, ...drawn } = spec; // names version 5, which JupyterLab has; this page has 6
+  const { $schema: _, ...drawn } = spec; // names version 5, for JupyterLab; this page has version 6
   const figure = document.getElementById(dataset.chart!)!;
   const live = h('div');
   // `ast`: the page's policy forbids `eval`, so expressions are interpreted.
@@ -59,13 +59,13 @@ const showFailure =
       drawing.textContent = `This chart cannot be drawn: ${error instanceof Error ? error.message : String(error)}`;
   };
 
-/** Lets the page answer its reader. */
+/** Lets the page respond to its reader. */
 const pause = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve));
 
 /**
- * Replaces pictures by interactive charts with buttons to save them, one after another.
- * If a chart fails, its picture stays, or a sentence says so. Pages with new charts call
- * this again.
+ * Replaces pictures by interactive charts with save buttons, one after another. If a
+ * chart fails, its picture stays, or a sentence says so. Pages with new charts call this
+ * again.
  * @param change applied to each specification before it is drawn
  */
 export async function drawCharts(change = (spec: Spec): Spec => spec): Promise<void> {

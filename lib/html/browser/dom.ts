@@ -1,7 +1,7 @@
 /** Creates elements. Text becomes text nodes, so that no trajectory can add markup. */
 import { elementParts, Markup, type AttributeValue, type Nested } from '../markup.js';
 
-/** Functions are listeners: `onclick` of `click`. */
+/** Functions are listeners: `onclick` listens to `click`. */
 type Attributes = Readonly<Record<string, AttributeValue | ((event: Event) => void)>>;
 export type Content = Attributes | Nested<Node | Markup | string>;
 
@@ -17,7 +17,7 @@ function fill<E extends Element>(
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') node.addEventListener(name.slice('on'.length), value);
     else if (name === 'style')
-      (node as unknown as HTMLElement).style.cssText = String(value); // The page's policy blocks the attribute.
+      (node as unknown as HTMLElement).style.cssText = String(value); // the page's policy blocks the attribute
     else if (value !== null && value !== undefined && value !== false)
       node.setAttribute(name, value === true ? '' : String(value));
   }
@@ -39,8 +39,8 @@ const builder =
   };
 
 /**
- * An HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`; attributes that
- * are null or false are left out.
+ * Creates an HTML element, such as `h('button.ask', { type: 'submit' }, 'Ask')`.
+ * Attributes that are null or false are left out.
  */
 export const h = builder<HTMLElementTagNameMap>((name) => document.createElement(name));
 export const svg = builder<SVGElementTagNameMap>((name) =>

@@ -1,4 +1,4 @@
-/** Changes the lines of a chart: which stand out, how smooth they are, steps or time. */
+/** Changes the lines of a chart: which ones stand out, smoothing, steps or time. */
 
 type Value = Readonly<Record<string, unknown>>;
 interface Channel {
@@ -21,10 +21,10 @@ export interface LinesSpec extends Layer {
 /** The palest grey with a contrast of 3 on white. */
 const PALE = '#929292';
 
-/** Greys are for the lines that do not stand out. */
+/** Greys are for lines that do not stand out. */
 const isGrey = (color: unknown): boolean => /^#(..)\1\1$/.test(String(color));
 
-/** Changes the encodings of a chart, in layers and panels too. */
+/** Changes the encodings of a chart, including layers and panels. */
 function withEncoding<T extends LinesSpec>(
   chart: T,
   change: (encoding: NonNullable<Layer['encoding']>) => Layer['encoding'],
@@ -38,7 +38,7 @@ function withEncoding<T extends LinesSpec>(
   };
 }
 
-/** The field that colours tell apart. */
+/** The field shown by colour. */
 function seriesField(chart: LinesSpec): string {
   let field = '';
   withEncoding(chart, (encoding) => {
@@ -49,8 +49,9 @@ function seriesField(chart: LinesSpec): string {
 }
 
 /**
- * Some lines in colours that differ and in the legend, the others thin and grey behind.
- * @param names values of the field that colours tell apart
+ * Highlights some lines in distinct colours and in the legend; the others are thin and
+ * grey.
+ * @param names values of the field shown by colour
  */
 export function highlightLines<T extends LinesSpec>(
   { layer, spec, ...chart }: T,
@@ -80,7 +81,7 @@ function highlightLayers(layers: readonly Layer[], names: readonly string[]): La
       const values = isClear ? fixed : chosen.map((_, i) => free[i % free.length]);
       return { ...one, scale: { domain: chosen, range: values } };
     };
-    // Vega warns of a layer without data.
+    // Vega warns about layers without data.
     const others = layer.mark?.type === 'line' &&
       chosen.length < domain.length && {
         transform: [{ filter: { not: isChosen } }],
@@ -98,8 +99,8 @@ function highlightLayers(layers: readonly Layer[], names: readonly string[]): La
 }
 
 /**
- * Each line as an exponential moving average of its values, corrected for its start, as
- * in TensorBoard. @param weight of the past, from 0 to below 1
+ * Smooths lines with an exponential moving average, bias-corrected as in TensorBoard.
+ * @param weight of the past, from 0 to below 1
  */
 export function smoothLines<T extends LinesSpec>(chart: T, weight: number): T {
   const field = seriesField(chart);
@@ -113,7 +114,7 @@ export function smoothLines<T extends LinesSpec>(chart: T, weight: number): T {
   return { ...chart, data: { ...chart.data, values } };
 }
 
-/** Lines over the minutes of the training in place of its steps. */
+/** Draws lines over the minutes of the training instead of its steps. */
 export const linesOverTime = <T extends LinesSpec>(chart: T): T =>
   withEncoding(chart, ({ x, ...encoding }) => ({
     ...encoding,

@@ -22,30 +22,30 @@ export interface ChartSpec extends View {
   spec?: View;
 }
 
-/** Pixels of a letter of a title and of a label, and of the vertical axis. */
+/** Pixels per letter of a title and of a label, and of the vertical axis. */
 const [LETTER, LABEL_LETTER, AXIS] = [8.5, 6.5, 80];
 
-/** A text in lines of at most so many letters, as far as its words allow. */
+/** Breaks a text into lines of at most `letters` letters, if its words allow. */
 const splitLines = (text: string, letters: number): string[] =>
   text.match(new RegExp(`(\\S.{0,${letters - 1}}|\\S+)(?=\\s|$)`, 'g')) ?? [text];
 
-/** A title in lines of a width in pixels. */
+/** Breaks a title into lines that fit a width in pixels. */
 const wrapped = (text: unknown, width: number): unknown =>
   typeof text === 'string' ? splitLines(text, Math.floor(width / LETTER)) : text;
 
-/** Pixels of the longest label of a legend. */
+/** Maximum width of a legend's label in pixels. */
 const MAX_LEGEND_LABEL = 260;
 
-/** Whether labels of an axis of a width touch each other. */
+/** Whether the labels of an axis of this width touch each other. */
 function areCrowded(labels: readonly unknown[], width: number): boolean {
   const longest = Math.max(...labels.map((label) => String(label).length));
   return longest * LABEL_LETTER > width / labels.length;
 }
 
-/** Share of the width for names on a vertical axis, and pixels of their lines. */
+/** Share of the width for names on a vertical axis, and pixels per line. */
 const [LABEL_SHARE, LABEL_LINE] = [0.4, 13];
 
-/** The names on a vertical axis in lines; null if they are short. */
+/** Breaks the names on a vertical axis into lines; null if they are short. */
 function labelLines(
   { data, layer = [], ...view }: ChartSpec & View,
   width: number,
@@ -57,12 +57,12 @@ function labelLines(
   const letters = Math.floor((LABEL_SHARE * width) / LABEL_LETTER);
   if ([...names].every((name) => name.split(': ').every((part) => part.length <= letters)))
     return null;
-  // A colon ends a line in any case.
+  // A colon always ends a line.
   const lines = (name: string) => name.split(': ').flatMap((part) => splitLines(part, letters));
   return Object.fromEntries([...names].map((name) => [name, lines(name)]));
 }
 
-/** A view whose vertical axis has names in lines, with room for them. */
+/** Breaks the names on a view's vertical axis into lines, and makes room for them. */
 function withLabelLines(view: View, lines: Record<string, string[]>): View {
   const labelExpr = `${JSON.stringify(lines)}[datum.label]`;
   const broken = ({ encoding, ...layer }: View): View => ({
@@ -83,7 +83,7 @@ function withLabelLines(view: View, lines: Record<string, string[]>): View {
   };
 }
 
-/** A view of a width, with slanted labels if they do not fit side by side. */
+/** Resizes a view, slanting labels that do not fit side by side. */
 function resized(width: number, { encoding, layer, ...view }: View, isInner = false): View {
   const x = encoding?.x;
   const isLong = x?.type === 'nominal' && Array.isArray(x.sort) && areCrowded(x.sort, width);
@@ -100,17 +100,17 @@ function resized(width: number, { encoding, layer, ...view }: View, isInner = fa
   };
 }
 
-/** Narrower panels of a grid, in pixels, are stacked. */
+/** Panels of a grid that would be narrower (in pixels) are stacked. */
 const MIN_PANEL = 90;
 
-/** Whether names of columns, or titles of their axes, are wider than panels. */
+/** Whether column names or axis titles are wider than the panels. */
 function areTitlesCrowded(columns: unknown, view: View | undefined, width: number): boolean {
   const titles = [view, ...(view?.layer ?? [])].map((one) => one?.encoding?.x?.title ?? '');
   const names = Array.isArray(columns) ? (columns as unknown[]) : [];
   return [...titles, ...names].some((text) => areCrowded([text], width));
 }
 
-/** The panels of a grid below each other, by the titles of row and column. */
+/** Stacks the panels of a grid, titled by row and column. */
 function stacked(row: Channel, column: Channel): object {
   const [rows, columns] = [row, column].map(({ sort }) =>
     Array.isArray(sort) ? (sort as unknown[]) : [],
@@ -128,8 +128,8 @@ function stacked(row: Channel, column: Channel): object {
 const LABEL_SEPARATION = 7;
 
 /**
- * A chart of a width in pixels: panels stacked unless a grid of them fits, long names in
- * lines, legend below.
+ * Fits a chart to a width in pixels: stacks panels unless a grid of them fits, breaks
+ * long names into lines, moves the legend below.
  * @param room pixels for title and legend; more than `width` if axes take some of it
  */
 export function narrowed(

@@ -12,7 +12,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-c
     );
 }
 
-// Tables are read when the reader unfolds them: many thousand cells would open late.
+// Tables are parsed when unfolded: many thousands of cells would open late.
 document.addEventListener(
   'toggle',
   ({ target }) => {
@@ -23,7 +23,7 @@ document.addEventListener(
   { capture: true }, // it does not bubble
 );
 
-// In narrow windows the contents come before the text.
+// In narrow windows, the contents come before the text.
 const contents = document.querySelector<HTMLDetailsElement>('nav.toc details');
 if (contents && !matchMedia('(min-width: 68rem)').matches) contents.open = false;
 

@@ -1,4 +1,4 @@
-/** Keeps a live page up to date, until the reader unticks the box. */
+/** Keeps a live page up to date until the reader unticks the box. */
 import { byId } from '../../html/browser/dom.js';
 
 type Control = HTMLInputElement | HTMLSelectElement;
@@ -9,7 +9,7 @@ const details = () => all<HTMLDetailsElement>('details');
 const controls = () => all<Control>(':is(input, select)[id]');
 const focusable = () => all(':is(a, button, summary, input, select, [tabindex])');
 
-/** Returns a function that puts another control into the state of this one. */
+/** Returns a function that copies this control's state to another one. */
 function controlState(from: Control): (to: Control) => void {
   const { value } = from;
   if (from instanceof HTMLSelectElement) return (to) => (to.value = value);
@@ -18,13 +18,13 @@ function controlState(from: Control): (to: Control) => void {
   if (type === 'range' && value === max) return () => undefined;
   return (to) => {
     const input = to as HTMLInputElement;
-    // The end of another run's steps may come before the value.
+    // Another run may have fewer steps.
     if (type === 'range' && Number(max) > Number(input.max)) input.max = max;
     Object.assign(input, { value, checked });
   };
 }
 
-/** Replaces the content; unfolded details, controls and the focus stay. */
+/** Replaces the content, keeping unfolded details, controls and the focus. */
 async function update(html: string, start: () => Promise<void>): Promise<void> {
   const open = details().map((element) => element.open);
   const states = new Map(controls().map((control) => [control.id, controlState(control)]));
@@ -37,7 +37,7 @@ async function update(html: string, start: () => Promise<void>): Promise<void> {
   byId('live-status')!.textContent = byId('progress')?.textContent ?? '';
 }
 
-/** @param start runs again on new content */
+/** @param start called again for new content */
 export function keepLive(start: () => Promise<void>): void {
   const live = byId<HTMLInputElement>('live');
   if (!live) return;

@@ -1,4 +1,4 @@
-/** The table of runs: sorting, and the choice of runs, both kept in the address. */
+/** The table of runs: sorting and selecting runs, both kept in the address. */
 import { byId, h, table } from '../../html/browser/dom.js';
 
 type Settings = Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ function remember(name: string, value: string): void {
   history.replaceState(null, '', `#${state}`);
 }
 
-/** The text of a cell, or the number that it shows; a dash is last. */
+/** The text of a cell, or its number; dashes come last. */
 const cellKey = (row: HTMLTableRowElement, column: number): number | string => {
   const { dataset, textContent } = row.cells[column];
   return dataset.value === undefined ? textContent.trim() : Number(dataset.value);
@@ -33,7 +33,7 @@ function sortRows(runs: HTMLTableElement, column: number, isDescending: boolean)
     else cell.ariaSort = null;
 }
 
-/** The settings in which the chosen runs differ. */
+/** Shows the settings in which the selected runs differ. */
 function showSettings(names: readonly string[]): void {
   const all = JSON.parse(byId('settings-data')!.textContent) as Record<string, Settings>;
   const chosen = names.map((name) => all[name]);
@@ -59,9 +59,9 @@ function showSettings(names: readonly string[]): void {
 }
 
 /**
- * Makes the table of runs work, if there is one.
- * @param redraw called with the chosen runs when they change
- * @returns the names of the chosen runs; null without a table
+ * Makes the table of runs interactive, if there is one.
+ * @param redraw called with the selected runs when they change
+ * @returns the names of the selected runs; null without a table
  */
 export function startRuns(redraw: (names: string[]) => void): string[] | null {
   const runs = byId<HTMLTableElement>('runs-table');

@@ -1,4 +1,4 @@
-/** Several runs on one page: final figures, differing settings, curves, questions. */
+/** Compares runs on one page: final figures, differing settings, curves, questions. */
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { greatest, rollup, sort } from 'd3-array';
@@ -31,15 +31,15 @@ import {
   type RunSource,
 } from './runs.js';
 
-/** Points per curve; longer curves are averaged. */
+/** Maximum points per curve; longer curves are averaged. */
 const MAX_POINTS = 60;
 const MAX_QUESTIONS = 12;
 /** The benchmark of an answer that records none. */
 const UNKNOWN = 'unknown';
 
 /**
- * @param questions supply texts and gold answers where answers record only ids
- * @param data the data folder of the questions; absent in the small world
+ * @param questions supply texts and gold answers if answers record only ids
+ * @param data the data folder of the questions; absent for the small world
  */
 export async function compareHtml(
   runs: readonly ComparedRun[],
@@ -66,8 +66,8 @@ export async function compareHtml(
 
 /**
  * Reads runs and their questions for the page.
- * @param data the data set of the answers; default the one that a run has recorded and
- * that is there, else the small world
+ * @param data the data set of the answers. Default: the one that a run has recorded, if
+ * it exists, else the small world
  */
 export async function readComparison(
   sources: readonly RunSource[],
@@ -86,7 +86,7 @@ export async function readComparison(
 
 type Field = readonly [title: string, value: (run: ComparedRun) => string | undefined];
 
-/** A table of fields by run, the longer of the two downwards; empty without values. */
+/** A table of fields by run, with the longer dimension as rows; empty without values. */
 function runsTable(
   { id, label, caption }: { id: string; label: string; caption: string },
   runs: readonly ComparedRun[],
@@ -174,7 +174,7 @@ function figuresHtml(runs: readonly ComparedRun[]): string {
   ].join('\n');
 }
 
-/** The largest difference in exact match, or else all final outcome rewards. */
+/** States the largest difference in exact match, or else all final outcome rewards. */
 function resultSentence(
   differences: readonly (Figure & { against: string })[],
   ends: readonly Figure[],
@@ -224,14 +224,14 @@ export const metricCharts = (
     curves: runs.map(({ name, steps }) => ({ name, metric, steps })),
   }));
 
-/** A run's trajectory on a question. */
+/** A run's trajectory for a question. */
 interface Side {
   name: string;
   isCorrect: boolean;
   trajectory: Trajectory;
 }
 
-/** Recordings without a benchmark get the only one that others of their id have. */
+/** A recording without a benchmark gets that of the others with its id, if unique. */
 function createQuestionKey(runs: readonly ComparedRun[]): typeof questionKey {
   const named = runs
     .flatMap(({ answers, trajectories }) => [
@@ -254,7 +254,7 @@ function createQuestionKey(runs: readonly ComparedRun[]): typeof questionKey {
   };
 }
 
-/** By question, the run's newest trajectory, or what is known of one from its answer. */
+/** By question, the run's newest trajectory, or what its answer tells of one. */
 function runSides(
   { name, trajectories, answers }: ComparedRun,
   { find, key }: { find: ReturnType<typeof createQuestionFinder>; key: typeof questionKey },
@@ -286,7 +286,7 @@ function runSides(
   );
 }
 
-/** Questions of several runs, starting with those on which runs disagree. */
+/** The questions of several runs, starting with those on which runs disagree. */
 function questionsHtml(
   runs: readonly ComparedRun[],
   find: ReturnType<typeof createQuestionFinder>,

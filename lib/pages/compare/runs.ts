@@ -18,7 +18,7 @@ import { TRAJECTORIES_FILE } from '../../policy/folder-settings.js';
 /** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {
   name: string;
-  /** Configuration by dotted names such as `grpo.steps`. */
+  /** The configuration by dotted names such as `grpo.steps`. */
   settings: Record<string, string>;
   steps: StepMetrics[];
   answers: Measurement[];
@@ -36,7 +36,7 @@ export interface RunSource {
   path: string;
 }
 
-/** The ends of paths, as short as they stay distinct. */
+/** The shortest ends of paths that distinguish them. */
 export function shortNames(paths: readonly string[]): string[] {
   const parts = paths.map((path) => resolve(path.replace(/\.jsonl$/, '')).split(/[\\/]/));
   const longest = Math.max(...parts.map(({ length }) => length));
@@ -59,9 +59,9 @@ export function parseSources(texts: readonly string[]): RunSource[] {
 }
 
 /**
- * Reads runs; sources of one name are one run.
- * @throws Error naming a path that is no run, or a line that is neither an answer nor a
- * trajectory
+ * Reads runs; sources with the same name form one run.
+ * @throws Error naming a path that is not a run, or a line that is neither an answer nor
+ * a trajectory
  */
 export async function readComparedRuns(sources: readonly RunSource[]): Promise<ComparedRun[]> {
   const runs = new Map<string, ComparedRun>();
@@ -154,7 +154,7 @@ export const METRICS = [
 
 type TrainedRun = Pick<ComparedRun, 'steps' | 'name'>;
 
-/** Mean over the last steps with its bootstrap samples; null if missing. */
+/** The mean over the last steps, with its bootstrap samples; null if missing. */
 function finalEstimate({ steps, name }: TrainedRun, metric: string) {
   const last = steps.slice(-Math.max(MIN_STEPS, Math.round(FINAL_FRACTION * steps.length)));
   const values = last.flatMap(({ metrics }) => metrics[metric] ?? []);
@@ -167,7 +167,7 @@ function finalEstimate({ steps, name }: TrainedRun, metric: string) {
   return { value: mean(values)!, samples, numSteps: values.length };
 }
 
-/** Mean over the last steps with a 95 % bootstrap interval; null if missing. */
+/** The mean over the last steps with a 95 % bootstrap interval; null if missing. */
 export function finalFigure(
   run: TrainedRun,
   metric: string,
@@ -176,7 +176,7 @@ export function finalFigure(
   return estimate && { ...percentileInterval(estimate), numSteps: estimate.numSteps };
 }
 
-/** A run's final figure minus another's; the steps of both are resampled. */
+/** A run's final figure minus another's; resamples the steps of both. */
 function finalDifference(run: TrainedRun, against: TrainedRun, metric: string): Interval | null {
   const [minuend, subtrahend] = [finalEstimate(run, metric), finalEstimate(against, metric)];
   if (!minuend || !subtrahend) return null;
@@ -187,9 +187,9 @@ function finalDifference(run: TrainedRun, against: TrainedRun, metric: string): 
 }
 
 /**
- * Figures over the questions that all runs with answers answered, and paired differences
- * from the first run; null if there is no such question. Measures that lack a value for a
- * question are left out.
+ * Figures over the questions that all runs with answers have answered, and paired
+ * differences from the first run; null without a common question. Measures without a
+ * value for some question are left out.
  */
 export function answerFigures(
   runs: readonly ComparedRun[],
@@ -215,7 +215,7 @@ export function answerFigures(
 export interface FinalFigure {
   source: 'answers' | 'training';
   metric: string;
-  /** Questions that all runs answered, or last training steps. */
+  /** Number of questions that all runs answered, or of last training steps. */
   n: number;
   run: string;
   figure: Interval;
@@ -223,7 +223,7 @@ export interface FinalFigure {
   difference: Interval | null;
 }
 
-/** Metrics of answers that decide a comparison; the page has all. */
+/** Metrics of answers that decide a comparison; the page has all metrics. */
 const ANSWER_METRICS = ['em', 'f1', 'model_calls', 'turns', 'decomposition_ratio'];
 
 const interval = ({ value, low, high }: Interval): Interval => ({ value, low, high });

@@ -48,7 +48,7 @@ import {
 export type PlaygroundFiles = Map<string, string | Uint8Array>;
 type Policies = Omit<PlaygroundSetup, 'questions'>;
 
-/** Policies and data to use in place of the committed ones. */
+/** Policies and data that replace the committed ones. */
 export interface CustomParts {
   data?: string;
   /** The folder of an adapter, which names its model. */
@@ -59,9 +59,9 @@ export interface CustomParts {
 
 const METHODS = ['parallelsearch', 'search-r1'] as const;
 const SEED = 1;
-/** Instruct first, since it answers better. */
+/** Instruct first, because it answers better. */
 const MODELS = ['instruct', 'base'] as const;
-/** Limit of weights and of passages: a browser unpacks them all at once. */
+/** Limit for weights and for passages: a browser unpacks them all at once. */
 const MAX_BYTES = 100e6;
 
 /**
@@ -109,7 +109,7 @@ async function addFolder(
 const runsFrom = (model: PolicyRun['model']): PolicyRun[] =>
   METHODS.map((method) => ({ method, model, initSeed: SEED, seed: SEED }));
 
-/** Both methods from each initial model: before, during and after training. */
+/** Adds both methods from each initial model: before, during and after training. */
 async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promise<Policies> {
   const checkpoints: Policies['checkpoints'] = [];
   for (const runs of MODELS.map(runsFrom)) {
@@ -146,7 +146,7 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
   };
 }
 
-/** One adapter and its model, before and after training. */
+/** Adds an adapter and its model, before and after training. */
 async function addAdapter(
   files: PlaygroundFiles,
   adapter: string,
@@ -172,7 +172,7 @@ async function addAdapter(
   };
 }
 
-/** How an adapter of unknown training answers. */
+/** The rollout settings for an adapter of unknown training. */
 async function ownRollout(method: string, model: string): Promise<RolloutConfig> {
   if (await isSmallWorldModel(model)) return resolveRollout(method, 'small-world');
   const { maxPositionEmbeddings } = await readModelConfig(model);
@@ -190,12 +190,13 @@ function requireSmall(files: readonly string[]): void {
   );
 }
 
-/** Number of entities compared in the first question, if possible. */
+/** The number of entities that the first question compares, if possible. */
 const EXAMPLE_SIZE = 3;
 
 /**
- * A good first question: one that ParallelSearch answers right, with one sub-query per
- * entity, all in one turn, and every entity's value repeated rightly in its thoughts.
+ * Picks a good first question: one that ParallelSearch answers correctly, with one
+ * sub-query per entity, all in one turn, and every entity's value repeated correctly in
+ * its thoughts.
  */
 export function exampleQuestion(
   lines: readonly Pick<
@@ -220,7 +221,7 @@ export function exampleQuestion(
   )?.question;
 }
 
-/** Recorded trajectories of the policy selected at first; none if nothing is recorded. */
+/** Recorded trajectories of the initially selected policy, if any. */
 async function recordedLines(): Promise<readonly TrajectoryLine[]> {
   const { lines } = await loadTrajectories().catch(() => ({ lines: [] }));
   const name = runName(runsFrom(MODELS[0])[0]);

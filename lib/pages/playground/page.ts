@@ -8,7 +8,7 @@ import { citationHtml } from '../../report/citation.js';
 import { readPlayground, type CustomParts } from './contents.js';
 import { WORKER_FILE } from './setup.js';
 
-/** Workers and WebAssembly, both from the page itself. */
+/** Allows workers and WebAssembly, both from the page itself. */
 const POLICY = { 'script-src': "'wasm-unsafe-eval'", 'worker-src': 'blob:' };
 
 const WAITING =
@@ -16,7 +16,7 @@ const WAITING =
 const TOKENS =
   'Point at a token, or use the arrow keys within a turn, to see its probability; a wavy line marks tokens below 90&nbsp;%.';
 
-/** The playground of the committed policies, as the index lists it. */
+/** The playground of the committed policies, as listed in the index. */
 export const PLAYGROUND = {
   name: 'playground',
   title: 'Playground: ask both methods',
@@ -51,7 +51,7 @@ export interface ExportPlaygroundOptions extends CustomParts {
 }
 
 /**
- * Writes `playground.html` into `outDir` and returns its path.
+ * Writes `playground.html` to `outDir` and returns its path.
  * @throws Error naming missing weights, or files too large for a page
  */
 export async function exportPlayground({

@@ -23,13 +23,13 @@ export interface PlaygroundSetup {
   checkpoints: PlaygroundCheckpoint[];
   firstCheckpoint: string;
   questions: Question[];
-  /** The question selected at first; default the first in the list. */
+  /** The initially selected question. Default: the first one. */
   firstQuestion?: string;
   titleWeight: number;
   analyzer: string;
 }
 
-/** Files of a model's folder and of an adapter's. */
+/** The files of a model's folder and of an adapter's. */
 export const MODEL_FILES = ['config.json', 'tokenizer.json', 'model.safetensors'];
 export const ADAPTER_FILES = ['adapter_config.json', 'adapter_model.safetensors'];
 /** Names of packed files other than weights. */

@@ -1,4 +1,4 @@
-/** Reads a run's folder, also during training. */
+/** Reads a run's folder, even during training. */
 import { createReadStream, existsSync } from 'node:fs';
 import path from 'node:path';
 import { range } from 'd3-array';
@@ -25,7 +25,7 @@ export interface RunState {
   /** Changes with the folder's contents. */
   version: string;
   steps: StepMetrics[];
-  /** The rollouts of some steps, in order, the newest step among them. */
+  /** The rollouts of some steps, in order, including the newest step. */
   rollouts: Map<number, Trajectory[]>;
 }
 
@@ -45,8 +45,8 @@ export async function runVersion(folder: string): Promise<string> {
 }
 
 /**
- * The description of a run. One that was recorded without `run.json` has the
- * configuration of its adapter and the preset of its method; null without either.
+ * Reads the description of a run. A run recorded without `run.json` has the configuration
+ * of its adapter and the preset of its method; null without either.
  */
 export async function readDescription(folder: string): Promise<RunDescription | null> {
   const file = path.join(folder, RUN_FILE);
@@ -58,12 +58,12 @@ export async function readDescription(folder: string): Promise<RunDescription | 
   const configs = adapters.map((adapter) => path.join(adapter, TRAIN_CONFIG_FILE));
   const configFile = configs.find((name) => existsSync(name));
   if (!configFile) return null;
-  // A run of another library has a configuration of its own.
+  // A run of another library has its own kind of configuration.
   const { data: config } = trainConfigSchema.safeParse(await readJson(configFile));
   return config ? { config, preset: usualConfig(config), provenance: {} } : null;
 }
 
-/** The preset, as far as the configuration alone tells it. */
+/** The preset, as far as the configuration determines it. */
 const usualConfig = ({ method, model, seed, rollout }: TrainConfig): TrainConfig =>
   trainingPreset(method, model, seed, {
     scale: parseModelName(model) ? 'embedded' : 'language-model',

@@ -38,17 +38,17 @@ const SECTIONS = [
   { id: 'rollouts', text: 'Rollouts' },
 ] as const;
 
-/** Steps whose rollouts a standalone page carries. */
+/** Number of steps whose rollouts a standalone page carries. */
 const CARRIED_STEPS = 12;
 
 /** How a page is kept up to date. */
 export interface LiveOptions {
   isLive?: boolean;
-  /** The beginning of the query of a live page's requests. */
+  /** Query prefix of a live page's requests. */
   query?: string;
 }
 
-/** The page; a live one asks its server for updates. */
+/** Renders the page; a live one asks its server for updates. */
 export async function runPageHtml(
   run: RunDescription,
   state: RunState,
@@ -144,7 +144,7 @@ function bandsFor({ reference }: Expectation, config: TrainConfig): Reference['b
   );
 }
 
-/** Steps of the table of what to expect. */
+/** Steps in the table of what to expect. */
 const MILESTONES = [20, 50, 100, 200];
 /** Its metrics: what a newcomer looks at first. */
 const EXPECTED_METRICS = [
@@ -155,7 +155,7 @@ const EXPECTED_METRICS = [
   'entropy',
 ];
 
-/** What the bands are, and figures to compare the run with; why there are none, if so. */
+/** Explains the bands with figures to compare the run with, or why there are none. */
 function expectationHtml(
   { reference, reason }: Expectation,
   { method, model }: TrainConfig,
@@ -183,7 +183,7 @@ function expectationHtml(
   );
 }
 
-/** Every guard with its newest value and number of alarms; folded while none fired. */
+/** Every guard with its latest value and number of alarms; folded while none fired. */
 function guardsHtml(steps: readonly StepMetrics[], config: TrainConfig): string {
   const newest = steps.at(-1)!;
   const rings = (guard: Guard, { metrics }: StepMetrics): boolean =>
@@ -246,7 +246,7 @@ function runCharts(
   ];
 }
 
-/** Writes `report.html`, which works offline, into a run's folder. Returns its path. */
+/** Writes `report.html`, which works offline, to a run's folder. Returns its path. */
 export async function writeRunReport(folder: string, run: RunDescription): Promise<string> {
   const file = path.join(folder, 'report.html');
   const state = await readRun(folder, { numSteps: CARRIED_STEPS });

@@ -1,6 +1,6 @@
 /**
  * What a training in the small world usually looks like: bands over the recorded runs of
- * a method, drawn behind the curves of a run that can be compared with them.
+ * a method, drawn behind the curves of comparable runs.
  */
 import { least, mean } from 'd3-array';
 import { readJson } from '../../io/files.js';
@@ -14,7 +14,7 @@ import type { StepMetrics } from './folder.js';
 /** Written by `npm run tools -- reference-curves`: the package lacks recorded runs. */
 export const REFERENCE_FILE = packagePath('data', 'reference-curves.json');
 
-/** Steps to each side whose values belong to a point of a band. */
+/** Half-width in steps of the window around each point of a band. */
 const REACH = 5;
 
 /** 10th percentile, median and 90th percentile at a step. */
@@ -29,7 +29,7 @@ export interface Reference {
   bands: Record<string, BandPoint[]>;
 }
 
-/** The values of a metric around a step; some need questions of a type. */
+/** The values of a metric around a step; some steps lack questions of a type. */
 export const valuesNear = (steps: readonly StepMetrics[], metric: string, at: number): number[] => {
   const [, type] = /^decomposition_ratio\/(.+)$/.exec(metric) ?? [];
   return steps
@@ -43,8 +43,8 @@ const IRRELEVANT =
   /^(seed|model|checkpointEvery|guards\..+|retrievalDeadlineMs|rollout\.retrievalTimeoutMs|[\w-]+\.(steps|maxTokensPerPass))$/;
 
 /**
- * Settings of a run in the small world that rule out a comparison with runs of the
- * preset, by name; null outside the small world.
+ * Names the settings of a small-world run that rule out a comparison with runs of the
+ * preset; null outside the small world.
  */
 export function incomparableSettings(config: TrainConfig): string[] | null {
   const { method, model, seed } = config;
@@ -57,7 +57,7 @@ export function incomparableSettings(config: TrainConfig): string[] | null {
 /** The kind of an initial model: `instruct` for `instruct-2`. */
 export const initialModelKind = (model: string): string | undefined => parseModelName(model)?.model;
 
-/** Rewards that the configuration does not name, from files. */
+/** Rewards from files, which the configuration does not name. */
 const ownRewards = ({ rewards }: TrainConfig, steps: readonly StepMetrics[]): string[] => {
   const { preset, ...overrides } = rewards;
   const usual = new Set(presetRewards(preset, overrides).map(({ name }) => `rewards/${name}`));
@@ -67,11 +67,11 @@ const ownRewards = ({ rewards }: TrainConfig, steps: readonly StepMetrics[]): st
 
 export interface Expectation {
   reference?: Reference;
-  /** Why there is none, where one could be expected. */
+  /** Why there is none, if one could be expected. */
   reason?: string;
 }
 
-/** The reference of a run, or why it has none. */
+/** Finds the reference of a run, or the reason why it has none. */
 export async function findReference(
   { config, data }: Pick<RunDescription, 'config' | 'data'>,
   steps: readonly StepMetrics[],

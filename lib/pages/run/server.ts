@@ -7,7 +7,7 @@ import { readRollouts, readRun, runVersion } from './folder.js';
 import { runContentHtml, runPageHtml } from './page.js';
 
 export interface WatchOptions extends RunDescription {
-  /** The run's folder; need not exist yet. */
+  /** The run's folder, which need not exist yet. */
   folder: string;
   /** 0 (default) picks a free port. */
   port?: number;
@@ -25,7 +25,7 @@ const HEADERS = {
 /** The HTML of a path; null if the reader's version is current, undefined if absent. */
 export type Route = (query: URLSearchParams) => Promise<string | null | undefined>;
 
-/** Serves pages to this machine, at a free port if it is 0; rejects if it is taken. */
+/** Serves pages to this machine; port 0 picks a free one. Rejects if it is taken. */
 export const servePages = (
   port: number,
   routes: Readonly<Record<string, Route>>,
@@ -78,7 +78,7 @@ export const startWatchServer = ({
     '/rollouts': stepRollouts(folder),
   });
 
-/** Serves the page from a process of its own, since training blocks this one. */
+/** Serves the page from a separate process, because training blocks this one. */
 export const startWatching = (): Worker<WatchOptions, string> => startWorker(import.meta.url);
 
 serve<WatchOptions, string>(

@@ -1,4 +1,4 @@
-/** A page over a folder of runs: a table to sort and choose from, curves, rollouts. */
+/** A page about a folder of runs: a table to sort and select from, curves, rollouts. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { sort, sum } from 'd3-array';
@@ -21,7 +21,7 @@ import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
 import { countText } from '../../text/english.js';
 import { METRICS_FILE } from '../../policy/folder-settings.js';
 
-/** A run in a folder of runs, named by its path in there. */
+/** A run in a folder of runs, named by its path in it. */
 export interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {
   folder: string;
 }
@@ -33,16 +33,16 @@ const SECTIONS = [
   { id: 'rollouts', text: 'Rollouts' },
 ] as const;
 
-/** Points per chart and per curve; longer curves are averaged. */
+/** Maximum points per chart and per curve; longer curves are averaged. */
 const [CHART_POINTS, MIN_POINTS, MAX_POINTS] = [1200, 15, 60];
-/** Runs selected initially: all, or the newest if there are many. */
+/** Initially selected runs: all, or the newest if there are many. */
 const [MAX_CHOSEN, NUM_NEWEST] = [6, 3];
 /** Maximum number of columns for settings that differ. */
 const MAX_SETTINGS = 4;
 /** Steps and runs whose rollouts a standalone page carries. */
 const [CARRIED_STEPS, CARRIED_RUNS] = [8, 12];
 
-/** The folders of runs in a folder, newest first, by name. @throws Error without any */
+/** The run folders in a folder, newest first, by name. @throws Error if there are none */
 export function findRuns(root: string): Map<string, string> {
   const entries = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : [];
   const files = entries
@@ -67,7 +67,7 @@ const readRuns = (folders: ReadonlyMap<string, string>): Promise<ListedRun[]> =>
     [...folders].map(async ([name, folder]) => ({ name, folder, ...(await readTraining(folder)) })),
   );
 
-/** The page; a live one asks its server for updates. */
+/** Renders the page; a live one asks its server for updates. */
 export async function runsPageHtml(root: string, { isLive = false } = {}): Promise<string> {
   const title = `Training runs: ${basename(resolve(root))}`;
   return sectionsPage({
@@ -120,7 +120,7 @@ const listRollouts = (runs: readonly ListedRun[], isLive: boolean): Promise<Step
     }),
   );
 
-/** What a column shows of a run: its text, and for figures what it is sorted by. */
+/** What a column shows of a run: a text, and for figures the sort key. */
 interface Cell {
   text: string;
   value?: number;
@@ -129,7 +129,7 @@ interface Cell {
 }
 type Column = readonly [title: string, cell: (run: ListedRun) => Cell];
 
-/** Settings with a column where runs differ, by title; the caption has the others. */
+/** Settings with a column if runs differ, by title; the caption has the others. */
 const COLUMNS = { method: 'Method', model: 'Model', data: 'Data', seed: 'Seed' };
 
 function runsTableHtml(

@@ -7,7 +7,7 @@ import { runPageHtml } from '../run/page.js';
 import { runContent, servePages, stepRollouts } from '../run/server.js';
 import { findRuns, runsContentHtml, runsPageHtml, runsVersion } from './page.js';
 
-/** A page with a link to that of all runs. */
+/** Adds a link to the page of all runs. */
 const withNavigation = (html: string): string =>
   html.replace(
     SITE_MARKS[0],
@@ -15,12 +15,12 @@ const withNavigation = (html: string): string =>
   );
 
 /**
- * Starts listening on a port, 0 for a free one. Runs that start later are shown too.
+ * Starts listening on a port (0: a free one). Runs that start later are shown, too.
  * @throws Error if there is no run yet, or if the port is taken
  */
 export async function startRunsServer(root: string, port = 0): Promise<LocalServer> {
   findRuns(root);
-  /** The folder of the run that a request names, and how its page asks for more. */
+  /** The folder of the run that a request names, and its page's query prefix. */
   const find = (query: URLSearchParams) => {
     const name = query.get('run') ?? '';
     const folder = findRuns(root).get(name);

@@ -32,10 +32,10 @@ export interface ViewerTrajectory
   segments: TextSegment[];
   /** One per information segment. */
   turns: ShownTurn[];
-  /** Search turns with at least one query of the policy. */
+  /** Number of search turns with at least one query of the policy. */
   numTurns: number;
   criticalSteps: number;
-  /** As if all steps ran one after another. */
+  /** The number of steps if all ran one after another. */
   totalSteps: number;
   rewards: RewardComponents;
   /** Whether `rewards` were recorded rather than computed for the page. */
@@ -52,13 +52,13 @@ export interface ViewerData {
   labelMeanings: Record<string, string>;
 }
 
-/** What else is worth a look: faults of the recording or of the search. */
+/** Faults of the recording or the search, which are worth a look, too. */
 const RECORDING_LABELS = {
   ambiguous: 'Ambiguous transcript, scores are estimates',
   failed_retrieval: 'Retrieval failed',
 };
 
-/** A behaviour label, or a fault of the recording or of the search. */
+/** A behaviour label, or a fault of the recording or the search. */
 export type ViewerLabel = BehaviourLabel | keyof typeof RECORDING_LABELS;
 
 const LABEL_TITLES = Object.fromEntries([
@@ -88,7 +88,7 @@ export function turnsFromSegments(
 
 /**
  * Scores recorded trajectories for the page, in order.
- * @param preset rewards of trajectories that record none
+ * @param preset rewards for trajectories that record none
  * @param questions with types and graphs; see {@link createQuestionFinder}
  */
 export function viewerData(

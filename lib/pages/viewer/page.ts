@@ -1,4 +1,4 @@
-/** Recorded trajectories as one HTML file to filter, search, read and compare. */
+/** A page of recorded trajectories to filter, search, read and compare. */
 import { sum } from 'd3-array';
 import { escapeHtml } from '../../html/markup.js';
 import { bundleScript, packedElement, pageHtml } from '../../html/page.js';
@@ -11,19 +11,20 @@ import type { ViewerData } from './data.js';
 export interface ViewerPage {
   title: string;
   data: ViewerData;
-  /** One sentence on the trajectories; by default, how many there are. */
+  /** One sentence about the trajectories. Default: their number. */
   description?: string;
   /** HTML folded away above the list. */
   about?: string;
 }
 
-/** Maximum characters of text in a page: about half of the longest string in V8. */
+/** Maximum characters of text in a page: about half of V8's longest string. */
 const MAX_CHARACTERS = 250e6;
 /** Trajectories in the table for readers without scripts. */
 const STATIC_ROWS = 50;
 
 /**
- * The page. The data is packed; trajectories reach the page as text, never as HTML.
+ * Renders the page. The data is packed; trajectories reach the page as text, never as
+ * HTML.
  * @throws Error if there is too much text for a page
  */
 export async function viewerHtml({ title, data, about, ...page }: ViewerPage): Promise<string> {

@@ -7,7 +7,7 @@ import type { PlaygroundEvent } from './worker.js';
 
 type Token = NonNullable<Extract<PlaygroundEvent, { type: 'text' }>['token']>;
 
-/** Tokens below this probability are marked. */
+/** Tokens with a lower probability are marked. */
 const UNSURE = 0.9;
 const TAG = /^<(\/?)(think|search|information|answer)>$/;
 const FINISHES = {
@@ -16,7 +16,7 @@ const FINISHES = {
   length: 'No answer: the context is full.',
 } as const;
 
-/** `97.3 %`; never rounded to certainty. */
+/** `97.3 %`; never rounds to certainty. */
 export function percentText(probability: number): string {
   if (probability > 0.999) return '> 99.9 %';
   if (probability < 0.001) return '< 0.1 %';
@@ -94,7 +94,7 @@ export function createColumn({ name, title }: PlaygroundMethod, tip: HTMLElement
     );
     turns.lastElementChild?.append(resultsNode(cards));
   };
-  /** Sub-queries that will get no result: stopped, or out of turns. */
+  /** Marks sub-queries that will get no result: stopped, or out of turns. */
   const giveUpWaiting = (why: string): void => {
     for (const card of turns.querySelectorAll('.waiting')) {
       card.classList.remove('waiting');

@@ -20,7 +20,7 @@ export interface FormOptions {
   onCheckpoint: () => void;
 }
 
-/** Tokens per second; 0 is unlimited. */
+/** Tokens per second; 0 means unlimited. */
 const PACES = [
   ['40', '40 tokens/s'],
   ['100', '100 tokens/s'],
@@ -29,7 +29,7 @@ const PACES = [
 ] as const;
 const DELAY = { min: 0, max: 3000, step: 100, value: 1000 };
 
-/** A question's type in words, by its dependency graph if it has one. */
+/** Describes a question's type, by its dependency graph if it has one. */
 export function describeType({ metadata: { graph = [], type } }: Question): string {
   if (graph.length === 0) return type ?? 'all';
   return {
@@ -40,14 +40,14 @@ export function describeType({ metadata: { graph = [], type } }: Question): stri
   }[graphQuestionType(graph)];
 }
 
-/** Questions by type, types in alphabetical order. */
+/** Questions by type, with types in alphabetical order. */
 export const groupByType = (questions: readonly Question[]): Map<string, Question[]> =>
   new Map(sort(group(questions, describeType), ([a], [b]) => a.localeCompare(b)));
 
-/** A question to type, or to pick by type or at random. */
+/** A field to type a question, or to pick one by type or at random. */
 function createQuestionField({ questions, firstQuestion }: PlaygroundSetup) {
   const attributes = { required: true, rows: 1, autocomplete: 'off', spellcheck: 'false' };
-  // It shows long questions whole in narrow windows.
+  // Shows long questions completely in narrow windows.
   const input = h('textarea', { name: 'question', ...attributes });
   input.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' || event.isComposing) return;

@@ -1,6 +1,6 @@
 /**
  * Runs the playground. A question goes from the form to every player and its worker,
- * which answers it; the worker's events fill the player's column and lane, then the
+ * which answers it. The worker's events fill the player's column and lane, then the
  * comparison.
  */
 import { h, unpackElement } from '../../../html/browser/dom.js';
@@ -45,7 +45,7 @@ interface PlayerOptions {
   onFailure: (reason: string) => void;
 }
 
-/** A method with its worker, column and lane. */
+/** Creates a method's player: its worker, column and lane. */
 function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
   const column = createColumn(method, options.tip);
   const { name, title, rollout } = method;
@@ -71,7 +71,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
     name,
     node: column.node,
     clear,
-    /** Replaces the worker. Resolves with the backend, never if another load follows. */
+    /** Replaces the worker. Resolves with the backend, or never if it is replaced. */
     load: (parts: WorkerParts): Promise<string> =>
       new Promise((resolve) => {
         worker?.terminate();
@@ -84,7 +84,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
         worker.addEventListener('error', ({ message }) => options.onFailure(message));
         send({ kind: 'load', parts });
       }),
-    /** Asks a question; events of earlier ones are dropped. */
+    /** Asks a question; events of earlier questions are dropped. */
     ask({ question, delayMs, tokensPerSecond }: AskRequest): void {
       clear();
       lane = { ...lane, isRunning: true };
@@ -101,7 +101,7 @@ function createPlayer(method: PlaygroundMethod, options: PlayerOptions) {
 }
 
 /**
- * Unpacks the files, builds the page and loads the first checkpoint. `data-ready` of
+ * Unpacks the files, builds the page and loads the first checkpoint. `data-ready` on
  * `root` is the id of the loaded checkpoint.
  */
 async function start(root: HTMLElement): Promise<void> {
@@ -127,7 +127,7 @@ async function start(root: HTMLElement): Promise<void> {
   let hasFailed = false;
   let timer: ReturnType<typeof setTimeout>;
 
-  /** Loads the selected checkpoint; a later call overtakes this one. */
+  /** Loads the selected checkpoint, superseding an earlier call. */
   async function load(): Promise<void> {
     const id = ++numLoads;
     for (const player of players) player.clear();
@@ -186,7 +186,7 @@ async function start(root: HTMLElement): Promise<void> {
     form.setState('ready');
   }
 
-  /** Draws the time line repeatedly until all methods have answered. */
+  /** Redraws the time line until all methods have answered. */
   function draw(startMs: number): void {
     clearTimeout(timer);
     const lanes = players.map((player) => player.lane());

@@ -1,4 +1,4 @@
-/** Slows a policy or a retriever down, to the pace of a larger one. */
+/** Slows a policy or a retriever down to the pace of a larger one. */
 import type { Policy } from '../../../policy/policy.js';
 import type { Retriever } from '../../../retrieval/retriever.js';
 
@@ -15,7 +15,7 @@ function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Adds `delayMs` to every request, which a turn's sub-queries share. */
+/** Adds `delayMs` to every request; a turn's sub-queries share one. */
 export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever => ({
   ...retriever,
   retrieve: async (queries, options) => {
@@ -24,7 +24,7 @@ export const delayRetriever = (retriever: Retriever, delayMs: number): Retriever
   },
 });
 
-/** Spaces tokens evenly in time; 0 tokens per second is unlimited. */
+/** Spaces tokens evenly in time; 0 tokens per second means unlimited. */
 export function pacePolicy(policy: Policy, tokensPerSecond: number): Policy {
   if (tokensPerSecond === 0) return policy;
   const { name, tokenizer, maxLength } = policy;

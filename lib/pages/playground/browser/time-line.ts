@@ -1,16 +1,16 @@
-/** What the methods did when, and the result in figures. */
+/** Shows what the methods did when, and the result in figures. */
 import { range, sort, sum } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/answer-match.js';
 import type { PlaygroundEvent } from './worker.js';
 
-/** Uninterrupted work of the model or the retriever; milliseconds from the question. */
+/** Uninterrupted work of the model or the retriever; times in ms since the question. */
 export interface Span {
   kind: 'model' | 'search';
   fromMs: number;
   toMs: number;
-  /** Tokens of the model, sub-queries of a search. */
+  /** Tokens of the model, or sub-queries of a search. */
   count: number;
 }
 
@@ -95,7 +95,7 @@ function lanesNode(lanes: readonly Lane[], nowMs: number): HTMLElement {
   );
 }
 
-/** A figure with a lane per method, in which model and retriever take turns. */
+/** A figure with a lane per method that shows model and retriever alternating. */
 export function createTimeLine() {
   const lanes = h('div');
   const key = h(
@@ -139,7 +139,7 @@ export function outcomeCells(lane: FinishedLane, goldenAnswers: readonly string[
   ];
 }
 
-/** Which method was faster. */
+/** Says which method was faster. */
 export function speedSentence(lanes: readonly FinishedLane[]): string {
   const [first, last] = sort(lanes, endTime);
   const ratio = endTime(last) / endTime(first);

@@ -1,4 +1,4 @@
-/** A worker with one policy: methods run in parallel, and the page stays responsive. */
+/** A worker per policy: methods run in parallel, and the page stays responsive. */
 import '@tensorflow/tfjs-backend-cpu';
 import { setWasmPaths, version_wasm } from '@tensorflow/tfjs-backend-wasm';
 import * as tf from '@tensorflow/tfjs-core';
@@ -20,7 +20,7 @@ import { delayRetriever, pacePolicy } from './pacing.js';
 /** Contents of a folder's files by name. */
 export type FolderFiles = Record<string, Uint8Array<ArrayBuffer>>;
 
-/** What a worker is made of. */
+/** What a worker needs. */
 export interface WorkerParts extends Pick<PlaygroundSetup, 'titleWeight' | 'analyzer'> {
   wasm: Uint8Array<ArrayBuffer>;
   passages: string;
@@ -33,11 +33,11 @@ interface AskSettings {
   rollout: RolloutConfig;
   /** Extra milliseconds per search turn. */
   delayMs: number;
-  /** 0 is unlimited. */
+  /** 0 means unlimited. */
   tokensPerSecond: number;
 }
 
-/** What happens after a question, milliseconds from it. */
+/** What happens after a question, with the milliseconds since then. */
 export type PlaygroundEvent = { elapsedMs: number } & (
   | AnswerEvent
   | { type: 'end'; trajectory: Trajectory }

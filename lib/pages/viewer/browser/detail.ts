@@ -1,4 +1,4 @@
-/** One trajectory in full. */
+/** Shows one trajectory in full. */
 import { mean } from 'd3-array';
 import { h, table } from '../../../html/browser/dom.js';
 import { segmentsMarkup } from '../../../html/segments.js';
@@ -16,19 +16,19 @@ export interface DetailOptions {
 export const verdict = ({ exactMatch }: ViewerTrajectory): string =>
   exactMatch ? '✓ right' : '✗ wrong';
 
-/** With a sign; zero has none. */
+/** Adds a sign, except to zero. */
 export function signed(value: number): string {
   const figure = decimalText(Math.abs(value), 2);
   return value === 0 ? figure : `${value < 0 ? '−' : '+'}${figure}`;
 }
 
-/** Rewards minus their mean: stands in for advantages that were not recorded. */
+/** Rewards minus their mean, in place of advantages that were not recorded. */
 export const aboveMean = (totals: readonly number[]): number[] =>
   totals.map((total) => total - mean(totals)!);
 
 function factsNode(trajectory: ViewerTrajectory): HTMLElement {
   const { metadata, answer, f1, step, subQuestionRecall: recall } = trajectory;
-  // The benchmark's own type may be ours.
+  // The benchmark's own type may equal ours.
   const types = [metadata.type, trajectory.questionType].map((type) => type?.replace('_', ' '));
   const facts: Record<string, string | null> = {
     Method: trajectory.method,
@@ -75,13 +75,13 @@ function barCells(value: number, most: number): HTMLElement[] {
   return [h('td.figure', signed(value)), h('td', bar)];
 }
 
-/** `search_count` as `Search count`. */
+/** Turns `search_count` into `Search count`. */
 function componentTitle(name: string): string {
   const words = name.replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Every reward component, including unknown ones, and their total. */
+/** Every reward component, including unknown ones, and the total. */
 function rewardsNode({ rewards, isRecorded }: ViewerTrajectory, preset: string): HTMLElement {
   const { total, ...components } = rewards;
   const rows = Object.entries({ ...components, total }).map(([name, value]) => {
@@ -91,7 +91,7 @@ function rewardsNode({ rewards, isRecorded }: ViewerTrajectory, preset: string):
   return table(`Reward, ${isRecorded ? 'as recorded' : `preset ${preset}`}`, [], rows);
 }
 
-/** The rollouts of the group; null for one rollout without an advantage. */
+/** The rollouts of the group; null for a single rollout without an advantage. */
 function groupNode(index: number, { data, onPick }: DetailOptions): HTMLElement | null {
   const group = findGroup(data, index);
   const trajectories = group.map((i) => data.trajectories[i]);

@@ -10,17 +10,17 @@ interface Box {
   kind: 'plain' | 'asked' | 'missed' | 'stray' | 'failed' | 'right' | 'wrong';
   title: string;
   detail: string;
-  /** Ids of boxes with an arrow to this one. */
+  /** Ids of the boxes that point to this one. */
   from: readonly string[];
 }
 
-/** Sub-questions whose entity a sub-query names, as sub-question recall counts. */
+/** Sub-questions whose entity a sub-query names, as for sub-question recall. */
 export function nodesAsked(graph: readonly SubQuestion[], query: string): SubQuestion[] {
   const words = paddedWords(query);
   return graph.filter(({ entity }) => words.includes(paddedWords(entity)));
 }
 
-/** Sub-questions by depth in the graph, without cycles. */
+/** Sub-questions by depth in the graph, which may have cycles. */
 export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
   const columns: SubQuestion[][] = [];
   const placed = new Set<string>();
@@ -39,7 +39,7 @@ export function graphColumns(graph: readonly SubQuestion[]): SubQuestion[][] {
 const END = '';
 const OPERATIONS = { argmin: 'the least', argmax: 'the greatest' };
 
-/** The sub-questions, marked if the policy asks them, and how they lead to the answer. */
+/** The sub-questions, marked if asked by the policy, and how they lead to the answer. */
 export function questionDiagram({ goldenAnswers, metadata, turns }: ViewerTrajectory): Box[][] {
   const { graph = [], operation } = metadata;
   const queries = turns.flatMap((turn) => turn.queries);
@@ -93,11 +93,11 @@ export function describeDiagram(columns: readonly Box[][]): string {
   return columns.map((column) => column.map(box).join(' and ')).join(', then ');
 }
 
-/** A wide diagram shrinks to this share in a narrow window, then scrolls. */
+/** In a narrow window, a wide diagram shrinks to at least this share, then scrolls. */
 const SMALLEST = 0.75;
 /** Sizes in pixels. */
 const BOX = { width: 200, height: 42, gapX: 40, gapY: 10 };
-/** Letters that fit into a box. */
+/** Number of letters that fit into a box. */
 const LETTERS = { title: 24, detail: 28 };
 
 const cut = (text: string, length: number): string =>

@@ -30,7 +30,7 @@ export const FACETS: readonly Facet[] = [
 ];
 
 /**
- * The selected value of each facet, `labels` that must all hold, joined by commas, and
+ * The selected value of each facet, comma-separated `labels` that must all hold, and
  * words to `search`; absent or empty means any.
  */
 export type Criteria = Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export function labelCounts({ trajectories, labelTitles }: ViewerData): [ViewerL
   return order.flatMap((label) => (counts.has(label) ? [[label, counts.get(label)!]] : []));
 }
 
-/** Orders of the list other than the recorded one, by name. */
+/** Orders of the list besides the recorded one, by name. */
 const ORDERS: Readonly<
   Record<string, { title: string; key: (trajectory: ViewerTrajectory) => number | string }>
 > = {
@@ -72,7 +72,7 @@ export const ORDER_OPTIONS = Object.entries(ORDERS).map(([name, { title }]) => {
   return [name, title] as const;
 });
 
-/** Items in an order of {@link ORDER_OPTIONS}; ties keep theirs, as do unknown orders. */
+/** Sorts items in an order of {@link ORDER_OPTIONS}; ties and unknown orders stay. */
 export function orderItems(
   { trajectories }: ViewerData,
   items: readonly number[],
@@ -82,18 +82,18 @@ export function orderItems(
   return key ? sort(items, (i) => key(trajectories[i])) : items;
 }
 
-/** Words to search for; double quotes keep words together. */
+/** Splits a search into words; double quotes keep words together. */
 export function searchWords(search: string): string[] {
   const words = [...search.toLowerCase().matchAll(/"([^"]+)"|[^\s"]+/g)];
   return words.map(([whole, quoted]) => quoted ?? whole);
 }
 
 /**
- * A function from criteria to the indices of matching trajectories, in order. Every word
- * must occur in the question, its answers or a segment other than the prompt.
+ * Returns a function from criteria to the indices of matching trajectories, in order.
+ * Every word must occur in the question, its answers or a segment other than the prompt.
  */
 export function createFilter({ trajectories }: ViewerData): (criteria: Criteria) => number[] {
-  let texts: string[] | undefined; // by the first search
+  let texts: string[] | undefined; // filled by the first search
   const searchText = ({ questionId, question, goldenAnswers, segments }: ViewerTrajectory) => {
     const shown = segments.filter(({ kind }) => kind !== 'prompt').map(({ text }) => text);
     return [questionId, question, ...goldenAnswers, ...shown].join('\n').toLowerCase();
@@ -117,7 +117,7 @@ export function listMethods({ trajectories }: ViewerData): string[] {
   return [...new Set(trajectories.map(({ method }) => method))];
 }
 
-/** Trajectories on the same question, by id and text. */
+/** Trajectories for the same question, by id and text. */
 function sameQuestion({ trajectories }: ViewerData, index: number): number[] {
   const { questionId, question } = trajectories[index];
   return [...trajectories.keys()].filter(
@@ -134,7 +134,7 @@ export function findGroup(data: ViewerData, index: number): number[] {
   });
 }
 
-/** Another trajectory of `method` on the question, if possible of the same step. */
+/** Another trajectory of `method` for the question, preferably of the same step. */
 export function findPartner(data: ViewerData, index: number, method: string): number | null {
   const { trajectories } = data;
   const others = sameQuestion(data, index).filter(

@@ -12,10 +12,10 @@ import {
 } from './filter.js';
 import { countText } from '../../../text/english.js';
 
-/** The name of the labels' check boxes, and of the labels in an address. */
+/** Name of the labels' check boxes, and of the labels in an address. */
 const LABELS = 'labels';
 
-/** Pause in typing, in milliseconds, before a search starts. */
+/** A search starts after a pause in typing of so many milliseconds. */
 const SEARCH_DELAY_MS = 120;
 
 /**
@@ -62,7 +62,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
     ),
   );
   const methods = listMethods(data).map((name) => [name, name] as const);
-  // Shown in narrow windows only, where the style sheet hides the rest of the form.
+  // Only visible in narrow windows, where the style sheet hides the rest of the form.
   const fold = h('button.fold', { type: 'button', 'aria-expanded': 'false' }, 'Filters');
   fold.addEventListener('click', () => {
     fold.setAttribute('aria-expanded', String(fold.getAttribute('aria-expanded') === 'false'));
@@ -92,7 +92,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
       const labels = form.getAll(LABELS) as string[];
       return { ...(Object.fromEntries(form) as Criteria), [LABELS]: labels.join(',') };
     },
-    /** Applies an address (`#search=...&method=...`); ignores what it does not know. */
+    /** Applies an address (`#search=...&method=...`), ignoring unknown values. */
     setValues(wanted: URLSearchParams): void {
       const labels = wanted.get(LABELS)?.split(',') ?? [];
       for (const control of node.elements)
@@ -114,7 +114,7 @@ export function createControls(data: ViewerData, onFilter: () => void, onPartner
 
 interface ListOptions {
   label: string;
-  /** Pixels. */
+  /** In pixels. */
   rowHeight: number;
   createRow: (item: number) => { className: string; content: Content };
   onSelect: (item: number) => void;
@@ -124,7 +124,7 @@ interface ListOptions {
 const SPARE_ROWS = 8;
 
 /**
- * A list box of any length that keeps only the visible rows in the page. Arrow keys, Page
+ * A list box of any length that only keeps the visible rows in the page. Arrow keys, Page
  * Up and Down, Home and End move the selection.
  */
 export function createVirtualList({ label, rowHeight, createRow, onSelect }: ListOptions) {
@@ -190,7 +190,7 @@ export function createVirtualList({ label, rowHeight, createRow, onSelect }: Lis
 
   return {
     node,
-    /** Shows other items; keeps the selection if possible, else selects the first. */
+    /** Shows other items; keeps the selection if possible, or selects the first. */
     setItems(newItems: readonly number[]): void {
       const item = items[selected];
       items = newItems;
@@ -199,7 +199,7 @@ export function createVirtualList({ label, rowHeight, createRow, onSelect }: Lis
       if (items.length > 0) moveTo(selected);
       else draw();
     },
-    /** Selects an item; false if it is not listed. */
+    /** Selects an item; returns false if it is not listed. */
     select(item: number): boolean {
       const position = items.indexOf(item);
       if (position >= 0) moveTo(position);

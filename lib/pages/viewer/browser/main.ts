@@ -6,7 +6,7 @@ import { createFilter, findPartner, orderItems } from './filter.js';
 import { createControls, createVirtualList } from './list.js';
 import { plural, countText } from '../../../text/english.js';
 
-/** Pixels, as in the style sheet. */
+/** In pixels, as in the style sheet. */
 const ROW_HEIGHT = 68;
 
 function createRow(trajectory: ViewerTrajectory, { labelTitles }: ViewerData) {
@@ -29,7 +29,7 @@ function buildViewer(root: HTMLElement, data: ViewerData): void {
   const detail = h('main.detail', { id: 'trajectory', tabindex: 0, 'aria-label': 'Trajectory' });
   let shown: number | null = null;
 
-  /** Writes filters, order and selection into the address, so that it can be shared. */
+  /** Writes filters, order and selection to the address, so that it can be shared. */
   const writeAddress = (): void => {
     const filled = Object.entries(controls.values()).filter(([, value]) => value !== '');
     const state = new URLSearchParams(filled);
