@@ -2,7 +2,7 @@
 import module from 'node:module';
 
 async function main(): Promise<void> {
-  // From Node 22.1 on, compiled code is kept for the next start.
+  // From Node 22.1 on, caches compiled code for the next start.
   (module as { enableCompileCache?: () => void }).enableCompileCache?.();
   const { createProgram } = await import('./commands/program.js');
   const program = await createProgram(process.argv[2]);
@@ -10,14 +10,14 @@ async function main(): Promise<void> {
 }
 
 /**
- * The work continues when the reader of the output leaves (`2>&1 | head`) or messages
- * cannot be written. Results that cannot be written are an error.
+ * Work continues if the reader of the output leaves (`2>&1
+ * head`) or messages cannot be written. Results that cannot be written are an error.
  */
 process.stderr.on('error', () => undefined);
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE') return;
   process.stderr.write(`Could not write to standard output: ${message}.\n`);
-  // After the command, which sets its own.
+  // Keeps the exit code that the command has set.
   process.once('exit', () => (process.exitCode ||= 1));
 });
 

@@ -1,6 +1,5 @@
 /**
- * `parallelsearch`: what it takes to run, train and evaluate a policy that searches, on
- * one page.
+ * `parallelsearch`: everything needed to run, train and evaluate a policy that searches.
  */
 
 // text and data

@@ -1,6 +1,6 @@
 /**
- * How long work stays interruptible. In a notebook, Interrupt sends SIGINT: tslab ends
- * the cell but leaves its work running, so the library listens for the signal itself.
+ * Keeps long work interruptible. In a notebook, Interrupt sends SIGINT: tslab ends the
+ * cell but leaves its work running, so the library listens for the signal itself.
  */
 
 const isNotebook = '__tslab__' in globalThis;
@@ -12,7 +12,7 @@ if (isNotebook)
     interrupt = new AbortController();
   });
 
-/** The caller's signal; in a notebook, one that Interrupt aborts too. */
+/** The caller's signal; in a notebook, one that Interrupt aborts, too. */
 export function interruptSignal(signal?: AbortSignal): AbortSignal | undefined {
   if (!isNotebook) return signal;
   return signal ? AbortSignal.any([signal, interrupt.signal]) : interrupt.signal;
@@ -20,12 +20,11 @@ export function interruptSignal(signal?: AbortSignal): AbortSignal | undefined {
 
 export type Breather = () => Promise<void> | void;
 
-/** Shared by all breathers: otherwise many short tasks in a row would never yield. */
+/** Shared by all breathers; otherwise a sequence of short tasks would never yield. */
 let last = performance.now();
 
 /**
- * For use within long synchronous work: yields to timers, Ctrl-C and Interrupt every
- * `everyMs`.
+ * For long synchronous work: yields to timers, Ctrl-C and Interrupt every `everyMs`.
  * @param signal whose reason it throws once aborted
  */
 export function createBreather(signal?: AbortSignal, everyMs = 250): Breather {

@@ -1,4 +1,4 @@
-/** A function that computes its value once per object, and forgets it with the object. */
+/** Caches a function's value per object, for as long as the object exists. */
 export function memoised<Key extends object, T>(compute: (key: Key) => T): (key: Key) => T {
   const values = new WeakMap<Key, { value: T }>();
   return (key) => {
@@ -8,7 +8,7 @@ export function memoised<Key extends object, T>(compute: (key: Key) => T): (key:
   };
 }
 
-/** A function that computes its value once per combination of names. */
+/** Caches a function's value per combination of names. */
 export function memoisedByNames<Names extends string[], T>(
   compute: (...names: Names) => T,
 ): (...names: Names) => T {

@@ -1,7 +1,7 @@
 /**
- * The project's one source of randomness: a counter-free 32-bit generator (sfc32)
- * seeded by hashing labels, so that every consumer draws from a stream of its own and one
- * seed decides them all.
+ * The project's single source of randomness: the 32-bit generator sfc32 (PractRand),
+ * seeded by hashing labels. Every consumer draws from its own stream, and one seed
+ * determines all.
  */
 export interface Random {
   /** A number in [0, 1). */
@@ -14,13 +14,13 @@ export interface Random {
   choice<T>(items: readonly T[]): T;
   /** A shuffled copy (Fisher and Yates). */
   shuffle<T>(items: readonly T[]): T[];
-  /** An independent generator named by `label`; it does not move this one. */
+  /** An independent generator named by `label`; does not advance this one. */
   fork(label: string | number): Random;
-  /** The state, to be kept in a checkpoint. */
+  /** The state, for a checkpoint. */
   state(): number[];
 }
 
-/** FNV-1a with a final avalanche, 32 bits. */
+/** 32-bit FNV-1a with a final avalanche. */
 function hash32(text: string, basis: number): number {
   let h = basis >>> 0;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
@@ -29,9 +29,7 @@ function hash32(text: string, basis: number): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/**
- * Makes a generator from a seed (any number or text), or resumes from a saved `state`.
- */
+/** Creates a generator from a seed (any number or text) or from a saved `state`. */
 export function createRandom(seed: number | string, state?: readonly number[]): Random {
   const name = String(seed);
   let [a, b, c, d] =

@@ -5,9 +5,9 @@ export interface Registry<T> {
   names: () => string[];
   all: () => T[];
   has: (name: string) => boolean;
-  /** @throws RangeError that lists the known names */
+  /** @throws RangeError listing the known names */
   get: (name: string) => T;
-  /** Adds an item. @throws RangeError when the name is taken */
+  /** Adds an item. @throws RangeError if the name is taken */
   add: (item: T) => void;
   /** The error for an unknown name: lists the known ones. */
   unknownNameMessage: (name: string) => string;
@@ -16,11 +16,11 @@ export interface Registry<T> {
 interface RegistryOptions<T> {
   /** Suffix after the known names in the error. */
   orElse?: string;
-  /** Called with every item, also the initial ones. */
+  /** Called with every item, including the initial ones. */
   onAdd?: (item: T) => void;
 }
 
-/** @param kind what one of them is called in errors, such as `method` */
+/** @param kind what an item is called in errors, such as `method` */
 export function createRegistry<T extends { readonly name: string }>(
   kind: string,
   items: readonly T[],
@@ -52,10 +52,7 @@ export function createRegistry<T extends { readonly name: string }>(
   };
 }
 
-/**
- * A name of a registry in a configuration. @param isOther what may stand in a name's
- * place
- */
+/** The schema of a registered name. @param isOther accepts other values, too */
 export const nameSchema = <T>(
   registry: Registry<T>,
   isOther: (name: string) => boolean = () => false,

@@ -20,7 +20,7 @@ interface Adapter {
   method: string | null;
   seed: number | null;
   trainedOn: string | null;
-  /** Means of its greedy answers to dev questions, recorded when it was chosen. */
+  /** Means over its greedy answers to dev questions, recorded when it was chosen. */
   dev: { step: number; outcome: number; decomposition: number; modelCalls: number } | null;
 }
 
@@ -33,7 +33,7 @@ const RUNS = 'runs';
 /** A sweep's adapters are in `runs/SWEEP/POINT/adapter`. */
 const MAX_DEPTH = 3;
 
-/** Folders with an adapter, the shallower first; none below one. */
+/** Folders that contain an adapter, shallow ones first; does not search inside them. */
 function findAdapters(root: string, depth = MAX_DEPTH): string[] {
   if (existsSync(join(root, 'adapter_config.json'))) return [root];
   if (depth === 0 || !existsSync(root)) return [];

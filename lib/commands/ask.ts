@@ -19,7 +19,7 @@ const STYLES: Readonly<Record<Tag, Style>> = {
   answer: ['green', 'bold'],
 };
 
-/** Writes text, coloured on a terminal unless NO_COLOR is set. */
+/** Writes text, in colour on a terminal unless NO_COLOR is set. */
 const write = (text: string, style?: Style): void => {
   const isColoured = style !== undefined && process.stdout.isTTY && process.stdout.hasColors();
   process.stdout.write(isColoured ? styleText(style, text) : text);
@@ -31,16 +31,16 @@ function warnOfUnrelated({ queries, results }: SearchTurn): void {
       write(`${queries[i]}: ${UNRELATED_PASSAGES}\n`, 'yellow');
 }
 
-/** The rest of a policy's segment, with the tag or the search that a stream lacks. */
+/** The unwritten rest of a policy's segment: the tag or search that streams lack. */
 function unwritten(text: string, written: string): string {
   if (text.startsWith(written)) return text.slice(written.length);
   const search = text.lastIndexOf('<search>');
   return search < 0 || written.includes('<search>') ? '' : `\n${text.slice(search)}`;
 }
 
-/** Writes the policy's text as it comes, and what it is shown. */
+/** Writes the policy's text as it arrives, and what it is shown. */
 function createWriter(): (event: AnswerEvent) => void {
-  /** The policy's segment so far; remote policies may send no text before its end. */
+  /** The policy's segment so far; remote policies may send all text at the end. */
   let written = '';
   return (event) => {
     if (event.type === 'text') {

@@ -1,6 +1,6 @@
 /**
- * `parallelsearch audit FILE...`: whether recorded rollouts train exactly what the policy
- * wrote, and how far their log-probs are from this library's.
+ * `parallelsearch audit FILE...`: checks whether recorded rollouts train exactly what the
+ * policy wrote, and how far their log-probs are from this library's.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -68,7 +68,7 @@ function recordings(place: string): string[] {
   return names.map((name) => path.join(place, name));
 }
 
-/** The rows of a JSON Lines or Parquet file, with their numbers from 1. */
+/** The rows of a JSON Lines or Parquet file, numbered from 1. */
 async function* readRows(file: string): AsyncGenerator<{ row: number; value: TokenRow[] }> {
   let row = 0;
   if (file.endsWith('.parquet')) {
@@ -149,7 +149,7 @@ async function auditModel(folder: string): Promise<AuditModel> {
   };
 }
 
-/** Why a check had nothing to do. */
+/** Why a check did not apply. */
 const NOT_CHECKED: Record<AuditCheck, string> = {
   prefix: 'no token ids; with --model, recorded messages are rendered by its chat template',
   mask_length: 'no token ids',

@@ -1,4 +1,4 @@
-/** `parallelsearch compare RUN...`: several runs in a table and on one page. */
+/** `parallelsearch compare RUN...`: compares runs in a table and on one page. */
 import { group } from 'd3-array';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';
@@ -26,7 +26,7 @@ const numbersText = ({ source, n }: FinalFigure): string =>
 const differenceText = ({ metric, figure, difference }: FinalFigure): string =>
   intervalText(difference, metricDecimals(metric, figure.value));
 
-/** A row per metric with the figures of two runs and their difference. */
+/** One row per metric, with the figures of two runs and their difference. */
 function pairTable(figures: readonly FinalFigure[], [first, second]: readonly string[]): string {
   const parts = [...group(figures, ({ source }) => source).values()].map((part) =>
     [...group(part, ({ metric }) => metric)].map(([metric, sides]) => {
@@ -42,13 +42,13 @@ function pairTable(figures: readonly FinalFigure[], [first, second]: readonly st
   return formatTable(head, ...parts);
 }
 
-/** Metrics of a row of {@link runsTable}; the first one has its difference too. */
+/** Metrics in a row of {@link runsTable}; the first one is followed by its difference. */
 const CHIEF_METRICS = {
   answers: ['em', 'f1', 'model_calls', 'decomposition_ratio'],
   training: ['rewards/outcome', 'reward', 'turns', 'decomposition_ratio'],
 } as const;
 
-/** A row per run: the chief metrics, and the difference in the first of them. */
+/** One row per run: the chief metrics, and the difference in the first of them. */
 function runsTable(figures: readonly FinalFigure[]): string {
   const { source } = figures[0];
   const part = figures.filter((figure) => figure.source === source);
@@ -77,8 +77,8 @@ function haveOtherRewards(settings: readonly Readonly<Record<string, string>>[])
 
 /**
  * Writes the page and prints the final figures: for two runs every metric with its
- * difference and 95 % interval, for more runs a row each.
- * @param data the data set of the answers; default: the runs', or the small world
+ * difference and 95 % interval, for more runs one row each.
+ * @param data the data set of the answers. Default: the runs', or the small world
  */
 export async function runCompare(
   sources: readonly RunSource[],

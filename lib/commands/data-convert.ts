@@ -27,7 +27,7 @@ interface ConvertSettings {
   promptForm: PromptForm;
 }
 
-/** Questions of a FlashRAG folder, Parquet or a benchmark; null if unanswered. */
+/** The questions of a FlashRAG folder, Parquet file or benchmark; null if unanswered. */
 async function* readSource(
   source: string,
   passages: PassageCollector,
@@ -61,9 +61,9 @@ async function readAll(
 }
 
 /**
- * Questions with unique ids. Where an id repeats, all ids get the benchmark before them,
- * or the split, or both.
- * @throws Error if none of these tells the questions apart
+ * Makes ids unique: if any id repeats, all are prefixed with the benchmark, the split, or
+ * both.
+ * @throws Error if none of these distinguishes the questions
  */
 function withUniqueIds(questions: readonly Question[]): readonly Question[] {
   const prefixes: ((question: Question) => (string | undefined)[])[] = [
@@ -86,7 +86,7 @@ function withUniqueIds(questions: readonly Question[]): readonly Question[] {
   return questions;
 }
 
-/** Rows as lines or as a JSON array. */
+/** Formats rows as lines or as a JSON array. */
 function* formatRows(rows: Iterable<object>, ending: '.json' | '.jsonl'): Generator<string> {
   const isArray = ending === '.json';
   let separator = isArray ? '[\n' : '';
@@ -131,7 +131,7 @@ async function writeAll(
   return files;
 }
 
-/** @throws Error for invalid sources, or no question */
+/** @throws Error for invalid sources, or if there are no questions */
 async function runConvert(sources: readonly string[], settings: ConvertSettings): Promise<void> {
   const passages = new PassageCollector();
   const { questions: read, numSkipped } = await readAll(sources, passages);

@@ -1,4 +1,4 @@
-/** `parallelsearch data make FOLDER FILE...`: makes a corpus from documents. */
+/** `parallelsearch data make FOLDER FILE...`: makes a corpus of documents. */
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { group, median, sort } from 'd3-array';
@@ -25,7 +25,7 @@ interface MakeSettings extends Columns {
   skipUnreadable?: boolean;
 }
 
-/** Documents in files and folders, each once. */
+/** The distinct documents in files and folders. */
 function findDocuments(sources: readonly string[]): string[] {
   const files = sources.flatMap((source) =>
     statSync(source, { throwIfNoEntry: false })?.isDirectory()
@@ -50,8 +50,8 @@ const describePassage = ({ id, text }: Passage): string => `${countWords(text)} 
 
 /**
  * Writes `corpus.jsonl` and prints a report.
- * @throws Error naming every file that cannot be read, or an existing corpus; nothing is
- * then written
+ * @throws Error naming every file that cannot be read, or an existing corpus; writes
+ * nothing then
  */
 export async function runMake(
   out: string,
@@ -62,7 +62,7 @@ export async function runMake(
   if (existing !== undefined && !force)
     throw new Error(`Expected no passages in ${shortPath(existing)}. Replace them with --force.`);
   const corpus = path.join(out, 'corpus.jsonl');
-  // A corpus from an earlier call in a folder of documents is not a document.
+  // An earlier corpus in a folder of documents is not a document.
   const files = findDocuments(sources).filter(
     (file) => path.resolve(file) !== path.resolve(corpus) || sources.includes(file),
   );

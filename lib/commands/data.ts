@@ -49,10 +49,10 @@ interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
 }
 
 const MAX_LINES = 10;
-/** Passages that are searched for an answer. */
+/** Numbers of passages in which an answer is looked for. */
 const DEPTHS = [1, 3, 10];
 
-/** `299 train and 195 test`, largest first. */
+/** Counts by name, largest first: `299 train and 195 test`. */
 function countBy<T>(items: readonly T[], name: (item: T) => string): string {
   const groups = sort(
     rollup(items, ({ length }) => length, name),
@@ -62,8 +62,8 @@ function countBy<T>(items: readonly T[], name: (item: T) => string): string {
 }
 
 /**
- * Reads a passage file once; passages of a large one are not kept. `missing` is the
- * questions' evidence that is not among them.
+ * Reads a passage file once, without keeping the passages of a large one. `missing`:
+ * evidence of the questions that is not in it.
  */
 async function countPassages(
   file: string | undefined,
@@ -86,7 +86,7 @@ async function countPassages(
 const allEvidence = ({ metadata: { graph = [] } }: Question): string[] =>
   graph.flatMap(({ evidence }) => evidence);
 
-/** Questions with the same text, and the same id in several files. */
+/** Warns of questions with the same text, and of ids that occur in several files. */
 function repeatWarnings(questions: readonly Question[]): string[] {
   const bySplit = group(questions, ({ split }) => split ?? 'every split');
   const sameText = cross(['train'], ['dev', 'test']).concat([['dev', 'test']]);
@@ -115,9 +115,9 @@ function repeatWarnings(questions: readonly Question[]): string[] {
 interface Coverage {
   /** Questions whose answer a passage can state. */
   questions: Question[];
-  /** Whether a passage does; undefined without passages here. */
+  /** Whether any passage does; undefined without passages here. */
   stated?: boolean[];
-  /** Ranks of the first such passage by retriever. */
+  /** For each retriever, the rank of the first such passage. */
   ranks: Map<string, number[]>;
 }
 
@@ -193,7 +193,7 @@ function enabledCommands(questions: readonly Question[]): Record<string, string>
   };
 }
 
-/** Prints what a folder holds. Returns the exit code: 1 if something is wrong. */
+/** Prints what a folder contains. Returns the exit code: 1 if something is wrong. */
 async function runDataCheck(folder: string, settings: CheckSettings): Promise<number> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   const printSome = (lines: readonly string[]): void => {

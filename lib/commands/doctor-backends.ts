@@ -1,6 +1,6 @@
 /**
- * Whether a tfjs backend loads, or why not, and how fast it multiplies matrices. Run as a
- * program, this module probes one backend and prints the result as a line of JSON.
+ * Checks whether a tfjs backend loads, or why not, and how fast it multiplies matrices.
+ * Run as a program, probes one backend and prints the result as a line of JSON.
  */
 import { execFile } from 'node:child_process';
 import { realpathSync } from 'node:fs';
@@ -9,14 +9,14 @@ import * as tf from '@tensorflow/tfjs-core';
 import { installCommand } from '../io/optional.js';
 import { BACKEND_NAMES, tryBackend, type BackendName } from '../tensor/backend.js';
 
-/** Versions found, or what is wrong, with a remedy that replaces the part's. */
+/** Versions found, or what is wrong, with a remedy that overrides the part's. */
 export type Finding = string | { status: 'warning' | 'missing'; detail: string; remedy?: string };
 
 type BackendProbe = { detail: string; gflops: number; size: number } | { reason: string };
 
 const PROBE_TIMEOUT_MS = 120_000;
 const PROGRAM = fileURLToPath(new URL('./doctor-backends.js', import.meta.url));
-/** A product this long hides the overhead of the call. */
+/** In a product this long, the overhead of the call is negligible. */
 const LONG_ENOUGH_MS = 40;
 const MAX_SIZE = 4096;
 
@@ -31,7 +31,7 @@ export const BACKEND_REMEDIES: Record<BackendName, string> = {
 };
 
 /**
- * Probes a backend in its own process: native libraries do not clash, and a crash is only
+ * Probes a backend in its own process: native libraries cannot clash, and a crash is only
  * reported. Takes the start of the backend plus a second.
  */
 function probeBackend(name: BackendName): Promise<BackendProbe> {
@@ -56,9 +56,9 @@ export async function checkBackend(name: BackendName, probe = probeBackend): Pro
 }
 
 /**
- * Speed of the current backend: multiplies square matrices for `durationMs`, one product
- * at a time. The matrices grow until one product takes long enough.
- * @returns GFLOP/s (2 n^3 operations a product) and n
+ * Measures the current backend: multiplies square matrices for `durationMs`, one product
+ * at a time, of a size that takes long enough.
+ * @returns GFLOP/s (2 n^3 operations per product) and n
  */
 export async function measureGflops(durationMs = 1000): Promise<{ gflops: number; size: number }> {
   for (let size = 256; ; size *= 2) {

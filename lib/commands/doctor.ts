@@ -27,7 +27,7 @@ export interface Check {
   id: string;
   title: string;
   required: boolean;
-  /** `warning`: there, but not as good as it should be. */
+  /** `warning`: present, but not as good as it should be. */
   status: 'ok' | 'warning' | 'missing';
   /** Versions found, or why it is missing. */
   detail: string;
@@ -35,7 +35,7 @@ export interface Check {
   remedy?: string;
 }
 
-/** Something to check; a `look` that throws means it is missing. */
+/** Something to check; if `look` throws, it is missing. */
 export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'> {
   look: () => Finding | Promise<Finding>;
 }
@@ -43,7 +43,7 @@ export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'
 export const firstLine = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).split('\n')[0];
 
-/** Checks one part after the other, so that measurements are not disturbed. */
+/** Checks one part after the other, so that measurements are undisturbed. */
 export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
   const checks: Check[] = [];
   for (const { look, remedy, ...part } of parts) {
@@ -64,10 +64,10 @@ export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
 
 const isLacking = ({ status, required }: Check): boolean => status === 'missing' && required;
 
-/** Whether all required parts are there. */
+/** Whether all required parts are present. */
 export const isComplete = (checks: readonly Check[]): boolean => !checks.some(isLacking);
 
-/** One line per check, with its remedy below. */
+/** Formats one line per check, with its remedy below. */
 export function formatDiagnosis(checks: readonly Check[]): string {
   const width = Math.max(...checks.map(({ title }) => title.length));
   const lines = checks.flatMap((check) => {
@@ -84,7 +84,7 @@ export function formatDiagnosis(checks: readonly Check[]): string {
   return `${lines.join('\n')}\n\n${verdict}\n`;
 }
 
-/** Memory of a small-world training with its helper process. */
+/** Memory of a small-world training with its second process. */
 const GOOD_BYTES = 4 * 2 ** 30;
 const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
@@ -171,7 +171,7 @@ export function checkNode(version: string): Finding {
   return version.localeCompare(minimum, 'en', { numeric: true }) >= 0 ? detail : missing(detail);
 }
 
-/** tslab and the ZeroMQ it talks through. */
+/** Checks tslab and its ZeroMQ. */
 function checkTslab(): Finding {
   const version = optionalVersion('tslab');
   const zeromq = createRequire(path.join(optionalFolder('tslab'), 'package.json'))('zeromq') as {
@@ -186,7 +186,7 @@ export function checkLab({ found, tried }: LabSearch): Finding {
     : missing(`not found in ${tried.join(', ') || 'PATH: there is no Python'}`);
 }
 
-/** Whether JupyterLab has our kernel. */
+/** Checks whether JupyterLab has our kernel. */
 export async function checkKernel(
   { found }: LabSearch,
   listKernelspecs = readKernelspecs,
@@ -214,7 +214,7 @@ function checkHnsw(): Finding {
   return `${optionalVersion('hnswlib-node')} (HNSW index)`;
 }
 
-/** The browser for tests and for PDF and PNG export. */
+/** Checks the browser for tests and for PDF and PNG export. */
 export async function checkChromium(file: string | undefined): Promise<Finding> {
   if (!file) return missing('neither Chromium nor Chrome is on the PATH');
   if (!existsSync(file)) return missing(`${file} does not exist`);

@@ -1,4 +1,4 @@
-/** Compares the answers of one model under the prompts of several methods. */
+/** Compares the answers of one model with the prompts of several methods. */
 import { mean } from 'd3-array';
 import type { Measurement } from '../evaluation/result.js';
 import { answerFigures, type ComparedRun } from '../pages/compare/runs.js';
@@ -14,7 +14,7 @@ export interface Answer {
   result: Measurement & { method: string; model: string; seed: number };
   usage: TotalUsage;
   seconds: number;
-  /** With `--trajectories`, and to compare methods. */
+  /** Kept with `--trajectories`, and to compare methods. */
   trajectory?: Trajectory;
 }
 
@@ -26,7 +26,7 @@ export interface Evaluation {
   summary: string;
 }
 
-/** US dollars. @param price per million tokens */
+/** Cost in US dollars. @param price per million tokens */
 export const cost = (usage: TokenUsage, price: TokenUsage): number =>
   (usage.read * price.read + usage.written * price.written) / 1e6;
 
@@ -36,7 +36,7 @@ export const MEASURED_COLUMNS: readonly Column<Measurement>[] = [
   { title: 'critical steps', value: criticalSteps },
   {
     title: 'tokens written',
-    // A server that was asked and counted nothing.
+    // A server that was called but reported no tokens.
     value: ({ responseTokens, modelCalls }) =>
       modelCalls > 0 && !responseTokens ? NaN : responseTokens,
   },

@@ -6,11 +6,11 @@ import { createSearchCache } from '../retrieval/search.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import { openRetriever, type PolicySpec, type Setup } from './common/setup.js';
 
-/** A batch, and what a helper loads before its first. */
+/** A batch, and what a worker loads before its first one. */
 type Task = Pick<Setup, 'backend' | 'folders' | 'search' | 'rollout'> &
   Pick<PolicySpec, 'data' | 'index' | 'force'> & { questions: readonly Question[] };
 
-/** Runs `work` with helpers, which end with it or at the signal. */
+/** Runs `work` with helpers, which end with it or on the signal. */
 export async function withHelpers(
   numHelpers: number,
   { setup, settings, signal }: { setup: Setup; settings: PolicySpec; signal: AbortSignal },

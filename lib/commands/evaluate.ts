@@ -54,19 +54,19 @@ interface EvaluateSettings extends PolicySpec {
   out?: string;
   trajectories?: string;
   price?: TokenUsage;
-  /** To compare; in place of `method`. */
+  /** Methods to compare; replaces `method`. */
   methods?: string[];
-  /** Where the comparison of several methods is written; default compare.html. */
+  /** Where the comparison of several methods is written. Default: compare.html. */
   page?: string;
 }
 
-/** Splits that a question without a split belongs to. */
+/** A question without a split belongs to all of these. */
 const SPLITS = ['train', 'dev', 'test'];
 
 /**
- * The questions of a split (default test, else dev). Questions without a benchmark get
+ * The questions of a split (default: test, else dev). Questions without a benchmark get
  * the data folder's name.
- * @throws Error naming the splits there are
+ * @throws Error naming the available splits
  */
 export async function selectQuestions(
   settings: Pick<EvaluateSettings, 'data' | 'split' | 'limit'>,
@@ -96,8 +96,8 @@ const weightFiles = (folder: string): string[] =>
     .map((name) => join(folder, name));
 
 /**
- * Hash of everything that answers depend on, not of a server's address: the same model
- * may be served elsewhere. A journal with another hash is not resumed.
+ * Hashes everything that answers depend on, except a server's address, since the same
+ * model may be served elsewhere. A journal with another hash is not resumed.
  */
 async function evaluationHash(
   { run, rollout, search, folders }: Setup,
@@ -137,7 +137,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
     process.stdout.write(comparisonText(evaluated, runs, settings.price));
     const data = settings.data && basename(resolve(settings.data));
     await writeFileSafely(page, await compareHtml(runs, { questions, data }));
-    // Only now: resuming in a later method must not repeat the earlier ones.
+    // Only now, so that resuming in a later method does not repeat the earlier ones.
     for (const { journal } of evaluated) await journal.close();
     log(`Compared with intervals and transcripts: ${page}`);
   });
@@ -176,10 +176,10 @@ async function evaluate(
 }
 
 /**
- * Processes besides this one that answer. By default one for a small model on the CPU,
- * which it keeps busy on one core only, and more than two batches: it loads the model,
- * and indexes a small corpus again.
- * @throws RangeError if several are wanted for a policy on a GPU or a server
+ * The number of processes to answer besides this one. Default: one for a small model on
+ * the CPU, of which it uses one core only, and more than two batches, because it must
+ * load the model and index a small corpus again.
+ * @throws RangeError if several are requested for a policy on a GPU or a server
  */
 async function countHelpers(
   { folders, backend }: Setup,
@@ -287,7 +287,7 @@ async function answerAll(
   return { name: methodTitle(run.method), settings: shown, answers: done, summary };
 }
 
-/** Why a search failed at the retriever, other than by a timeout. */
+/** Why a search failed in the retriever, other than by a timeout. */
 function searchFailure({ searchTurns }: Pick<Trajectory, 'searchTurns'>): string | undefined {
   const results = searchTurns.flatMap((turn) => turn.results);
   const failed = results.find((result) => result.status === 'failed' && !result.isTimeout);
@@ -332,7 +332,7 @@ const GRAPH_COLUMNS: readonly Column<Measurement>[] = [
   { title: 'critical path', value: ({ criticalPathRatio }) => criticalPathRatio },
 ];
 
-/** Means per benchmark, question type and of all, then the shares of behaviour labels. */
+/** Means by benchmark, question type and of all, then the shares of behaviour labels. */
 function summaryTable(results: readonly Measurement[]): string {
   const hasGraphs = results.some(({ coverage }) => Number.isFinite(coverage));
   const columns = hasGraphs ? [...MEASURED_COLUMNS, ...GRAPH_COLUMNS] : MEASURED_COLUMNS;

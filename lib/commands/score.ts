@@ -37,9 +37,9 @@ interface ScoreStreams {
 
 const READER_GONE = new Set<string | undefined>(['EPIPE', 'ERR_STREAM_DESTROYED']);
 
-/** Writes text and waits if the stream is full; rejects with the stream's errors. */
+/** Writes text and waits while the stream is full; rejects with the stream's errors. */
 function createWriter(stream: Writable): (text: string) => Promise<void> {
-  // Without a listener the error would end the process; `write` reports it too.
+  // Without a listener, the error would end the process; `write` reports it, too.
   stream.on('error', () => undefined);
   return promisify<string, void>(
     (text, done) => void stream.write(text, (error) => done(error ?? null)),
@@ -126,7 +126,7 @@ const COLUMNS: readonly Column<Row>[] = [
   component('format r.', 'format'),
   component('total', 'total'),
 ];
-/** How one transcript's value is printed; others have three decimals. */
+/** Formats of columns; others have three decimals. */
 const PRINTED: Readonly<Record<string, (value: number) => string>> = {
   EM: String,
   format: (ok) => (ok ? 'ok' : 'bad'),
@@ -140,7 +140,7 @@ const MAX_ID_WIDTH = 28;
 const shortenId = (id: string): string =>
   id.length > MAX_ID_WIDTH ? `…${id.slice(1 - MAX_ID_WIDTH)}` : id;
 
-/** A row per transcript, then means per question type and of all. */
+/** A row per transcript, then means by question type and of all. */
 function scoreTable(scores: readonly TranscriptScore[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const rows = scores.map(tableRow);

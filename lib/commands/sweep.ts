@@ -32,7 +32,7 @@ interface SweepSettings {
 }
 
 interface Point {
-  /** Its settings from the grid, named as in Hydra: `rewards.lambdaD=0.5,seed=2`. */
+  /** Its settings from the grid, written as in Hydra: `rewards.lambdaD=0.5,seed=2`. */
   name: string;
   config: TrainConfig;
 }
@@ -40,8 +40,9 @@ interface Point {
 const sweepSchema = z.looseObject({ sweep: z.record(z.string(), z.array(z.unknown()).min(1)) });
 
 /**
- * The trainings of a grid: a training configuration whose `sweep` has lists of values
- * by dotted names, such as `"rewards.lambdaD": [0.15, 0.5]`; every combination is one.
+ * Expands a grid into trainings. `sweep` in a training configuration has lists of values
+ * by dotted name, such as `"rewards.lambdaD": [0.15, 0.5]`; every combination is a
+ * training.
  * @throws Error naming what is wrong in the file, or in the configuration of a
  * combination
  */

@@ -79,7 +79,7 @@ interface TrainSettings extends ModelSettings {
   port?: number;
 }
 
-/** Numbers out of `3,6,10`. */
+/** Parses a list of numbers such as `3,6,10`. */
 const parseSteps = (text: string): number[] =>
   text.split(',').map((part) => parseCount(part.trim()));
 
@@ -108,7 +108,7 @@ async function readConfig(
   return { ...resolved, config: withSettings(resolved.config, { steps }) };
 }
 
-/** The configuration's rewards and the files' rewards; undefined without files. */
+/** The configuration's rewards plus those in files; undefined without files. */
 async function withOwnRewards(
   { rewards: { preset, ...overrides } }: TrainConfig,
   files: readonly string[] = [],
@@ -122,7 +122,7 @@ async function withOwnRewards(
 
 /**
  * The training questions.
- * @throws Error where there are none, or if the rewards need question types and neither
+ * @throws Error if there are none, or if the rewards need question types and neither
  * types nor graphs give them
  */
 async function trainingQuestions(
@@ -164,9 +164,9 @@ function announceMemory(model: ModelConfig, config: TrainConfig, processes: numb
 }
 
 /**
- * Processes by default. Two for a small model on the CPU, which it keeps busy on one core
- * only, if a step's rollouts are more than one batch. Otherwise one: a large model uses
- * all cores, and each process holds the model and takes seconds to start.
+ * The default number of processes: two for a small model on the CPU, of which it uses one
+ * core only, if a step's rollouts exceed one batch. Otherwise one: a large model uses all
+ * cores, and each process holds the model and takes seconds to start.
  */
 function defaultProcesses(
   model: ModelConfig,
@@ -267,7 +267,7 @@ export async function runTrain(settings: TrainSettings): Promise<number> {
         onStep: (step, metrics, alarms) => {
           const shown = { reward: 'reward', turns: 'turns', decomposed: 'decomposition_ratio' };
           const notes = Object.entries(shown)
-            // A step whose searches all timed out measures nothing.
+            // A step whose searches all timed out has no metrics.
             .filter(([, metric]) => metric in metrics)
             .map(([name, metric]) => `${name} ${decimalText(metrics[metric], 2)}`);
           progress.update(step + 1, [notes.join(', '), ...alarms].filter(Boolean).join('; '));

@@ -1,4 +1,4 @@
-/** `parallelsearch view FILE.jsonl...`: recorded trajectories as one HTML file. */
+/** `parallelsearch view FILE.jsonl...`: writes recorded trajectories as one HTML file. */
 import { basename, dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { readQuestions } from '../data/flashrag.js';
@@ -21,8 +21,8 @@ interface ViewSettings {
 }
 
 /**
- * Parses `METHOD=FILE` or `FILE`. The method applies to lines that name none; by default
- * it is the file's name, or the folder's for `trajectories.jsonl`.
+ * Parses `METHOD=FILE` or `FILE`. The method applies to lines that name none. Default:
+ * the file's name, or the folder's for `trajectories.jsonl`.
  */
 export function parseMethodSource(text: string): { file: string; method: string } {
   const { name: method, path: file } = parseSource(text);
@@ -33,7 +33,7 @@ export function parseMethodSource(text: string): { file: string; method: string 
 }
 
 /**
- * Writes the page. Logs and skips bad lines; then the exit code is 1.
+ * Writes the page. Bad lines are logged and skipped; the exit code is then 1.
  * @throws Error if there is no trajectory
  */
 export async function runView(sources: readonly string[], settings: ViewSettings): Promise<number> {

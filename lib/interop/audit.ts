@@ -1,8 +1,8 @@
 /**
- * Audits recorded rollouts: whether what is trained is exactly what the policy wrote.
- * Each check is a known way in which trainers get it wrong: prefixes broken by templates
- * that strip thinking, masks longer than ids, separators lost at tool boundaries, tokens
- * of the environment in the loss, log-probs that are not finite.
+ * Audits recorded rollouts: is what is trained exactly what the policy wrote? Each check
+ * finds a known mistake of trainers: prefixes broken by templates that strip thinking,
+ * masks longer than ids, separators lost at tool boundaries, environment tokens in the
+ * loss, log-probs that are not finite.
  */
 import { greatest, max, range, sum } from 'd3-array';
 import type { ConversationTemplate, TemplateMessage } from '../text/chat-template.js';
@@ -21,7 +21,7 @@ export type AuditCheck = (typeof AUDIT_CHECKS)[number];
 
 export interface AuditFault {
   check: AuditCheck;
-  /** From 1; null if it cannot be told. */
+  /** Counted from 1; null if unknown. */
   turn: number | null;
   message: string;
   remedy: string;
@@ -54,7 +54,7 @@ const REMEDIES = {
 
 const isWritten = ({ kind }: Piece): boolean => kind === 'policy';
 
-/** Pieces with their turn, from 1: the turn of the last generation before. */
+/** Pieces with their turn, from 1: the turn of the last generation before them. */
 function withTurns(pieces: readonly Piece[]): { piece: Piece; turn: number }[] {
   let turn = 0;
   return pieces.map((piece) => {
@@ -79,7 +79,7 @@ function firstFault(
   return null;
 }
 
-/** Runs of equal mask in a response; the others as they are. */
+/** Splits responses into runs of equal mask; other pieces are unchanged. */
 export function splitResponses(pieces: readonly Piece[]): Piece[] {
   return pieces.flatMap((piece): Piece[] => {
     const { ids, mask, logProbs } = piece;
@@ -107,8 +107,9 @@ const differsAt = <T>(whole: ArrayLike<T>, start: ArrayLike<T>): number | null =
 };
 
 /**
- * The first turn before which the template renders an earlier answer differently than it
- * was written, or than before that turn. Undefined if the template refuses the messages.
+ * The first turn before which the template renders an earlier answer differently from how
+ * it was written, or from how it was rendered before that turn. Undefined if the template
+ * refuses the messages.
  */
 function brokenRendering(
   messages: readonly TemplateMessage[],
@@ -173,8 +174,8 @@ const checkPrefix: Check = ({ turns, forkTurn, sequences, messages }, model) => 
 };
 
 /**
- * The turn in which a mask parts from the ids: where it contradicts the log-probs, which
- * are 0 for the environment's tokens; else where the shorter one ends.
+ * The turn in which mask and ids diverge: where the mask contradicts the log-probs, which
+ * are 0 for environment tokens; else where the shorter one ends.
  */
 function partingTurn({ ids, mask, logProbs = [] }: Piece): number {
   const end = Math.min(mask.length, ids.length);
@@ -221,7 +222,7 @@ interface Separators {
   after: string;
 }
 
-/** Those of results as a tool's message and as the user's. */
+/** The separators of results as messages of a tool, and of the user. */
 function templateSeparators(render: ConversationTemplate): Separators[] {
   const [question, answer, result] = SENTINELS;
   return ['tool', 'user'].flatMap((role) => {
@@ -237,12 +238,12 @@ function templateSeparators(render: ConversationTemplate): Separators[] {
       const before = text.slice(start + answer.length, end);
       return [{ before, after: text.slice(end + result.length) }];
     } catch {
-      return []; // The template refuses the role.
+      return []; // the template refuses the role
     }
   });
 }
 
-/** Whether the environment's text follows an answer as one of the separators says. */
+/** Whether the environment's text follows an answer with one of these separators. */
 const follows = (answer: string, text: string, before: string): boolean =>
   range(before.length + 1).some(
     (cut) => answer.endsWith(before.slice(0, cut)) && text.startsWith(before.slice(cut)),
@@ -267,7 +268,7 @@ const checkSeparators: Check = ({ sequences }, model) => {
       const isResult = piece.kind === 'environment';
       return { isResult, turn, text: model.tokenizer.decode(piece.ids) };
     });
-    // Searches in tags continue one message: the template has no part in it.
+    // Searches in tags continue one message, so the template adds nothing.
     if (parts.some(({ isResult, text }) => isResult && SEARCH_IN_TAGS.test(text))) continue;
     // A result and the next start are one text of the environment.
     const merged = joinAdjacent(parts, (a, b) => a.isResult && b.isResult);
@@ -289,7 +290,7 @@ const checkSeparators: Check = ({ sequences }, model) => {
   return isChecked ? null : undefined;
 };
 
-/** Adjacent items that belong together as one, with their texts in a row. */
+/** Merges adjacent items that belong together, concatenating their texts. */
 function joinAdjacent<T extends { text: string }>(
   items: readonly T[],
   isSame: (item: T, next: T) => boolean,
@@ -303,7 +304,7 @@ function joinAdjacent<T extends { text: string }>(
   return joined;
 }
 
-/** An action that ends a turn, and what the environment answers, in one trained run. */
+/** An action that ends a turn, and the environment's answer, in one trained run. */
 const TRAINED_RESULT =
   /<\/(?:search|tool_call)>\s*(?:<\|[^|>]*\|>\s*\w*\s*)*<(?:information|tool_response)>/;
 
@@ -353,7 +354,7 @@ function trainedResult(runs: readonly Piece[], model: AuditModel | undefined): O
   return null;
 }
 
-/** The turn of the first run unlike its segment; null without a tokenizer. */
+/** The turn of the first run that differs from its segment; null without a tokenizer. */
 function firstDifferentRun(
   runs: readonly Piece[],
   segments: readonly { isPolicy: boolean; text: string }[],
@@ -366,7 +367,7 @@ function firstDifferentRun(
   return Math.max(0, runs.filter(isWritten).findIndex(isLonger)) + 1;
 }
 
-/** Log-probs may exceed 0 by the rounding of half precision. */
+/** In half precision, log-probs can exceed 0 by rounding. */
 const MAX_LOG_PROB = 1e-2;
 
 const checkLogProbs: Check = (row) => {
@@ -382,7 +383,7 @@ const checkLogProbs: Check = (row) => {
     for (const [name, values] of Object.entries({ logprobs: logProbs, ...weights })) {
       if (!values || !isResponse) continue;
       const isPerToken = values.length === ids.length;
-      // One weight may hold for the whole rollout.
+      // One weight may apply to the whole rollout.
       const isOne = name !== 'logprobs' && values.length === 1;
       if (!isPerToken && !isOne && values.length !== numTrained)
         return {
@@ -413,7 +414,7 @@ const CHECKS: Record<AuditCheck, Check> = {
   log_probs: checkLogProbs,
 };
 
-/** Faults by check: null where there is none, undefined where it cannot be checked. */
+/** A row's faults by check: null if there is none, undefined if it cannot be checked. */
 export function auditRow(
   row: TokenRow,
   model?: AuditModel,

@@ -1,6 +1,6 @@
 /**
- * Exports a training setup for any other trainer: questions as rows, the rewards and
- * rollout settings, and the Python package with tests that its rewards are equal.
+ * Exports a training setup for any other trainer: questions as rows, rewards and rollout
+ * settings, and the Python package, with tests that its rewards are identical.
  */
 import { readFileSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
@@ -43,9 +43,9 @@ export interface TrainingExport {
   retriever: string;
   promptForm: PromptForm;
   topK: number;
-  /** Records token ids, masks and log-probs for `audit`; default false. */
+  /** Whether to record token ids, masks and log-probs for `audit`. Default: false. */
   recordTokens?: boolean;
-  /** Cases of the rewards' test: recorded responses, and the number of drawn ones. */
+  /** Cases to test the rewards: recorded responses, and the number of generated ones. */
   rewardTest: { recorded: readonly RewardCase[]; numDrawn: number };
 }
 
@@ -63,7 +63,7 @@ function exportedTraining({ training }: Method): ExportedTraining | null {
 export const exportableMethods = (): string[] =>
   METHODS.all().flatMap((method) => (exportedTraining(method) ? [method.name] : []));
 
-/** @throws RangeError for a method without algorithm or rewards in Python */
+/** @throws RangeError for a method whose algorithm or rewards Python lacks */
 export function requireExportable(method: string): ExportedTraining {
   const training = exportedTraining(METHODS.get(method));
   if (training) return training;
@@ -72,16 +72,16 @@ export function requireExportable(method: string): ExportedTraining {
   );
 }
 
-/** For models without a chat template: the message as it is. */
+/** For models without a chat template: renders only the message. */
 export const PLAIN_TEMPLATE = "{% for message in messages %}{{ message['content'] }}{% endfor %}";
 
 /** The paper's lengths (App. A.4), and the search turns of the authors' code. */
 const PAPER = { maxSearchTurns: 4, maxNewTokens: 500, maxInformationTokens: 500 };
-/** RAG-R1's `max_obs_length` is for one query, and its prompt allows three. */
+/** RAG-R1's `max_obs_length` is per query, and its prompt allows three. */
 const QUERY_CUT_TOKENS = 3 * 1000;
 const RETRIEVAL_SECONDS = 10;
 
-/** The method's rollout; models of the small world have the short form. */
+/** The method's rollout; models of the small world use the short form. */
 export const methodRollout = (method: string, promptForm: PromptForm): RolloutConfig =>
   promptForm === 'short'
     ? resolveRollout(method, 'small-world')
@@ -102,7 +102,7 @@ export function exportedRollout(
   };
 }
 
-/** A rollout's settings by their names in Python. */
+/** Rollout settings under their Python names. */
 export const pythonOptions = (
   rollout: Omit<RolloutConfig, 'prompt' | 'topP' | 'retrievalTimeoutMs'>,
 ) => ({
@@ -119,7 +119,7 @@ export const pythonOptions = (
   notice: rollout.promptForm === 'short' ? INVALID_ACTION_NOTICE : INVALID_ACTION_NOTICE_FULL,
 });
 
-/** Search and rollout in Python. */
+/** Search and rollout settings for Python. */
 export const pythonRollout = (training: TrainingExport) => ({
   retriever: training.retriever,
   timeout_seconds: RETRIEVAL_SECONDS,
@@ -185,7 +185,7 @@ export function rewardKeywords(
 
 const PYTHON = packagePath('data', 'templates', 'python');
 
-/** Drawn cases: `rewards`, and `rollouts` with their expected results. */
+/** Generated cases: `rewards`, and `rollouts` with their expected results. */
 function readDrawn(name: 'rewards' | 'rollouts'): string {
   const file = path.join(PYTHON, 'cases', `${name}.jsonl.gz`);
   return decodeText(readFileSync(file), file);
@@ -206,8 +206,8 @@ function rewardTestLine({ response, ...truth }: RewardCase, constants: RewardCon
 }
 
 /**
- * JSON lines: the weights, then recorded and drawn cases with their rewards. JSON prints
- * a double exactly, so that the test can ask for equal numbers.
+ * JSON lines: the weights, then recorded and generated cases with their rewards. JSON
+ * prints doubles exactly, so that the test can require equality.
  */
 export function formatRewardTest(
   constants: RewardConstants,

@@ -1,5 +1,5 @@
 /**
- * Imports what another trainer has written: rollouts as trajectories and metrics of a
+ * Imports what another trainer has written: rollouts as the trajectories and metrics of a
  * run, and weights in Hugging Face format.
  */
 import path from 'node:path';
@@ -26,14 +26,14 @@ import { existsSync, readdirSync } from 'node:fs';
 import { startProgress } from '../io/progress.js';
 import { readModelConfig, METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
 
-/** The ground truth of a row, as `export` writes it. Other rows have only `target`. */
+/** The ground truth of a row, as `export` writes it. Other rows only have `target`. */
 export const truthSchema = z.object({
   target: answersSchema,
   shape: questionTypeSchema.nullish(),
   id: z.string().nullish(),
 });
 
-/** Ids and log-probs (nats) are absent where a recording has only texts. */
+/** Ids and log-probs (nats) are absent if only texts were recorded. */
 export interface RecordedSegment extends TextSegment {
   tokenIds?: number[];
   logProbs?: number[];
@@ -42,7 +42,7 @@ export interface RecordedSegment extends TextSegment {
 export interface RecordedRollout {
   prompt: string;
   promptIds?: number[];
-  /** Default: what the prompt asks. */
+  /** Default: parsed from the prompt. */
   question?: string;
   segments: RecordedSegment[];
   truth: z.infer<typeof truthSchema>;
@@ -60,7 +60,7 @@ export interface RecordedStep {
 }
 
 export interface ImportOptions {
-  /** Gets `trajectories.jsonl`, `metrics.jsonl` and `train_config.json`. */
+  /** Receives `trajectories.jsonl`, `metrics.jsonl` and `train_config.json`. */
   folder: string;
   /** The training questions with graphs and types; found by id or text. */
   questions: readonly Question[];
@@ -71,7 +71,7 @@ export interface ImportOptions {
 
 /** Needs token ids. */
 const LENGTH_METRIC = 'completions/mean_length';
-/** Metrics that need limits or search results, which a recording does not have. */
+/** Metrics that need limits or search results, which recordings lack. */
 const UNKNOWN_METRICS = [
   'completions/truncated_ratio',
   'retrievals',
@@ -87,7 +87,7 @@ const NO_STATS = {
   rolloutSeconds: [],
 };
 
-/** Finds the question of a prompt: by id if the prompt asks it, else by its text. */
+/** Finds the question of a prompt: by id if its text is in the prompt, else by text. */
 function createPromptFinder(
   questions: readonly Question[],
 ): (prompt: string, id?: string | null) => Question | undefined {
@@ -144,7 +144,7 @@ function toTrajectory(
   return { trajectory, isSame };
 }
 
-/** A step's rollouts by group, with computed advantages where none were recorded. */
+/** The rollouts of a step by group; computes advantages that were not recorded. */
 function withGroupAdvantages(rollouts: readonly RecordedRollout[]) {
   const groups = [...group(rollouts, ({ prompt }) => prompt).values()];
   const sizes = new Set(groups.map(({ length }) => length));
@@ -158,9 +158,9 @@ function withGroupAdvantages(rollouts: readonly RecordedRollout[]) {
 }
 
 /**
- * Writes a run's folder as `train` does, for `compare` and `view`. `numDifferent`
- * rollouts have another reward here (other weights, or an ambiguous text),
- * `numAmbiguous` do not show which parts the policy wrote.
+ * Writes a run's folder like `train`, for `compare` and `view`. `numDifferent`: rollouts
+ * with another reward here (other weights, or an ambiguous text); `numAmbiguous`:
+ * rollouts that do not show which parts the policy wrote.
  */
 export async function importRollouts(steps: AsyncIterable<RecordedStep>, options: ImportOptions) {
   const { folder, questions, method, trainer, onStep } = options;
@@ -226,7 +226,7 @@ function newestStep(folder: string): string {
 }
 
 /**
- * Finds a checkpoint's folder in Hugging Face format: the output of verl's merger, the
+ * Finds a checkpoint in Hugging Face format: the output of verl's merger, the
  * `actor/huggingface` of a step, or the latest step in a folder; null if there is none.
  * @throws Error if there are only verl's shards
  */
@@ -247,7 +247,7 @@ export function findCheckpoint(folder: string): string | null {
   return null;
 }
 
-/** Copies weights and tokenizer. @throws Error for a model that is not supported */
+/** Copies weights and tokenizer. @throws Error for an unsupported model */
 export async function copyCheckpoint(from: string, to: string): Promise<void> {
   await readModelConfig(from);
   const names = listFiles(from).filter((name) => NEEDED.test(name));

@@ -18,10 +18,10 @@ const COLUMNS = {
 } satisfies Record<string, ColumnType>;
 
 /**
- * Writes questions as a Parquet file of verl. `shape` in the ground truth is the question
- * type; `extra_info.metadata` is all metadata as JSON, so that {@link readRows} restores
- * the questions. The forms `chat` and `full` have the same text: the trainer applies the
- * template.
+ * Writes questions as a Parquet file for verl. `shape` in the ground truth is the
+ * question type; `extra_info.metadata` contains all metadata as JSON, so that {@link
+ * readRows} restores the questions. The forms `chat` and `full` have the same text,
+ * because the trainer applies the template.
  */
 export async function writeRows(
   file: string,
@@ -72,16 +72,16 @@ const rowSchema = z.object({
       metadata: text,
     })
     .nullish(),
-  /** Search-R1's files. */
+  /** In Search-R1's files. */
   metadata: z.object({ type: text }).nullish(),
 });
 
-/** The line after the last "Question: " of a prompt. */
+/** The line after the last "Question: " in a prompt. */
 export const promptQuestion = (prompt: string): string =>
   /Question: (.*)$/m.exec(prompt.slice(Math.max(0, prompt.lastIndexOf('Question: '))))?.[1] ??
   prompt;
 
-/** Reads questions from a Parquet file of verl. @throws Error naming an invalid row */
+/** Reads questions from a Parquet file for verl. @throws Error naming an invalid row */
 export async function readRows(file: string): Promise<Question[]> {
   const rows = await readParquet(file);
   return rows.map((value, number) => {

@@ -29,7 +29,7 @@ function toSequence(pieces: TokenRow['sequences'][number]): Sequence & { sampler
 }
 
 /**
- * Metrics of importance sampling between the recorded log-probs and a model's.
+ * Computes importance sampling metrics of recorded log-probs and a model's.
  * @param options.temperature of the sampler, by which logits are divided
  * @throws Error if no row has log-probs
  */

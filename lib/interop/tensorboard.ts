@@ -1,6 +1,6 @@
 /**
- * TensorBoard event files: scalars as protocol buffers (`event.proto`, `summary.proto`)
- * in TFRecord frames.
+ * Encodes TensorBoard event files: scalars as protocol buffers (`event.proto`,
+ * `summary.proto`) in TFRecord frames.
  */
 
 /** The scalars of a step by tag. */
@@ -19,11 +19,11 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** CRC-32C; Node's `crc32` has another polynomial. */
+/** CRC-32C; Node's `crc32` uses another polynomial. */
 export const crc32c = (bytes: Uint8Array): number =>
   ~bytes.reduce((crc, byte) => CRC_TABLE[(crc ^ byte) & 0xff] ^ (crc >>> 8), 0xffffffff) >>> 0;
 
-/** The masked checksum of TFRecord. */
+/** TFRecord's masked checksum. */
 export const maskedCrc = (bytes: Uint8Array): number => {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
@@ -69,7 +69,7 @@ function encodeEvent({ step, wallTime, scalars }: ScalarEvent): Buffer {
     const scalar = [bytesField(1, tag), field(2, FLOAT, encodeNumber('Float', value))];
     return bytesField(1, Buffer.concat(scalar));
   });
-  // Zero fields are omitted.
+  // Fields that are 0 are omitted.
   const parts = [wallTimeField(wallTime), ...(step === 0 ? [] : [field(2, VARINT, varint(step))])];
   return Buffer.concat([...parts, bytesField(5, Buffer.concat(values))]);
 }

@@ -1,22 +1,22 @@
 /**
- * Recorded rollouts with token ids, masks and log-probs, as four trainers write them.
- * Read for an audit: lengths are as recorded, right or wrong, and nothing is padded or
- * cut to fit.
+ * Reads recorded rollouts with token ids, masks and log-probs in the formats of four
+ * trainers. Made for an audit: lengths are as recorded, right or wrong, and nothing is
+ * padded or cut.
  */
 import { z } from 'zod';
 import { describeFaults, parsePlainJson } from '../io/json.js';
 import type { TemplateMessage } from '../text/chat-template.js';
 
-/** Consecutive tokens of one origin. */
+/** Consecutive tokens with the same origin. */
 export interface Piece {
-  /** `response`: what policy and environment wrote, told apart by the mask alone. */
+  /** `response`: text of policy and environment, distinguished only by the mask. */
   kind: 'prompt' | 'policy' | 'environment' | 'response';
   ids: number[];
   /** 1 = contributes to the loss. */
   mask: number[];
-  /** Nats; of each trained token, or of each token. */
+  /** In nats; for each trained token, or for each token. */
   logProbs?: (number | null)[];
-  /** By name, such as advantages; per token or per trained token. */
+  /** By name, such as advantages; for each token or each trained token. */
   weights?: Record<string, (number | null)[]>;
   text?: string;
   /** Who wrote what in a response, if recorded. */
@@ -29,7 +29,7 @@ export interface TokenRow {
   sequences: Piece[][];
   /** The policy's input and output in each turn, if recorded by turn. */
   turns?: { context: number[]; generation: number[] }[];
-  /** Turn at which the history forks into several sequences, from 1. */
+  /** The turn, counted from 1, at which the history forks into several sequences. */
   forkTurn?: number;
   /** The conversation, if recorded as messages. */
   messages?: TemplateMessage[];
@@ -37,7 +37,7 @@ export interface TokenRow {
 
 type UnnamedRow = Omit<TokenRow, 'format'>;
 
-/** Layouts by the fields unique to each. */
+/** Formats by the fields unique to each. */
 const FORMATS = {
   trl: ['completion_ids'],
   verl: ['responses', 'response_ids'],
@@ -49,7 +49,7 @@ export type TokenFormat = keyof typeof FORMATS;
 
 const ids = z.array(z.coerce.number());
 const flags = z.array(z.union([z.boolean(), z.number(), z.bigint()]).transform(Number));
-/** JSON has no NaN: null, or the name that Python prints. */
+/** JSON has no NaN: it is null, or the name that Python prints. */
 const numbers = z.array(
   z.union([z.number(), z.null(), z.enum(['NaN', 'Infinity', '-Infinity']).transform(Number)]),
 );
@@ -97,7 +97,7 @@ const segmentsSchema = z
   .array(z.tuple([z.enum(['policy', 'information', 'notice']), z.string()]))
   .transform((segments) => segments.map(([kind, text]) => ({ isPolicy: kind === 'policy', text })));
 
-/** A prompt and a response in one sequence, under a trainer's names. */
+/** A prompt and a response in one sequence, with the trainer's names of weights. */
 const sequence = (
   prompt: number[],
   response: Omit<Piece, 'kind' | 'weights'> & { weights: Record<string, Piece['logProbs']> },
@@ -107,7 +107,7 @@ const sequence = (
   const context: Piece = { kind: 'prompt', ids: prompt, mask: ones(prompt.length, 0) };
   return { sequences: [[context, { ...response, kind: 'response', weights }]] };
 };
-/** One for a rollout, or one per token. */
+/** One weight for a rollout, or one per token. */
 const weight = optionalList(z.union([z.number().transform((one) => [one]), numbers]));
 
 /** Columns of TRL's rollout functions and batches. */
@@ -163,7 +163,7 @@ const verlSchema = z
     const attends = <T>(values: T[], start: number): T[] =>
       isPadded ? values.filter((_, i) => attention[i + start] !== 0) : values;
     const numPadded = response.length - attends(response, prompt.length).length;
-    // A list of another length is wrong and stays so, unless it is one for the rollout.
+    // A list of a wrong length is kept, unless it has one value for the rollout.
     const inResponse = <T>(values: T[]): T[] => {
       if (values.length === response.length) return attends(values, prompt.length);
       return values.slice(0, Math.max(1, values.length - numPadded));
@@ -209,7 +209,7 @@ function nodePieces({ message, sampled, token_ids, mask, logprobs, advantages }:
   ];
 }
 
-/** A trace of verifiers: a graph of messages; each path to a leaf is one sequence. */
+/** A trace of verifiers: a graph of messages; each path to a leaf is a sequence. */
 const traceSchema = z
   .object({ nodes: z.array(nodeSchema).min(1) })
   .transform(({ nodes }): UnnamedRow => {
@@ -221,7 +221,7 @@ const traceSchema = z
       for (; typeof i === 'number' && !path.includes(i); i = nodes[i]?.parent) path.unshift(i);
       return [path];
     });
-    // A harness that starts another agent says so by a semantic link.
+    // A semantic link means that the harness started another agent.
     const isIntended = paths.some((path) => path.some((i) => nodes[i].semantic_parents.length > 0));
     const [first, second] = paths;
     const fork = second?.findIndex((node, i) => node !== first[i]) ?? -1;
@@ -276,7 +276,7 @@ const stepsSchema = z
     return { sequences: [pieces], turns };
   });
 
-/** A conversation without token ids, as chat servers and verifiers record it. */
+/** A conversation without token ids, as recorded by chat servers and verifiers. */
 const conversationSchema = z
   .object({
     prompt: messagesSchema.nullish(),
@@ -293,7 +293,7 @@ const conversationSchema = z
 const WITHOUT_IDS =
   'Expected token ids, but this row has only texts, which do not show what was trained. Record prompt and response ids with their mask (docs/verl.md), or pass a file that has them.';
 
-/** Schemas by format; verifiers' two are told apart by a row's fields. */
+/** Schemas by format; the fields of a row distinguish verifiers' two. */
 const SCHEMAS = {
   parallelsearch: trajectorySchema,
   trl: trlSchema,
@@ -314,7 +314,7 @@ function parseRows(format: TokenFormat, value: Record<string, unknown>): Unnamed
 }
 
 /**
- * Reads a recorded row of any format, told by its fields.
+ * Reads a recorded row, whose fields tell the format.
  * @throws Error naming the field that is wrong, or a row without token ids
  */
 export function readTokenRows(value: unknown): TokenRow[] {

@@ -1,6 +1,6 @@
 /**
- * A training for one GPU with nothing but PyTorch: questions, demonstrations as token
- * ids, the Python package, and a trainer that imitates, reinforces and answers.
+ * Exports a training for one GPU that only needs PyTorch: questions, demonstrations as
+ * token ids, the Python package, and a trainer that imitates, reinforces and answers.
  */
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
@@ -25,17 +25,17 @@ import {
   type TrainingExport,
 } from './export.js';
 
-/** Context and continuation, tokens. */
+/** Maximum tokens of context and continuation. */
 const MAX_LENGTH = 2048;
-/** Weight of the tokens of the last turn, in which facts are compared; others weigh 1. */
+/** Loss weight of the last turn's tokens, where facts are compared; others weigh 1. */
 const FINAL_WEIGHT = 3;
-/** Demonstrations rolled out at a time. */
+/** Number of demonstrations rolled out at a time. */
 const BATCH_SIZE = 256;
 
 export interface TorchExport extends Omit<TrainingExport, 'topK' | 'promptForm' | 'method'> {
   /** Method, limits of the rollout and rewards; the trainer has its own options. */
   config: TrainConfig;
-  /** Questions with dependency graphs, and what finds what the served retriever finds. */
+  /** Questions with dependency graphs; a retriever that finds what the server finds. */
   demonstrations?: { questions: readonly Question[]; retriever: Retriever };
 }
 
@@ -69,7 +69,7 @@ export async function writeTorch(
   return { ...numbers, demonstrations: lines.length };
 }
 
-/** Token ids of an expert's rollouts and the weight of each in the loss. */
+/** Token ids of an expert's rollouts, and the loss weight of each. */
 async function demonstrate(
   { model, config: { rollout, seed } }: TorchExport,
   { questions, retriever }: NonNullable<TorchExport['demonstrations']>,

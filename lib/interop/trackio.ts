@@ -1,5 +1,5 @@
 /**
- * Runs as trackio's Parquet files (version 0.43): `PROJECT.parquet` with metrics,
+ * Writes runs as trackio's Parquet files (version 0.43): `PROJECT.parquet` with metrics,
  * `PROJECT_configs.parquet` and `PROJECT_traces.parquet`, which trackio imports into its
  * database.
  */
@@ -48,7 +48,7 @@ const ROLES: Record<Segment['kind'], string> = {
   notice: 'user',
 };
 
-/** Generations and searches in order; they have no times of their own. */
+/** Generations and searches in order, without times of their own. */
 function toSpans({ segments, searchTurns }: Trajectory): object[] {
   let turn = 0;
   return segments.flatMap(({ kind, text, tokenIds }, i): object[] => {
@@ -63,7 +63,7 @@ function toSpans({ segments, searchTurns }: Trajectory): object[] {
   });
 }
 
-/** A rollout as trackio's trace: messages, what was measured, and a span per action. */
+/** A rollout as trackio's trace: messages, measurements, and a span per action. */
 function toTrace(trajectory: Trajectory) {
   const { questionId, question, questionType, answer, goldenAnswers, finish } = trajectory;
   const { rewards, advantage, modelCalls, segments } = trajectory;
@@ -85,10 +85,10 @@ function toTrace(trajectory: Trajectory) {
 }
 
 /**
- * Writes the tables of runs into a folder, which becomes trackio's `TRACKIO_DIR`; returns
+ * Writes the tables of runs to a folder, which becomes trackio's `TRACKIO_DIR`; returns
  * the numbers of steps and traces.
  * @param options.project letters, digits, `-` and `_`
- * @throws RangeError for a project that would be another file's name
+ * @throws RangeError for a project whose name would collide with another file's
  */
 export async function writeTrackio(
   folder: string,

@@ -19,7 +19,7 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** The longest context including its continuation (App. A.4), in tokens. */
+/** Maximum tokens of a context and its continuation (App. A.4). */
 const MAX_LENGTH = 4096;
 
 /**
@@ -70,15 +70,15 @@ const rowSchema = z
 
 const stepNumber = (name: string): number => Number(/\d+/.exec(name)![0]);
 
-/** The files `completions_STEP.parquet` of `log_completions`, in order of steps. */
+/** The files `completions_STEP.parquet` of `log_completions`, in the order of steps. */
 export const trlRolloutFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => /^completions_\d+\.parquet$/.test(name))
     .sort((a, b) => stepNumber(a) - stepNumber(b));
 
 /**
- * The rollouts of each generation, with the columns that the exported `train.py` adds.
- * Further updates with the same rollouts are skipped.
+ * Reads the rollouts of each generation, with the columns that the exported `train.py`
+ * adds. Further updates with the same rollouts are skipped.
  * @throws Error naming a file without these columns
  */
 export async function* readTrlRollouts(folder: string): AsyncGenerator<RecordedStep> {

@@ -47,7 +47,7 @@ export function parseTokens(value: unknown): Trajectory {
   };
 }
 
-/** Rewards with weights if they add up to the recorded total, else only the total. */
+/** The weighted rewards if they add up to the recorded total, else only the total. */
 function weightedRewards({ total, ...components }: RewardComponents, method: string | undefined) {
   const isKnown = method !== undefined && METHODS.has(method);
   const rewards = presetRewards(isKnown ? rewardPreset(method) : undefined);
@@ -58,8 +58,8 @@ function weightedRewards({ total, ...components }: RewardComponents, method: str
 }
 
 /**
- * A trajectory as an episode with one trace. Everything that the policy wrote is a
- * sampled message, results and notices are the user's; ids, masks, log-probs and
+ * Converts a trajectory to an episode with one trace. Everything the policy wrote is a
+ * sampled message; results and notices are the user's. Ids, masks, log-probs and
  * advantages are as recorded.
  * @param id unique in the file
  */
@@ -195,7 +195,7 @@ function toSegments(node: Node): RecordedSegment[] {
   ];
 }
 
-/** A message with tool calls nested as OpenAI's; verifiers' are flat. */
+/** Nests tool calls as OpenAI does; verifiers' are flat. */
 function toOpenAiMessage({ message }: Node): object {
   const calls = message.tool_calls as { id: string; name: string; arguments: string }[] | null;
   if (!calls) return message;
@@ -241,8 +241,8 @@ export const verifiersRolloutFiles = (folder: string): string[] =>
   existsSync(path.join(folder, TRACES_FILE)) ? [TRACES_FILE] : [];
 
 /**
- * The rollouts by training step; those without a step are step 0.
- * @throws Error naming a line that is no episode
+ * The rollouts by training step; those without a step belong to step 0.
+ * @throws Error naming a line that is not an episode
  */
 export async function* readVerifiersRollouts(folder: string): AsyncGenerator<RecordedStep> {
   const steps = new Map<number, RecordedRollout[]>();

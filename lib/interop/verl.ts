@@ -1,4 +1,4 @@
-/** verl: a training exported as one folder, and the rollouts that verl records. */
+/** verl: exports a training as one folder, and reads the rollouts that verl records. */
 import { readdirSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,7 +18,7 @@ import {
 } from './export.js';
 import { truthSchema, type RecordedRollout, type RecordedStep } from './import.js';
 
-/** A value as YAML for OmegaConf: mappings as lines, the rest as JSON, uninterpolated. */
+/** YAML for OmegaConf: mappings as lines, the rest as JSON without interpolation. */
 function formatYaml(value: object, indent = ''): string {
   return Object.entries(value)
     .map(([key, inner]: [string, unknown]) =>
@@ -29,7 +29,7 @@ function formatYaml(value: object, indent = ''): string {
     .join('');
 }
 
-/** The primary configuration: verl's defaults, the paper's settings, this export's. */
+/** The main configuration: verl's defaults, the paper's settings, this export's. */
 function formatConfig(training: TrainingExport): string {
   const { algorithm, rewards } = requireExportable(training.method);
   const { model, method, promptForm } = training;
@@ -80,7 +80,7 @@ const lineSchema = z
     return { prompt: input, segments, truth: gts, score, ambiguous: ambiguity(segments) };
   });
 
-/** The files `STEP.jsonl` of `trainer.rollout_data_dir`, in order of steps. */
+/** The files `STEP.jsonl` of `trainer.rollout_data_dir`, in the order of steps. */
 export const verlRolloutFiles = (folder: string): string[] =>
   readdirSync(folder)
     .filter((name) => /^\d+\.jsonl$/.test(name))

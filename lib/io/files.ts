@@ -1,4 +1,4 @@
-/** Atomic file writes, and JSON files read with errors that name the file. */
+/** Atomic file writes, and readers whose errors name the file. */
 import { isUtf8 } from 'node:buffer';
 import {
   constants,
@@ -27,9 +27,9 @@ export const partialPath = (path: string): string =>
 type Texts = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 /**
- * Writes a file atomically; of concurrent writes the last one stays. The file keeps its
- * mode and owner, and a link to it stays a link. Devices, pipes and this process's own
- * output are written to, not replaced.
+ * Writes a file atomically; the last of concurrent writes wins. The file keeps its mode
+ * and owner, and a link to it stays a link. Devices, pipes and this process's own output
+ * are written to, not replaced.
  */
 export const writeFileSafely = (path: string, content: string | Uint8Array): Promise<void> =>
   replaceFile(path, {
@@ -37,14 +37,14 @@ export const writeFileSafely = (path: string, content: string | Uint8Array): Pro
     texts: () => [content],
   });
 
-/** Writes a sequence of texts, such as lines, as {@link writeFileSafely} does. */
+/** Writes a sequence of texts, such as lines, like {@link writeFileSafely}. */
 export const writeTextsSafely = (path: string, texts: Texts): Promise<void> =>
   replaceFile(path, {
     write: (partial) => pipeline(Readable.from(texts), createWriteStream(partial, { flush: true })),
     texts: () => texts,
   });
 
-/** Writes indented JSON as {@link writeFileSafely} does. */
+/** Writes indented JSON like {@link writeFileSafely}. */
 export const writeJson = (path: string, value: unknown): Promise<void> =>
   writeFileSafely(path, `${JSON.stringify(value, null, 2)}\n`);
 
@@ -62,7 +62,7 @@ export function writeLines<T>(
   return writeTextsSafely(path, lines());
 }
 
-/** Copies a file as {@link writeFileSafely} does. */
+/** Copies a file like {@link writeFileSafely}. */
 export const copySafely = (from: string, to: string): Promise<void> =>
   replaceFile(to, {
     write: async (partial) => {
@@ -73,7 +73,7 @@ export const copySafely = (from: string, to: string): Promise<void> =>
     texts: () => createReadStream(from),
   });
 
-/** Writes content to a new file, or as texts to what is no file. */
+/** Replaces a file, or writes texts to a device, pipe or own output. */
 async function replaceFile(
   path: string,
   { write, texts }: { write: (partial: string) => Promise<void>; texts: () => Texts },
@@ -92,7 +92,7 @@ async function replaceFile(
   try {
     await write(partial);
     if (old) {
-      await fs.chown(partial, old.uid, old.gid).catch(() => undefined); // Needs rights.
+      await fs.chown(partial, old.uid, old.gid).catch(() => undefined); // needs permission
       await fs.chmod(partial, old.mode);
     }
     await fs.rename(partial, target);
@@ -102,20 +102,20 @@ async function replaceFile(
   await flush(dirname(target));
 }
 
-/** Whether two names are of one file. */
+/** Whether two stats belong to the same file. */
 export const isSameFile = (a: Stats, b: Stats): boolean => a.dev === b.dev && a.ino === b.ino;
 
-/** Standard output or error, if that is what a path leads to. */
+/** Standard output or error, if a path leads to it. */
 const findOwnOutput = (file: Stats): NodeJS.WriteStream | undefined =>
   [process.stdout, process.stderr].find((_, i) => {
     try {
       return isSameFile(fstatSync(i + 1), file);
     } catch {
-      return false; // Closed.
+      return false; // closed
     }
   });
 
-/** The file that a link leads to, which need not exist. */
+/** Follows a link to its target, which need not exist. */
 async function followLink(path: string): Promise<string> {
   const link = await fs.readlink(path).catch(() => undefined);
   return link === undefined ? path : fs.realpath(path).catch(() => resolve(dirname(path), link));
@@ -140,7 +140,7 @@ export async function replaceFolder(partial: string, path: string): Promise<void
 /** Errors of file systems that cannot flush a folder. */
 const CANNOT_FLUSH = ['EINVAL', 'ENOTSUP'];
 
-/** Flushes a file, or the entries of a folder, to disk; does nothing on Windows. */
+/** Flushes a file, or a folder's entries, to disk; does nothing on Windows. */
 export async function flush(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await fs.open(path);
@@ -161,7 +161,7 @@ export async function removePartial(folder: string): Promise<void> {
 
 const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** @throws Error naming another format that bytes begin like */
+/** @throws Error naming the other format that the first bytes belong to */
 function requireText(bytes: Uint8Array, path: string): void {
   const other = isGzip(bytes) ? undefined : nameFormat(bytes);
   if (other)
@@ -174,7 +174,7 @@ const damaged = (path: string, cause: Error): Error =>
     { cause },
   );
 
-/** Bytes of a file, unpacked if they are gzip. @throws Error naming a damaged file */
+/** Decompresses bytes if they are gzip. @throws Error naming a damaged file */
 export function unpack(bytes: Uint8Array, path: string): Uint8Array {
   try {
     return isGzip(bytes) ? gunzipSync(bytes) : bytes;
@@ -184,8 +184,8 @@ export function unpack(bytes: Uint8Array, path: string): Uint8Array {
 }
 
 /**
- * The text of a file's bytes, unpacked if they are gzip, without a byte order mark.
- * @throws Error naming the line of bytes that are not UTF-8
+ * Decodes bytes, decompressed if they are gzip, without a byte order mark.
+ * @throws Error naming the line with bytes that are not UTF-8
  */
 export function decodeText(bytes: Uint8Array, path: string): string {
   const { buffer, byteOffset, length } = unpack(bytes, path);
@@ -205,7 +205,7 @@ export function decodeText(bytes: Uint8Array, path: string): string {
 export const notUtf8 = (where: string): string =>
   `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, such as by iconv -f LATIN1 -t UTF-8.`;
 
-/** The bytes that name a file's format. */
+/** Reads the first bytes, which identify a file's format. */
 export async function readStart(path: string): Promise<Buffer> {
   const handle = await fs.open(path);
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(FORMAT_BYTES), 0, FORMAT_BYTES, 0);
@@ -216,7 +216,7 @@ export async function readStart(path: string): Promise<Buffer> {
 /** Whether a file is gzip, whatever its name. */
 export const isGzipFile = async (path: string): Promise<boolean> => isGzip(await readStart(path));
 
-/** Streams a file, unpacked if it is gzip. @throws Error naming another format */
+/** Streams a file, decompressed if it is gzip. @throws Error naming another format */
 export async function openFile(path: string): Promise<Readable> {
   const start = await readStart(path);
   requireText(start, path);
@@ -238,7 +238,7 @@ async function* unpackStream(stream: Readable, path: string): AsyncGenerator<Buf
   }
 }
 
-/** Fills an array from a position of a file. @throws Error if the file ends before */
+/** Fills an array from a position in a file. @throws Error if the file ends before */
 export function readAt(file: number, array: ArrayBufferView, position: number): void {
   const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
   for (let done = 0; done < bytes.length; ) {
@@ -270,22 +270,22 @@ export async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** The object in a JSON file; empty if there is no such file. */
+/** Reads an object from a JSON file; empty if the file does not exist. */
 export const readJsonIfThere = async (path: string): Promise<object> =>
   existsSync(path) ? ((await readJson(path)) as object) : {};
 
 /** A value, or a complaint that names file and line. */
 export type LineOutcome<T> = { value: T } | { complaint: string };
 
-/** The longest line that is read, in bytes. */
+/** Maximum length of a line in bytes. */
 export const MAX_LINE_LENGTH = 50_000_000;
 
-/** How much of a line a complaint shows, in characters. */
+/** Maximum number of a line's characters in a complaint. */
 const SHOWN_LENGTH = 100;
 
 /**
  * The lines of a stream, split at line feeds only (JSON may contain U+2028), with their
- * lengths in bytes. The text of a line longer than {@link MAX_LINE_LENGTH} is cut off.
+ * lengths in bytes. Text beyond {@link MAX_LINE_LENGTH} is dropped.
  */
 export async function* readLines(
   stream: Readable,
@@ -316,9 +316,9 @@ export async function* readLines(
 }
 
 /**
- * Parses the lines of a file (`-` is standard input) that are not blank. Lines that are
- * too long or that `parse` rejects, and files that cannot be read, become complaints; the
- * other lines are still read.
+ * Parses the non-blank lines of a file (`-` is standard input). Lines that are too long
+ * or that `parse` rejects, and files that cannot be read, become complaints; the other
+ * lines are still read.
  */
 export async function* streamJsonLines<T>(
   file: string,

@@ -1,4 +1,4 @@
-/** One process at a time in a folder, or at a file. */
+/** Locks a folder or a file for one process at a time. */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, readlink, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -19,33 +19,32 @@ const holderSchema = z.object({
 });
 type Holder = z.infer<typeof holderSchema>;
 
-/** On another machine: a training step blocks the updates of the lock for minutes. */
+/** For a holder on another machine: a training step blocks its updates for minutes. */
 const STALE_MS = 15 * 60_000;
-/** If the process has ended; the library's minimum. */
+/** For a holder that has ended; the library's minimum. */
 const ENDED_STALE_MS = 5_000;
 const RETRY_MS = 1000;
-/** Enough for a fresh lock of an ended process to become stale. */
+/** Enough for the lock of a process that has just ended to become stale. */
 const MAX_RETRIES = 7;
 
 /** A process's start time on Linux, which tells it from a later one with its id. */
 async function startTime(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // Fields after the name in parentheses, which may itself contain spaces and
-  // parentheses.
+  // Fields follow the name in parentheses, which may contain spaces and parentheses.
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return state === 'Z' ? 'ended' : fields[18];
 }
 
-/** This boot and, in a container, its space of process ids; undefined off Linux. */
+/** This boot and, in a container, its namespace of process ids; undefined off Linux. */
 async function namespaceHere(): Promise<string | undefined> {
   const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => undefined);
   const pids = await readlink('/proc/self/ns/pid').catch(() => '');
   return boot && `${boot.trim()} ${pids}`;
 }
 
-/** Undefined for a process that cannot be seen: on another machine, or in a container. */
+/** Undefined if the process is not visible: on another machine, or in a container. */
 async function isAlive(holder: Holder | undefined): Promise<boolean | undefined> {
-  if (!holder) return false; // Killed before it wrote its name.
+  if (!holder) return false; // killed before it wrote its name
   const { pid, host, namespace, started } = holder;
   const isElsewhere =
     namespace === undefined ? host !== hostname() : namespace !== (await namespaceHere());
@@ -59,7 +58,7 @@ async function isAlive(holder: Holder | undefined): Promise<boolean | undefined>
   return !current || current === started;
 }
 
-/** A lock from the future, by a clock that was wrong, would never become stale. */
+/** A lock dated in the future, by a wrong clock, would never become stale. */
 async function bringToPresent(lockfilePath: string): Promise<void> {
   const time = (await stat(lockfilePath).catch(() => undefined))?.mtime;
   if (time && time > new Date()) await utimes(lockfilePath, new Date(), new Date());
@@ -78,10 +77,10 @@ interface Place {
   log: (line: string) => void;
 }
 
-/** Takes the lock, also from a process that has ended. */
+/** Acquires the lock, even from a process that has ended. */
 async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
   for (let retry = 0; ; retry++) {
-    // Read again in each try: another process may have taken the lock.
+    // Read again in each try, because another process may have taken the lock.
     const json = await readJson(`${lockfilePath}.json`).catch(() => undefined);
     const holder = holderSchema.safeParse(json).data;
     const wasLocked = existsSync(lockfilePath);
@@ -100,7 +99,7 @@ async function takeLock({ lockfilePath, shown, log }: Place): Promise<Held> {
     if (alive === false) await bringToPresent(lockfilePath);
     const lost = new AbortController();
     try {
-      // By its own path: one folder may have several locks.
+      // With its own path, because a folder may have several locks.
       const release = await lock(lockfilePath, {
         lockfilePath,
         realpath: false,
@@ -140,13 +139,13 @@ async function withLock<T>(place: Place, work: LockedWork<T>): Promise<T> {
     await writeFile(holderFile, JSON.stringify(holder));
     return await work(lost);
   } catch (cause) {
-    // Whatever failed then, failed because of that.
+    // Anything that failed then, failed because of that.
     if (!existsSync(dirname(lockfilePath)))
       throw new Error(`Expected ${place.shown} to stay, but it was removed. Run again.`, { cause });
     throw cause;
   } finally {
     if (!lost.aborted) {
-      await rm(holderFile).catch(() => undefined); // Must not keep the lock.
+      await rm(holderFile).catch(() => undefined); // must not keep the lock
       await release().catch(() => undefined);
     }
   }
@@ -154,7 +153,7 @@ async function withLock<T>(place: Place, work: LockedWork<T>): Promise<T> {
 
 /**
  * Runs `work` while no other process works in the folder. Creates the folder, removes
- * partial files that a kill left, and takes over the lock of a process that has ended.
+ * partial files left by a kill, and takes over the lock of a process that has ended.
  * @throws Error naming the process that holds the lock, or a folder that was removed
  */
 export async function withFolderLock<T>(

@@ -1,6 +1,6 @@
-/** Names what a file is instead, by its first bytes. */
+/** Recognises other file formats by their first bytes, for error messages. */
 
-/** How files begin, what they are, and how to get the text or the file itself. */
+/** How files begin, what they are, and how to get the text or the actual file. */
 const FORMATS: readonly (readonly [start: string, name: string, remedy: string])[] = [
   ['version https://git-lfs', 'a Git LFS pointer', 'Get the file itself: git lfs pull.'],
   ['/annex/objects/', 'a git-annex pointer', 'Get the file itself: git annex get.'],
@@ -14,10 +14,10 @@ const FORMATS: readonly (readonly [start: string, name: string, remedy: string])
   ['PAR1', 'Parquet', 'Only files that end in .parquet are read as such.'],
 ];
 
-/** As many bytes as {@link nameFormat} reads. */
+/** The number of bytes that {@link nameFormat} needs. */
 export const FORMAT_BYTES = 24;
 
-/** `it is a Git LFS pointer. Get ...`; undefined for a format that is not known. */
+/** `it is a Git LFS pointer. Get ...`; undefined for an unknown format. */
 export function nameFormat(bytes: Uint8Array): string | undefined {
   const start = String.fromCharCode(...bytes.subarray(0, FORMAT_BYTES));
   const format = FORMATS.find(([mark]) => start.startsWith(mark));

@@ -4,14 +4,14 @@ import { createParser } from 'eventsource-parser';
 import { parseJson } from './json.js';
 
 export interface JsonRequest {
-  /** Posted as JSON; without it the request is a GET. */
+  /** Posted as JSON. Default: a GET request without body. */
   body?: object;
   /** Sent as `Authorization: Bearer TOKEN`. */
   token?: string;
   retries: number;
   /** Wait before the first retry; doubles each time, up to {@link MAX_WAIT_MS}. */
   backOffMs: number;
-  /** Timeout of one try. Default: none. */
+  /** Timeout of one attempt. Default: none. */
   timeoutMs?: number;
   maxResponseBytes: number;
   signal?: AbortSignal;
@@ -33,24 +33,24 @@ export class HttpError extends Error {
   }
 }
 
-/** An answer that came, but cannot be used; another one may. */
+/** An answer arrived but is unusable; another one may not be. */
 export class AnswerError extends Error {}
 
 /** Statuses of busy servers and of proxies (up to 529); undefined if unreachable. */
 const isRetried = (status: number | undefined): boolean =>
   status === undefined || status === 408 || status === 429 || status > 501;
 const MAX_WAIT_MS = 60_000;
-/** A server that asks for a longer wait has failed. */
+/** A server that asks for a longer wait counts as failed. */
 const MAX_RETRY_AFTER_MS = 300_000;
-/** Shorter waits are not worth a line. */
+/** Shorter waits are not logged. */
 const TOLD_WAIT_MS = 5000;
 const announced = new Set<string>();
 
 /**
- * The JSON of a response with status 200.
+ * Returns the JSON of a response with status 200.
  * @throws HttpError for another status, a timeout or an unreachable server in the last
- * try; AnswerError for a response that is too long or not JSON; Error for a certificate
- * that is not trusted and for redirects without end; the signal's reason
+ * attempt; AnswerError for a response that is too long or not JSON; Error for an
+ * untrusted certificate or endless redirects; the signal's reason
  */
 export async function requestJson(url: string, request: JsonRequest): Promise<unknown> {
   const { url: shown } = splitCredentials(url);
@@ -62,13 +62,13 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
 }
 
 /**
- * Posts a request that is answered with server-sent events. A try is not repeated once an
- * event has come.
+ * Posts a request that is answered with server-sent events. Does not retry once an event
+ * has arrived.
  * @param onData called with the data of each event, except the end mark `[DONE]`; awaited
  * in order
- * @returns whether the end mark came
+ * @returns whether the end mark arrived
  * @throws as {@link requestJson}, whatever `onData` throws, and AnswerError if no event
- * came
+ * arrived
  */
 export async function requestEvents(
   url: string,
@@ -104,8 +104,8 @@ export async function requestEvents(
 }
 
 /**
- * An address without its user and password, and the header that carries them: servers
- * refuse addresses that contain them, and errors must not show them.
+ * Splits an address into one without user and password, and the header that carries them:
+ * servers refuse addresses with credentials, and errors must not show them.
  */
 export function splitCredentials(address: string): { url: string; authorization?: string } {
   if (!URL.canParse(address)) return { url: address };
@@ -117,7 +117,7 @@ export function splitCredentials(address: string): { url: string; authorization?
   return { url: url.href, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
 }
 
-/** A percent sign that stands for itself is kept. */
+/** Decodes percent signs, except those that stand for themselves. */
 function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -160,7 +160,7 @@ async function retry<T>(
   }
 }
 
-/** The bytes of a response with status 200, as they come. */
+/** The bytes of a response with status 200, as they arrive. */
 async function requestBytes(
   address: string,
   { body, token, timeoutMs, maxResponseBytes, signal, server }: JsonRequest,
@@ -215,7 +215,7 @@ async function requestBytes(
   throw new HttpError(message, { status, waitMs, body: text });
 }
 
-/** The fault of a server that a retry may change. */
+/** Describes a server fault that a retry may resolve. */
 function passingFault(code = ''): string {
   if (code === 'ENOTFOUND') return 'there is no host of this name. Check the address.';
   if (/RESET|EPIPE|UND_ERR_SOCKET|LENGTH_MISMATCH/.test(code))
@@ -223,7 +223,7 @@ function passingFault(code = ''): string {
   return "it can't be reached. Is it running?";
 }
 
-/** The fault of a server that no retry changes. */
+/** Describes a server fault that no retry resolves. */
 function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoException> = {}) {
   if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code))
     return `its certificate is not trusted (${message}). If it is your own, set NODE_EXTRA_CA_CERTS to its file.`;
@@ -234,7 +234,7 @@ function permanentFlaw({ code = '', message = '' }: Partial<NodeJS.ErrnoExceptio
   return undefined;
 }
 
-/** `Retry-After` has seconds or a date. */
+/** `Retry-After` contains seconds or a date. */
 function retryAfterMs(header: string | null): number {
   if (header === null) return 0;
   const seconds = Number(header);

@@ -1,10 +1,10 @@
-/** JSON with integers of any size, and what is wrong with the value of one. */
+/** JSON with integers of any size, and descriptions of invalid values. */
 import { z } from 'zod';
 
-/** Whatever walks deeper values would overflow the stack. */
+/** Code that walks deeper values would overflow the stack. */
 const MAX_DEPTH = 1000;
 
-/** A value of JSON. @throws Error if it is nested too deeply */
+/** Returns a JSON value. @throws Error if it is nested too deeply */
 export function requireShallow<T>(value: T): T {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -16,7 +16,7 @@ export function requireShallow<T>(value: T): T {
   return value;
 }
 
-/** `JSON.parse` of {@link requireShallow} values. */
+/** `JSON.parse` for {@link requireShallow} values. */
 export function parsePlainJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return text.length > MAX_DEPTH ? requireShallow(value) : value;
@@ -34,7 +34,7 @@ export function tryParseJson(text: string): unknown {
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const HAS_LONG_NUMBER = /\d{16}/;
 
-/** {@link parsePlainJson}; integers beyond 2^53 become texts that begin with `mark`. */
+/** {@link parsePlainJson}; integers beyond 2^53 become strings that begin with `mark`. */
 export function parseJson(text: string, mark = ''): unknown {
   if (!HAS_LONG_NUMBER.test(text)) return parsePlainJson(text);
   const exact = text.replace(TOKENS, (token) =>
@@ -46,7 +46,7 @@ export function parseJson(text: string, mark = ''): unknown {
 const MARK = '\uE000integer:';
 const MARKED = /"\uE000integer:(-?\d+)"/g;
 
-/** `JSON.parse` with integers of any size for {@link printExactJson}. */
+/** `JSON.parse` with integers of any size, for {@link printExactJson}. */
 export const parseExactJson = (text: string): unknown => parseJson(text, MARK);
 
 export const printExactJson = (value: unknown, indent: number): string =>
@@ -61,7 +61,7 @@ export function describeFaults({ issues }: Pick<z.ZodError, 'issues'>): string {
   return numMore > 0 ? `${text}\n✖ and ${numMore} more` : text;
 }
 
-/** As `z.array`, but ends at the first item that is wrong: a million take seconds. */
+/** Like `z.array`, but stops at the first invalid item: a million take seconds. */
 export const boundedArray = <T extends z.ZodType>(item: T) =>
   z.array(z.unknown()).transform((values, context): z.output<T>[] => {
     const items: z.output<T>[] = [];

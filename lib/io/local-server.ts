@@ -49,8 +49,8 @@ export const isLocalRequest = ({
   );
 
 /**
- * Starts a server; port 0 is a free one. On local addresses, requests with another host
- * name are refused. Rejects if the port is taken.
+ * Starts a server; port 0 picks a free one. On local addresses, requests with another
+ * host name are refused. Rejects if the port is taken.
  * @param answer must not reject; its signal aborts when the client disconnects
  */
 export async function serveLocally(

@@ -1,4 +1,4 @@
-/** Logs: files that get a line of JSON per step, read also while one is being written. */
+/** Logs: files with a line of JSON per step, which can be read while being written. */
 import { createReadStream, existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
@@ -7,10 +7,10 @@ import { tryParseJson } from './json.js';
 export const fileSize = async (file: string): Promise<number> =>
   existsSync(file) ? (await stat(file)).size : 0;
 
-/** Whether the last line of a log is complete, also without a line feed. */
+/** Whether the last line of a log is complete, with or without a line feed. */
 export const isComplete = (line: string): boolean => (tryParseJson(line) ?? null) !== null;
 
-/** @throws Error naming the line that is not an object */
+/** @throws Error naming the line if it is not an object */
 export function parseLogLine(file: string, line: string): unknown {
   const value = tryParseJson(line);
   if (typeof value === 'object' && value !== null) return value;
@@ -19,7 +19,7 @@ export function parseLogLine(file: string, line: string): unknown {
   );
 }
 
-/** The complete lines of a log, from the last `maxBytes`; none without the file. */
+/** The complete lines in the last `maxBytes` of a log; empty if it does not exist. */
 export async function readLog<Line>(file: string, maxBytes = Infinity): Promise<Line[]> {
   if (!existsSync(file)) return [];
   const start = Math.max(0, (await fileSize(file)) - maxBytes);

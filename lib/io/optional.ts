@@ -14,16 +14,16 @@ export type OptionalPackage =
   | 'webgpu'
   | '@zilliz/milvus2-sdk-node';
 
-/** What each is for, and extra steps of its installation. */
+/** What each package is for, and extra steps of its installation. */
 const OPTIONAL_PACKAGES: Record<
   OptionalPackage,
   { use: string; before?: string; options?: string }
 > = {
-  // Not nested, its TypeScript would replace the project's `tsc`.
+  // Otherwise its TypeScript would replace the project's `tsc`.
   tslab: { use: 'executing notebooks', options: ' --install-strategy=nested' },
   'danfojs-node': {
     use: 'data frames',
-    // Replaces a native build and a dependency outside the registry.
+    // Replaces a native build, and a dependency outside the registry.
     before:
       'npm pkg set overrides.danfojs-node.@tensorflow/tfjs-node=npm:@tensorflow/tfjs@4.22.0 overrides.danfojs-node.xlsx=npm:xlsx@0.18.5 && ',
   },
@@ -34,7 +34,7 @@ const OPTIONAL_PACKAGES: Record<
   '@zilliz/milvus2-sdk-node': { use: 'collections of Milvus' },
 };
 
-/** The command that installs a package; `npm ci` in a clone with it in the lock file. */
+/** The command that installs a package; `npm ci` if a clone has it in the lock file. */
 export function installCommand(name: OptionalPackage, inClone = isClone()): string {
   const read = <T>(file: string): T => JSON.parse(readFileSync(packagePath(file), 'utf8')) as T;
   if (inClone) {

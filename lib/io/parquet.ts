@@ -59,7 +59,7 @@ export async function writeParquet<Name extends string>(
 const listLeaves = ({ path, children }: SchemaTree): string[] =>
   children.length > 0 ? children.flatMap(listLeaves) : [path.join('.')];
 
-/** Whether row groups have the schema's columns, without which the package crashes. */
+/** Whether row groups have the schema's columns; without them, the package crashes. */
 function matchesSchema(metadata: FileMetaData): boolean {
   const leaves = listLeaves(parquetSchema(metadata)).join();
   return metadata.row_groups.every(
@@ -68,7 +68,7 @@ function matchesSchema(metadata: FileMetaData): boolean {
   );
 }
 
-/** The rows; 64-bit integers are bigints. @throws Error naming an invalid file */
+/** Reads the rows; 64-bit integers are bigints. @throws Error naming an invalid file */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
   try {
     const start = await readStart(file);

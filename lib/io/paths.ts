@@ -18,11 +18,11 @@ export function requireClone(command: string): void {
   );
 }
 
-/** A path for output: in a clone, or else in the working folder. */
+/** A path for output: inside a clone, or else in the working folder. */
 export const outputPath = (...parts: string[]): string =>
   isClone() ? packagePath(...parts) : resolve(...parts);
 
-/** A path for messages: relative if inside the working folder. */
+/** A path for messages: relative if it is inside the working folder. */
 export function shortPath(file: string): string {
   const path = relative('', file);
   return path === '' || path.startsWith('..') || isAbsolute(path) ? file : path;
@@ -32,7 +32,7 @@ export function shortPath(file: string): string {
 export const SMALL_WORLD = packagePath('data', 'small-world');
 /** Fresh tests, drawn once their results were predicted; of trainings in folders. */
 export const CONDITIONS = packagePath('data', 'conditions');
-/** Trained weights: initial models and the adapter of each run. */
+/** Trained weights: initial models, and the adapter of each run. */
 export const CHECKPOINTS =
   process.env.PARALLELSEARCH_CHECKPOINTS ?? packagePath('data', 'checkpoints');
 /** The small world's dense encoder. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker as Thread } from 'node:worker_threads';
 import pLimit from 'p-limit';
 
-/** Environment variables with which a child of this process ends when this one ends. */
+/** Environment variables that make a child end when this process ends. */
 export const parentEnvironment = (): Record<string, string> => ({
   PARALLELSEARCH_PARENT: String(process.pid),
 });
@@ -25,17 +25,17 @@ function endWithParent(): void {
 }
 
 /**
- * A group of its own keeps a terminal's signals from a child: this process stops it, and
- * libtensorflow is not interrupted (see lib/tensor/native.ts). On Windows, a detached
- * process would open a window.
+ * With its own process group, a child does not receive a terminal's signals: this process
+ * stops it, and libtensorflow is not interrupted (see lib/tensor/native.ts). On Windows,
+ * a detached process would open a window.
  */
 const DETACHED = { detached: process.platform !== 'win32' };
 
-/** Node's options for a module, which may not be compiled. */
+/** Node's options for a module that may not be compiled. */
 const loaderFor = (file: string): string[] =>
   file.endsWith('.ts') ? ['--import', import.meta.resolve('tsx')] : [];
 
-/** Starts a process that runs the module at `url` and prints through this one. */
+/** Forks a process that runs the module at `url` and prints through this one. */
 function forkModule(url: string, env: Record<string, string>): ChildProcess {
   const file = fileURLToPath(url);
   const child = fork(file, {
@@ -45,7 +45,7 @@ function forkModule(url: string, env: Record<string, string>): ChildProcess {
     env: { ...process.env, ...env, ...parentEnvironment() },
     silent: true,
   });
-  // Through this process, which may divert what is printed.
+  // Through this process, which may redirect what is printed.
   child.stdout!.on('data', (chunk: Buffer) => process.stdout.write(chunk));
   child.stderr!.on('data', (chunk: Buffer) => process.stderr.write(chunk));
   return child;
@@ -63,17 +63,17 @@ export interface Channel {
   close(): void;
 }
 
-/** From asking a process to end to killing it. */
+/** Milliseconds between asking a process to end and killing it. */
 const GRACE_MS = 1000;
 
 type Packet = { value: unknown } | { error: string };
 
-/** Runs the module at `url`, which calls {@link connectToParent}, in a new process. */
+/** Starts a process for the module at `url`, which calls {@link connectToParent}. */
 export function startPeer(url: string, name: string, env: Record<string, string> = {}): Channel {
   const child = forkModule(url, env);
   const packets = on(child, 'message', { close: ['close'] });
   return {
-    // If the process has ended, `receive` says so.
+    // If the process has ended, `receive` reports it.
     send: (value) => void child.send({ value }, () => undefined),
     receive: async () => {
       const next = await packets.next();
@@ -87,7 +87,7 @@ export function startPeer(url: string, name: string, env: Record<string, string>
     },
     close() {
       child.kill();
-      // One that computes hears nothing until it has finished.
+      // A busy process only receives messages when it has finished.
       setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref();
     },
   };
@@ -111,7 +111,7 @@ export function connectToParent(url: string, run: (parent: Channel) => Promise<v
 }
 
 export interface Worker<Request, Reply, Note = never> {
-  /** The reply to a request. One request at a time. */
+  /** Sends a request and returns the reply. One request at a time. */
   send(request: Request, onNote?: (note: Note) => void): Promise<Reply>;
   stop(): void;
 }
@@ -119,8 +119,8 @@ export interface Worker<Request, Reply, Note = never> {
 type Message<Reply, Note> = { note: Note } | { reply: Reply } | { failure: string };
 
 /**
- * Runs the module at `url`, which calls {@link serve}, in a new process. (tinypool
- * recycles workers by heap size, but tensors live outside the heap.)
+ * Starts a process for the module at `url`, which calls {@link serve}. (tinypool recycles
+ * workers by heap size, but tensors are outside the heap.)
  */
 export function startWorker<Request, Reply, Note = never>(
   url: string,
@@ -160,9 +160,9 @@ export function serve<Request, Reply, Note = never>(
 }
 
 /**
- * Starts workers as `work` sends requests, each to an idle one if there is one; stops
- * them at its end or at the signal.
- * @param options.isReusable whether a worker takes further requests; default always
+ * Starts workers as `work` sends requests, preferring idle ones; stops them at its end or
+ * on the signal.
+ * @param options.isReusable whether a worker takes further requests. Default: always
  * @throws the signal's reason, or what `work` throws
  */
 export async function withWorkers<Request, Reply, Note = never>(
@@ -201,7 +201,7 @@ export async function withWorkers<Request, Reply, Note = never>(
   }
 }
 
-/** Whether the CPU multiplies bfloat16 matrices (AMX); without it bfloat16 is slower. */
+/** Whether the CPU multiplies bfloat16 matrices (AMX); otherwise bfloat16 is slower. */
 const hasAmx = (): boolean =>
   existsSync('/proc/cpuinfo') && readFileSync('/proc/cpuinfo', 'utf8').includes('amx_bf16');
 
@@ -273,7 +273,7 @@ export function trainHere<Task>(
   const { signal } = controller;
   train(JSON.parse(process.argv[2]) as Task, { signal, log }).catch((error: unknown) => {
     if (!signal.aborted) log((error as Error).stack ?? '');
-    log(String(error)); // The parent repeats the last line.
+    log(String(error)); // the parent repeats the last line
     process.exitCode = 1;
   });
 }

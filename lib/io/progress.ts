@@ -1,11 +1,11 @@
 import { SingleBar } from 'cli-progress';
 
 /**
- * Progress on stderr: a bar on a terminal, otherwise a line every ten seconds, and every
+ * Progress on stderr: a bar on a terminal, otherwise a line every ten seconds, or every
  * minute while nothing happens.
  */
 export interface Progress {
-  /** @param note a few words, such as the latest reward */
+  /** @param note a short text, such as the latest reward */
   update(done: number, note?: string): void;
   stop(): void;
 }
@@ -19,10 +19,10 @@ function formatSeconds(seconds: number): string {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** Window of the estimate; items restored at once on resuming must soon leave it. */
+/** Window of the estimate; items restored on resuming must leave it soon. */
 const ESTIMATE_WINDOW_MS = 120_000;
 
-/** The time left is estimated from the last two minutes, or a slower last item. */
+/** Estimates the time left from the last two minutes, or from a slower last item. */
 function startPlain(title: string, total: number, first: number): Progress {
   const seen = [{ time: performance.now(), done: first }];
   let done = first;
@@ -33,7 +33,7 @@ function startPlain(title: string, total: number, first: number): Progress {
     if (done !== seen[seen.length - 1].done) seen.push({ time: now, done });
     while (seen.length > 1 && now - seen[1].time >= ESTIMATE_WINDOW_MS && seen[1].done !== done)
       seen.shift();
-    // A rollback to a checkpoint makes it negative.
+    // Negative after a rollback to a checkpoint.
     const pace = Math.max(0, done - seen[0].done) / ((now - seen[0].time) / 1000);
     const left = formatSeconds((total - done) / pace);
     const words = note && `, ${note}`;

@@ -26,7 +26,7 @@ export const provenanceHere = (): Provenance => ({
   node: process.version,
 });
 
-/** A replacer of `JSON.stringify` that sorts keys: equal configurations print alike. */
+/** A `JSON.stringify` replacer that sorts keys: equal configurations print alike. */
 const withSortedKeys = (_: string, value: unknown): unknown =>
   value === null || typeof value !== 'object' || Array.isArray(value)
     ? value
@@ -39,10 +39,10 @@ export const sha256 = (content: string | Uint8Array): string =>
 export const configHash = (config: object): string =>
   sha256(JSON.stringify(config, withSortedKeys)).slice(0, 12);
 
-/** By the files with their sizes and times of change. */
+/** Keyed by the files with their sizes and modification times. */
 const contentHashes = new Map<string, string>();
 
-/** SHA-256 in hex of files one after the other. */
+/** SHA-256 (hex) over the contents of files, in order. */
 export async function hashFiles(paths: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths)

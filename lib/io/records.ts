@@ -1,6 +1,6 @@
 /**
  * Records of results: a value under a key, with its provenance and a hash of everything
- * that it depends on. A record is valid only as long as the hash is the same.
+ * it depends on. A record is valid only while the hash is the same.
  */
 import { createReadStream, existsSync, readdirSync } from 'node:fs';
 import { appendFile, readFile, rm, stat } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export interface ResultRecord<T> {
 export interface RecordStore {
   /** The record with this key and hash, and its folder; null if there is none. */
   read<T>(key: string, hash: string): Promise<(ResultRecord<T> & { folder: string }) | null>;
-  /** Whether there is such a record; tens of times faster than to read it. */
+  /** Whether there is such a record; tens of times faster than reading it. */
   has(key: string, hash: string): Promise<boolean>;
   write<T>(key: string, record: ResultRecord<T>): Promise<void>;
 }
@@ -167,7 +167,7 @@ async function readArchived<T>(folder: string, key: string): Promise<ResultRecor
   return match && parseRecord(match.file, () => match.line);
 }
 
-/** A record written by this module begins with its hash. */
+/** Whether a record has this hash; one written by this module begins with it. */
 const hasHash = ({ file, line }: { file: string; line: string }, hash: string): boolean =>
   line.startsWith(`{"hash":${JSON.stringify(hash)},`) ||
   parseRecord(file, () => line).hash === hash;
@@ -177,8 +177,9 @@ const WINDOW_BITS = 24;
 const QUALITY = 9;
 
 /**
- * Writes records into archives: over the one with the same key, else into `name`. Answers
- * of many runs to the same questions take a quarter of the space in one file.
+ * Writes records to archives: a known key is replaced in its archive, a new one goes to
+ * `name`. In one file, many runs' answers to the same questions take a quarter of the
+ * space.
  */
 export async function writeArchives(
   folder: string,
@@ -213,8 +214,9 @@ export interface Journal<T> {
 }
 
 /**
- * Keeps the lines with this hash, and drops incomplete ones after a kill.
- * @param options.dropsOthers whether lines with another hash are dropped; default true
+ * Opens a journal: keeps the lines with this hash, and drops lines that a kill left
+ * incomplete.
+ * @param options.dropsOthers whether lines with another hash are dropped. Default: true
  * @throws Error for lines with another hash unless they are dropped
  */
 export async function openJournal<T>(
@@ -224,7 +226,7 @@ export async function openJournal<T>(
 ): Promise<Journal<T>> {
   const items: T[] = [];
   let numOthers = 0;
-  // Line by line: it may exceed the longest string.
+  // Line by line: the file may exceed the longest string.
   for await (const { text } of existsSync(file) ? readLines(createReadStream(file)) : []) {
     const { data } = entrySchema.safeParse(tryParseJson(text));
     if (data?.hash === hash) items.push(data.item as T);

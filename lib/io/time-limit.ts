@@ -1,15 +1,15 @@
-/** A time limit for work that others' files determine, such as their expressions. */
+/** A time limit for work that depends on foreign files, such as their expressions. */
 import { createContext, Script } from 'node:vm';
 
-/** How long it may take, and how much more for each character of a text. */
+/** The limit, and an allowance for each character of a text. */
 const LIMIT_MS = { base: 10_000, perCharacter: 0.1 };
 const work = { run: (): void => undefined };
 const context = createContext(work);
 const script = new Script('run()');
 
 /**
- * The result of synchronous work. Costs 0.1 ms a call.
- * @param fail makes the error when the work takes too long
+ * Runs synchronous work with a time limit, which costs 0.1 ms per call.
+ * @param fail makes the error for work that takes too long
  */
 export function limitTime<T>(timeoutMs: number, fail: () => Error, compute: () => T): T {
   let result: T;

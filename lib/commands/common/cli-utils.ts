@@ -1,4 +1,4 @@
-/** How commands read numbers, log and are interrupted. Loads nothing heavy. */
+/** How commands parse numbers, log and handle interruption. Imports nothing heavy. */
 import { InvalidArgumentError, Option } from 'commander';
 
 const numberParser =
@@ -15,13 +15,13 @@ export const parsePort = numberParser(
   'a port from 1 to 65535',
   (n) => Number.isInteger(n) && n >= 1 && n <= 65_535,
 );
-/** Longer ones overflow Node's timers. */
+/** Longer durations overflow Node's timers. */
 export const parseSeconds = numberParser(
   'seconds above 0 and up to 2000000',
   (n) => n > 0 && n <= 2_000_000,
 );
 
-/** An option with a fixed set of values. */
+/** Creates an option with a fixed set of values. */
 export const choice = <T extends string>(
   flags: string,
   description: string,
@@ -35,21 +35,21 @@ export const collect = (value: string, values: readonly string[] = []): string[]
   value,
 ];
 
-/** The action of a command whose exit code is what `run` returns. */
+/** Makes the action of a command whose exit code `run` returns. */
 export const exitWith =
   <Args extends unknown[]>(run: (...args: Args) => Promise<number>) =>
   async (...args: unknown[]): Promise<void> => {
-    // The command itself comes last.
+    // Commander passes the command itself last.
     process.exitCode = await run(...(args.slice(0, -1) as Args));
   };
 
 export const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** A path as a word of a command line, quoted if it must be. */
+/** Quotes a path for a command line, if necessary. */
 export const shellWord = (path: string): string =>
   /^[\w./:\\-]+$/.test(path) ? path : `"${path}"`;
 
-/** A duration such as `12 min` or `2.1 h`. */
+/** Formats a duration: `12 min`, `2.1 h`. */
 export function describeDuration(seconds: number): string {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;
   return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;

@@ -1,4 +1,4 @@
-/** No command overwrites what it reads, or one of its outputs with another. */
+/** Keeps commands from overwriting what they read, or one output with another. */
 import { existsSync, fstatSync, readdirSync, realpathSync, statSync, type Stats } from 'node:fs';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -7,23 +7,23 @@ import { isSameFile } from '../../io/files.js';
 import { shortPath } from '../../io/paths.js';
 import { settingFiles, METRICS_FILE, TRAJECTORIES_FILE } from '../../policy/folder-settings.js';
 
-/** Options whose value is written. */
+/** Options that name an output. */
 const OUTPUTS = ['out', 'page', 'trajectories'];
-/** Placeholders of options whose value may be read. */
+/** Placeholders of options that may name an input. */
 const INPUT = /<(file|folder|path|name)/;
-/** Commands that by default write to files that they read. */
+/** Commands that by default write to files they read. */
 const IN_PLACE = ['run', 'tensorboard'];
 
 function statIfThere(path: string): Stats | undefined {
   try {
-    // As it is written: `new/../t` is `t`, even where there is no `new`.
+    // Unresolved links: `new/../t` is `t`, even if `new` does not exist.
     return path === '-' ? fstatSync(0) : statSync(resolve(path));
   } catch {
-    return undefined; // No path, such as a question.
+    return undefined; // not a path, such as a question
   }
 }
 
-/** The files that are read for a path: itself, or the files of a folder. */
+/** The files read for a path: the file itself, or the files in a folder. */
 export function inputFiles(path: string): string[] {
   if (!statIfThere(path)?.isDirectory()) return [path];
   const { passages, questions } = dataSetFiles(path);
@@ -37,9 +37,7 @@ export function inputFiles(path: string): string[] {
   ].filter((file) => existsSync(file));
 }
 
-/**
- * @throws Error for an output that is an input, under whatever name, or another output
- */
+/** @throws Error for an output that is also an input, by any name, or another output */
 export function requireOtherFiles(outputs: readonly string[], inputs: readonly string[]): void {
   const read = inputs.map((path) => ({ path, stats: statIfThere(path) }));
   for (const [i, output] of outputs.entries()) {
@@ -80,7 +78,7 @@ export function checkOutputs(command: Command): void {
   const paths = inputs
     .filter((path) => typeof path === 'string')
     .flatMap((text) => [text, text.replace(/^[^=]+=/, '')]);
-  // If a folder with runs is given, runs in the folder of an output are read too.
+  // For a folder of runs, the runs in an output's folder are read, too.
   const nested = files
     .map(dirname)
     .filter((folder) => paths.some((path) => isWithin(folder, path)));
@@ -93,6 +91,6 @@ function isWithin(folder: string, parent: string): boolean {
   return inner !== '' && !inner.startsWith('..') && !isAbsolute(inner);
 }
 
-/** The default page is only written if the command compares. */
+/** Whether an option's output is written: the default page only when comparing. */
 const isWritten = (command: Command, name: string): boolean =>
   name !== 'page' || command.getOptionValueSource(name) === 'cli';

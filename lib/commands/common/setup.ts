@@ -1,7 +1,4 @@
-/**
- * One place where commands set up a policy, a retriever and data: their options and how
- * they are loaded.
- */
+/** How commands set up a policy, a retriever and data: the options, and loading them. */
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { Option, type Command } from 'commander';
@@ -78,7 +75,7 @@ export interface PolicySpec extends ModelSettings {
   adapter?: string;
   topK?: number;
   set?: string[];
-  /** That answer together; only `evaluate` has several. */
+  /** Number of processes that answer together; only for `evaluate`. */
   processes?: number;
 }
 
@@ -91,12 +88,12 @@ export interface Search {
 
 export interface Setup {
   policy: AnyPolicy;
-  /** Identifies its results. */
+  /** Identifies the results. */
   run: { method: string; model: string; seed: number };
   rollout: RolloutConfig;
-  /** Its weights; none for a remote policy. */
+  /** Folders of its weights; absent for a remote policy. */
   folders?: PolicyFolders;
-  /** In use; none for a remote policy that searches without an encoder. */
+  /** Absent for a remote policy that searches without an encoder. */
   backend?: BackendName;
   search: Search;
   retriever: Retriever;
@@ -107,8 +104,8 @@ export interface Setup {
 /**
  * Loads a policy and its retriever. An adapter answers as it was trained unless the
  * options differ. A remote policy loads no TensorFlow.js.
- * @param options.isBrief for one question: a small model has answered on wasm before the
- * native library has loaded
+ * @param options.isBrief for one question, which a small model has answered on wasm
+ * before the native library has loaded
  * @throws Error for an unknown model or a missing folder
  */
 export async function setUp(
@@ -172,8 +169,8 @@ export async function setUp(
     rollout: resolveRollout(usedMethod, isSmall ? 'small-world' : policy, {
       trained: folders && trained,
       changes: {
-        // Of a remote policy's configuration only the file's part: the preset's limits
-        // belong to a model that is not used here.
+        // For a remote policy, only the file's part of the configuration: the preset's
+        // limits belong to a model that is not used.
         ...(!folders && trained?.method === usedMethod && file?.rollout),
         ...changes,
         ...(topK && { topK }),
@@ -188,8 +185,8 @@ export async function setUp(
 }
 
 /**
- * Limits threads before the backend loads: one for a small model, an equal share of the
- * cores for a large one in several processes.
+ * Limits threads before the backend loads: one for a small model; for a large one, an
+ * equal share of the cores for each process.
  */
 export function shareCores(model: ModelConfig, processes?: number): void {
   if (!isLarge(model)) limitThreads(1);
@@ -197,8 +194,8 @@ export function shareCores(model: ModelConfig, processes?: number): void {
 }
 
 /**
- * The rollout's settings of `--set`.
- * @throws RangeError naming a setting that is not the rollout's, or invalid
+ * Parses `--set` for the rollout.
+ * @throws RangeError naming a setting that is invalid or not the rollout's
  */
 function parseRolloutSettings(set: readonly string[] = []): object {
   const { rollout = {}, ...others } = mergeOverrides(...set.map(parseSetting));
@@ -246,7 +243,7 @@ export type WeightsSpec = Pick<
 > & { backend?: PolicySpec['backend'] };
 
 /**
- * The folders of a local policy; the base of a trained model is made if it is missing.
+ * The folders of a local policy; makes the base of a trained model if it is missing.
  * @throws Error for an unknown model, a missing adapter, or a model that does not know
  * the data
  */
@@ -274,7 +271,7 @@ export async function policyFolders(
   return isUntrained ? { model: folders.model } : folders;
 }
 
-/** The folders of a policy that is not a trained model by name. */
+/** The folders of a policy that is not a trained model's name. */
 async function localFolders(spec: WeightsSpec): Promise<PolicyFolders> {
   const { method = DEFAULT_METHOD, model, seed, checkpoints, adapter } = spec;
   const initial = adapter === undefined && parseModelName(model ?? DEFAULT_MODEL);
@@ -301,7 +298,7 @@ export async function openRetriever(
   return { retriever: await createRetriever(name, passages, { ...options, index }), passages };
 }
 
-/** Loads the tensor backend and logs which one and why. */
+/** Loads the tensor backend, and logs which one and why. */
 export async function announceBackend(requested: BackendName | 'auto'): Promise<BackendReport> {
   const { describeBackend, useBackend } = await import('../../tensor/backend.js');
   const report = await useBackend(requested);
@@ -309,7 +306,7 @@ export async function announceBackend(requested: BackendName | 'auto'): Promise<
   return report;
 }
 
-/** A sample of n questions; logs how many there are of each benchmark and type. */
+/** Samples n questions, and logs how many there are of each benchmark and type. */
 export function sampleAndLog(questions: readonly Question[], n: number): Question[] {
   const sample = sampleQuestions(questions, n);
   if (sample.questions.length < questions.length) {
@@ -336,7 +333,7 @@ export const checkpointsOption = (): Option =>
 export const backendOption = (): Option =>
   choice('--backend <name>', 'tensor backend', ['auto', ...BACKEND_NAMES], 'auto');
 
-/** Adds the options of {@link RetrieverSettings} without `--data`. */
+/** Adds the options of {@link RetrieverSettings}, except `--data`. */
 export const withSearchOptions = (command: Command): Command =>
   command
     .option(

@@ -1,6 +1,6 @@
 /**
- * The terminal of a long command: a line per stage, with its time. Everything else that
- * this process and its workers print goes into a log file.
+ * The terminal output of a long command: a line per stage, with its time. Everything else
+ * that this process and its workers print goes to a log file.
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -9,28 +9,27 @@ import { describeDuration, log } from './cli-utils.js';
 export interface Stages {
   print: (line: string) => void;
   /**
-   * Runs a stage and prints its name, what it returned in words, and its time. Stages may
-   * overlap.
-   * @param work reports a few words about its state; returns what it has done
+   * Runs a stage; prints its name, what it returned, and its time. Stages may overlap.
+   * @param work reports a short state, and returns what it has done
    */
   run(name: string, work: (update: (state: string) => void) => Promise<string>): Promise<void>;
   close(): void;
 }
 
-/** On a terminal, the state of running stages is renewed this often. */
+/** How often a terminal shows the state of running stages. */
 const TERMINAL_INTERVAL_MS = 1000;
-/** Without one, it is printed this often, since a training takes hours. */
+/** How often it is printed otherwise, since a training takes hours. */
 const PLAIN_INTERVAL_MS = 600_000;
 const NAME_WIDTH = 32;
 
-/** Prints everything and no lines of stages. */
+/** Prints everything, without lines for stages. */
 export const verboseStages = (): Stages => ({
   print: log,
   run: async (_name, work) => void (await work(() => undefined)),
   close: () => undefined,
 });
 
-/** Starts the log file and diverts what is printed into it. */
+/** Opens the log file and redirects all output to it. */
 export function createStages(file: string): Stages {
   mkdirSync(dirname(file), { recursive: true });
   const descriptor = openSync(file, 'w');

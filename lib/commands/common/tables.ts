@@ -24,13 +24,13 @@ export const ANSWER_COLUMNS: readonly Column<ScoredAnswer>[] = [
   { title: 'decomposed', value: ({ decomposed }) => Number(decomposed) },
 ];
 
-/** A number with three decimals; a dash if it is missing. */
+/** Formats a number with three decimals; a dash if it is missing. */
 export const fixed = (value: number | undefined): string =>
   value === undefined || Number.isNaN(value) ? '–' : decimalText(value);
 
 /**
- * Rows of means: one for each value of each key, if it has several, then one of all items
- * with the label `all`. The second cell is their number.
+ * Rows of means: one for each value of each key, if it has several, then one for all
+ * items with the label `all`. The second cell is the number of items.
  */
 export function meanRows<T>(
   items: readonly T[],
@@ -48,7 +48,7 @@ export function meanRows<T>(
   ]);
 }
 
-/** Aligned rows below a head, with rules between parts: two columns of words first. */
+/** Aligns rows below a head, with rules between parts; the first two columns are text. */
 export function formatTable(head: readonly string[], ...parts: readonly string[][][]): string {
   const rows = [head, ...parts.flat()];
   const widths = head.map((_, column) => max(rows, (row) => row[column].length)!);
@@ -59,8 +59,8 @@ export function formatTable(head: readonly string[], ...parts: readonly string[]
 }
 
 /**
- * The share of each behaviour label with its 95 % interval, and per question type if
- * there are several. Labels that are known for no answer are named below.
+ * The share of each behaviour label with its 95 % interval, by question type if there are
+ * several. Labels that are not known for any answer are listed below.
  */
 export function behaviourTable(
   answers: readonly ({ type: string } & Pick<Measurement, 'behaviour'>)[],

@@ -1,4 +1,4 @@
-/** Estimates before training: steps and time that are left, and memory. */
+/** Estimates before training: remaining steps and time, and memory. */
 import { join } from 'node:path';
 import { mean, sum } from 'd3-array';
 import { CHECKPOINTS } from '../../io/paths.js';
@@ -31,7 +31,7 @@ async function secondsPerRollout({ config, folder }: Training): Promise<number |
   return seconds && seconds / rolloutsPerStep(config);
 }
 
-/** The committed run of a training's model and method, if there is one. */
+/** The committed run of a training's model and method, if any. */
 async function committedRun({ config: { model, method } }: Training): Promise<Training[]> {
   const folder = join(CHECKPOINTS, `${model}-${method}-seed1`);
   const config = await readTrainConfig(folder);
@@ -47,8 +47,8 @@ export const stepsLeft = (trainings: readonly Training[]): Promise<number[]> =>
   );
 
 /**
- * `200 steps to do, about 15 min`, estimated from these trainings' steps, else from
- * committed runs, which a native backend trained; no time if there are neither.
+ * `200 steps to do, about 15 min`, estimated from these trainings' own steps, else from
+ * committed runs, which used a native backend; without a time if there are neither.
  * @param backend that trains
  */
 export async function describeStepsLeft(
@@ -88,9 +88,9 @@ function longestContext(model: ModelConfig, { rollout }: TrainConfig): number {
 }
 
 /**
- * Peak bytes of adapter training with gradient checkpointing: the weights, plus the
- * larger of the KV cache and the activations of one pass. Fitted to SmolLM2-135M on the
- * native backend: 1.9 GB for a row of 556 tokens, 2.9 GB for four.
+ * Estimated peak bytes of adapter training with gradient checkpointing: the weights, plus
+ * the larger of the KV cache and the activations of one pass. Fitted to SmolLM2-135M on
+ * the native backend: 1.9 GB for a row of 556 tokens, 2.9 GB for four.
  */
 export function trainingMemory(model: ModelConfig, config: TrainConfig): number {
   const { numLayers, numHeads, numKeyValueHeads, headDim, hiddenSize, intermediateSize } = model;

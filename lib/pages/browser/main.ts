@@ -1,6 +1,6 @@
 /**
  * The script of the pages of runs: training curves, and the slider through rollouts. Each
- * part waits for its elements.
+ * part starts if its elements exist.
  */
 import '../../html/browser/report.js';
 import { drawCharts, type Spec } from '../../html/browser/charts.js';
@@ -14,7 +14,7 @@ import {
 import { keepLive } from './live.js';
 import { startRuns } from './runs.js';
 
-// Curves: smoothing, the horizontal axis, and which of them stand out
+// Curves: smoothing, the horizontal axis, and which curves stand out
 
 let chosen: string[] | null = null;
 
@@ -42,7 +42,7 @@ function startCurves(names: string[] | null): Promise<void> {
 
 // Rollouts
 
-/** As `steppedRolloutsHtml` writes it. */
+/** Written by `steppedRolloutsHtml`. */
 interface Carried {
   name: string;
   steps: number[];
@@ -51,11 +51,11 @@ interface Carried {
   html: Record<number, string | undefined>;
 }
 
-/** The rollouts of a step: carried by the page, or asked for. */
+/** The rollouts of a step, from the page or its server. */
 const stepHtml = async ({ source, html }: Carried, step: number): Promise<string> =>
   html[step] ?? (await fetch(`${source}step=${step}`)).text();
 
-/** Fills the slider from the page's data and shows the selected step. */
+/** Initialises the slider from the page's data, and shows the selected step. */
 function startRollouts(): void {
   const slider = byId<HTMLInputElement>('rollouts-step');
   const shown = byId('rollouts-shown');
@@ -72,17 +72,17 @@ function startRollouts(): void {
     output.textContent = String(step);
     const wanted = (asked = `${run.name} ${step}`);
     const html = await stepHtml(run, step);
-    if (wanted === asked) shown.innerHTML = html; // the slider may stand elsewhere by now
+    if (wanted === asked) shown.innerHTML = html; // the slider may have moved on
   };
   slider.oninput = () => void show();
   names.onchange = () => {
-    slider.max = slider.value = '1000000000'; // the newest step, whatever it is
+    slider.max = slider.value = '1000000000'; // the newest step, whatever its number
     void show();
   };
   if (slider.value !== slider.max || names.selectedIndex > 0) void show();
 }
 
-/** Also after a live page has replaced its content. */
+/** Called again when a live page has replaced its content. */
 async function start(): Promise<void> {
   startRollouts();
   await startCurves(startRuns((names) => void startCurves(names)));
