@@ -1,6 +1,6 @@
 /** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
 import { matching, where } from '../evaluation/table.js';
-import { UNTRAINED } from '../training/methods.js';
+import { BOTH_METHODS, UNTRAINED } from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
@@ -61,7 +61,7 @@ export const baseVsInstruct: Experiment = {
     const contrasts = withPaper(tidy.contrasts);
     const training = trainingRows(curves, DYNAMICS);
     const gap = findFigure(tidy, { ...GAP, method: 'parallelsearch', benchmark: 'average' })!;
-    const drawn = matching(contrasts, { ...GAP, method: ['search-r1', 'parallelsearch'] });
+    const drawn = matching(contrasts, { ...GAP, method: BOTH_METHODS });
     return resultParts({
       finding: `Trained from the base instead of the instruct model, ParallelSearch’s answers are ${gapWords(gap, 'neither better nor worse')}.`,
       summary: `${countText(shown.length)} answers from two initial models, and ${countText(curves.length)} steps of training.`,

@@ -12,7 +12,7 @@ import { measure } from '../evaluation/measure.js';
 import type { QuestionResult } from '../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../evaluation/table.js';
 import { formatList, countText } from '../text/english.js';
-import { trainedBy } from '../training/methods.js';
+import { BOTH_METHODS, trainedBy } from '../training/methods.js';
 import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
 import { intervalChart } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
@@ -48,7 +48,7 @@ export const FAILURES = [
 const OF_TRAJECTORIES = ['over_search'] as const;
 
 const PAIRS: readonly MethodPair[] = [
-  ['parallelsearch', 'search-r1'],
+  BOTH_METHODS,
   ['parallelsearch', 'search-r1-parallel-prompt'],
 ];
 const DYNAMICS = [
@@ -188,7 +188,7 @@ export const failures: Experiment = {
       meanValue(tidy.rows, { metric, method });
     const most = greatest(FAILURES, (metric) => rate(metric))!;
     const byWeight = (run: PolicyRun): string => lambdaName(runLambdas(run));
-    const compared = matching(tidy.rows, { method: ['search-r1', 'parallelsearch'] });
+    const compared = matching(tidy.rows, { method: BOTH_METHODS });
     const isCommon = (metric: string): boolean =>
       matching(compared, { metric }).some(({ value }) => value >= MIN_RATE);
     const common = FAILURES.filter(isCommon);

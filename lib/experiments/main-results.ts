@@ -13,7 +13,13 @@ import {
 } from '../evaluation/table.js';
 import { INITIAL_MODELS } from '../training/models.js';
 import { isTrained, type PolicyRun } from '../training/policy-runs.js';
-import { MAIN_METHODS, methodTitle, trainedBy, UNTRAINED } from '../training/methods.js';
+import {
+  BOTH_METHODS,
+  MAIN_METHODS,
+  methodTitle,
+  trainedBy,
+  UNTRAINED,
+} from '../training/methods.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { trainingRows } from '../report/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
@@ -152,7 +158,7 @@ const isAbove0: Predicted['holds'] = ({ low }) => low > 0;
 
 const PREDICTED: readonly Predicted[] = [
   ...INITIAL_MODELS.flatMap((model) =>
-    ['parallelsearch', 'search-r1'].flatMap((method) =>
+    BOTH_METHODS.flatMap((method) =>
       UNTRAINED.map(
         ({ name, title }): Predicted => ({
           prediction: `After reinforcement ${methodTitle(method)} answers more parallelizable questions than “${title}” (${model})`,
@@ -229,7 +235,7 @@ const filter: SummaryOptions['filter'] = ({ benchmark, subset }) =>
 
 /** Pairs compared in every metric. */
 const TRAINED_PAIRS: readonly MethodPair[] = [
-  ['parallelsearch', 'search-r1'],
+  BOTH_METHODS,
   ['parallelsearch', 'search-r1:b4'],
   ['parallelsearch', 'search-r1-parallel-prompt'],
   ['search-r1-parallel-prompt', 'search-r1'],
@@ -279,7 +285,7 @@ function drawFigures(
   rows: readonly TidyRow[],
   contrasts: readonly TidyContrast[],
 ): ResultParts['figures'] {
-  const many = matching(rows, { method: ['search-r1', 'parallelsearch'], benchmark: MANY });
+  const many = matching(rows, { method: BOTH_METHODS, benchmark: MANY });
   const compared = many.filter(({ subset }) => subset.startsWith('entities_'));
   const byEntities = (metric: string) =>
     intervalChart(matching(compared, { metric }), {

@@ -23,6 +23,7 @@ import {
   readRows,
 } from './running/records.js';
 import { isTrained, loadPolicy, rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
+import { BOTH_METHODS } from '../training/methods.js';
 import { INITIAL_MODELS } from '../training/models.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
 import { countText } from '../text/english.js';
@@ -38,7 +39,6 @@ export const SECONDS: Measure = {
 
 /** The data sets of the paper's Tables 3 and 6 that the small world has. */
 const BENCHMARKS = ['hotpotqa', '2wikimultihopqa'];
-const METHODS = ['parallelsearch', 'search-r1'];
 const ONE_OF = 15;
 /** For a run's 84 answers, for estimates only. */
 const ROUGH_SECONDS = 85;
@@ -144,7 +144,7 @@ export const timing = timingExperiment(
   () =>
     INIT_SEEDS.flatMap((initSeed) =>
       INITIAL_MODELS.map((model) =>
-        listRuns({ methods: METHODS, models: [model], initSeeds: [initSeed] }),
+        listRuns({ methods: BOTH_METHODS, models: [model], initSeeds: [initSeed] }),
       ),
     ).filter((runs) => runs.every((run) => isTrained(run))),
 );
@@ -174,7 +174,7 @@ export function addTiming(
   if (!timed) return;
   const { rows, contrasts } = summariseResults(timed.answers, {
     measures: [SECONDS],
-    pairs: [['parallelsearch', 'search-r1']],
+    pairs: [BOTH_METHODS],
     paper: paperFigure,
     // The methods were timed together, seed by seed, so seeds are resampled together.
     weightsId: () => 'timed together',

@@ -20,6 +20,7 @@ import {
 } from '../evaluation/table.js';
 import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
+import { BOTH_METHODS } from '../training/methods.js';
 import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from '../training/policy-runs.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { gapWords } from '../report/text.js';
@@ -54,7 +55,7 @@ interface TopKSetting {
 
 export const TOP_K = {
   /** The first is compared with the second. */
-  methods: ['parallelsearch', 'search-r1'],
+  methods: BOTH_METHODS,
   model: 'instruct',
   trainedKs: [3, 1],
   /** The others are compared with the first. */

@@ -4,7 +4,7 @@
  */
 import { type Question, graphQuestionType } from '../data/question.js';
 import { type Provenance, configHash } from '../io/provenance.js';
-import { methodTitle } from '../training/methods.js';
+import { BOTH_METHODS, methodTitle } from '../training/methods.js';
 import { subQuestionRecall } from '../rewards/sub-questions.js';
 import { type RewardPresetName, presetRewards } from '../rewards/presets.js';
 import { scoreRollout, scoringInput } from '../rewards/reward.js';
@@ -24,7 +24,7 @@ import { listRuns } from './running/runs.js';
 const SEED = 1;
 const METHODS = {
   instruct: ['parallelsearch', 'search-r1', 'search-r1-parallel-prompt', 'untrained:parallel'],
-  base: ['parallelsearch', 'search-r1'],
+  base: BOTH_METHODS,
 };
 export const TRAJECTORY_RUNS: readonly PolicyRun[] = (['instruct', 'base'] as const).flatMap(
   (model) => listRuns({ methods: METHODS[model], models: [model], initSeeds: [SEED] }),

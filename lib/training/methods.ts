@@ -303,6 +303,9 @@ const COMPARED: readonly Method[] = [
   },
 ];
 
+/** The methods that every experiment compares, the first with the second. */
+export const BOTH_METHODS = ['parallelsearch', 'search-r1'] as const;
+
 /** The methods of the main comparison. */
 export const MAIN_METHODS: readonly Method[] = [...WITHOUT_TRAINING, ...COMPARED];
 

@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { evaluatePolicy } from '../../lib/evaluation/evaluate.js';
 import { matching } from '../../lib/evaluation/table.js';
 import {
-  answerWithinBudgets,
+  answerWithinLimits,
   emWithin,
   forcedContext,
   isWithin,
   listLimits,
   timePerToken,
-  type BudgetAnswer,
+  type LimitedAnswer,
   type Limit,
 } from '../../lib/experiments/conditions/limits.js';
 import { conditions, describeFinding } from '../../lib/experiments/conditions/experiment.js';
@@ -31,7 +31,7 @@ import { isFull } from '../full.js';
 import { result, writeSyntheticTiming } from './synthetic.js';
 import { writeSyntheticConditions } from './synthetic-conditions.js';
 
-const answer = (fields: Partial<BudgetAnswer> = {}): BudgetAnswer => ({
+const answer = (fields: Partial<LimitedAnswer> = {}): LimitedAnswer => ({
   ...result(),
   evidenceByTurn: [],
   transcriptTokens: 300,
@@ -136,7 +136,7 @@ describe('answers with the most turns', () => {
     const run = { method: 'search-r1', model: 'instruct', initSeed: 1, seed: 1 } as const;
     const asked = questions.slice(0, 3);
     const context = { world, backend: 'wasm', onFraction: () => undefined } as const;
-    const answers = await answerWithinBudgets(run, { ...context, questions: asked });
+    const answers = await answerWithinLimits(run, { ...context, questions: asked });
     const policy = await loadPolicy(run);
     for (const maxSearchTurns of isFull ? [2, 4] : [2]) {
       const limited = await evaluatePolicy(policy, world.retriever, asked, {

@@ -1,7 +1,7 @@
 /** Made-up answers under limits. */
 import { matching } from '../../lib/evaluation/table.js';
 import { FORCED_AFTER } from '../../lib/experiments/conditions/limits.js';
-import type { BudgetAnswer, BudgetRecord } from '../../lib/experiments/conditions/limits.js';
+import type { LimitedAnswer, LimitedRecord } from '../../lib/experiments/conditions/limits.js';
 import { conditions } from '../../lib/experiments/conditions/experiment.js';
 import type { PolicyRun } from '../../lib/training/policy-runs.js';
 import { syntheticResults, writeRecords } from './synthetic.js';
@@ -9,8 +9,8 @@ import { syntheticResults, writeRecords } from './synthetic.js';
 /** Every answer is right, one turn per search, and forced answers are wrong. */
 export async function writeSyntheticConditions(folder: string): Promise<void> {
   const results = syntheticResults({ perTemplate: 14 });
-  await writeRecords(folder, conditions, (run: PolicyRun): BudgetRecord => {
-    const answers = matching(results, { ...run }).map((answer): BudgetAnswer => {
+  await writeRecords(folder, conditions, (run: PolicyRun): LimitedRecord => {
+    const answers = matching(results, { ...run }).map((answer): LimitedAnswer => {
       const { turns, searches } = answer;
       const numQueries = searches.flat().length;
       let asked = 0;

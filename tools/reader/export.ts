@@ -11,9 +11,9 @@ import { writeTorch } from '../../lib/interop/torch.js';
 import { writeRows } from '../../lib/interop/rows.js';
 import { createRandom } from '../../lib/random.js';
 import { mergeOverrides, parseTrainConfig, trainingPreset } from '../../lib/training/config.js';
+import { BOTH_METHODS } from '../../lib/training/methods.js';
 import { makeQuestions, plainTitle } from './made-questions.js';
 
-const METHODS = ['parallelsearch', 'search-r1'];
 /**
  * Of HotpotQA's training facts .87 lie within the first 64 words of their passage (32
  * words: .69), of 2WikiMultiHopQA's .93 (.84). Choosing sentences that share words with
@@ -71,7 +71,7 @@ export async function exportReader(
       : random.fork(benchmark).shuffle(pool).slice(0, NUM_FRESH),
   );
   let demonstrations = 0;
-  for (const method of METHODS) {
+  for (const method of BOTH_METHODS) {
     const config = parseTrainConfig(
       mergeOverrides(
         trainingPreset(method, model, 1, { scale: 'language-model', promptForm: 'chat' }),
@@ -87,7 +87,7 @@ export async function exportReader(
       questions: [...rl, ...dev.map((question) => ({ ...question, split: 'dev' }))],
       rewardTest: { recorded: [], numDrawn: 1000 },
       // Both prompts are in the demonstrations of either method: written once.
-      ...(method === METHODS[0] && {
+      ...(method === BOTH_METHODS[0] && {
         demonstrations: { questions: [...annotated, ...made], retriever },
       }),
     });

@@ -9,18 +9,18 @@ import { matching, type SummaryOptions } from '../../evaluation/table.js';
 import { shareWords } from '../../report/text.js';
 import type { PolicyRun } from '../../training/policy-runs.js';
 import {
-  answerWithinBudgets,
-  BUDGET_METHODS,
-  BUDGET_TEST,
+  answerWithinLimits,
+  LIMITS_TEST,
   limitMeasures,
   limitName,
-  listBudgetJobs,
+  listLimitJobs,
   listLimits,
   timePerToken,
-  type BudgetRecord,
+  type LimitedRecord,
   type Limit,
 } from './limits.js';
 import { drawFigures } from './charts.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import type { ResultParts } from '../../report/opening.js';
 import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';
@@ -42,11 +42,11 @@ import { countText } from '../../text/english.js';
 export const conditions: Experiment = {
   name: 'conditions',
   title: 'when parallel search answers more: limits of turns, tokens and seconds',
-  computation: defineComputation<PolicyRun, BudgetRecord>({
-    jobs: listBudgetJobs,
+  computation: defineComputation<PolicyRun, LimitedRecord>({
+    jobs: listLimitJobs,
     work: async (run, context) => {
-      const questions = await readFreshTest(BUDGET_TEST, context.world);
-      return { answers: await answerWithinBudgets(run, { ...context, questions }) };
+      const questions = await readFreshTest(LIMITS_TEST, context.world);
+      return { answers: await answerWithinLimits(run, { ...context, questions }) };
     },
   }),
   reads: ['conditions', timing.name],
@@ -71,7 +71,7 @@ async function compareConditions(
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
-  const done = await requireResults<PolicyRun, BudgetRecord>(conditions, folder);
+  const done = await requireResults<PolicyRun, LimitedRecord>(conditions, folder);
   const answers = done.flatMap(({ job: { input }, record }) => {
     return record.value.answers.map((answer) => ({ ...answer, ...identify(input) }));
   });
@@ -80,7 +80,7 @@ async function compareConditions(
   const numQuestions = new Set(answers.map(({ questionId }) => questionId)).size;
   const provenance = mergeProvenance(done, {
     ...listSeeds(done.map(({ job }) => job.input)),
-    ...(await describeFreshTest(BUDGET_TEST)),
+    ...(await describeFreshTest(LIMITS_TEST)),
     numQuestions,
     ...(timed && { msPerToken, timedAnswers: timed.length }),
   });
@@ -88,7 +88,7 @@ async function compareConditions(
   // One kind of limit at a time: the resamples of all would take a gigabyte.
   const summaries = ['turns', 'tokens', 'seconds'].flatMap((limit) => {
     const measures = limitMeasures(matching(limits, { limit }), msPerToken);
-    const settings = { measures, pairs: [BUDGET_METHODS], filter: isShown };
+    const settings = { measures, pairs: [BOTH_METHODS], filter: isShown };
     return measures.length > 0 ? [summarise({ answers, provenance }, settings, options)] : [];
   });
   const tidy = {

@@ -20,7 +20,7 @@ import { loadPolicy, rolloutForRun, type PolicyRun } from '../../training/policy
 import { evaluationBatchSize, listRunJobs } from '../running/answers.js';
 import type { Job, WorkContext } from '../experiment.js';
 import { freshTestHash, type FreshTest } from '../running/fresh-test.js';
-import { listRuns } from '../running/runs.js';
+import { instructRuns } from '../running/runs.js';
 import type { TimedAnswer } from '../timing.js';
 
 /** Limits on search turns; the policies were trained with 6. */
@@ -35,12 +35,6 @@ export const SECONDS = [0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.2, 1.5, 2, 2.5] as const;
 /** Latencies of a request in ms; one turn's queries wait for it together. */
 export const REQUEST_MS = [50, 200] as const;
 
-/** The methods to compare, the first with the second. */
-export const BUDGET_METHODS = ['parallelsearch', 'search-r1'] as const;
-
-/** The main comparison's runs from the instruct models, with the first seed. */
-export const budgetRuns = (): PolicyRun[] => listRuns({ methods: BUDGET_METHODS });
-
 export interface ForcedAnswer {
   turns: number;
   answer: string | null;
@@ -48,20 +42,20 @@ export interface ForcedAnswer {
 }
 
 /** An answer with up to {@link MOST_TURNS} search turns. */
-export interface BudgetAnswer extends Measurement {
+export interface LimitedAnswer extends Measurement {
   evidenceByTurn: number[];
   /** Length of the whole transcript, including prompt and passages. */
   transcriptTokens: number;
   /** One for each limit of {@link FORCED_AFTER} that the policy exceeded. */
   forced: ForcedAnswer[];
 }
-export interface BudgetRecord {
-  answers: BudgetAnswer[];
+export interface LimitedRecord {
+  answers: LimitedAnswer[];
 }
-export type BudgetResult = QuestionResult & BudgetAnswer;
+export type LimitedResult = QuestionResult & LimitedAnswer;
 
 /** The fresh test of limits. */
-export const BUDGET_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
+export const LIMITS_TEST: FreshTest = { name: 'budget', folder: CONDITIONS };
 
 /** Room for an answer after `<answer>`. */
 const FORCED_TOKENS = 24;
@@ -131,7 +125,7 @@ const evidenceByTurn = ({ question, trajectory }: Answered): number[] =>
   });
 
 /** Answers questions with the most search turns, and by force after fewer. */
-export async function answerWithinBudgets(
+export async function answerWithinLimits(
   run: PolicyRun,
   {
     world,
@@ -139,7 +133,7 @@ export async function answerWithinBudgets(
     onFraction,
     questions,
   }: Pick<WorkContext, 'world' | 'backend' | 'onFraction'> & { questions: readonly Question[] },
-): Promise<BudgetAnswer[]> {
+): Promise<LimitedAnswer[]> {
   const policy = await loadPolicy(run);
   const batchSize = evaluationBatchSize(backend);
   const answered = await answerQuestions(policy, world.retriever, questions, {
@@ -163,10 +157,10 @@ export async function answerWithinBudgets(
 /** For the fresh test on one core, for estimates only. */
 const ROUGH_SECONDS = 80;
 
-export async function listBudgetJobs(): Promise<Job<PolicyRun>[]> {
-  const draw = await freshTestHash(BUDGET_TEST);
+export async function listLimitJobs(): Promise<Job<PolicyRun>[]> {
+  const draw = await freshTestHash(LIMITS_TEST);
   const forced = { after: FORCED_AFTER, maxNewTokens: FORCED_TOKENS };
-  return listRunJobs(budgetRuns(), {
+  return listRunJobs(instructRuns(), {
     name: 'conditions',
     seconds: ROUGH_SECONDS,
     hash: (policy) => configHash({ policy, draw, maxSearchTurns: MOST_TURNS, forced }),
@@ -200,7 +194,7 @@ export const listLimits = (msPerToken: number | null): Limit[] => [
 ];
 
 export function isWithin(
-  answer: BudgetAnswer,
+  answer: LimitedAnswer,
   { limit, at_most, request_ms = 0 }: Limit,
   msPerToken = NaN,
 ): boolean {
@@ -212,14 +206,14 @@ export function isWithin(
 }
 
 /** The probability of being right when naming the best of the entities seen so far. */
-function bestSeen({ entitiesCompared, evidenceByTurn }: BudgetAnswer, turns: number): number {
+function bestSeen({ entitiesCompared, evidenceByTurn }: LimitedAnswer, turns: number): number {
   if (entitiesCompared === 0) return 0;
   const seen = evidenceByTurn[Math.min(turns, evidenceByTurn.length) - 1] ?? 0;
   return Math.max(1 / entitiesCompared, seen);
 }
 
 /** Exact match under a limit. */
-export function emWithin(answer: BudgetAnswer, limit: Limit, msPerToken?: number): number {
+export function emWithin(answer: LimitedAnswer, limit: Limit, msPerToken?: number): number {
   if (isWithin(answer, limit, msPerToken)) return answer.em;
   if (limit.late === 'best_seen') return bestSeen(answer, limit.at_most);
   if (limit.late === 'wrong') return 0;
@@ -237,7 +231,7 @@ export function limitMeasures(limits: readonly Limit[], msPerToken: number | nul
     const name = limitName(limit);
     const em: Measure = {
       metric: `em/${name}`,
-      numerator: (answer) => emWithin(answer as BudgetResult, limit, msPerToken ?? undefined),
+      numerator: (answer) => emWithin(answer as LimitedResult, limit, msPerToken ?? undefined),
     };
     if (limit.limit !== 'turns' || limit.late !== LATE) return [em];
     const most = limit.at_most + 1;

@@ -12,7 +12,7 @@ import { CONDITIONS } from '../../io/paths.js';
 import type { Prediction } from '../../report/opening.js';
 import { pointsIntervalText, pointsText } from '../../report/text.js';
 import { formatList } from '../../text/english.js';
-import { BUDGET_METHODS } from './limits.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import { findFigure } from '../results/summary.js';
 import { holm, LEVEL, pValue } from '../results/verdicts.js';
 
@@ -67,7 +67,7 @@ export interface ConditionRow extends Interval, Omit<ConditionPrediction, 'figur
   calls: number | null;
 }
 
-const OVER_SEARCH_R1 = { method: BUDGET_METHODS[0], against: BUDGET_METHODS[1] };
+const OVER_SEARCH_R1 = { method: BOTH_METHODS[0], against: BOTH_METHODS[1] };
 
 function judge({ value, low, high }: Interval, p: number): ConditionRow['found'] {
   if (p <= LEVEL) return value > 0 ? 'more' : 'fewer';

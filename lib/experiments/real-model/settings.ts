@@ -15,7 +15,7 @@ import {
   type TrainConfig,
   trainingPreset,
 } from '../../training/config.js';
-import { METHODS, trainedBy } from '../../training/methods.js';
+import { BOTH_METHODS, METHODS, trainedBy } from '../../training/methods.js';
 import { createRandom } from '../../random.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import { createRetriever } from '../../retrieval/retrievers.js';
@@ -77,23 +77,22 @@ export interface RealRun {
   topK?: number;
 }
 
-const REINFORCED = ['parallelsearch', 'search-r1'];
 const UNTRAINED = ['r1', 'untrained:search-r1', 'untrained:parallel'];
 const withSeedOne = (method: string): RealRun => ({ method, seed: 1 });
 
 export const WARM_UP = withSeedOne('demonstrations');
 /** RL runs from the same initial model. */
 export const TRAINED: readonly RealRun[] = [1, 2].flatMap((seed) =>
-  REINFORCED.map((method) => ({ method, seed })),
+  BOTH_METHODS.map((method) => ({ method, seed })),
 );
 export const ANSWERING: readonly RealRun[] = [...TRAINED, ...UNTRAINED.map(withSeedOne)];
 /** Timed question by question, alternating. */
-export const TIMED: readonly RealRun[] = REINFORCED.map(withSeedOne);
+export const TIMED: readonly RealRun[] = BOTH_METHODS.map(withSeedOne);
 /** Number of timed questions of each type. */
 export const NUM_TIMED = 16;
 /** {@link MULTI_HOP} with other numbers of passages. */
 export const BY_TOP_K: readonly RealRun[] = [1, 5, 10].flatMap((topK) =>
-  REINFORCED.map((method) => ({ method, seed: 1, topK })),
+  BOTH_METHODS.map((method) => ({ method, seed: 1, topK })),
 );
 
 export const realRunName = ({ method, seed, topK = DEFAULT_TOP_K }: RealRun): string =>

@@ -15,6 +15,7 @@ import { ONE_TRAINING, type Prediction, type ResultParts } from '../../report/op
 import { interval } from '../../report/table.js';
 import { isShare, metricInfo } from '../../report/titles.js';
 import type { Chart } from '../../report/vega-lite.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import type { AnsweredRuns } from '../running/answers.js';
 import { paperFigure } from './paper.js';
 
@@ -100,15 +101,12 @@ export const resultParts = ({
 
 /** Charts both methods by question type, with a panel per kind of initial model. */
 export const chartByType = (rows: readonly TidyRow[], metric: string, subset: string[]): Chart =>
-  intervalChart(
-    matching(rows, { metric, subset, benchmark: 'all', method: ['search-r1', 'parallelsearch'] }),
-    {
-      title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
-      subtitle: SMALL_WORLD_NOTE,
-      x: 'subset',
-      xTitle: 'Question type',
-      color: 'method',
-      column: 'model',
-      height: 160,
-    },
-  );
+  intervalChart(matching(rows, { metric, subset, benchmark: 'all', method: BOTH_METHODS }), {
+    title: `${metricInfo(metric).title} by question type, with 95 % intervals`,
+    subtitle: SMALL_WORLD_NOTE,
+    x: 'subset',
+    xTitle: 'Question type',
+    color: 'method',
+    column: 'model',
+    height: 160,
+  });

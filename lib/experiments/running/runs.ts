@@ -1,7 +1,7 @@
 /** Seeds of the runs, and what is published of each. */
 import { CHECKPOINTS } from '../../io/paths.js';
 import { isTrained, type PolicyRun } from '../../training/policy-runs.js';
-import { MAIN_METHODS } from '../../training/methods.js';
+import { BOTH_METHODS, MAIN_METHODS } from '../../training/methods.js';
 
 /** An initial model is published with every n-th line of its metrics. */
 export const PUBLISH_EVERY = 20;
@@ -34,6 +34,9 @@ export const listRuns = ({
       models.flatMap((model) => methods.map((method) => ({ method, model, initSeed, seed }))),
     ),
   );
+
+/** The main comparison's runs from the instruct models, with the first seed. */
+export const instructRuns = (): PolicyRun[] => listRuns({ methods: BOTH_METHODS });
 
 /** Drops initial models with untrained runs, so that compared settings share models. */
 export const dropIncompleteSeeds = (

@@ -8,6 +8,7 @@ import { matching } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
 import { stackedChart } from '../../report/stacked-chart.js';
 import { shareWords } from '../../report/text.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import { loadAnswers } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
 import { mainResults } from '../main-results.js';
@@ -15,7 +16,6 @@ import { findValue, percent, resultParts, type Predicted } from '../results/summ
 import {
   AGENT,
   checkSimulation,
-  METHODS,
   PAPER_RUN,
   readMeasured,
   simulatePaper,
@@ -93,7 +93,7 @@ export const scale: Experiment = {
   async result(folder) {
     const measured = await readMeasured();
     const read = await loadAnswers(mainResults, folder);
-    const answers = matching(read.answers, { method: METHODS }).filter(
+    const answers = matching(read.answers, { method: BOTH_METHODS }).filter(
       ({ modelCalls }) => modelCalls > 0,
     );
     const tokensPerCall = mean(
@@ -102,7 +102,7 @@ export const scale: Experiment = {
     )!;
     const shapes = Object.fromEntries(
       Object.entries(QUESTIONS).map(([questions, isAsked]) => {
-        const [ours, theirs] = METHODS.map((method) =>
+        const [ours, theirs] = BOTH_METHODS.map((method) =>
           matching(answers, { method })
             .filter(isAsked)
             .map((answer) => rolloutShape(answer, AGENT.writtenPerCall / tokensPerCall)),

@@ -9,6 +9,7 @@ import { readJson } from '../../io/files.js';
 import { packagePath } from '../../io/paths.js';
 import type { Provenance } from '../../io/provenance.js';
 import { createRandom } from '../../random.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import {
   aloneMs,
   SCHEDULES,
@@ -147,8 +148,7 @@ function requestMs({ turns }: MeasuredScale): number {
   return http.value - embedded.value;
 }
 
-export const METHODS = ['parallelsearch', 'search-r1'] as const;
-export type Method = (typeof METHODS)[number];
+export type Method = (typeof BOTH_METHODS)[number];
 type ShapesByQuestions = Readonly<Record<string, Record<Method, RolloutShape[]>>>;
 const SEARCHES = ['hnsw', 'milvus'];
 interface Setting {
@@ -236,7 +236,7 @@ const spread = (values: readonly number[]): Interval => {
 export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale) {
   const simulate = ({ questions, search, schedule }: Setting, assumed: Assumptions = ASSUMED) => {
     const cluster = paperCluster(measured, search, assumed);
-    const [ours, theirs] = METHODS.map((method) =>
+    const [ours, theirs] = BOTH_METHODS.map((method) =>
       simulateSteps(shapes[questions][method], cluster, { schedule, assumed }),
     );
     return { parallelsearch: ours, 'search-r1': theirs };
@@ -251,7 +251,7 @@ export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale
   );
   const simulated = settings.map((setting) => ({ setting, steps: simulate(setting) }));
   const rows = simulated.flatMap(({ setting, steps }) =>
-    cross(METHODS, METRIC_NAMES, (method, metric) => {
+    cross(BOTH_METHODS, METRIC_NAMES, (method, metric) => {
       const figure = spread(steps[method].map(METRICS[metric]));
       return { method, ...setting, metric, ...figure, n: DRAWS };
     }),
@@ -263,7 +263,7 @@ export function simulatePaper(shapes: ShapesByQuestions, measured: MeasuredScale
     }),
   );
   const parts = simulated.flatMap(({ setting, steps }) =>
-    cross(METHODS, PARTS, (method, [part, key]) => {
+    cross(BOTH_METHODS, PARTS, (method, [part, key]) => {
       return { method, ...setting, part, value: mean(steps[method], (step) => step[key])! / 1000 };
     }),
   );

@@ -5,14 +5,14 @@
 import { rewardConstants } from '../../rewards/presets.js';
 import { INFORMATION_CUTS } from '../../rollout/options.js';
 import type { PolicyRun } from '../../training/policy-runs.js';
-import { BUDGET_METHODS, budgetRuns } from '../conditions/limits.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import type { PaperClaim } from '../experiment.js';
-import { EARLY_STEP, listRuns, SEEDS } from '../running/runs.js';
+import { EARLY_STEP, instructRuns, listRuns, SEEDS } from '../running/runs.js';
 import { TOP_K } from '../top-k.js';
 import { trainingTest, variantName, type StageGroup, type TrainingTest } from './training-test.js';
 import { partsAhead } from '../results/verdicts.js';
 
-const [PARALLEL, SEQUENTIAL] = BUDGET_METHODS;
+const [PARALLEL, SEQUENTIAL] = BOTH_METHODS;
 const { lambdaD, lambdaS } = rewardConstants('paper');
 
 /** RL steps: of the main comparison, which takes hours, and of shorter trainings. */
@@ -43,7 +43,7 @@ const [, ...AFTER_RL] = HABIT_STEPS;
 
 /** Both methods from each hasty model. Default: with one seed. */
 const habitRuns = (seeds?: readonly number[]): PolicyRun[] =>
-  withSettings(listRuns({ methods: BUDGET_METHODS, models: ['hasty'], seeds }), {
+  withSettings(listRuns({ methods: BOTH_METHODS, models: ['hasty'], seeds }), {
     steps: HASTY_STEPS,
   });
 
@@ -71,15 +71,15 @@ export const HABIT_SEEDS = trainingTest({
 
 /** A fifth of the questions in RL are hybrid. */
 const mixedRuns = (): PolicyRun[] =>
-  withSettings(budgetRuns(), { steps: STEPS.mixed, hybridShare: 0.2 });
+  withSettings(instructRuns(), { steps: STEPS.mixed, hybridShare: 0.2 });
 /** Without r_d, Eq. 4 rewards nothing for hybrids; Search-R1 has no r_d. */
 const runsWithoutRd = (): PolicyRun[] =>
   withSettings(mixedRuns(), { lambdas: { lambdaD: 0, lambdaS } }, PARALLEL);
 /** From models that have seen both chains searched at once. */
 const pairedRuns = (): PolicyRun[] =>
-  withSettings(listRuns({ methods: BUDGET_METHODS, models: ['paired'] }), { steps: STEPS.paired });
+  withSettings(listRuns({ methods: BOTH_METHODS, models: ['paired'] }), { steps: STEPS.paired });
 const mainAndMixed = (): StageGroup[] => [
-  group('main', budgetRuns()),
+  group('main', instructRuns()),
   group('mixed', mixedRuns(), STEPS.mixed),
 ];
 
@@ -131,11 +131,11 @@ export const REWARDS = trainingTest({
     {
       training: 'instruct',
       step: STEPS.main,
-      stages: withVariants(budgetRuns()).map((run) => ({ run, step: run.steps ?? STEPS.main })),
+      stages: withVariants(instructRuns()).map((run) => ({ run, step: run.steps ?? STEPS.main })),
     },
   ],
   pairs: [
-    BUDGET_METHODS,
+    BOTH_METHODS,
     [COUNT_ONLY, SEQUENTIAL],
     [DECOMPOSITION_ONLY, SEQUENTIAL],
     [DECOMPOSITION_ONLY, PARALLEL],
@@ -156,7 +156,7 @@ const { ks } = TOP_K;
 const [FEWEST, ...MORE] = ks;
 
 const drawnRuns = (settings: Partial<PolicyRun> = {}): PolicyRun[] =>
-  withSettings(budgetRuns(), { ...settings, topKs: ks });
+  withSettings(instructRuns(), { ...settings, topKs: ks });
 
 const byPassages = (training: string, runs: readonly PolicyRun[], step = STEPS.main) => ({
   training,
@@ -168,7 +168,7 @@ const NEAR_MISS_SPEC = {
   title: 'passages per query among near misses',
   nearMisses: true,
   pairs: [
-    ...BUDGET_METHODS.flatMap((method) =>
+    ...BOTH_METHODS.flatMap((method) =>
       MORE.map((k) => [variantName(method, k), variantName(method, FEWEST)] as const),
     ),
     ...ks.map((k) => [variantName(PARALLEL, k), variantName(SEQUENTIAL, k)] as const),
@@ -182,7 +182,7 @@ export const PASSAGES = trainingTest({
   label: 'passages',
   groups: () => [
     byPassages('near_misses', drawnRuns({ steps: STEPS.short, nearMisses: true }), STEPS.short),
-    byPassages('main_near_misses', budgetRuns()),
+    byPassages('main_near_misses', instructRuns()),
   ],
 });
 
@@ -194,7 +194,7 @@ export const LONGER_PASSAGES = trainingTest({
   label: 'longerPassages',
   groups: () => [
     byPassages('near_misses', drawnRuns({ nearMisses: true })),
-    byPassages('main_near_misses', budgetRuns()),
+    byPassages('main_near_misses', instructRuns()),
   ],
 });
 
@@ -206,7 +206,7 @@ export const DRAWN_PASSAGES = trainingTest({
   nearMisses: false,
   folder: 'drawn-passages',
   label: 'drawnPassages',
-  groups: () => [byPassages('drawn_passages', drawnRuns()), byPassages('main', budgetRuns())],
+  groups: () => [byPassages('drawn_passages', drawnRuns()), byPassages('main', instructRuns())],
 });
 
 const parallelSearch = { test: 'passages-200', subset: 'all', against: 'parallelsearch' };
@@ -239,9 +239,9 @@ export const CUTS = trainingTest({
   label: 'cut',
   groups: () => [
     ...INFORMATION_CUTS.map((halvedBy) =>
-      group(`cut_${halvedBy}`, withSettings(budgetRuns(), { halvedBy }, PARALLEL)),
+      group(`cut_${halvedBy}`, withSettings(instructRuns(), { halvedBy }, PARALLEL)),
     ),
-    group('main', budgetRuns()),
+    group('main', instructRuns()),
   ],
 });
 

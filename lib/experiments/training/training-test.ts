@@ -9,7 +9,7 @@ import {
 } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
 import { runName, type PolicyRun } from '../../training/policy-runs.js';
-import { BUDGET_METHODS, budgetRuns } from '../conditions/limits.js';
+import { BOTH_METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment } from '../experiment.js';
 import {
   answerFreshTest,
@@ -21,7 +21,7 @@ import {
   type StageRecord,
 } from '../running/fresh-test.js';
 import { findResults, type Done } from '../running/records.js';
-import { identify } from '../running/runs.js';
+import { identify, instructRuns } from '../running/runs.js';
 import { summarise } from '../results/summary.js';
 import { planTraining } from '../running/train-runs.js';
 
@@ -81,7 +81,7 @@ export function trainingTest(spec: TrainingTestSpec): TrainingTest {
   const test = { ...spec, folder: join(CONDITIONS, spec.folder) };
   const computation = defineComputation<Stage, StageRecord>({
     // Estimated from runs with twice the steps, but without the time of dev answers.
-    prepare: planTraining(() => listTestRuns(test), budgetRuns),
+    prepare: planTraining(() => listTestRuns(test), instructRuns),
     jobs: () => listStageJobs(test, listStages(test), ROUGH_SECONDS),
     work: (stage, context) => answerFreshTest(test, stage, context),
   });
@@ -99,12 +99,7 @@ export interface TrainingTestResults {
 
 /** Null before all runs are trained and have answered. */
 export async function loadTrainingTest(
-  {
-    experiment,
-    groups,
-    pairs = [BUDGET_METHODS],
-    nameMethod = ({ method }) => method,
-  }: TrainingTest,
+  { experiment, groups, pairs = [BOTH_METHODS], nameMethod = ({ method }) => method }: TrainingTest,
   folder?: string,
   options: SummaryOptions = {},
 ): Promise<TrainingTestResults | null> {

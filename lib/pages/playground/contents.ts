@@ -24,7 +24,7 @@ import {
   weightFolders,
   type PolicyRun,
 } from '../../training/policy-runs.js';
-import { methodTitle, resolveRollout } from '../../training/methods.js';
+import { BOTH_METHODS, methodTitle, resolveRollout } from '../../training/methods.js';
 import { requireBase } from '../../policy/adapter-base.js';
 import {
   listFolders,
@@ -57,7 +57,6 @@ export interface CustomParts {
   force?: boolean;
 }
 
-const METHODS = ['parallelsearch', 'search-r1'] as const;
 const SEED = 1;
 /** Instruct first, because it answers better. */
 const MODELS = ['instruct', 'base'] as const;
@@ -107,7 +106,7 @@ async function addFolder(
 }
 
 const runsFrom = (model: PolicyRun['model']): PolicyRun[] =>
-  METHODS.map((method) => ({ method, model, initSeed: SEED, seed: SEED }));
+  BOTH_METHODS.map((method) => ({ method, model, initSeed: SEED, seed: SEED }));
 
 /** Adds both methods from each initial model: before, during and after training. */
 async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promise<Policies> {
@@ -136,7 +135,7 @@ async function addCommittedPolicies(files: PlaygroundFiles, root: string): Promi
   const trained = checkpoints.findLast(({ model }) => model === checkpoints[0].model)!;
   const config = (await readTrainConfig(join(root, trained.adapters.parallelsearch)))!;
   return {
-    methods: METHODS.map((name) => {
+    methods: BOTH_METHODS.map((name) => {
       return { name, title: methodTitle(name), rollout: resolveRollout(name, 'small-world') };
     }),
     checkpoints,
