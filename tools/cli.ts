@@ -9,7 +9,7 @@ import {
   log,
   parseCount,
 } from '../lib/commands/common/cli-utils.js';
-import { backendOption } from '../lib/commands/common/setup.js';
+import { backendOption } from '../lib/commands/common/options.js';
 import {
   initialModelName,
   SMALL_WORLD_MODELS,

@@ -6,7 +6,8 @@ import { UNRELATED_PASSAGES, type SearchTurn, type Trajectory } from '../rollout
 import { unknownNamesWarning } from '../text/names.js';
 import { openTag, type Tag } from '../text/tags.js';
 import { exitWith, interruptible, log } from './common/cli-utils.js';
-import { setUp, withPolicyOptions, type PolicySpec } from './common/setup.js';
+import { withPolicyOptions, type PolicySpec } from './common/options.js';
+import { setUp } from './common/setup.js';
 import { plural } from '../text/english.js';
 
 type Style = Parameters<typeof styleText>[0];

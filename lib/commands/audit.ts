@@ -26,7 +26,8 @@ import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';
 import { adapterBase, modelPath } from '../training/models.js';
 import type { BackendName } from '../tensor/backend.js';
 import { choice, exitWith, parseTemperature } from './common/cli-utils.js';
-import { announceBackend, backendOption } from './common/setup.js';
+import { backendOption } from './common/options.js';
+import { announceBackend } from './common/setup.js';
 
 interface AuditSettings {
   model?: string;

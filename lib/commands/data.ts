@@ -35,13 +35,8 @@ import { normalizeAnswer } from '../text/answer-match.js';
 import { convertCommand } from './data-convert.js';
 import { makeCommand } from './data-make.js';
 import { meanRows, formatTable, type Column } from './common/tables.js';
-import {
-  announceBackend,
-  limitOption,
-  sampleAndLog,
-  withSearchOptions,
-  type RetrieverSettings,
-} from './common/setup.js';
+import { limitOption, withSearchOptions, type RetrieverSettings } from './common/options.js';
+import { announceBackend, sampleAndLog } from './common/setup.js';
 
 interface CheckSettings extends Omit<RetrieverSettings, 'data'> {
   limit?: number;

@@ -4,7 +4,8 @@ import { answerBatch, type AnswerBatch } from '../evaluation/evaluate.js';
 import { serve, startWorker, withWorkers } from '../io/processes.js';
 import { createSearchCache } from '../retrieval/search.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { openRetriever, type PolicySpec, type Setup } from './common/setup.js';
+import type { PolicySpec } from './common/options.js';
+import { openRetriever, type Setup } from './common/setup.js';
 
 /** A batch, and what a worker loads before its first one. */
 type Task = Pick<Setup, 'backend' | 'folders' | 'search' | 'rollout'> &

@@ -37,14 +37,8 @@ import {
   type Evaluation,
 } from './evaluate-comparison.js';
 import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
-import {
-  limitOption,
-  sampleAndLog,
-  setUp,
-  withPolicyOptions,
-  type PolicySpec,
-  type Setup,
-} from './common/setup.js';
+import { limitOption, withPolicyOptions, type PolicySpec } from './common/options.js';
+import { sampleAndLog, setUp, type Setup } from './common/setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
 
 interface EvaluateSettings extends PolicySpec {

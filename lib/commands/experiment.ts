@@ -9,7 +9,7 @@ import { requireClone } from '../io/paths.js';
 import { startProgress, type Progress } from '../io/progress.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { describeDuration, interruptible, log as printLine } from './common/cli-utils.js';
-import { backendOption } from './common/setup.js';
+import { backendOption } from './common/options.js';
 
 interface ExperimentSettings {
   force?: boolean;

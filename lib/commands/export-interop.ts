@@ -33,7 +33,8 @@ import {
 } from '../training/config.js';
 import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
 import { requireOtherFiles } from './common/outputs.js';
-import { checkpointsOption, policyFolders, type WeightsSpec } from './common/setup.js';
+import { checkpointsOption } from './common/options.js';
+import { policyFolders, type WeightsSpec } from './common/setup.js';
 import { listFolders } from '../policy/folder-settings.js';
 
 const NUM_DRAWN = 10_000;

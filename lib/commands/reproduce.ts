@@ -31,7 +31,8 @@ import { trajectories } from '../experiments/trajectories.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';
 import { describeDuration, interruptible, parseCount, log } from './common/cli-utils.js';
-import { announceBackend, backendOption } from './common/setup.js';
+import { backendOption } from './common/options.js';
+import { announceBackend } from './common/setup.js';
 import { createStages, verboseStages, type Stages } from './common/stages.js';
 
 /**

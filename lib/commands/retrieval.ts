@@ -7,12 +7,8 @@ import { Command, Option } from 'commander';
 import { DEFAULT_RETRIEVER, bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
 import { startRetrievalServer } from '../retrieval/server.js';
 import { exitWith, interruptible, parseCount, parsePort, log, choice } from './common/cli-utils.js';
-import {
-  announceBackend,
-  withRetrieverOptions,
-  type RetrieverSettings,
-  openRetriever,
-} from './common/setup.js';
+import { withRetrieverOptions, type RetrieverSettings } from './common/options.js';
+import { announceBackend, openRetriever } from './common/setup.js';
 import { loadPassages, passageFile } from '../data/flashrag.js';
 import { startProgress } from '../io/progress.js';
 import { ENCODER, shortPath } from '../io/paths.js';

@@ -17,7 +17,7 @@ import type { BackendName } from '../tensor/backend.js';
 import { runCompare } from './compare.js';
 import { selectQuestions, runEvaluate } from './evaluate.js';
 import { exitWith, collect, log } from './common/cli-utils.js';
-import { backendOption, limitOption } from './common/setup.js';
+import { backendOption, limitOption } from './common/options.js';
 import { runTrain } from './train.js';
 import { describeStepsLeft, stepsLeft } from './common/training-estimates.js';
 

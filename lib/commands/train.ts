@@ -47,14 +47,8 @@ import {
   parseWeight,
   log,
 } from './common/cli-utils.js';
-import {
-  announceBackend,
-  openRetriever,
-  requireKnownData,
-  shareCores,
-  withModelOptions,
-  type ModelSettings,
-} from './common/setup.js';
+import { withModelOptions, type ModelSettings } from './common/options.js';
+import { announceBackend, openRetriever, requireKnownData, shareCores } from './common/setup.js';
 
 const TRAIN_INSTEAD =
   '`export hf models/searcher --model smollm2-parallelsearch` and --model models/searcher, or another Hugging Face folder';
