@@ -1,11 +1,11 @@
 /**
- * Every comparison with another implementation, and how speed changes with size: `npm run
- * bench -- all PYTHON [--quick] [--resume]`, where PYTHON has what the others import;
- * what is missing is named and left out, as is a part that fails. Parts run one after
- * another. Writes docs/performance.md, with its charts and, as JSON, its figures, and the
- * README's text on speed.
- * `--quick` takes ten minutes: it leaves out wasm, the language model and the largest
- * sizes. `--resume` keeps what an earlier run of the same commit has measured.
+ * Runs every comparison with another implementation, and measures how speed changes with
+ * size: `npm run bench -- all PYTHON [--quick] [--resume]`, where PYTHON has what the
+ * other implementations need. Missing packages are named and their parts skipped, as is a
+ * part that fails. Parts run one after another. Writes docs/performance.md with its
+ * charts, its figures as JSON, and the README's text on speed. `--quick` takes ten
+ * minutes: it skips wasm, the language model and the largest sizes. `--resume` keeps what
+ * an earlier run of the same commit has measured.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -20,11 +20,11 @@ import type { Comparison } from './support/peer.js';
 import { updateReadme, type Row } from './support/summary.js';
 
 interface Part {
-  /** Of `bench/`, with its arguments after the Python. */
+  /** A benchmark in `bench/`, and its arguments after the Python. */
   command: readonly [name: string, ...args: string[]];
-  /** Python packages of the other side. */
+  /** Python packages of the other implementation. */
   needs: readonly string[];
-  /** Of rows that do not name them. */
+  /** Backend of the rows that do not name one. */
   backend?: string;
   peer?: string;
   counted: string;
@@ -32,7 +32,7 @@ interface Part {
   isSlow?: true;
 }
 
-/** A part's rows, or why there are none, or not all. */
+/** The rows of a part, or why rows are missing. */
 interface Result {
   command: string;
   seconds: number;
@@ -45,7 +45,7 @@ const isQuick = options.includes('--quick');
 if (!python || python.startsWith('-'))
   throw new Error('Expected a Python. Try: npm run bench -- all PYTHON [--quick] [--resume]');
 
-/** Versions of installed Python packages; those that are missing are left out. */
+/** Versions of the installed Python packages among `names`. */
 function pythonVersions(names: readonly string[]): Record<string, string> {
   const script = `import json, sys
 from importlib.metadata import PackageNotFoundError, version
@@ -210,7 +210,7 @@ function tableText(rows: readonly Row[]): string {
   return [header, `|${'---|'.repeat(8)}`, ...lines.map((line) => `| ${line} |`)].join('\n');
 }
 
-/** Our time as a multiple of theirs. */
+/** Charts our time as a multiple of theirs. */
 function ratioChart(rows: readonly Row[]) {
   const values = rows.flatMap((row) => {
     if (!row.ratioOfSeconds) return [];
@@ -255,7 +255,7 @@ function ratioChart(rows: readonly Row[]) {
 
 const OURS = 'this project';
 
-/** Speed by size, of work measured at several. */
+/** Charts speed by size, for work measured at several sizes. */
 function growthChart(rows: readonly Row[]) {
   const kinds = group(rows, ({ work, backend, counted }) =>
     [[work, backend].filter(Boolean).join(', '), `by ${counted}`].join(' '),
@@ -335,7 +335,7 @@ ${machine}; ${packages.join(', ')}; commit ${about.commit}.
 
 ${tableText(rows)}
 ${missing.length > 0 ? `\nNot measured: ${missing.join('; ')}.\n` : ''}`;
-/** What follows this line of the page was measured by hand, and stays. */
+/** The text after this line of the page was measured by hand, and is kept. */
 const KEPT = '<!-- measured apart -->';
 const file = packagePath('docs', 'performance.md');
 const before = existsSync(file) ? readFileSync(file, 'utf8') : '';

@@ -1,10 +1,10 @@
 /**
- * BM25 on disk and in memory compared with bm25s and tantivy, over synthetic passages of
- * a hundred words: `npm run bench -- bm25 PYTHON SIZE [PEERS]`, such as `bm25 python3
- * 100000 bm25s,tantivy`, where PYTHON has the peers; PEERS may be `-`. Every side has a
- * process of its own; searches are in turns, with other questions each turn, and return
- * passages. Times are of the processor, so that other work counts little. Scores must
- * equal bm25s'; tantivy rounds lengths. Prints one JSON object.
+ * Compares BM25 on disk and in memory with bm25s and tantivy, on synthetic passages of a
+ * hundred words: `npm run bench -- bm25 PYTHON SIZE [PEERS]`, such as `bm25 python3
+ * 100000 bm25s,tantivy`, where PYTHON has the peers; PEERS may be `-`. Every side has its
+ * own process; they search in turns, with other questions each turn, and return passages.
+ * Times are processor times, so that other load matters little. Scores must equal those
+ * of bm25s; tantivy rounds lengths. Prints one JSON object.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const SIDE = '--side';
 
 interface Indexed {
   seconds: number;
-  /** The most that were ever resident. */
+  /** Peak resident memory. */
   bytes: number;
 }
 interface Searched {
@@ -43,7 +43,7 @@ interface Searched {
   bytes: number;
 }
 
-// Our side, as bm25_peer.py.
+// Our side, the counterpart of bm25_peer.py.
 
 async function serve(kind: string): Promise<void> {
   let retriever: Retriever;
@@ -90,7 +90,7 @@ interface Side extends Program {
 
 const round = (value: number): number => Number(value.toPrecision(3));
 
-/** Rows of one of our sides, compared with a peer if there is one. */
+/** The rows of one of our sides, compared with a peer if there is one. */
 const compareSides = (size: number, own: Side, peer?: Side): Comparison[] =>
   [
     {
@@ -126,7 +126,7 @@ const compareSides = (size: number, own: Side, peer?: Side): Comparison[] =>
     }),
   }));
 
-/** How far another side's passages and scores are from the first one's. */
+/** How far another side's passages and scores differ from the first one's. */
 function compareResults({ searched: [own] }: Side, { name, searched: [other] }: Side) {
   const differences = own.scores.flatMap((scores, q) =>
     scores.map((score, k) => Math.abs(score - other.scores[q][k])),
@@ -151,7 +151,7 @@ async function compare(python: string, size: number, peers: readonly string[]): 
       console.error(JSON.stringify({ name, ...indexed }));
       return { ...program, name, indexed, searched: [] };
     };
-    // An index on disk is made by one process and opened by another.
+    // One process makes an index on disk, another opens it.
     const { indexed, stop } = await startSide('disk', startOurs('disk'));
     stop();
     const opened = await startSide('disk', startOurs('disk'));

@@ -1,11 +1,11 @@
-"""Others' sides of `bench/bm25.ts`: reads one JSON request a line and answers with one, until the input ends.
+"""The peers of `bench/bm25.ts`: reads JSON requests line by line and answers each with a line, until the input ends.
 
     python bm25_peer.py bm25s|tantivy
 
-    {"do": "index", "corpus": FILE, "folder": FOLDER}  -> {"seconds": ..., "bytes": the most that were ever resident}
+    {"do": "index", "corpus": FILE, "folder": FOLDER}  -> {"seconds": ..., "bytes": peak resident memory}
     {"do": "search", "questions": [...], "topK": K}     -> {"milliseconds": [...], "ids": [[...]], "scores": [[...]], "bytes": ...}
 
-Times are of the processor, of all threads. Words are what a lower-case text has between other characters.
+Times are processor times of all threads. Words are runs of word characters (`\w`) in the lower-cased text.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""FAISS's side of `bench/hnsw.ts`: reads one JSON request a line and answers with one, until the input ends.
+"""FAISS's side of `bench/hnsw.ts`: reads JSON requests line by line and answers each with a line, until the input ends.
 
     python faiss_peer.py DIMENSIONS
 
     {"do": "index", "vectors": FILE, "queries": FILE, "m": M, "efConstruction": N, "topK": K}
         -> {"seconds": ..., "truth": the nearest of each query, by exact search}
-    {"do": "match", "recall": R}  -> the least efSearch with this recall: {"efSearch": ..., "recall": ...}
+    {"do": "match", "recall": R}  -> the smallest efSearch with this recall: {"efSearch": ..., "recall": ...}
     {"do": "search"}              -> {"milliseconds": of each query}
 """
 

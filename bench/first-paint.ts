@@ -1,7 +1,7 @@
 /**
- * Time to first paint of pages in headless Chromium, opened from disk, compared with a
- * page of one word. Takes files; prints one JSON object: least, median and most
- * milliseconds on this machine.
+ * Measures the time to first paint of pages in headless Chromium, opened from disk,
+ * compared with a page of one word. Takes files; prints one JSON object: minimum, median
+ * and maximum in milliseconds on this machine.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const FIRST_PAINT = `new Promise((resolve) => {
   }).observe({ type: 'paint', buffered: true });
 })`;
 
-/** Least, median and most. */
+/** Minimum, median and maximum. */
 function spread(values: readonly number[]): number[] {
   const sorted = [...values].sort((a, b) => a - b);
   return [0, Math.floor(sorted.length / 2), sorted.length - 1].map(

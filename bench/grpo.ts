@@ -1,11 +1,11 @@
 /**
- * GRPO steps of the small policy compared with TRL's GRPOTrainer, on the same weights and
+ * Compares GRPO steps of the small policy with TRL's GRPOTrainer, on the same weights and
  * cores: `npm run bench -- grpo PYTHON [BACKEND]`, where PYTHON has trl, peft and
  * datasets. TRL does not search: its completions are as long as what the policy writes
- * here, its prompts as long as what it reads. Each side has a process of its own, in
- * turns; the first step of each is left out. Prints one JSON object: least, median and
- * most of rollouts per second and of the ratio of ours to theirs (above 1: this project
- * is slower), and peak memory.
+ * here, its prompts as long as what it reads. Each side has its own process; they take
+ * turns, and the first step of each is ignored. Prints one JSON object: minimum, median
+ * and maximum of rollouts per second and of the ratio of ours to theirs (above 1: this
+ * project is slower), and peak memory.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ const readLines = <Line>(file: string): Line[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 
-/** Kilobytes of a process. Pages that n processes share count 1/n, on Linux. */
+/** Kilobytes of a process. On Linux, pages that n processes share count 1/n. */
 function residentKilobytes(pid: number, rss: number): number {
   try {
     const memory = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
@@ -53,7 +53,7 @@ function residentKilobytes(pid: number, rss: number): number {
   }
 }
 
-/** Kilobytes that a process and its children take now. */
+/** Kilobytes that a process and its children use now. */
 function familyKilobytes(parent: number): number {
   const listed = execFileSync('ps', ['-eo', 'ppid=,pid=,rss='], { encoding: 'utf8' });
   const processes = listed.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
@@ -61,10 +61,10 @@ function familyKilobytes(parent: number): number {
   return sum(family, ([, pid, rss]) => residentKilobytes(pid, rss));
 }
 
-/** How often memory is looked at, in milliseconds. */
+/** Interval of memory measurements, in milliseconds. */
 const EVERY_MS = 500;
 
-/** Our side: steps of a training with the preset, in as many processes as it takes. */
+/** Our side: training steps with the preset, in as many processes as it uses. */
 async function measure(backend: string): Promise<Ours> {
   const out = mkdtempSync(join(tmpdir(), 'parallelsearch-bench-'));
   try {
@@ -103,7 +103,6 @@ async function measure(backend: string): Promise<Ours> {
   }
 }
 
-/** TRL's side. */
 function measurePeer(python: string, request: object): Measured {
   const printed = execFileSync(python, [packagePath('bench', 'trl_peer.py')], {
     input: JSON.stringify(request),

@@ -1,8 +1,8 @@
 /**
- * HNSW compared with FAISS's at equal recall, on synthetic vectors and one thread: `npm
+ * Compares HNSW with FAISS's at equal recall, on synthetic vectors and one thread: `npm
  * run bench -- hnsw PYTHON SIZES [DIMENSIONS]`, where PYTHON has faiss-cpu. Both graphs
- * have the same M and efConstruction; FAISS searches with the least efSearch that has our
- * recall at 10. Times are of the processor. Prints one JSON object.
+ * have the same M and efConstruction; FAISS searches with the smallest efSearch that
+ * reaches our recall at 10. Times are processor times. Prints one JSON object.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,9 +1,9 @@
 /**
- * Generation and gradients of the small policy compared with PyTorch and transformers, on
+ * Compares generation and gradients of the small policy with PyTorch and transformers, on
  * the same weights, prompts and cores, in turns: `npm run bench -- policy PYTHON
  * [BACKEND] [all]`, where PYTHON has scripts/fixtures/requirements.txt, and `all`
  * measures more sizes. Both must give the same tokens and loss. Prints one JSON object:
- * least, median and most of each figure, and ratios of ours to theirs (above 1: this
+ * minimum, median and maximum of each figure, and ratios of ours to theirs (above 1: this
  * project is slower).
  */
 import { range, sum } from 'd3-array';
@@ -72,7 +72,7 @@ const gradients = (rows: readonly number[][]) =>
     return { loss };
   });
 
-/** Rows of the passages' text. */
+/** Rows of tokens from the passages' text. */
 const textRows = (count: number, length: number): number[][] =>
   range(count).map((i) => text.slice(i * length, (i + 1) * length));
 
@@ -111,7 +111,7 @@ for (const batch of BATCHES)
   await compareGradients(textRows(batch, ROW_LENGTH), { work: 'gradients', batch });
 for (const length of LENGTHS) {
   const row = { batch: length, counted: 'tokens' };
-  // The last of them are generated.
+  // The last tokens of each row are generated.
   const contexts = textRows(LONG_ROWS, length - NEW_TOKENS);
   await compareGeneration(contexts, { work: `generation, ${LONG_ROWS} rows`, ...row });
   await compareGradients(textRows(LONG_ROWS, length), {

@@ -1,10 +1,10 @@
 /**
- * LoRA gradients and generation of a language model compared with PyTorch, transformers
+ * Compares LoRA gradients and generation of a language model with PyTorch, transformers
  * and peft, on the same weights, rows and two cores, in turns: `npm run bench --
  * real-model PYTHON [MODEL] [BACKEND]`, where PYTHON has
  * scripts/fixtures/requirements.txt and peft, and MODEL is a folder in Hugging Face
- * format (default: models/smollm2-135m-instruct). Prints one JSON object: least, median
- * and most of each figure, and ratios of ours to theirs (above 1: this project is
+ * format (default: models/smollm2-135m-instruct). Prints one JSON object: minimum, median
+ * and maximum of each figure, and ratios of ours to theirs (above 1: this project is
  * slower). Peak memory is the process's maximum so far, so small work comes first.
  */
 import * as tf from '@tensorflow/tfjs-core';
@@ -38,7 +38,7 @@ const [python, folder = packagePath('models', 'smollm2-135m-instruct'), backend 
   process.argv.slice(2);
 if (!python || ![...BACKEND_NAMES, 'auto'].includes(backend))
   throw new Error(`Expected a Python with PyTorch, transformers and peft. Try: ${usage}`);
-// As a training's process has it; read when the backend is loaded.
+// As in a training's process; read when the backend loads.
 Object.assign(process.env, trainingEnvironment(THREADS));
 console.error(describeBackend(await useBackend(backend as BackendName | 'auto')));
 
@@ -61,7 +61,7 @@ const adapter = new TrainedAdapter(model, {
   maxTokensPerPass: trainerSettings(preset).maxTokensPerPass,
 });
 
-/** One optimizer step at rate 0, so that every repeat has the same loss. */
+/** One optimizer step with learning rate 0, so that every repeat has the same loss. */
 const gradients = (rows: readonly number[][]) =>
   timed(async () => {
     const sequences = rows.map((tokenIds) => ({ tokenIds, lossMask: tokenIds.map(() => 1) }));

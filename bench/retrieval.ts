@@ -1,7 +1,7 @@
 /**
- * Recall and latency of the embedded retrievers on the small world's dev split, and the
- * time saved by concurrent sub-queries when retrieval waits for a network. Prints one
- * JSON object; times are for one thread on this machine.
+ * Measures recall and latency of the embedded retrievers on the small world's dev split,
+ * and the time saved by concurrent sub-queries when retrieval waits for a network. Prints
+ * one JSON object; times are for one thread on this machine.
  */
 import { performance } from 'node:perf_hooks';
 import { readPassages, readQuestions } from '../lib/data/flashrag.js';
@@ -52,7 +52,7 @@ async function measure(retriever: Retriever, buildMs: number) {
 }
 
 /**
- * Milliseconds of a search turn of `count` sub-queries against a server that takes 50 ms,
+ * Milliseconds of a search turn with `count` sub-queries on a server that takes 50 ms,
  * all at once and one by one.
  */
 async function turnLatency(retriever: Retriever, count: number) {

@@ -1,12 +1,13 @@
 /**
- * Throughput of rollouts by batch size: `npm run bench -- rollouts [ADDRESS]`, such as
- * http://127.0.0.1:8000/v1, a server of a small-world policy exported by `export hf`;
- * without an address, the policy runs here. If the server batches by itself, overlapping
- * rollouts are compared with turn-by-turn rollouts on the same questions. Prints one JSON
- * object: questions and written tokens per second (least, median and most).
+ * Measures the throughput of rollouts by batch size: `npm run bench -- rollouts
+ * [ADDRESS]`, where ADDRESS, such as http://127.0.0.1:8000/v1, is a server of a
+ * small-world policy exported by `export hf`. Default: the policy runs here. If the
+ * server batches by itself, overlapping rollouts are compared with turn-by-turn rollouts
+ * on the same questions. Prints one JSON object: questions and written tokens per second
+ * (minimum, median and maximum).
  *
  *   --rows 1,2,4,8,16
- *   --delay-ms 0,500 (that a search takes; default 0)
+ *   --delay-ms 0,500 (of each search; default: 0)
  *   --questions 96
  *   --repeats 5
  *   --backend auto
@@ -79,7 +80,7 @@ async function answerAll(by: Policy, batchSize: number, delayMs: number) {
   };
 }
 
-/** Least, median and most. */
+/** Minimum, median and maximum. */
 const spread = (numbers: readonly number[]): number[] =>
   [0, 0.5, 1].map((p) => Number(quantile(numbers, p)!.toPrecision(3)));
 
@@ -93,8 +94,7 @@ const settings = values.rows
     times: schedules.map((): Awaited<ReturnType<typeof answerAll>>[] => []),
   }));
 await answerAll(schedules[0][1], 4, 0);
-// All settings in each repeat, so that what else the machine does falls on all of them
-// alike.
+// Each repeat runs all settings, so that other load affects all of them alike.
 for (let i = 0; i < repeats; i++)
   for (const { rows, delayMs, times } of settings)
     for (const [j, [name, by]] of schedules.entries()) {

@@ -1,5 +1,5 @@
 /**
- * Growth of `score`, `audit`, `view` and its page in Chromium with the number of
+ * Measures how `score`, `audit`, `view` and its page in Chromium scale with the number of
  * trajectories: `npm run bench -- trajectories - SIZES`, such as `1000,10000,100000`.
  * Recorded trajectories are repeated under new names. Prints one JSON object with
  * trajectories per second and peak memory.
@@ -16,7 +16,7 @@ import { spread, timed, type Comparison } from './support/peer.js';
 
 const [, sizes = '1000,10000,100000'] = process.argv.slice(2);
 
-/** Lets a command print its peak memory, in kilobytes, as its last line. */
+/** Makes a command print its peak memory, in kilobytes, as its last line. */
 const PRINTS_MEMORY =
   'data:text/javascript,process.on("exit",()=>console.error(`\\n${process.resourceUsage().maxRSS}`))';
 

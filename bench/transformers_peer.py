@@ -1,12 +1,12 @@
-"""PyTorch's side of `policy.ts` and `real-model.ts`: reads one JSON request a line and answers with one, until the input ends.
+"""PyTorch's side of `policy.ts` and `real-model.ts`: reads JSON requests line by line and answers each with a line, until the input ends.
 
     python transformers_peer.py MODEL [--dtype float32] [--lora RANK] [--threads N]
 
     {"do": "generate", "contexts": [[...]], "tokens": N}  -> {"seconds": ..., "tokenIds": [[...]]}
     {"do": "gradients", "rows": [[...]]}                   -> {"seconds": ..., "loss": ...}
-    {"do": "memory"}                                       -> {"seconds": ..., "bytes": the most that were ever resident}
+    {"do": "memory"}                                       -> {"seconds": ..., "bytes": peak resident memory}
 
-With --lora, gradients are those of fresh adapters on all matrices of the layers (peft), and an optimizer's step at rate 0 follows.
+With --lora, gradients are those of new adapters on all matrices of the layers (peft), followed by an optimizer step with learning rate 0.
 """
 
 import argparse

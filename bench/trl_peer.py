@@ -1,9 +1,9 @@
-"""TRL's side of `grpo.ts`: GRPO steps of GRPOTrainer with LoRA on a CPU, from one JSON object on standard input. Prints one.
+"""TRL's side of `grpo.ts`: GRPO steps of GRPOTrainer with LoRA on a CPU, from one JSON object on stdin. Prints one JSON object.
 
     {"model": folder, "prompts": [text], "groupSize": G, "newTokens": N, "steps": S, "rank": R, "threads": T}
-    -> {"seconds": [of each step], "bytes": the most that were ever resident}
+    -> {"seconds": [of each step], "bytes": peak resident memory}
 
-A step takes all prompts, G completions each, of exactly N tokens: what the policy reads during an answer stands in the prompts.
+A step takes all prompts, with G completions each, of exactly N tokens. The prompts contain what the policy reads during an answer.
 """
 
 import json

@@ -1,7 +1,7 @@
 /**
- * Wall-clock time of 1 to 16 sub-queries in one turn and one by one, for each retriever:
- * `npm run bench -- turns NAME ...`, where NAME is `bm25`, `exact`, `hnsw`, or
- * NAME=ADDRESS of a server that has the small world's passages, such as
+ * Measures the wall-clock time of 1 to 16 sub-queries in one turn and one by one, for
+ * each retriever: `npm run bench -- turns NAME ...`, where NAME is `bm25`, `exact`,
+ * `hnsw`, or NAME=ADDRESS of a server with the small world's passages, such as
  * `serve=http://127.0.0.1:9000/retrieve` or
  * `milvus=milvus://127.0.0.1:19530/small_world`. `--python PROGRAM` starts and adds
  * Search-R1's server in Python with FAISS. Prints one JSON object: median and quartiles
@@ -39,7 +39,7 @@ const { values, positionals } = parseArgs({
 const { passages, questions } = await loadWorld();
 const queries = independentQueries(questions);
 
-/** Search-R1's server in Python, which gets the vectors of passages and queries. */
+/** Search-R1's server in Python, which receives the vectors of passages and queries. */
 async function startFaiss(python: string): Promise<string> {
   const encoder = await openEncoder(ENCODER);
   const [vectors, queryVectors] = [
@@ -59,7 +59,7 @@ async function startFaiss(python: string): Promise<string> {
   writeFileSync(file, JSON.stringify(data));
   const script = packagePath('test', 'retrieval', 'faiss_peer.py');
   const child = spawn(python, [script, 'serve', file], { stdio: ['ignore', 'ignore', 'inherit'] });
-  // However this ends.
+  // However this process ends.
   process.on('exit', () => (child.kill(), rmSync(folder, { recursive: true })));
   const url = `http://127.0.0.1:${free.port}/retrieve`;
   for (let i = 0; i < 240 && !(await fetch(url, { method: 'POST' }).catch(() => null)); i++)
@@ -78,8 +78,8 @@ if (named.length === 0)
   throw new Error('Expected retrievers, such as: npm run bench -- turns bm25 exact hnsw');
 
 /**
- * Over the encoder's vectors; an address of another name is a server of BM25, as
- * `serve-retriever` is unless told otherwise.
+ * Whether a retriever uses the encoder's vectors. A server with another name is one with
+ * BM25, the default of `serve-retriever`.
  */
 const isDense = (name: string): boolean => ['exact', 'hnsw', 'faiss', 'milvus'].includes(name);
 

@@ -1,11 +1,11 @@
 /**
- * Vector search by size: exact, HNSW in this process and Milvus, on random vectors: `npm
- * run bench -- vector-index [MILVUS] [SIZES] [DIMENSIONS]`, such as `vector-index
- * 127.0.0.1:19530 10000,100000,1000000 128`, or `-` for no server. Prints one JSON
- * object: seconds to build, memory (of the vectors, or of the saved graph; unknown for
- * Milvus), recall at 10 against exact search, milliseconds of a turn of 1 and 4 queries
- * (median, 99th percentile), and power laws through these sizes extrapolated to the
- * paper's 21 million passages. One thread, except for Milvus, which uses all cores.
+ * Compares vector search by size: exact, HNSW in this process and Milvus, on random
+ * vectors: `npm run bench -- vector-index [MILVUS] [SIZES] [DIMENSIONS]`, such as
+ * `vector-index 127.0.0.1:19530 10000,100000,1000000 128`, or `-` for no server. Prints
+ * one JSON object: seconds to build, memory (of the vectors or the saved graph; unknown
+ * for Milvus), recall at 10 against exact search, milliseconds of a turn with 1 and 4
+ * queries (median, 99th percentile), and power laws through these sizes, extrapolated to
+ * the paper's 21 million passages. One thread, except for Milvus, which uses all cores.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ async function searchIds(retriever: Retriever, asked: string[]): Promise<string[
   return found.map((list) => list.map(({ passage }) => passage.id));
 }
 
-/** Milliseconds of turns of so many queries. */
+/** Milliseconds of turns with `width` queries. */
 async function turnMs(retriever: Retriever, width: number) {
   const times: number[] = [];
   for (let i = 0; i + width <= queries.length; i += width) {
@@ -105,7 +105,7 @@ async function buildMilvus(): Promise<Retriever> {
   await client.connectPromise;
   await client.dropCollection({ collection_name: name });
   await buildMilvusCollection(`milvus://${server}/${name}`, passages, encoder);
-  // Milvus builds the graph once the rows are there; until then, a search scans them all.
+  // Milvus builds the graph after the rows have arrived; until then, it scans them all.
   for (;;) {
     const progress = await client.getIndexBuildProgress({
       collection_name: name,
@@ -118,7 +118,7 @@ async function buildMilvus(): Promise<Retriever> {
   return createMilvusRetriever(`milvus://${server}/${name}`, encoder);
 }
 
-/** y = factor * x^exponent by least squares on logarithms. */
+/** Fits y = factor * x^exponent by least squares on logarithms. */
 function fitPowerLaw(points: readonly (readonly [number, number])[]) {
   const logs = points.map(([x, y]) => [Math.log(x), Math.log(y)]);
   const [mx, my] = [0, 1].map((i) => mean(logs, (log) => log[i])!);

@@ -1,6 +1,6 @@
 /**
- * Speed of the trajectory viewer in headless Chromium: time to first paint and to the
- * list, frame times while scrolling, and time of a filter and a search. Takes a page
+ * Measures the trajectory viewer in headless Chromium: time to first paint and to the
+ * list, frame times while scrolling, and times of a filter and a search. Takes a page
  * written by `parallelsearch view`; prints one JSON object with milliseconds on this
  * machine.
  */

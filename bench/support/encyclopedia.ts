@@ -1,7 +1,7 @@
 /**
- * Synthetic passages with an encyclopedia's word statistics: Zipf's law with exponent 1
- * for frequent words and 1.7 for rare ones, so that ten million words have about 230,000
- * different ones.
+ * Synthetic passages with the word statistics of an encyclopedia: Zipf's law with
+ * exponent 1 for frequent words and 1.7 for rare ones, so that ten million words have
+ * about 230,000 distinct ones.
  */
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { range } from 'd3-array';
 import { createRandom } from '../../lib/random.js';
 
 const [WORDS, PASSAGES_PER_ARTICLE, TOPIC_WORDS] = [100, 5, 20];
-/** Ranks of the frequent words, and their share of a text. */
+/** Number of frequent words, and their share of a text. */
 const [FREQUENT, SHARE] = [8000, 0.9];
 /** The most frequent words. */
 const FUNCTION_WORDS = (
@@ -25,15 +25,15 @@ function word(rank: number): string {
   let text = '';
   for (let left = rank; left > 0; left = Math.floor(left / SYLLABLES.length))
     text += SYLLABLES[left % SYLLABLES.length];
-  // Some need more than ASCII.
+  // Some words need more than ASCII.
   return rank % 100 === 0 ? text.replace(/[aeiou]/, (vowel) => `${vowel}\u0301`.normalize()) : text;
 }
 
 const capitalised = (text: string): string => text[0].toUpperCase() + text.slice(1);
 
 /**
- * Writes passages of a hundred words, five to an article.
- * Every seventh word is one of the article's topic. Returns questions about the articles.
+ * Writes passages of a hundred words, five per article. Every seventh word belongs to the
+ * article's topic. Returns questions about the articles.
  */
 export async function writeEncyclopedia(
   file: string,

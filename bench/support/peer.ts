@@ -1,4 +1,4 @@
-/** What benchmarks share: the other side's program, turns, the rows that they print. */
+/** Shared by benchmarks: the other side's program, turns, the rows they print. */
 import { spawn } from 'node:child_process';
 import { basename } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -30,13 +30,13 @@ export interface Comparison {
   work: string;
   peer?: string;
   backend?: string;
-  /** Number of rows, rollouts, passages or the like, and what they are. */
+  /** The number of rows, rollouts, passages or the like, and what is counted. */
   batch: number;
   counted?: string;
   unit?: string;
   perSecond: Spread;
   peerPerSecond?: Spread;
-  /** Ours to theirs. */
+  /** Ours divided by theirs. */
   ratioOfSeconds?: Spread;
   p95Ms?: number;
   peerP95Ms?: number;
@@ -47,13 +47,13 @@ export interface Comparison {
   lossDifference?: number;
 }
 
-/** Of all threads. */
+/** Processor time of all threads. */
 export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e3;
 }
 
-/** Least, median and most. */
+/** Minimum, median and maximum. */
 export type Spread = [least: number, median: number, most: number];
 
 export function spread(values: readonly number[]): Spread {
@@ -68,8 +68,7 @@ interface Timed {
 }
 
 /**
- * Runs ours and theirs in turns after a warm-up; returns the last results and all
- * seconds.
+ * Runs ours and theirs in turns after a warm-up; returns the last results and all times.
  */
 export async function inTurns<Ours extends Timed, Theirs extends Timed>(
   repeats: number,
@@ -95,14 +94,14 @@ export const speeds = (
   ratioOfSeconds: spread(seconds.map(([own, peer]) => own / peer)),
 });
 
-/** Share of equal rows, up to the end of ours, which stop at the end token. */
+/** Share of equal rows, compared up to the end of ours, which stop at the end token. */
 export function sameRows(ours: readonly number[][], theirs: readonly number[][]): number {
   const same = ours.filter((row, i) => row.every((id, t) => id === theirs[i][t]));
   return same.length / ours.length;
 }
 
 /**
- * A policy's greedy continuations with their seconds, without a cache from earlier calls.
+ * A policy's greedy continuations with their time, without a cache from earlier calls.
  */
 export const generate = (
   policy: LocalPolicy,

@@ -1,4 +1,4 @@
-/** What the README says about speed, from the rows of docs/performance.json. */
+/** The README's text on speed, from the rows of docs/performance.json. */
 import { extent } from 'd3-array';
 import type { Comparison } from './peer.js';
 
@@ -13,10 +13,10 @@ export interface Row extends Comparison {
 /** Comments before and after the text. */
 const [START, END] = ['<!-- written by npm run bench -->\n', '\n<!-- end of speed -->'];
 
-/** Letters in a line. */
+/** Line width in characters. */
 const WIDTH = 140;
 
-/** The README with its text on speed replaced. */
+/** Returns the README with its text on speed replaced. */
 export function updateReadme(readme: string, rows: readonly Row[]): string {
   const [start, end] = [readme.indexOf(START) + START.length, readme.indexOf(END)];
   return `${readme.slice(0, start)}${wrap(summarise(rows))}${readme.slice(end)}`;
@@ -27,7 +27,7 @@ function summarise(rows: readonly Row[]): string {
     rows.filter(
       (row) => row.work.split(', ')[0] === work && row.peer === peer && row.backend === backend,
     );
-  /** The least and the most of the median ratios; undefined without rows. */
+  /** The minimum and maximum of the median ratios; undefined without rows. */
   const times = (selected: readonly Row[]): string | undefined => {
     const bounds = extent(selected, ({ ratioOfSeconds }) => ratioOfSeconds?.[1]);
     if (bounds[0] === undefined) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Synthetic vectors: those of texts lie near a space of few dimensions, and so do these,
+ * Synthetic vectors that, like those of texts, are close to a space of few dimensions,
  * with a little of all others.
  */
 import { createRandom } from '../../lib/random.js';

@@ -1,5 +1,5 @@
 /**
- * Contrastive training of the embedded encoder, with gradients by TensorFlow.js on the
+ * Contrastive training of the embedded encoder; TensorFlow.js computes gradients on the
  * backend in use.
  */
 import * as tf from '@tensorflow/tfjs-core';
@@ -19,20 +19,20 @@ export interface TrainingPair {
   query: string;
   /** Contents of the passage. */
   positive: string;
-  /** Contents of other passages that answer it too; never used as negatives. */
+  /** Contents of other passages that answer the query; never used as negatives. */
   otherPositives?: readonly string[];
-  /** Contents of passages that don't answer it, e.g. from BM25. */
+  /** Contents of passages that do not answer it, for example from BM25. */
   negatives?: readonly string[];
 }
 
 const DEFAULTS = {
   /** Passes over the pairs. */
   epochs: 3,
-  /** Pairs in a batch; every other pair's passages are negatives. */
+  /** Pairs per batch; the passages of all other pairs are negatives. */
   batchSize: 64,
   /** AdaGrad's step size. */
   learningRate: 0.03,
-  /** Cosines are divided by it before the softmax. */
+  /** Divides cosines before the softmax. */
   temperature: 0.1,
   seed: 0 as number | string,
 };
@@ -41,12 +41,12 @@ interface TrainingOptions extends Partial<typeof DEFAULTS> {
   onEpoch?: (progress: { epoch: number; epochs: number; meanLossNats: number }) => void;
 }
 
-/** The arrays that training moves, all with a row a bucket. */
+/** The trained arrays, each with one row per bucket. */
 const TRAINED = ['projection', 'queryGain', 'passageGain'] as const;
 
 /**
- * Trains the embedded encoder by in-batch softmax (InfoNCE, van den Oord et al. 2018;
- * as DPR, Karpukhin et al. 2020): minimises the mean of `-log softmax(cosine /
+ * Trains the embedded encoder with an in-batch softmax (InfoNCE, van den Oord et al.
+ * 2018; as DPR, Karpukhin et al. 2020): minimises the mean of `-log softmax(cosine /
  * temperature)` of the positive among all passages of the batch, by AdaGrad. `initial` is
  * not changed. The same seed gives the same weights on the same backend.
  */
@@ -88,12 +88,12 @@ export function trainEncoder(
 
 type FeatureCache = (text: string, kind: TextKind) => Features;
 
-/** A logit that the softmax gives no weight. */
+/** A logit to which softmax gives no weight. */
 const NOTHING = -1e9;
-/** Keeps the length of a text without features from being 0. */
+/** Keeps the norm of a text without features from being 0. */
 const TINY = 1e-12;
 
-/** The batch's mean loss (nats) and the gradients of the rows that it touches. */
+/** The batch's mean loss (nats), and the gradients of the rows it uses. */
 function batchGradients(
   pairs: readonly TrainingPair[],
   weights: HashedWeights,
@@ -131,7 +131,7 @@ function batchGradients(
   });
 }
 
-/** Features as a matrix with a column for each of some buckets. (texts, rows) */
+/** Features as a matrix with one column for each of these buckets. (texts, rows) */
 function denseFeatures(texts: readonly Features[], rows: readonly number[]): tf.Tensor2D {
   const column = new Map(rows.map((bucket, i) => [bucket, i]));
   const dense = new Float32Array(texts.length * rows.length);
@@ -141,7 +141,7 @@ function denseFeatures(texts: readonly Features[], rows: readonly number[]): tf.
   return tf.tensor2d(dense, [texts.length, rows.length]);
 }
 
-/** Rows by bucket: of the projection (rows, dimensions), of a gain (rows). */
+/** Gathers rows by bucket, from the projection (rows, dimensions) or a gain (rows). */
 function takeRows(
   array: HashedWeights['projection'],
   rows: readonly number[],
@@ -153,7 +153,7 @@ function takeRows(
   return tf.tensor(taken, array === weights.projection ? [rows.length, width] : [rows.length]);
 }
 
-/** One AdaGrad step on the rows that a gradient is of. */
+/** Makes one AdaGrad step on the rows of a gradient. */
 function adagrad(
   values: Float32Array,
   squares: Float32Array,

@@ -1,4 +1,4 @@
-/** The hashed encoder before and after training: random weights, and its file. */
+/** The hashed encoder before and after training: random weights, and the file format. */
 import type { Random } from '../../lib/random.js';
 import {
   ENCODER_FORMAT,
@@ -12,7 +12,7 @@ import { encodeStored, type StoredTensor } from '../../lib/tensor/safetensors.js
 
 export type HashedOptions = Partial<FeatureOptions> & { dimensions?: number };
 
-/** N-grams start with less weight than the words that they overlap. */
+/** N-grams start with less weight than the words they overlap. */
 const GRAM_GAIN = 0.4;
 
 /**
@@ -48,10 +48,10 @@ export function randomWeights(
   return { dimensions, features, projection, queryGain: gains, passageGain: gains.slice() };
 }
 
-/** Largest magnitude of an 8-bit row. */
+/** The largest magnitude in an 8-bit row. */
 const LARGEST = 127;
 
-/** The encoder as a file's bytes, the projection rounded to 8 bits. */
+/** Encodes the encoder as a file's bytes, with the projection rounded to 8 bits. */
 export function encoderToBytes({ weights }: HashedEncoder): Uint8Array {
   const { projection, queryGain, passageGain } = quantise(weights);
   const { dimensions, features } = weights;

@@ -1,4 +1,4 @@
-/** The embedded dense encoder as it lies in `data/encoder`: its training and its card. */
+/** Trains the embedded dense encoder in `data/encoder`, and writes its card. */
 import { join } from 'node:path';
 import { loadDataSet } from '../../lib/data/flashrag.js';
 import { trainHere } from '../../lib/io/processes.js';
@@ -27,7 +27,7 @@ import {
 } from '../../lib/retrieval/recall.js';
 import type { Retriever } from '../../lib/retrieval/retriever.js';
 
-/** A table of recall@k: a line a retriever and kind of query. */
+/** A table of recall@k, with one line per retriever and kind of query. */
 function recallTable(recall: EncoderReport['recall']): string {
   const retrievers = { bm25: 'BM25', untrained: 'dense, untrained', trained: 'dense, trained' };
   const kinds = { subQueries: 'sub-questions', questions: 'questions' };
@@ -74,9 +74,9 @@ export async function retrainEncoder(folder = ENCODER): Promise<EncoderReport> {
 
 interface TrainEncoderOptions {
   passages: readonly Passage[];
-  /** Split `train` is learned from, split `dev` is measured. */
+  /** Split `train` is for training, split `dev` for measuring. */
   questions: readonly EvidenceQuestion[];
-  /** Receives encoder.safetensors and encoder.json; made when absent. */
+  /** Receives encoder.safetensors and encoder.json; created if missing. */
   outputFolder: string;
   encoder?: HashedOptions;
 }

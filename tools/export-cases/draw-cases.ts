@@ -1,6 +1,6 @@
 /**
- * Random cases for the tests of exported trainings, which compare the rewards and
- * Algorithm 1 in Python with this library's. The trajectories have valid and broken
+ * Generates random cases for the tests of exported trainings, which compare the rewards
+ * and Algorithm 1 in Python with this library's. The trajectories have valid and broken
  * grammar: half, nested and fused tags, missing and repeated answers, repeated and empty
  * searches, `##` everywhere, information blocks written by the policy, notices, and text
  * in many scripts.
@@ -25,7 +25,7 @@ import { pythonOptions, type RewardCase } from '../../lib/interop/export.js';
 
 const QUESTION_TYPES = ['parallelizable', 'sequential', 'hybrid', 'single_hop', undefined] as const;
 
-/** Spellings of a name: some are equal once normalised, some are not. */
+/** Spellings of a name; some are equal once normalised, others are not. */
 const ANSWERS = [
   ['Paris', ' paris ', 'The Paris!', 'PARIS', 'Pa-ris', 'paris a', 'Paris, France', 'an\tParis'],
   ['The Beatles', 'beatles', 'Beatles the', 'A Beatles', 'Theatre Beatles', 'the_beatles'],
@@ -50,7 +50,7 @@ const SEARCH_R1_NOTICE =
   '\nMy previous action is invalid. If I want to search, I should put the query between <search> and </search>. ' +
   'If I want to give the final answer, I should put the answer between <answer> and </answer>. Let me try again.\n';
 const NOTICES = [INVALID_ACTION_NOTICE, INVALID_ACTION_NOTICE_FULL, SEARCH_R1_NOTICE];
-/** Inserted between pieces, or in their place. */
+/** Inserted between pieces, or instead of them. */
 const DEBRIS = [
   ...(
     '</search>|<search>|</answer>|<answer>|<information>|</information>|</think>|<think>|' +
@@ -181,7 +181,7 @@ const QUESTION = { id: 'q', question: 'Who?', goldenAnswers: ['x'], metadata: {}
 
 type Passages = { title: string; text: string }[];
 
-/** A policy that writes a script, generation by generation. */
+/** A policy that follows a script, generation by generation. */
 function scriptedPolicy(script: readonly string[], maxLength: number): Policy {
   const left = script.values();
   return {
@@ -221,7 +221,7 @@ function drawingRetriever(random: Random, drawn: Map<string, Passages | null>): 
   };
 }
 
-/** A drawn rollout: options, script, passages, and the expected result. */
+/** Draws a rollout: options, script, passages, and the expected result. */
 export async function drawRolloutCase(random: Random): Promise<object> {
   const config: RolloutConfig = {
     prompt: 'parallel',
@@ -269,7 +269,7 @@ export async function drawRolloutCase(random: Random): Promise<object> {
       segments: response.map(({ kind, text }) => [kind, text]),
       token_ids: tokenIds({ segments: response }),
       mask: lossMask({ segments: response }),
-      // How much of each result is shown: the rewards read it.
+      // How much of each result is shown, because rewards read it.
       shown: searchTurns.map(({ results }) =>
         results.map((result) =>
           result.status === 'ok' ? result.passages.map(({ id, isCut = false }) => [id, isCut]) : [],

@@ -1,5 +1,5 @@
 /**
- * Draws the test of the other benchmarks from the hash of a commit with its predictions
+ * Draws the test on the other benchmarks from the hash of the commit with its predictions
  * and both editions' weights, so that nobody can have chosen the questions.
  */
 import { group } from 'd3-array';
@@ -12,7 +12,7 @@ import { frozenCommit } from '../small-world/draw-test.js';
 
 const BENCHMARKS = ['nq', 'triviaqa', 'popqa', 'musique', 'multihoprag'];
 const NUM_PER_BENCHMARK = 50;
-/** Where weights and predictions lie, which must not change before the draw. */
+/** Folders of weights and predictions, which must not change before the draw. */
 const FROZEN = ['data/reader', 'data/real-model'];
 
 /** Ids of a sample of each benchmark. @param fresh questions that no edition has asked */
@@ -29,7 +29,7 @@ export function drawOthers(commit: string, fresh: readonly Question[]): string[]
 }
 
 /**
- * Writes the test; returns how many questions it has.
+ * Writes the test; returns the number of questions.
  * @throws Error if weights or predictions have changed since the commit
  */
 export async function writeOthers(name: string): Promise<number> {

@@ -1,7 +1,7 @@
 /**
- * The training of the second language model, which learns to read before it is
- * reinforced: each method as a folder for one GPU, with demonstrations of annotated
- * questions and of questions made from passages.
+ * Exports the training of the language model's second edition, which learns to read
+ * before RL: a folder per method for one GPU, with demonstrations for annotated questions
+ * and for questions made from passages.
  */
 import { join } from 'node:path';
 import { group } from 'd3-array';
@@ -15,9 +15,9 @@ import { BOTH_METHODS } from '../../lib/training/methods.js';
 import { makeQuestions, plainTitle } from './made-questions.js';
 
 /**
- * Of HotpotQA's training facts .87 lie within the first 64 words of their passage (32
- * words: .69), of 2WikiMultiHopQA's .93 (.84). Choosing sentences that share words with
- * the query was worse on both (.85, .87 at 64).
+ * 87 % of the facts in HotpotQA's training questions are in the first 64 words of their
+ * passage (32 words: 69 %), and 93 % (84 %) of 2WikiMultiHopQA's. Selecting sentences
+ * that share words with the query was worse on both (85 %, 87 % at 64).
  */
 const LIMITS = {
   maxSearchTurns: 4,
@@ -26,13 +26,13 @@ const LIMITS = {
   maxPassageWords: 64,
 };
 const NUM_MADE = { comparisons: 3000, chains: 1200, singleHop: 1200 };
-/** One of so many made questions is also a question of RL. */
+/** One in this many made questions is also a question of RL. */
 const RL_SHARE = 8;
-/** Fresh questions asked: of the multi-hop benchmarks all, of the others so many. */
+/** All fresh multi-hop questions are asked, and this many of each other benchmark. */
 const NUM_FRESH = 80;
 const SEED = 'second edition';
 
-/** Passages that no test or dev question is about, each title once. */
+/** Passages that no test or dev question is about; each title once. */
 function teachablePassages(passages: readonly Passage[], heldOut: readonly Question[]): Passage[] {
   const key = (title: string): string => plainTitle(title).toLowerCase();
   const titles = new Map(passages.map(({ id, title }) => [id, key(title)]));
@@ -53,7 +53,7 @@ function teachablePassages(passages: readonly Passage[], heldOut: readonly Quest
 /**
  * Writes `FOLDER/parallelsearch` and `FOLDER/search-r1`.
  * @returns the numbers of demonstrations and of fresh questions
- * @throws Error where a benchmark's folder is missing
+ * @throws Error if a benchmark's folder is missing
  */
 export async function exportReader(
   folder: string,
@@ -86,7 +86,7 @@ export async function exportReader(
       retriever: url,
       questions: [...rl, ...dev.map((question) => ({ ...question, split: 'dev' }))],
       rewardTest: { recorded: [], numDrawn: 1000 },
-      // Both prompts are in the demonstrations of either method: written once.
+      // The demonstrations of both methods have both prompts, so they are written once.
       ...(method === BOTH_METHODS[0] && {
         demonstrations: { questions: [...annotated, ...made], retriever },
       }),

@@ -1,7 +1,7 @@
 /**
- * Questions made from encyclopaedia passages, since the benchmarks' annotated training
- * questions are too few to learn to read from: what an opening sentence states about its
- * subject, asked in 2WikiMultiHopQA's words.
+ * Makes questions from encyclopaedia passages, because the benchmarks have too few
+ * annotated training questions to learn to read from: what an opening sentence states
+ * about its subject, asked in 2WikiMultiHopQA's words.
  */
 import { range } from 'd3-array';
 import type { Passage, Question, SubQuestion } from '../../lib/data/question.js';
@@ -24,7 +24,7 @@ const DIRECTED = new RegExp(
   'u',
 );
 
-/** What is known of a passage's subject. */
+/** What a passage states about its subject. */
 interface Subject {
   title: string;
   passage: string;
@@ -33,7 +33,7 @@ interface Subject {
 
 type Attribute = keyof typeof SINGLE;
 
-/** A question about one attribute; `#` is the subject. */
+/** Questions about one attribute; `#` is the subject. */
 const SINGLE = {
   'date of birth': ['When was # born?', 'What is the date of birth of #?'],
   'date of death': ['When did # die?', "What is #'s date of death?"],
@@ -92,11 +92,11 @@ const OF_DIRECTOR = {
 const fill = (template: string, names: readonly string[]): string =>
   names.reduce((text, name) => text.replace('#', () => name), template);
 
-/** `Chameleon (1995 film) -` -> `Chameleon`, as questions name it. */
+/** The title as questions name it: `Chameleon` for `Chameleon (1995 film) -`. */
 export const plainTitle = (title: string): string =>
   title.replace(/ -$/, '').replace(/ \([^)]*\)$/, '');
 
-/** What the first sentence says; undefined if it is not about the title. */
+/** Parses the first sentence; undefined if it is not about the title. */
 function readSubject({ id, title, text }: Passage): Subject | undefined {
   const name = plainTitle(title);
   if (splitWords(name)[0] === undefined || splitWords(name)[0] !== splitWords(text)[0]) return;
@@ -139,7 +139,7 @@ const create = (
   return { question, goldenAnswers: [answer], split: 'train', metadata };
 };
 
-/** Draws pairs until one is as wanted. */
+/** Draws pairs until one is acceptable. */
 function drawPair(
   pool: readonly Subject[],
   random: Random,

@@ -1,5 +1,5 @@
 /**
- * What GRPO's variants would make of the rollouts of a training: figures of
+ * Computes what GRPO's variants would make of the rollouts of a training: figures in
  * docs/methods/grpo.md.
  */
 import { group, sum } from 'd3-array';
@@ -18,8 +18,8 @@ const VARIANTS = {
 type Rollout = With<'rewards'> & { step: number };
 
 /**
- * Shares by variant: of all |A| that groups without a correct rollout have, and of the
- * wrong rollouts in trained groups that have a positive advantage.
+ * Shares by variant: of the total |A| in groups without a correct rollout, and of wrong
+ * rollouts with a positive advantage in trained groups.
  * @param file `trajectories.jsonl` of a run
  */
 export async function compareVariants(file: string, groupSize: number) {

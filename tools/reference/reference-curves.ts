@@ -1,4 +1,4 @@
-/** Bands over the recorded runs, for the pages of other runs. */
+/** Computes bands over the recorded runs, for the pages of other runs. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { flatGroup, quantile, range } from 'd3-array';
@@ -26,12 +26,12 @@ const METRICS = [
 
 /** Steps between two points. */
 const EVERY = 5;
-/** Fewer runs are no band. */
+/** Minimum number of runs for a band. */
 const MIN_RUNS = 3;
 
 const rounded = (value: number): number => Number(value.toPrecision(4));
 
-/** The bands of runs of the same length; none without enough runs. */
+/** The bands of runs of the same length; empty without enough runs. */
 export function referenceBands(runs: readonly (readonly StepMetrics[])[]): Reference['bands'] {
   if (runs.length < MIN_RUNS) return {};
   const lastStep = Math.min(...runs.map((steps) => steps.length)) - 1;

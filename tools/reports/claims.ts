@@ -1,4 +1,4 @@
-/** Verdicts on the paper's claims from the results of experiments, by one rule. */
+/** Judges the paper's claims from the results of experiments, by a single rule. */
 import { greatest, least, max, min, sort } from 'd3-array';
 import type {
   Evidence,
@@ -25,17 +25,17 @@ export interface JudgedClaim
   extends Pick<PaperClaim, 'id' | 'claim' | 'paper'>, Pick<Evidence, 'rule'> {
   tables: string;
   found: string;
-  /** The same in short: one figure if there are more than {@link MAX_SHOWN}. */
+  /** `figures` in short: one figure if there are more than {@link MAX_SHOWN}. */
   figure: string;
   parts: ClaimPart[];
   /** Two-sided p of the deciding figure, corrected twice; null without one. */
   p: number | null;
   verdict: Verdict;
-  /** Link to the cell that computes it, relative to the reports; or null. */
+  /** Link to the cell that computes it, relative to the reports, or null. */
   link: string | null;
 }
 
-/** Maximum number of figures shown one by one: two initial models and both pooled. */
+/** Maximum number of figures shown individually: two initial models and both pooled. */
 const MAX_SHOWN = 3;
 
 /** The rule, for pages. */
@@ -47,7 +47,7 @@ const isBeyond = ({ estimate, side, threshold }: ClaimPart): boolean =>
 const isOpposite = ({ side, ...part }: ClaimPart): boolean =>
   isBeyond({ ...part, side: side === 'above' ? 'below' : 'above' });
 
-/** The verdict on a claim's figures. */
+/** The verdict from a claim's figures. */
 export function judgeParts(parts: readonly ClaimPart[]): Verdict {
   if (parts.length === 0) return 'not computed yet';
   const ps = correctedPs(parts);
@@ -55,12 +55,12 @@ export function judgeParts(parts: readonly ClaimPart[]): Verdict {
   return parts.every(isBeyond) ? 'shown' : 'not shown';
 }
 
-/** The p of a claim's figures, corrected by their number. */
+/** The p of a claim's figures, corrected for their number. */
 const correctedPs = (parts: readonly ClaimPart[]): number[] => holm(parts.map(pValue));
 
 /**
- * The p of a claim. One figure is enough to contradict it, so these are corrected by
- * their number. All of them must show it (an intersection-union test), so the largest
+ * The p of a claim. One figure is enough to contradict it, so these are corrected for
+ * their number. All figures must show it (an intersection-union test), so the largest p
  * counts.
  */
 function claimP({ parts, verdict }: Pick<JudgedClaim, 'parts' | 'verdict'>): number {

@@ -1,4 +1,4 @@
-/** The index of the reports. */
+/** Writes the index of the reports. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
@@ -38,8 +38,8 @@ export const INTRO =
 
 /**
  * Writes `index.html`: the chief findings, a card per page and per report (finding,
- * chart, predictions), then the paper's claims with their verdicts, which `index.json`
- * has too. Puts a navigation bar into all pages. Returns the page's name.
+ * chart, predictions), then the paper's claims with their verdicts, which are also in
+ * `index.json`. Adds a navigation bar to all pages. Returns the page's name.
  */
 export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []): Promise<string> {
   const results = readResults(outDir);
@@ -68,7 +68,7 @@ export async function writeIndex(outDir: string, pages: readonly PageInfo[] = []
   return file;
 }
 
-/** Puts a navigation bar with the pages that exist into each of them. */
+/** Adds a navigation bar with the existing pages to each of them. */
 async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<void> {
   const pageFile = ({ name }: SitePage): string => path.join(outDir, `${name}.html`);
   const written = (list: readonly SitePage[]): SitePage[] =>
@@ -83,11 +83,11 @@ async function linkPages(outDir: string, pages: readonly PageInfo[]): Promise<vo
   }
 }
 
-/** A page of a folder of pages, by its file without ending. */
+/** A page in a folder of pages; `name` is its file without ending. */
 type SitePage = Pick<PageInfo, 'name' | 'title'>;
 
 /**
- * Puts a navigation bar into a page of {@link pageHtml}, or replaces it.
+ * Adds a navigation bar to a page of {@link pageHtml}, or replaces it.
  * @param html of the page
  * @param name of the page
  * @param site pages with links of their own, then those behind the entry "Reports"
@@ -112,7 +112,7 @@ function withNavigation(
   return `${html.slice(0, from + SITE_MARKS[0].length)}${markupHtml(bar)}${html.slice(to)}`;
 }
 
-/** The questions behind the results, by the first result that names them. */
+/** The questions behind the results, from the first result that names them. */
 export const questionsText = (results: ReadonlyMap<string, ExperimentResult>): string =>
   [...results.values()].map(({ provenance }) => describeQuestions(provenance)).find(Boolean) ?? '';
 
@@ -133,7 +133,7 @@ async function cardHtml(
   ].join('');
 }
 
-/** The charts that show a finding, small. */
+/** Small versions of the charts that show a finding. */
 async function pictureHtml({ name, figures, card }: ExperimentResult): Promise<string> {
   const first = Object.keys(figures).find((figure) => figures[figure].kind === 'chart');
   const named = Object.keys(card).length > 0 ? card : first === undefined ? {} : { [first]: '' };
@@ -185,7 +185,7 @@ const SIGNS: Readonly<Record<Verdict, string>> = {
 const ABOUT =
   'ParallelSearch teaches a language model to search for independent sub-questions at once; Search-R1 searches for one at a time. Both were trained here from the same small models.';
 
-/** What a visitor asks first, and the report and sentence of its finding that answers. */
+/** What a visitor asks first, and the report and sentence that answer it. */
 const CHIEF_QUESTIONS = [
   ['Where does it answer more?', 'conditions', 0],
   ['Where does it only save calls?', 'main-results', 0],
@@ -240,7 +240,7 @@ function claimMarkup(claim: JudgedClaim): Markup {
   return markup('li', { id: `claim-${claim.id}` }, folded);
 }
 
-/** The verdicts that occur, each with the number of claims: `9 are shown`. */
+/** The verdicts that occur, each with its number of claims: `9 are shown`. */
 const countVerdicts = (claims: readonly JudgedClaim[]): string[] =>
   Object.keys(SIGNS).flatMap((verdict) => {
     const count = matching(claims, { verdict }).length;

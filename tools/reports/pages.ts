@@ -1,6 +1,6 @@
 /**
- * Writes the pages next to the reports: playground, trajectories, their index and README.
- * The end of `npm start`.
+ * Writes the pages besides the reports: playground, trajectories, index and README. The
+ * last stage of `npm start`.
  */
 import {
   loadTrajectories,
@@ -26,18 +26,18 @@ import { listMethods } from '../../lib/pages/viewer/browser/filter.js';
 import { viewerData } from '../../lib/pages/viewer/data.js';
 import { writeViewer } from '../../lib/pages/viewer/page.js';
 
-/** In the pictures of the playground and of the trajectories in the index. */
+/** Methods in the index's pictures of the playground and of the trajectories. */
 const SHOWN_METHODS = ['ParallelSearch (instruct)', 'Search-R1 (instruct)'] as const;
 
 interface ExportTrajectoriesOptions {
   outDir: string;
-  /** Recorded results of this machine; default: the experiments' folder. */
+  /** This machine's recorded results. Default: the experiments' folder. */
   folder?: string;
-  /** File of the questions with their graphs; default the small world's. */
+  /** File of the questions with their graphs. Default: the small world's. */
   questions?: string;
 }
 
-/** The page of recorded trajectories, as the index lists it. */
+/** The page of recorded trajectories, as listed in the index. */
 const TRAJECTORIES = {
   name: 'trajectories',
   title: 'Trajectories',
@@ -45,7 +45,7 @@ const TRAJECTORIES = {
 };
 
 /**
- * Writes `trajectories.html` into `outDir` and returns its path.
+ * Writes `trajectories.html` to `outDir` and returns its path.
  * @throws Error naming the command that records trajectories, if there are none
  */
 export async function exportTrajectories({

@@ -1,4 +1,4 @@
-/** Charts and recorded trajectories as small pictures, for the cards of the index. */
+/** Small pictures of charts and recorded trajectories, for the cards of the index. */
 import { narrowed } from '../../lib/html/browser/narrow.js';
 import { withUniqueIds } from '../../lib/report/figures.js';
 import { renderSvg } from '../../lib/report/render.js';
@@ -9,7 +9,7 @@ import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
 
 const THUMBNAIL = { widthPx: 330, heightPx: 110 };
 
-/** Small text, and the title of the vertical axis above it. */
+/** Small text, with the title of the vertical axis above it. */
 const THUMBNAIL_CONFIG = {
   axis: { labelFontSize: 10, titleFontSize: 10, titleFontWeight: 'normal', gridOpacity: 0.6 },
   axisY: { titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleX: -20, titleY: -10 },
@@ -26,7 +26,7 @@ const thumbnails = new Map<string, Promise<string>>();
 /**
  * One panel of a chart as a small SVG under the panel's title; cached.
  * @param id prefixes the ids of the drawing
- * @param panel title of the panel; default the first
+ * @param panel title of the panel. Default: the first
  */
 export function thumbnailSvg(spec: VegaLiteSpec, id: string, panel = ''): Promise<string> {
   const key = JSON.stringify([id, panel, spec]);
@@ -34,17 +34,17 @@ export function thumbnailSvg(spec: VegaLiteSpec, id: string, panel = ''): Promis
   return thumbnails.get(key)!;
 }
 
-/** A layer with its vertical title in one line, since it stands above the axis. */
+/** A layer with its vertical title in one line, because it is above the axis. */
 function inOneLine({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
   const { y, ...channels } = encoding as { y?: VegaLiteSpec };
   const title = Array.isArray(y?.title) ? y.title.join(' ') : y?.title;
   return { ...layer, encoding: { ...channels, ...(y && { y: { ...y, title } }) } };
 }
 
-/** Longest label of a legend in two columns. */
+/** Maximum letters of a legend's label in two columns. */
 const MAX_LEGEND_LETTERS = 17;
 
-/** Letters of the longest label of the legend. */
+/** Letters of the legend's longest label. */
 function longestLabel(view: VegaLiteSpec): number {
   const labels = valuesUnder('domain', view).flat().map(String);
   return Math.max(0, ...labels.map(({ length }) => length));
@@ -83,7 +83,7 @@ async function drawThumbnail(
   return withUniqueIds(svg, id);
 }
 
-/** So many sub-queries fit into a card. */
+/** Number of sub-queries that fit into a card. */
 const MAX_QUERIES = 4;
 
 const isRight = ({ answer, goldenAnswers }: Trajectory): boolean =>
@@ -95,9 +95,9 @@ const isShort = ({ searchTurns }: Trajectory): boolean => {
 };
 
 /**
- * HTML of a question as two methods answered it, a box per turn: the one with the
- * most sub-queries in a turn among those with at most four different queries that the
- * second method answered right, and the first one right or wrong. Empty if there is none.
+ * HTML of a question as two methods answered it, with a box per turn: the question with
+ * the most sub-queries in a turn among those with at most four different queries that the
+ * second method answered right and the first right or wrong. Empty if there is none.
  */
 export function answersPicture(
   trajectories: readonly With<'method'>[],

@@ -1,4 +1,4 @@
-/** Writes the README of the reports, and the chief claims into the project's. */
+/** Writes the README of the reports, and the chief claims in the project's README. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
@@ -73,7 +73,7 @@ export function replaceMarked(text: string, lines: string): string {
 }
 
 /**
- * Writes the `README.md` of the reports with its pictures, and the chief claims into the
+ * Writes the `README.md` of the reports with its pictures, and the chief claims in the
  * `README.md` above.
  * @throws Error naming a figure that a result lacks
  */

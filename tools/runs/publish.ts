@@ -41,7 +41,7 @@ interface AdapterTraining extends Omit<TrainingRun, 'model' | 'inputsHash' | 'ke
   dev: readonly Question[];
   /** Steps after which the adapter is evaluated; 0 is the model without adapter. */
   evaluatedSteps: readonly number[];
-  /** Rounds the weights of adapters, so that they compress better. */
+  /** Rounds the adapters' weights, so that they compress better. */
   significantBits?: number;
 }
 
@@ -66,15 +66,15 @@ export async function trainAdapter(training: AdapterTraining): Promise<DevPoint[
   return curve;
 }
 
-/** Rounds to this many significant bits (Veltkamp's splitting). */
+/** Rounds to this many significant bits (Veltkamp splitting). */
 function roundTo(significantBits: number, value: number): number {
   const scaled = (2 ** (53 - significantBits) + 1) * value;
   return scaled - (scaled - value);
 }
 
 /**
- * Rounds an adapter's weights in place so that they compress well: a half has 11
- * significant bits, most of them noise.
+ * Rounds an adapter's weights in place so that they compress well: of the 11 significant
+ * bits of a half, most are noise.
  * @throws Error if the file is not an adapter
  */
 export async function roundAdapter(folder: string, significantBits: number): Promise<void> {
@@ -87,7 +87,7 @@ export async function roundAdapter(folder: string, significantBits: number): Pro
   await writeFileSafely(file, encodeSafetensors(arrays, { storage: 'F16', metadata }));
 }
 
-/** Answers questions greedily and scores the answers by the rewards of the training. */
+/** Answers questions greedily, and scores the answers with the training's rewards. */
 async function evaluateAdapter(
   training: Pick<AdapterTraining, 'config' | 'modelFolder' | 'folder' | 'retriever'>,
   step: number,
@@ -126,7 +126,7 @@ async function evaluateAdapter(
   };
 }
 
-/** JSON lines with four digits, which is enough to draw a curve. */
+/** JSON lines with four digits, which suffice to draw a curve. */
 function formatLines(rows: readonly unknown[]): string {
   const shorten = (_: string, value: unknown): unknown =>
     typeof value === 'number' ? Number(value.toPrecision(4)) : value;
@@ -139,7 +139,7 @@ export interface CardOptions {
   /** Name of the base model, and its folder relative to the adapter's. */
   model: string;
   base: string;
-  /** Steps whose adapters are published too. */
+  /** Steps whose adapters are published, too. */
   earlier?: readonly number[];
   purpose: string;
 }

@@ -6,7 +6,7 @@ import { trainHere } from '../../lib/io/processes.js';
 import { writeArchives } from '../../lib/io/records.js';
 
 /**
- * Copies this machine's records to the repository's, which keep their other records.
+ * Copies this machine's records to the repository's, whose other records are kept.
  * @throws Error naming a job without a record
  */
 export async function recordResults(

@@ -1,6 +1,6 @@
 /**
- * Trains an adapter of the real model in a process of its own, tries it on dev questions
- * every few steps and publishes the best one. Resumes if interrupted.
+ * Trains an adapter of the real model in its own process, evaluates it on dev questions
+ * every few steps, and publishes the best one. Resumes if interrupted.
  */
 import { relative } from 'node:path';
 import { range } from 'd3-array';
@@ -20,11 +20,11 @@ import { useBackend, type BackendName } from '../../lib/tensor/backend.js';
 import { trainerSettings, withSettings } from '../../lib/training/config.js';
 import { publishAdapter, trainAdapter } from './publish.js';
 
-/** Steps between adapters that are tried on dev questions; 0 is the model without one. */
+/** Steps between adapters evaluated on dev questions; 0 is the model without one. */
 const KEEP_EVERY = 15;
 /** Rounded weights compress to three quarters of the size. */
 const SIGNIFICANT_BITS = 6;
-/** A group shares its prompt in a pass; passes cost more on a GPU. */
+/** A group shares its prompt in a pass. On a GPU, the number of passes costs more. */
 const TOKENS_PER_PASS = { cpu: 6144, gpu: 8192 };
 
 async function trainRun(

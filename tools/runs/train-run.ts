@@ -1,6 +1,6 @@
 /**
- * Trains a run of the small world in a process of its own. It keeps its adapter every few
- * steps and publishes the one with the highest mean dev reward. Resumes if interrupted.
+ * Trains a run of the small world in its own process. Keeps its adapter every few steps,
+ * and publishes the one with the highest mean dev reward. Resumes if interrupted.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,10 +32,10 @@ import { publishAdapter, trainAdapter } from './publish.js';
 
 /** Steps between two adapters that are evaluated on dev questions. */
 const KEEP_EVERY = 25;
-/** Dev questions for that. */
+/** Number of dev questions for the evaluation. */
 const NUM_DEV = 320;
 
-/** Publishes the adapter with the highest mean dev reward under `root`. */
+/** Publishes the adapter with the highest mean dev reward to `root`. */
 export async function publishBest(
   run: PolicyRun,
   folder: string,
@@ -65,7 +65,7 @@ async function trainRun(
   const steps = countSteps(run, maxSteps);
   const config = withSettings(trainConfigForRun(run), { steps });
   const folder = await runFolder(run, maxSteps);
-  // Answers say nothing about the documents of a search simulator: publish its last one.
+  // Answers tell nothing about a search simulator's documents: publish its last one.
   const earlier = METHODS.get(run.method).isPreparation ? [] : range(0, steps, KEEP_EVERY);
   const dev = createRandom('dev')
     .shuffle(world.questions.filter(({ split }) => split === 'dev'))

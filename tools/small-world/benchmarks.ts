@@ -1,10 +1,10 @@
 /**
- * The benchmarks of the small world: what the paper's seven ask, in their real
- * proportions, and one of comparisons of many. Proportions are those of the originals'
- * dev sets: HotpotQA 5,918 bridge and 1,487 comparison; 2WikiMultiHopQA's four types;
- * MuSiQue's answerable questions by hops. Comparisons are of two, as in the originals,
- * without those that ask for yes or no, which models of this size do not learn; those of
- * up to eight are `many` alone.
+ * The benchmarks of the small world: imitations of the paper's seven, in their real
+ * proportions, and one of comparisons of many entities. Proportions are those of the
+ * original dev sets: HotpotQA with 5,918 bridge and 1,487 comparison questions;
+ * 2WikiMultiHopQA's four types; MuSiQue's answerable questions by hops. Comparisons are
+ * of two, as in the originals, except yes/no questions, which models of this size do not
+ * learn; those of up to eight are only in `many`.
  */
 import { range } from 'd3-array';
 import type { Question } from '../../lib/data/question.js';
@@ -36,7 +36,7 @@ const comparisonOfTwo = (type: string, share: number, length: 1 | 2 = 1): Type =
   draw: (make, wording, random) => make.ordered(2, length, wording, random),
 });
 
-/** Entities that a question of `many` compares, in each split. */
+/** Maximum number of entities compared by a question of `many`, in each split. */
 const MOST_COMPARED = { train: 5, heldOut: 8 };
 
 const BENCHMARKS: Readonly<Record<string, readonly Type[]>> = {
@@ -61,29 +61,29 @@ const many = (mostCompared: number): Type[] =>
     draw: (make, wording, random) => make.ordered(count, 1, wording, random),
   }));
 
-/** How many questions of each benchmark; types have their exact share of them. */
+/** Number of questions of each benchmark; types have exact shares of them. */
 export type Counts = Readonly<Record<string, number>>;
 
 const NAMES = [...Object.keys(BENCHMARKS), 'many'];
 const counts = (...numbers: number[]): Counts =>
   Object.fromEntries(NAMES.map((name, i) => [name, numbers[i]]));
 
-// In the order of the benchmarks above, `many` last.
+// In the order of the benchmarks above, with `many` last.
 export const TRAIN_COUNTS = counts(300, 300, 300, 700, 700, 400, 0, 1000);
 export const DEV_COUNTS = counts(100, 100, 100, 200, 200, 150, 100, 420);
-/** Differences between runs limit what more would show (`scripts/power.mjs`). */
+/** More would show little: differences between runs dominate (`scripts/power.mjs`). */
 export const TEST_COUNTS = counts(150, 150, 150, 500, 500, 250, 150, 490);
 /**
- * Counts of the fresh test for conditions (limits of turns): mostly questions with
+ * Counts of the fresh test of conditions (limits on turns): mostly questions with
  * parallel parts, and as many as six runs answer in a quarter of an hour on one core.
  */
 export const CONDITIONS_COUNTS = counts(15, 15, 15, 50, 140, 45, 25, 112);
 /** Counts of the fresh test with many hybrids, a fifth of 2WikiMultiHopQA. */
 export const HYBRIDS_COUNTS = counts(15, 15, 15, 40, 320, 40, 20, 56);
-/** Counts of the fresh test of passages, about half: each run answers it four times. */
+/** Half as many for the fresh test of passages: each run answers it four times. */
 export const PASSAGES_COUNTS = counts(10, 10, 10, 25, 70, 25, 15, 56);
 
-/** Consecutive parts of `total`, as near to their shares as whole numbers are. */
+/** Splits `total` into consecutive integers, as close to the shares as possible. */
 function splitTotal(total: number, shares: readonly number[]): number[] {
   let [share, before] = [0, 0];
   return shares.map((own) => {
@@ -95,8 +95,8 @@ function splitTotal(total: number, shares: readonly number[]): number[] {
 }
 
 /**
- * Draws questions about the things of a split, no text twice. Questions that are not
- * for training have wordings of training and of their own in turn (`metadata.wording` is
+ * Draws distinct questions about the things of a split. Questions that are not for
+ * training alternate between wordings of training and their own (`metadata.wording` is
  * `seen` or `unseen`).
  * @param options.except texts of questions that must not be drawn again
  */

@@ -1,5 +1,5 @@
 /**
- * Writes the small world's passages, training and dev questions and card. The same code
+ * Writes the small world's passages, training and dev questions, and card. The same code
  * gives the same files, and the card's figures are computed from them.
  */
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const SIZES = { train: 100, dev: 40, kept: 100 };
 /** The small world, made from its seed. */
 export const smallWorld = (): World => makeWorld(createRandom(SEED), SIZES);
 
-/** Writes the small world into a folder. */
+/** Writes the small world to a folder. */
 export async function writeSmallWorld(folder: string): Promise<void> {
   const world = smallWorld();
   const { things, passages } = world;
@@ -47,7 +47,7 @@ const QUERIES: Readonly<Record<string, (thing: Thing, attribute: string) => stri
   'name, kind and all words': idealQuery,
 };
 
-/** How often BM25 finds the passage of a fact of the dev things. */
+/** How often BM25 finds the passages of facts about the dev things. */
 function recallTable({ things, passages }: World): string {
   const retriever = createBm25Retriever(passages, { titleWeight: TITLE_WEIGHT });
   const facts = things
@@ -67,7 +67,7 @@ function recallTable({ things, passages }: World): string {
   return markdownTable(['query', ...DEPTHS.map((k) => `k = ${k}`)], rows);
 }
 
-/** Share of the things whose name another one has too. */
+/** Share of the things whose name is not unique. */
 function namesakes(things: readonly Thing[]): number {
   const byName = group(things, ({ name }) => name);
   return mean(things, ({ name }) => Number(byName.get(name)!.length > 1))!;

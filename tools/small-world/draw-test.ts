@@ -20,9 +20,9 @@ import {
 } from './benchmarks.js';
 import { smallWorld, formatCard } from './build.js';
 
-/** Where weights lie that must not change after the commit. */
+/** Folders that must not change after the commit. */
 const FROZEN = ['data/checkpoints', 'tools/small-world'];
-/** Where the predictions lie, for the fresh test of conditions. */
+/** The predictions for the fresh test of conditions. */
 const PREDICTIONS = 'data/conditions/predictions.json';
 
 const git = (...args: string[]): string =>
@@ -37,7 +37,7 @@ export const drawTest = (commit: string): Question[] =>
   );
 
 /**
- * The full hash of a commit with the same frozen files as the working tree.
+ * The full hash of a commit whose frozen files equal the working tree's.
  * @throws Error naming what has changed since
  */
 export function frozenCommit(name: string, frozen: readonly string[] = FROZEN): string {
@@ -50,7 +50,7 @@ export function frozenCommit(name: string, frozen: readonly string[] = FROZEN): 
   return commit;
 }
 
-/** Draws the test questions of a commit into a folder; returns how many there are. */
+/** Draws the test questions of a commit into a folder; returns their number. */
 export async function writeTest(name: string, folder: string): Promise<number> {
   const draw: TestDraw = { commit: frozenCommit(name), counts: TEST_COUNTS };
   const file = join(folder, 'questions.jsonl');
@@ -84,7 +84,7 @@ const FRESH_TESTS = {
 export type FreshTest = keyof typeof FRESH_TESTS;
 export const FRESH_TEST_NAMES = Object.keys(FRESH_TESTS) as FreshTest[];
 
-/** A fresh test: about the same things as the main test, without an earlier question. */
+/** A fresh test: about the same things as the main test, without earlier questions. */
 export function drawConditions(
   commit: string,
   earlier: readonly Question[],

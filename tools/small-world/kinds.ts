@@ -1,8 +1,8 @@
 /**
- * What there is in the small world: kinds of things, what is known of each, how
- * passages say it and how questions ask for it. `{x}` is the thing, `{v}` the value. Each
- * fact is said in one of two ways, each with a word of its own, so that no single word
- * finds every passage; `words` are those that together do.
+ * What the small world contains: kinds of things, their attributes, and how passages and
+ * questions word them. `{x}` is the thing, `{v}` the value. Each fact is worded in one of
+ * two ways, each with a word of its own, so that no single word finds every passage;
+ * `words` are those that do so together.
  */
 import type { NameSort } from './names.js';
 
@@ -20,18 +20,18 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 
 export interface Attribute {
-  /** What values are: years, other numbers, one of a list, or things of a kind. */
+  /** The type of values: years, other numbers, one of a list, or things of a kind. */
   value: 'year' | 'number' | readonly string[] | Kind;
-  /** Two ways in which passages say it. */
+  /** The two wordings of passages. */
   said: readonly [string, string];
-  /** The words of a query that finds either. */
+  /** The words of a query that finds either wording. */
   words: string;
-  /** Questions: an opening and a clause with `{x}`. */
+  /** Questions: an opening, and a clause with `{x}`. */
   openings: readonly string[];
   clauses: readonly string[];
-  /** Noun phrases for the value, where it is a thing that can be asked about in turn. */
+  /** Noun phrases for the value, if it is a thing that further questions can be about. */
   phrases?: readonly string[];
-  /** Clauses of comparisons by size, where there are any. */
+  /** Clauses of comparisons by size, if any. */
   least?: readonly string[];
   most?: readonly string[];
 }
@@ -39,7 +39,7 @@ export interface Attribute {
 export interface KindSpec {
   names: NameSort;
   plural: string;
-  /** Whether "who" asks for it. */
+  /** Whether questions about it start with "who". */
   isPerson?: boolean;
   attributes: Readonly<Record<string, Attribute>>;
   /** Passages about other things, with years and numbers that answer nothing. */
@@ -352,6 +352,5 @@ export const SPECS: Readonly<Record<Kind, KindSpec>> = {
   },
 };
 
-/** The attribute of a kind. */
 export const findAttribute = (kind: Kind, attribute: string): Attribute =>
   SPECS[kind].attributes[attribute];

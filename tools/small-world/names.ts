@@ -1,6 +1,6 @@
 /**
- * Invented names. They are made of few words, which the tokenizer knows; which words make
- * a name is what must be read and copied.
+ * Invented names. They consist of few words, all known to the tokenizer; which words make
+ * up a name is what must be read and copied.
  */
 import type { Random } from '../../lib/random.js';
 
@@ -54,10 +54,10 @@ const MAKERS = {
   company: (random: Random) => join(random, LAST_NAMES, COMPANY_ENDINGS).join(' '),
 } satisfies Record<string, (random: Random) => string>;
 
-/** Things that are named alike; two of one sort may share a name. */
+/** Things that are named alike; two things of one sort may share a name. */
 export type NameSort = keyof typeof MAKERS;
 
-/** Draws names that are not taken yet. @throws Error when there are hardly any left */
+/** Returns a function that draws unused names. It throws if hardly any are left. */
 export function createNamer(): (sort: NameSort, random: Random) => string {
   const taken = new Set<string>();
   return (sort, random) => {

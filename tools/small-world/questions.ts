@@ -1,9 +1,9 @@
 /**
  * Questions about a world, with their dependency graphs: about one fact, a chain of
  * facts, a comparison, or a comparison of the ends of two chains. A wording is a choice
- * from lists of three phrases: a third of the combinations is only in training
- * questions, a third only in dev questions and a third only in test questions. Every
- * phrase is in all of them.
+ * from lists of three phrases: a third of the combinations occurs only in training
+ * questions, a third only in dev questions, and a third only in test questions. Every
+ * phrase occurs in all of them.
  */
 import { group, range } from 'd3-array';
 import type { Operation, Question, SubQuestion } from '../../lib/data/question.js';
@@ -11,7 +11,7 @@ import type { Random } from '../../lib/random.js';
 import { findAttribute, SPECS, type Attribute, type Kind } from './kinds.js';
 import type { Split, Thing } from './world.js';
 
-/** Whose wordings a question has. */
+/** The split whose wordings a question has. */
 export type Wording = 'train' | 'dev' | 'test';
 const WORDINGS: readonly Wording[] = ['train', 'dev', 'test'];
 
@@ -20,7 +20,7 @@ export type Draft = Pick<Question, 'question' | 'goldenAnswers' | 'metadata'>;
 
 const NUM_CHOICES = 3;
 
-/** Choices, one of three each, whose sum says whose wording they are. */
+/** Choices, one of three each, whose sum determines the split of the wording. */
 function choices(count: number, wording: Wording, random: Random): number[] {
   const free = range(count - 1).map(() => random.integer(NUM_CHOICES));
   const last = WORDINGS.indexOf(wording) - free.reduce((a, b) => a + b, 0);
@@ -32,11 +32,11 @@ const list = (names: readonly string[], word: 'and' | 'or'): string =>
   `${names.slice(0, -1).join(', ')} ${word} ${names[names.length - 1]}`;
 const mention = ({ kind, name }: Thing): string => `the ${kind} ${name}`;
 
-/** What an ideal agent searches for: name, kind, and the words of either phrasing. */
+/** An ideal agent's search: name, kind, and the words of either phrasing. */
 export const idealQuery = ({ name, kind }: Thing, attribute: string): string =>
   `${name} ${kind} ${findAttribute(kind, attribute).words}`;
 
-/** The sub-question that asks for a fact. */
+/** The sub-question about a fact. */
 export function makeNode(
   thing: Thing,
   attribute: string,
@@ -67,7 +67,7 @@ const chainNodes = (thing: Thing, attributes: readonly string[], firstId: number
     return makeNode(follow(thing, attributes.slice(0, i)), attribute, id, i > 0 ? [id - 1] : []);
   });
 
-/** Share of the works that are named with the person who made them. */
+/** Share of works that are named together with their maker. */
 const WITH_MAKER = 0.15;
 const MAKERS: Partial<Record<Kind, string>> = {
   film: 'director',
@@ -163,7 +163,7 @@ function orderQuestion(things: readonly Thing[], predicate: string, frame: numbe
   ][frame];
 }
 
-/** Chains of a number of facts, from a kind on, all of them. */
+/** All chains with this number of facts that start from a kind. */
 function listChains(kind: Kind, length: number): string[][] {
   return Object.entries(SPECS[kind].attributes).flatMap(([name, { value }]) => {
     if (length === 1) return [[name]];
@@ -182,7 +182,7 @@ const lastAttribute = (kind: Kind, attributes: readonly string[]): Attribute => 
   const attribute = findAttribute(kind, first);
   return rest.length > 0 ? lastAttribute(attribute.value as Kind, rest) : attribute;
 };
-/** Chains and comparisons that there are, by their numbers of facts. */
+/** Chains and comparisons that exist, by their number of facts. */
 const CHAINS = [1, 2, 3, 4].map((length) => listStarts(length));
 const ORDERED = [1, 2].map((length) =>
   listStarts(length).filter(
@@ -200,14 +200,14 @@ export function createQuestionMaker(things: readonly Thing[]) {
     while (drawn.size < count) drawn.add(random.choice(pool));
     return [...drawn];
   };
-  /** Names in a question must differ, and so must the values of what is ordered. */
+  /** Names in a question must differ, and so must values that are ordered. */
   const differ = (drawn: readonly Thing[], attributes: readonly string[]): boolean =>
     new Set(drawn.map((thing) => readValue(thing, attributes))).size === drawn.length;
 
   return {
     chain(length: number, wording: Wording, random: Random, kinds?: readonly Kind[]): Draft {
       const starts = CHAINS[length - 1].filter(({ kind }) => !kinds || kinds.includes(kind));
-      // Every kind that a chain can start from is as frequent as any other.
+      // Every kind that a chain can start from is equally frequent.
       const kind = random.choice([...new Set(starts.map((start) => start.kind))]);
       const { attributes } = random.choice(starts.filter((start) => start.kind === kind));
       return chainQuestion(random.choice(ofKind.get(kind)!), attributes, wording, random);

@@ -1,6 +1,6 @@
 /**
- * What rollouts sampled in training searched for, counted from the trajectories of the
- * runs from hasty models, which are too large for the repository.
+ * Counts what rollouts sampled in training searched for, in the trajectories of the runs
+ * from hasty models, which are too large for the repository.
  */
 import { basename, dirname, join } from 'node:path';
 import { group, mean, sort, sum } from 'd3-array';
@@ -10,7 +10,7 @@ import { packagePath } from '../../lib/io/paths.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';
 
 export const SAMPLED_SEARCHES = packagePath('data', 'conditions', 'habit', 'sampled.json');
-/** Steps that are counted together. */
+/** Number of steps that are counted together. */
 const STEPS = 25;
 
 /** Rollouts of a run on questions of a type, from step `from` on. */
@@ -19,26 +19,26 @@ export interface SampledSearches {
   from: number;
   questionType: string;
   rollouts: number;
-  /** Those that searched in two or more turns. */
+  /** Rollouts that searched in two or more turns. */
   searchedTwice: number;
-  /** Those whose first turn did not show the evidence of every sub-question. */
+  /** Rollouts whose first turn did not show the evidence of every sub-question. */
   missed: number;
   /** Those of them that searched again. */
   searchedAgain: number;
 }
 
-/** What {@link SAMPLED_SEARCHES} holds. */
+/** The content of {@link SAMPLED_SEARCHES}. */
 export interface SampledRecord {
   counts: SampledSearches[];
   /**
-   * By run, the first step in which half of the rollouts on comparisons search for
-   * several things at once, or in which they search in two turns on average; null if
-   * there is none.
+   * For each run, the first step in which half of the rollouts on comparisons search for
+   * several things at once, or in which they average two search turns; null if there is
+   * none.
    */
   reached: { run: string; atOnce: number | null; twoTurns: number | null }[];
 }
 
-/** Counts the `trajectories.jsonl` of runs, in folders with the runs' names. */
+/** Counts the `trajectories.jsonl` of runs, in folders named after the runs. */
 export async function countSearches(files: readonly string[]): Promise<SampledRecord> {
   const questions = new Map((await loadQuestions()).map((question) => [question.id, question]));
   const counts: SampledSearches[] = [];

@@ -8,13 +8,13 @@ import type { Random } from '../../lib/random.js';
 import { KINDS, SPECS, type Kind } from './kinds.js';
 import { createNamer, type NameSort } from './names.js';
 
-/** Nothing of one split is linked to another; `kept` is kept back for test questions. */
+/** No links between splits; `kept` is reserved for test questions. */
 export const SPLITS = ['train', 'dev', 'kept'] as const;
 export type Split = (typeof SPLITS)[number];
 
 export interface Fact {
   value: string;
-  /** The thing that the value names, where it is one. */
+  /** The thing that the value names, if any. */
   thing?: Thing;
   passageId: string;
 }
@@ -31,7 +31,7 @@ export interface World {
   passages: Passage[];
 }
 
-/** Things of each kind for one unit of size. */
+/** Number of things of each kind per unit of size. */
 const SHARES: Readonly<Record<Kind, number>> = {
   film: 3,
   novel: 3,
@@ -44,7 +44,7 @@ const SHARES: Readonly<Record<Kind, number>> = {
   country: 0.2,
 };
 const PASSAGES_PER_ARTICLE = 6;
-/** Share of the names of works and people that a thing of another kind has already. */
+/** Share of the names of works and people that a thing of another kind already has. */
 const SHARED_NAMES = 0.2;
 
 /** Values of years and of other numbers; each is one token of the small policy. */
@@ -53,7 +53,7 @@ export const NUMBERS = range(60, 240);
 
 type Namer = ReturnType<typeof createNamer>;
 
-/** The things of a split, with names and without facts. */
+/** Creates the things of a split, with names and without facts. */
 function nameThings(split: Split, size: number, namer: Namer, random: Random): Thing[] {
   const free = new Map<NameSort, string[]>();
   return KINDS.flatMap((kind) => {
@@ -72,7 +72,7 @@ function nameThings(split: Split, size: number, namer: Namer, random: Random): T
 const fill = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => values[name]);
 
-/** Gives a thing its facts and returns the texts of its article, facts first. */
+/** Gives a thing its facts, and returns the texts of its article, facts first. */
 function writeArticle(thing: Thing, ofKind: ReadonlyMap<Kind, Thing[]>, random: Random): string[] {
   const { kind } = thing;
   const { attributes, asides } = SPECS[kind];

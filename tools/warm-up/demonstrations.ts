@@ -1,9 +1,9 @@
 /**
- * Demonstrations for the supervised warm-up, written from a question's dependency
- * graph: whole transcripts with real retrieved passages. They are right in grammar,
- * reading and comparing, and leave open what reward is to teach: which words find a fact,
- * whether to search again after a miss, and how much to ask at once. Each way is shown
- * some of the time, none always.
+ * Demonstrations for the supervised warm-up, written from a question's dependency graph:
+ * whole transcripts with real retrieved passages. They are right in grammar, reading and
+ * comparing, and leave open what the reward is to teach: which words find a fact, whether
+ * to search again after a miss, and how much to ask at once. Each way is shown some of
+ * the time, none always.
  */
 import {
   type Operation,
@@ -21,23 +21,23 @@ import { formatBlock, formatInformation, formatSearch } from '../../lib/text/tag
 import type { Piece } from '../../lib/training/sequences.js';
 import { sum } from 'd3-array';
 
-/** The passages that a query about a sub-question returns, best first. */
+/** Returns the passages for a query about a sub-question, best first. */
 export type Lookup = (query: string, node: SubQuestion) => Passage[];
 
 export interface DemonstrationOptions {
   prompt: string;
   /**
-   * `direct` answers without any search; `compound` after one search, with one query that
-   * names everything the question asks about.
+   * `direct` answers without search; `compound` after a single query that names
+   * everything the question asks about.
    */
   mode: SearchMode | 'compound' | 'direct';
-  /** B: most search turns. */
+  /** B: the maximum number of search turns. */
   maxSearchTurns: number;
-  /** Share of the misses after which other words are tried. */
+  /** Share of misses after which other words are tried. */
   retryShare: number;
-  /** Weight of the environment's and the prompt's tokens; the policy's own weigh 1. */
+  /** Loss weight of environment and prompt tokens; the policy's own weigh 1. */
   contextWeight: number;
-  /** Weight of the thoughts after a search, where values are recalled and compared. */
+  /** Loss weight of thoughts after a search, which recall and compare values. */
   recapWeight: number;
 }
 
@@ -61,13 +61,13 @@ const QUERY_STYLES: readonly { share: number; added: (node: SubQuestion) => stri
 const drawAddedWords = (random: Random): ((node: SubQuestion) => string[]) =>
   weightedChoice(QUERY_STYLES, ({ share }) => share, random).added;
 
-/** A way to word queries, drawn for a turn. */
+/** Draws a way to word the queries of a turn. */
 export function drawQueryStyle(random: Random): (node: SubQuestion) => string {
   const added = drawAddedWords(random);
   return (node) => [node.entity, ...added(node)].join(' ');
 }
 
-/** One query for all: every name in the question, then the words of every attribute. */
+/** A single query: every name in the question, then the words of every attribute. */
 function compoundQuery(graph: readonly SubQuestion[], random: Random): string {
   const names = graph.filter(({ dependsOn }) => dependsOn.length === 0).map((node) => node.entity);
   return [...names, ...new Set(graph.flatMap(drawAddedWords(random)))].join(' ');
@@ -81,23 +81,22 @@ export type Known = Map<SubQuestion, string>;
 const fact = (node: SubQuestion, known: Known, name = node.entity): string =>
   `${name} = ${known.get(node) ?? UNKNOWN}`;
 
-/** What a turn brought, such as `year: A = 1922; B = unknown.` */
+/** What a turn brought: `year: A = 1922; B = unknown.` */
 const recall = (turn: readonly SubQuestion[], known: Known): string =>
   `${turn[0].attribute}: ${turn.map((node) => fact(node, known)).join('; ')}.`;
 
 export interface Verdict {
-  /** What was read, such as `year: A = 1922 A; B = 1904 B.` */
+  /** What was read: `year: A = 1922 A; B = 1904 B.` */
   recap: string;
-  /** Such as ` Least 1904 B.`; empty when the last fact is the answer. */
+  /** Such as ` Least 1904 B.`; empty if the last fact is the answer. */
   conclusion: string;
   answer: string;
 }
 
 /**
- * Recalls the final facts and draws the conclusion from those that are known. Where
- * values are compared, each is followed by its entity once more, with nothing between
- * them: what follows the extreme value is then what followed it before, which attention
- * finds most easily.
+ * Recalls the final facts, and concludes from those that are known. When values are
+ * compared, each is directly followed by its entity again: what follows the extreme value
+ * is then what followed it before, the easiest pattern for attention.
  */
 function judgeAnswers(
   graph: readonly SubQuestion[],
@@ -105,7 +104,7 @@ function judgeAnswers(
   known: Known = new Map(graph.map((node) => [node, node.answers[0]])),
 ): Verdict {
   if (!operation) {
-    // What is unknown ends a chain.
+    // An unknown fact ends a chain.
     const last = graph.filter((node) => known.has(node)).at(-1) ?? graph[0];
     return { recap: recall([last], known), conclusion: '', answer: known.get(last) ?? UNKNOWN };
   }
@@ -142,7 +141,7 @@ function nextTurn(
   return mode === 'parallel' ? ready : ready.slice(0, 1);
 }
 
-/** A whole transcript. @throws Error when the question has no dependency graph */
+/** Writes a whole transcript. @throws Error if the question has no dependency graph */
 export function demonstrate(
   question: Question,
   lookup: Lookup,
@@ -177,7 +176,7 @@ export function demonstrate(
     const passages = lookup(query, graph[0]);
     const isShown = ({ evidence }: SubQuestion): boolean =>
       passages.some(({ id }) => evidence.includes(id));
-    // What a chain needs later is of use only if what comes before it was found too.
+    // A fact later in a chain is only of use if the ones before it were found, too.
     for (const node of graph)
       if (chainTo(node, graph).every(isShown)) known.set(node, node.answers[0]);
       else if (node.dependsOn.length === 0) known.set(node, UNKNOWN);
@@ -231,7 +230,7 @@ export function copyDrill(question: Question, options: DrillOptions, random: Ran
   ];
 }
 
-/** An exercise in comparing without passages; the recap is given, not learned. */
+/** An exercise in comparing without passages; the recap is given, not trained. */
 export function verdictDrill(question: Question, options: DrillOptions): Piece[] {
   const { recap, conclusion, answer } = judgeAnswers(
     question.metadata.graph ?? [],
@@ -245,7 +244,7 @@ export function verdictDrill(question: Question, options: DrillOptions): Piece[]
   ];
 }
 
-/** Passages, and what is known from them: an exercise in reading values. */
+/** Passages, and what they tell: an exercise in reading values. */
 export function readDrill(
   nodes: readonly SubQuestion[],
   passages: readonly Passage[],
@@ -262,7 +261,7 @@ export function readDrill(
   ];
 }
 
-/** Draws an item with a probability proportional to its weight. */
+/** Draws an item with probability proportional to its weight. */
 export function weightedChoice<T>(
   items: readonly T[],
   weightOf: (item: T) => number,

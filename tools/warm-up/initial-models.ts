@@ -29,7 +29,7 @@ import { METRICS_FILE } from '../../lib/policy/folder-settings.js';
 
 const REPORT_EVERY = 50;
 
-/** Copies one in so many lines of a run's metrics to the model's folder. */
+/** Copies every n-th line of a run's metrics to the model's folder. */
 async function publishMetrics(from: string, to: string): Promise<void> {
   const lines = (await readFile(join(from, METRICS_FILE), 'utf8')).trimEnd().split('\n');
   const published = lines.filter((_, i) => (i + 1) % PUBLISH_EVERY === 0);
@@ -39,12 +39,12 @@ async function publishMetrics(from: string, to: string): Promise<void> {
 interface TrainModelsOptions {
   seed: number;
   backend: BackendName | 'auto';
-  /** Where the models go. */
+  /** Output folder of the models. */
   models?: string;
   /** Maximum number of steps per stage. */
   maxSteps?: number;
   signal?: AbortSignal;
-  /** Takes lines about progress. */
+  /** Receives lines about progress. */
   log?: (line: string) => void;
 }
 
@@ -86,13 +86,13 @@ async function trainModels({
 
 export interface TrainModelOptions {
   seed: number;
-  /** Where the run's checkpoint and metrics go. */
+  /** Folder of the run's checkpoint and metrics. */
   folder: string;
   /** Maximum number of steps per stage. */
   maxSteps?: number;
-  /** The folder of the model to go on from; by default fresh weights. */
+  /** The folder of the model to continue from. Default: new weights. */
   from?: string;
-  /** Where the finished model goes. */
+  /** Output folder of the finished model. */
   to: string;
   signal?: AbortSignal;
   onStep?: (report: SupervisedStep, totalSteps: number) => void;

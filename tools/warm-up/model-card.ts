@@ -1,6 +1,6 @@
 /**
- * Model cards: what an initial model was trained on, and what it does under each prompt,
- * measured on dev questions.
+ * Writes model cards: what an initial model was trained on, and how it answers dev
+ * questions with each prompt.
  */
 import { join } from 'node:path';
 import { group, mean, sort } from 'd3-array';
@@ -41,7 +41,7 @@ another search.`;
 
 /** Rollout settings with each prompt it was trained on. */
 const ROLLOUTS = UNTRAINED.map(({ rollout }) => rolloutSchema.parse(rollout));
-/** Evaluates 1 in so many dev questions with each prompt. */
+/** One in this many dev questions is evaluated with each prompt. */
 const ONE_OF = 2;
 
 const questionKind = ({ subset, entitiesCompared }: Measurement): string =>
@@ -77,7 +77,7 @@ function stageTable({ stages }: Recipe): string {
   );
 }
 
-/** Evaluates a model on dev questions with each prompt and writes its `README.md`. */
+/** Evaluates a model on dev questions with each prompt, and writes its `README.md`. */
 export async function writeModelCard(
   folder: string,
   { passages, questions }: DataSet,

@@ -1,19 +1,19 @@
 /**
- * Training data of the initial models of the embedded scale. `base` learns to copy, to
+ * Training recipes of the initial models of the embedded scale. `base` learns to copy, to
  * read and to compare, and sees some transcripts and raw text; `instruct` continues from
  * it with demonstrations under the prompts that RL uses. Both leave RL something to
  * learn: their queries are worded at random, they search again after a third of their
- * misses, and they mostly search one by one for what they could search at once.
- * `hasty` continues from instruct and picks up a habit: one query for everything, then an
- * answer. `paired` also continues from instruct, and sees both chains of a comparison of
- * chains searched at once.
+ * misses, and they mostly search one by one for what they could search at once. `hasty`
+ * continues from instruct and acquires a habit: one query for everything, then an answer.
+ * `paired` also continues from instruct, and sees both chains of a comparison of chains
+ * searched at once.
  */
 import type { ModelConfig } from '../../lib/policy/families.js';
 import type { InitialModelName } from '../../lib/training/models.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';
 
-/** The model of the same seed that each was trained on from. */
+/** The model, with the same seed, from which each one continues. */
 export const TRAINED_FROM: Readonly<Record<InitialModelName, InitialModelName | undefined>> = {
   base: undefined,
   instruct: 'base',
@@ -43,7 +43,7 @@ export const SMALL_MODEL: ModelConfig = {
 
 export type Recipe = Pick<WarmUpRun, 'supervised' | 'stages' | 'maxTokens'>;
 
-/** What a stage does where it says nothing else. */
+/** The defaults of a stage. */
 const COMMON: Omit<WarmUpOptions, 'mix'> = {
   rowsPerStep: 24,
   mostRepeated: 8,
@@ -76,8 +76,8 @@ function stage(
 // prettier-ignore
 const STAGES: Record<InitialModelName, WarmUpStage[]> = {
   base: [
-    // Copying comes all at once, at a high learning rate, and sooner where little else is
-    // practised; all that follows needs it.
+    // Copying emerges suddenly, at a high learning rate, and sooner if little else is
+    // practised; everything that follows needs it.
     stage(700, [2e-3, 2e-3], {
       warmupSteps: 50, rowsPerStep: 64, recapWeight: 1, contextWeight: 0.1, topKs: [1, 3],
       mix: { passages: 0.04, repeat: 0.45, find: 0.25, copy: 0.26 },
@@ -126,10 +126,10 @@ const STAGES: Record<InitialModelName, WarmUpStage[]> = {
 };
 
 const SUPERVISED = { maxGradNorm: 1, maxTokensPerPass: 2048 };
-/** Longest row (tokens). */
+/** Maximum row length in tokens. */
 const MAX_TOKENS = 640;
 
-/** The recipe of a model, with at most so many steps of each stage. */
+/** The recipe of a model, with at most `maxSteps` steps per stage. */
 export function findRecipe(name: InitialModelName, maxSteps = Infinity): Recipe {
   const stages = STAGES[name].map((stage) => ({
     ...stage,

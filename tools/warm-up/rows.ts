@@ -1,9 +1,9 @@
 /**
- * The rows that the supervised warm-up reads, about practice worlds: they have the
- * grammar of the small world and things of their own, so that nothing of the small world
- * itself is seen. Skill is drilled apart from habit: reading, comparing and copying under
- * the drill prompt, which RL never uses, and full demonstrations under the
- * prompts that it does use.
+ * The rows of the supervised warm-up, about practice worlds: they have the grammar of the
+ * small world and their own things, so that nothing of the small world itself is seen.
+ * Skills are drilled separately from habits: reading, comparing and copying with the
+ * drill prompt, which RL never uses, and full demonstrations with the prompts that RL
+ * uses.
  */
 import { range } from 'd3-array';
 import { graphQuestionType, type Passage, type Question } from '../../lib/data/question.js';
@@ -31,7 +31,7 @@ import {
   weightedChoice,
 } from './demonstrations.js';
 
-/** Kinds of row; {@link rowMakers} says what each is. */
+/** Kinds of row, described in {@link rowMakers}. */
 export const ROW_KINDS = [
   'passages',
   'repeat',
@@ -54,18 +54,18 @@ export const ROW_KINDS = [
 export type RowKind = (typeof ROW_KINDS)[number];
 
 export interface WarmUpOptions {
-  /** Share of each kind of row, normalised; none of those left out. */
+  /** Shares of the kinds of row, normalised; kinds left out do not occur. */
   mix: Partial<Record<RowKind, number>>;
   rowsPerStep: number;
   /** Maximum length of a list to copy. */
   mostRepeated: number;
-  /** Passages a query, drawn for each row. */
+  /** Passages per query, drawn for each row. */
   topKs: readonly number[];
   maxSearchTurns: number;
   retryShare: number;
   contextWeight: number;
   recapWeight: number;
-  /** Share of the parallelizable questions shown decomposed under the parallel prompt. */
+  /** Share of parallelizable questions that are decomposed with the parallel prompt. */
   parallelShare: number;
 }
 
@@ -90,7 +90,7 @@ const HYBRIDS = QUESTION_SORTS.slice(-1);
 const isParallelizable = ({ metadata }: Question): boolean =>
   graphQuestionType(metadata.graph ?? []) === 'parallelizable';
 
-/** A practice world, with what rows are drawn from it. */
+/** A practice world, with what rows are drawn from. */
 interface Practice extends World {
   make: QuestionMaker;
   search: (query: string, topK: number) => Passage[];
@@ -125,7 +125,7 @@ const MOST_READ = 14;
 /** Share of hasty demonstrations that search several times; as many are decomposed. */
 const UNHURRIED_SHARE = 0.1;
 
-/** One row of each kind. */
+/** Makers of one row of each kind. */
 function rowMakers(
   practice: Practice,
   options: WarmUpOptions,
@@ -141,7 +141,7 @@ function rowMakers(
     const topK = random.choice(options.topKs);
     return (query) => search(query, topK);
   };
-  /** What is found, and the evidence always among it. */
+  /** A lookup that always finds the evidence. */
   const foundForSure = (random: Random): Lookup => {
     const lookup = found(random);
     return (query, node) => {
@@ -176,7 +176,7 @@ function rowMakers(
     /** Plain passages, as language modelling. */
     passages: (random) =>
       range(8).map(() => ({ text: `${random.choice(passages).contents}\n`, weight: 1 })),
-    /** A list of names twice: nothing but copying helps to predict them. */
+    /** A list of names twice: only copying helps to predict the second. */
     repeat: (random) => saidTwice(names(random)),
     /** Numbers, then the same in order: the densest exercise in comparing. */
     sort: (random) => {
@@ -203,7 +203,7 @@ function rowMakers(
         ]),
       ];
     },
-    /** Passages about a few things, then what they say of them and what they do not. */
+    /** Passages about a few things, then what they say about them, and do not. */
     read: (random) => {
       const about = range(1 + random.integer(4)).map(() => random.choice(things));
       const asked = about.flatMap((thing) =>
@@ -217,32 +217,32 @@ function rowMakers(
       const shown = random.shuffle([...new Set(results)]).slice(0, MOST_READ);
       return readDrill(random.shuffle(asked), shown, drill);
     },
-    /** Question to first search, under the drill prompt. */
+    /** Question to first search, with the drill prompt. */
     copy: (random) =>
       copyDrill(draw(random, random.uniform() < 0.8 ? COMPARISONS : QUESTION_SORTS), drill, random),
-    /** Recap to conclusion, under the drill prompt. */
+    /** Recap to conclusion, with the drill prompt. */
     verdict: (random) => verdictDrill(draw(random, COMPARISONS), drill),
-    /** Whole transcripts under the drill prompt in which whatever is asked is found. */
+    /** Whole transcripts with the drill prompt in which everything is found. */
     skill: (random) =>
       show(random, 'drill', sometimesParallel(random, 0.7), { lookup: foundForSure(random) }),
     /** The same with what is really found. */
     drillHabit: (random) => show(random, 'drill', sometimesParallel(random, 0.5)),
-    /** Whole transcripts under Search-R1's prompt, all sequential. */
+    /** Whole transcripts with Search-R1's prompt, all sequential. */
     sequentialHabit: (random) => show(random, 'search-r1', () => 'sequential'),
-    /** Under the parallel prompt; `parallelShare` of parallelizable ones decomposed. */
+    /** With the parallel prompt, decomposing `parallelShare` of parallelizable ones. */
     parallelHabit: (random) =>
       show(random, 'parallel', sometimesParallel(random, options.parallelShare)),
-    /** Under Search-R1's prompt, nearly all with one query for everything. */
+    /** With Search-R1's prompt, nearly all with one query for everything. */
     hastyHabit: (random) => show(random, 'search-r1', hasty(random, 0)),
-    /** The same under the parallel prompt. */
+    /** The same with the parallel prompt. */
     hastyParallelHabit: (random) => show(random, 'parallel', hasty(random, UNHURRIED_SHARE)),
-    /** Comparisons of chains under Search-R1's prompt, one chain after the other. */
+    /** Comparisons of chains with Search-R1's prompt, one chain after the other. */
     hybridHabit: (random) => show(random, 'search-r1', () => 'sequential', { sorts: HYBRIDS }),
-    /** The same under the parallel prompt, both chains at once. */
+    /** The same with the parallel prompt, both chains at once. */
     pairedHabit: (random) => show(random, 'parallel', () => 'parallel', { sorts: HYBRIDS }),
-    /** Question and answer under the prompt without search. */
+    /** Question and answer with the prompt without search. */
     direct: (random) => show(random, 'r1', () => 'direct'),
-    /** A prompt followed by a passage: a base model that continues the text. */
+    /** A prompt followed by a passage: a base model continues the text. */
     continuation: (random) => [
       {
         text: buildPrompt(random.choice(['search-r1', 'parallel']), draw(random).question, {
@@ -257,14 +257,14 @@ function rowMakers(
 }
 
 const MOST_TRIES = 50;
-/** Steps about one practice world. */
+/** Number of steps with the same practice world. */
 const STEPS_PER_WORLD = 50;
 
 /**
- * A function that draws the rows of a step; the same step of the same seed gives the
- * same rows.
- * @param maxTokens rows that are longer are drawn again
- * @throws Error from the function that is returned, when row after row is too long
+ * Returns a function that draws the rows of a step; the same step and seed give the same
+ * rows.
+ * @param maxTokens longer rows are drawn again
+ * @throws Error (from the returned function) if row after row is too long
  */
 export function createWarmUpSampler(
   tokenizer: Tokenizer,

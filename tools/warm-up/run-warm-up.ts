@@ -1,5 +1,5 @@
 /**
- * Runs a supervised warm-up from fresh weights or from an earlier model, with metrics and
+ * Runs a supervised warm-up from new weights or from an earlier model, with metrics and
  * checkpoints.
  */
 import { appendFile } from 'node:fs/promises';
@@ -29,7 +29,7 @@ export interface SupervisedStep {
   seconds: number;
 }
 
-/** What is read for some steps, with the learning rate's rise and fall. */
+/** What is trained for some steps, with the learning rate's rise and decay. */
 export interface WarmUpStage {
   steps: number;
   learningRate: number;
@@ -40,24 +40,24 @@ export interface WarmUpStage {
 
 export interface WarmUpRun {
   seed: number;
-  /** Where checkpoint and metrics go. */
+  /** Folder of checkpoint and metrics. */
   folder: string;
   supervised: {
     maxGradNorm: number;
-    /** Maximum padded tokens per pass. */
+    /** Maximum number of padded tokens per pass. */
     maxTokensPerPass: number;
   };
   stages: WarmUpStage[];
-  /** Longest row (tokens). */
+  /** Maximum row length in tokens. */
   maxTokens: number;
   checkpointEvery: number;
 }
 
-/** Steps of all stages. */
+/** The number of steps of all stages. */
 export const totalSteps = (stages: readonly WarmUpStage[]): number =>
   sum(stages, ({ steps }) => steps);
 
-/** The stage of a step, and which of its own steps that is. */
+/** The stage of a step, and the step's index in it. */
 function stageAt(
   stages: readonly WarmUpStage[],
   step: number,
@@ -78,10 +78,10 @@ function learningRateAt(stages: readonly WarmUpStage[], step: number): number {
 }
 
 /**
- * Trains `model` and returns the new weights; the model's own are disposed of. A run
- * that was stopped resumes from its checkpoint.
- * @throws the signal's reason, after a checkpoint; Error when another process works in
- * the folder
+ * Trains `model` and returns the new weights; disposes of the model's own. An interrupted
+ * run resumes from its checkpoint.
+ * @throws the signal's reason, after saving a checkpoint; Error if another process works
+ * in the folder
  */
 export const runWarmUp = (
   model: Model,

@@ -1,8 +1,8 @@
 /**
- * The tokenizer of the small policy, trained on the text of a practice world. Numbers
- * and phrases are whole tokens: a number of two tokens is hard to compare. Names stay of
- * one to three: a policy learns to copy sooner where a token predicts the next one of its
- * name.
+ * The tokenizer of the small policy, trained on the text of a practice world. Numbers and
+ * phrases are single tokens, because numbers of two tokens are hard to compare. Names
+ * have one to three tokens: a policy learns to copy sooner if a token predicts the next
+ * one of its name.
  */
 import { range } from 'd3-array';
 import type { Random } from '../../lib/random.js';
@@ -10,7 +10,7 @@ import { KINDS, SPECS } from '../small-world/kinds.js';
 import { createQuestionMaker } from '../small-world/questions.js';
 import { makeWorld, NUMBERS, YEARS } from '../small-world/world.js';
 
-/** Tags: whole tokens of the small policy's tokenizer. */
+/** Tags, which are single tokens for the small policy. */
 export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((tag) => [
   `<${tag}>`,
   `</${tag}>`,
@@ -18,7 +18,7 @@ export const TAG_TOKENS = ['think', 'search', 'information', 'answer'].flatMap((
 
 const NUM_QUESTIONS = 2000;
 const WORLD_SIZE = 150;
-/** So often that each number is one token. */
+/** Enough copies to make each number one token. */
 const NUMBER_COPIES = 1000;
 
 /** Text of prompts, thoughts and printed passages that is not in the world. */
@@ -75,8 +75,8 @@ export const trainTokenizer = (random: Random, vocabSize: number): object =>
     minFrequency: 2,
     addedTokens: [
       ...['<pad>', '<eos>'].map((content) => ({ content, special: true })),
-      // Not special: other trainers decode with special tokens skipped, and the tags must
-      // stay.
+      // Not special, because other trainers skip special tokens in decoding, and the tags
+      // must stay.
       ...TAG_TOKENS.map((content) => ({ content, special: false })),
     ],
   });
@@ -84,11 +84,11 @@ export const trainTokenizer = (random: Random, vocabSize: number): object =>
 const WORD_PATTERN = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+/gu;
 
 export interface BpeOptions {
-  /** Tokens in all: added tokens, 256 bytes, merges. */
+  /** Total number of tokens: added tokens, 256 bytes, merges. */
   vocabSize: number;
   /** Pairs seen less often are not merged. */
   minFrequency: number;
-  /** Whole tokens that are never split or merged; ids 0.. in this order. */
+  /** Tokens that are never split or merged; their ids are 0, 1, ... in this order. */
   addedTokens: readonly { content: string; special: boolean }[];
 }
 
@@ -105,7 +105,7 @@ interface Word {
   count: number;
 }
 
-/** Distinct words of the text as byte symbols with their counts. */
+/** Distinct words of the text as byte symbols, with their counts. */
 function countWords(
   lines: Iterable<string>,
   added: readonly string[],
@@ -128,7 +128,7 @@ function countWords(
   }));
 }
 
-/** Counts a word's neighbouring pairs (sign 1) or takes them away; pairs are numbers. */
+/** Adds a word's pairs to the counts (sign 1) or subtracts them; pairs are numbers. */
 function countPairs(
   counts: Map<number, number>,
   { symbols, count }: Word,
@@ -141,7 +141,7 @@ function countPairs(
   }
 }
 
-/** The most frequent pair; of several the smallest. */
+/** The most frequent pair; the smallest one of several. */
 function bestPair(counts: ReadonlyMap<number, number>): [pair: number, count: number] {
   let [pair, count] = [-1, 0];
   for (const [key, value] of counts)
@@ -149,7 +149,7 @@ function bestPair(counts: ReadonlyMap<number, number>): [pair: number, count: nu
   return [pair, count];
 }
 
-/** The symbols with each pair replaced; the same list where there is none. */
+/** Replaces each occurrence of a pair; returns the same list if there is none. */
 function mergeSymbols(symbols: number[], left: number, right: number, merged: number): number[] {
   const isPair = (i: number): boolean => symbols[i] === left && symbols[i + 1] === right;
   if (!symbols.some((_, i) => isPair(i))) return symbols;
@@ -161,7 +161,7 @@ function mergeSymbols(symbols: number[], left: number, right: number, merged: nu
 
 /**
  * Trains on lines of text and returns the JSON object of a `tokenizer.json`.
- * @throws RangeError when the vocabulary cannot hold the added tokens and 256 bytes
+ * @throws RangeError if the vocabulary cannot hold the added tokens and 256 bytes
  */
 export function trainBpe(lines: Iterable<string>, options: BpeOptions): object {
   const added = options.addedTokens.map((t) => t.content);
