@@ -258,9 +258,10 @@ async function answerAll(
   const results = done.map(({ result }) => result);
   if (out) await writeLines(out, results);
   if (trajectoryFile)
-    await writeLines(trajectoryFile, done, ({ trajectory, result: { benchmark } }) => {
-      const line = { ...run, benchmark, ...trajectory! };
-      return formatTrajectory(line);
+    await writeLines(trajectoryFile, done, ({ trajectory, result }) => {
+      const { benchmark, subset: questionType } = result;
+      const known = Object.entries({ benchmark, questionType }).filter(([, x]) => x !== 'unknown');
+      return formatTrajectory({ ...run, ...Object.fromEntries(known), ...trajectory! });
     });
   const affected = (ids: readonly string[]): string | false =>
     ids.length > 0 &&

@@ -27,7 +27,12 @@ export interface ScoreSettings {
   maxTurns?: number;
 }
 
-type Score = TranscriptScore & { behaviour?: Behaviour };
+type Score = TranscriptScore & {
+  /** Ids repeat across benchmarks and methods; null if unknown. */
+  benchmark: string | null;
+  method: string | null;
+  behaviour?: Behaviour;
+};
 
 interface ScoreStreams {
   stdin: Readable;
@@ -68,6 +73,8 @@ export async function runScore(
     const type = trajectory.questionType ?? (question && questionType(question));
     const scored = scoreTranscript({ ...trajectory, questionType: type }, rules);
     return {
+      benchmark: metadata?.benchmark ?? question?.metadata.benchmark ?? null,
+      method: trajectory.method ?? null,
       ...scored,
       ...(settings.behaviour && { behaviour: labelTrajectory(trajectory, question) }),
     };
@@ -109,7 +116,7 @@ export async function runScore(
   return exitCode;
 }
 
-const tableRow = (score: TranscriptScore) => ({ ...score, em: score.exactMatch });
+const tableRow = (score: Score) => ({ ...score, em: score.exactMatch });
 type Row = ReturnType<typeof tableRow>;
 
 const typeName = ({ questionType }: Pick<Row, 'questionType'>): string => questionType ?? 'unknown';
@@ -140,8 +147,8 @@ const MAX_ID_WIDTH = 28;
 const shortenId = (id: string): string =>
   id.length > MAX_ID_WIDTH ? `…${id.slice(1 - MAX_ID_WIDTH)}` : id;
 
-/** A row per transcript, then means by question type and of all. */
-function scoreTable(scores: readonly TranscriptScore[]): string {
+/** A row per transcript, then means by method, benchmark, question type and of all. */
+function scoreTable(scores: readonly Score[]): string {
   if (scores.length === 0) return 'No transcripts.';
   const rows = scores.map(tableRow);
   const body = rows.map((row) => [
@@ -150,7 +157,12 @@ function scoreTable(scores: readonly TranscriptScore[]): string {
     ...COLUMNS.map(({ title, value }) => (PRINTED[title] ?? fixed)(value(row))),
   ]);
   const head = ['id', 'question type', ...COLUMNS.map(({ title }) => title)];
-  const means = meanRows(rows, COLUMNS, { keys: [typeName], all: 'mean' });
+  const keys = [
+    ({ method }: Row) => method ?? 'no method',
+    ({ benchmark }: Row) => benchmark ?? 'no benchmark',
+    typeName,
+  ];
+  const means = meanRows(rows, COLUMNS, { keys, all: 'mean' });
   const table = formatTable(head, body, means);
   const numAmbiguous = scores.filter(({ ambiguous }) => ambiguous).length;
   if (numAmbiguous === 0) return table;

@@ -56,8 +56,8 @@ export async function requestJson(url: string, request: JsonRequest): Promise<un
   const { url: shown } = splitCredentials(url);
   return retry(shown, request, async () => {
     const chunks: Uint8Array[] = [];
-    await requestBytes(url, request, (bytes) => chunks.push(bytes));
-    return parseBody(shown, Buffer.concat(chunks));
+    const source = await requestBytes(url, request, (bytes) => chunks.push(bytes));
+    return parseBody(source, Buffer.concat(chunks));
   });
 }
 
@@ -80,7 +80,15 @@ export async function requestEvents(
   let start = '';
   let work = Promise.resolve<unknown>(undefined);
   const attempt = async (): Promise<void> => {
-    const decoder = new TextDecoder();
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    const decode = (bytes: Uint8Array): string => {
+      try {
+        return decoder.decode(bytes, { stream: true });
+      } catch (cause) {
+        const message = `Expected a stream of events in UTF-8 from ${shown}, but got other bytes.`;
+        throw new AnswerError(message, { cause });
+      }
+    };
     const parser = createParser({
       onEvent({ data }) {
         hasBegun = true;
@@ -89,7 +97,7 @@ export async function requestEvents(
       },
     });
     await requestBytes(url, request, (bytes) => {
-      const text = decoder.decode(bytes, { stream: true });
+      const text = decode(bytes);
       if (start.length < MAX_EXCERPT) start += text;
       parser.feed(text);
     });
@@ -160,12 +168,15 @@ async function retry<T>(
   }
 }
 
-/** The bytes of a response with status 200, as they arrive. */
+/**
+ * Reads the bytes of a response with status 200, as they arrive.
+ * @returns their source, for messages: a redirected POST becomes a GET
+ */
 async function requestBytes(
   address: string,
   { body, token, timeoutMs, maxResponseBytes, signal, server }: JsonRequest,
   onBytes: (bytes: Uint8Array) => void,
-): Promise<void> {
+): Promise<string> {
   const { url, authorization } = splitCredentials(address);
   const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
   const fail = (cause: Error): never => {
@@ -189,7 +200,8 @@ async function requestBytes(
     },
     signal: AbortSignal.any([signal, timeout].filter((given) => given !== undefined)),
   }).catch(fail);
-  const { status, headers } = response;
+  const { status, headers, redirected } = response;
+  const source = redirected ? `${url}, which redirects to ${response.url}` : url;
   const rejection: Uint8Array[] = [];
   let size = 0;
   const reader = response.body?.getReader();
@@ -204,14 +216,14 @@ async function requestBytes(
   }
   if (status === 200) {
     const encoding = headers.get('content-encoding');
-    if (size > 0 || encoding === null) return;
+    if (size > 0 || encoding === null) return source;
     throw new AnswerError(
       `Expected an answer from ${url} that unpacks, but its content-encoding ${encoding} gives nothing.`,
     );
   }
   const text = Buffer.concat(rejection).toString('utf8');
   const waitMs = retryAfterMs(headers.get('retry-after'));
-  const message = `Expected status 200 from ${url}, but got ${status}: ${excerpt(text)}`;
+  const message = `Expected status 200 from ${source}, but got ${status}: ${excerpt(text)}`;
   throw new HttpError(message, { status, waitMs, body: text });
 }
 
@@ -242,12 +254,12 @@ function retryAfterMs(header: string | null): number {
   return Math.max(0, waitMs || 0);
 }
 
-function parseBody(url: string, bytes: Uint8Array): unknown {
+function parseBody(source: string, bytes: Uint8Array): unknown {
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {
     const text = Buffer.from(bytes).toString();
-    throw new AnswerError(`Expected JSON in UTF-8 from ${url}, but got: ${excerpt(text)}`, {
+    throw new AnswerError(`Expected JSON in UTF-8 from ${source}, but got: ${excerpt(text)}`, {
       cause,
     });
   }

@@ -1,7 +1,7 @@
 /** Models behind OpenAI's chat completions API, with tool calls or the paper's tags. */
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { describeFaults, tryParseJson } from '../io/json.js';
+import { tryParseJson } from '../io/json.js';
 import {
   AnswerError,
   HttpError,
@@ -20,7 +20,10 @@ import {
 } from './chat-policy.js';
 import {
   closeTag,
+  describeAnswer,
+  isCutOff,
   onlyModel,
+  parseModels,
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
@@ -153,8 +156,10 @@ export async function openChatPolicy(
   const { maxConcurrency = 256 } = options;
   const server = "a server with OpenAI's chat completions API";
   const limits = { ...requestLimits(options), server };
-  const listModels = async (): Promise<{ id: string }[]> =>
-    modelsSchema.parse(await requestJson(`${base}/models`, limits)).data;
+  const listModels = async (): Promise<{ id: string }[]> => {
+    const answer = await requestJson(`${base}/models`, limits);
+    return parseModels(modelsSchema, { base: safeUrl, answer });
+  };
   const model = options.model ?? onlyModel(safeUrl, await listModels());
 
   const capabilities: Capabilities = {
@@ -193,7 +198,7 @@ export async function openChatPolicy(
     const { data, error } = completionSchema.safeParse(answer);
     if (data) return { ...data.choices[0], usage: data.usage ?? undefined };
     throw new AnswerError(
-      `Expected a chat completion from ${safeUrl}, but ${describeFaults(error)}`,
+      `Expected a chat completion from ${safeUrl}, but ${describeAnswer(answer, error)}`,
     );
   };
 
@@ -345,7 +350,8 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
 
 /**
  * Converts an answer of the API to the policy's reply.
- * @throws ReplyError if the reply was cut off or withheld before any content
+ * @throws ReplyError if the server withheld the reply or ended it early, or if its tokens
+ * were used up before any content
  */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,
@@ -359,9 +365,11 @@ function readReply(
       throw new ReplyError(
         'Expected a reply with text or tool calls, but its tokens were used up before (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
       );
-    if (finish === 'content_filter')
-      throw new ReplyError('Expected a reply, but the server withheld it (content_filter).');
   }
+  if (isCutOff(finish))
+    throw new ReplyError(
+      `Expected a whole reply, but the server withheld or ended it (finish_reason: ${finish}).`,
+    );
   const thought = reasoning_content ?? reasoning;
   const read: AssistantMessage = {
     role: 'assistant',

@@ -8,13 +8,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { describeFaults, boundedArray } from '../io/json.js';
+import { boundedArray } from '../io/json.js';
 import { readJson } from '../io/files.js';
 import { AnswerError, HttpError, requestJson, splitCredentials } from '../io/http.js';
 import { readTokenizer } from './folder-settings.js';
 import {
   closeTag,
+  describeAnswer,
+  isCutOff,
   onlyModel,
+  parseModels,
   requestLimits,
   trimEndpoint,
   type OpenAiOptions,
@@ -29,7 +32,7 @@ const modelsSchema = z.object({
       root: z.string().nullish(),
       /** vLLM: the base model of an adapter. */
       parent: z.string().nullish(),
-      max_model_len: z.int().nullish(),
+      max_model_len: z.int().min(1).nullish(),
       /** llama.cpp's limits. */
       meta: z.object({ n_ctx: z.int().optional(), n_ctx_train: z.int().optional() }).nullish(),
     }),
@@ -100,7 +103,7 @@ export async function openCompletionsPolicy(
 
   // Servers need not list their models if the model is named.
   const served = await request('models').then(
-    (answer) => modelsSchema.parse(answer).data,
+    (answer) => parseModels(modelsSchema, { base, answer }),
     (error: unknown) => {
       const isAnswered = error instanceof HttpError && error.status !== undefined;
       if (options.model !== undefined && isAnswered) return [];
@@ -128,10 +131,16 @@ export async function openCompletionsPolicy(
     const { max_tokens: maxNewTokens, prompt } = body;
     const maxResponseBytes = maxAnswerBytes(maxNewTokens, prompt.length);
     const sent = { body: { model, ...body }, signal, maxResponseBytes };
-    const { data, error } = completionSchema.safeParse(await request('completions', sent));
+    const answer = await request('completions', sent);
+    const { data, error } = completionSchema.safeParse(answer);
+    const reason = data?.choices[0].finish_reason;
+    if (isCutOff(reason))
+      throw new AnswerError(
+        `Expected a whole answer from ${base}, but the server ended it (finish_reason: ${reason}).`,
+      );
     if (data) return data.choices[0];
     throw new AnswerError(
-      `Expected OpenAI's completions from ${base}, but ${describeFaults(error)}`,
+      `Expected OpenAI's completions from ${base}, but ${describeAnswer(answer, error)}`,
     );
   };
   const hasIds = await returnsIds(() =>
@@ -212,6 +221,9 @@ const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
     },
   );
 
+/** Rounding can give a certain token a little more than 0. */
+const MAX_LOG_PROB = 0.01;
+
 /** @throws AnswerError if the ids of an answer are unusable */
 function readIds(
   { token_ids: ids, logprobs }: Choice,
@@ -226,6 +238,9 @@ function readIds(
   const unknown = ids.find((id) => id < 0 || id >= vocabSize);
   if (unknown !== undefined)
     complain(`token ids below ${vocabSize} from ${base}`, `got ${unknown}`);
+  const positive = logprobs?.token_logprobs.find((logProb) => logProb > MAX_LOG_PROB);
+  if (positive !== undefined)
+    complain(`log-probabilities of at most 0 from ${base}`, `got ${positive}`);
   const numLogProbs = logprobs?.token_logprobs.length ?? ids.length;
   if (numLogProbs !== ids.length)
     complain(

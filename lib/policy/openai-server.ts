@@ -1,4 +1,6 @@
 /** Shared by the policies for OpenAI's completions and chat completions. */
+import { z } from 'zod';
+import { describeFaults } from '../io/json.js';
 import type { PromptForm } from '../text/prompts.js';
 import { openTag } from '../text/tags.js';
 
@@ -34,6 +36,16 @@ export const requestLimits = ({
   backOffMs = 500,
 }: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
 
+/** @throws Error saying what is wrong with a server's list of models */
+export function parseModels<T>(
+  schema: z.ZodType<{ data: T[] }>,
+  { base, answer }: { base: string; answer: unknown },
+): T[] {
+  const { data, error } = schema.safeParse(answer);
+  if (data) return data.data;
+  throw new Error(`Expected a list of models from ${base}, but ${describeAnswer(answer, error!)}`);
+}
+
 /** @throws Error listing the models unless there is exactly one */
 export function onlyModel(base: string, served: readonly { id: string }[]): string {
   if (served.length === 1) return served[0].id;
@@ -41,6 +53,18 @@ export function onlyModel(base: string, served: readonly { id: string }[]): stri
   throw new Error(
     `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Name one by --model.`,
   );
+}
+
+/** Whether an answer ended before the model did, other than by its limit. */
+export const isCutOff = (finishReason: string | null | undefined): boolean =>
+  /^(abort|cancel|content_filter|error|insufficient)/i.test(finishReason ?? '');
+
+const errorSchema = z.object({ error: z.object({ message: z.string().min(1) }) });
+
+/** What is wrong with an answer: some servers send their errors with status 200. */
+export function describeAnswer(answer: unknown, fault: z.ZodError): string {
+  const { data } = errorSchema.safeParse(answer);
+  return data ? `got an error: ${data.error.message.slice(0, 200)}` : describeFaults(fault);
 }
 
 /** Restores the stop string of an open block, if the API or end token removed it. */

@@ -42,6 +42,7 @@ const stepSchema = z.looseObject({
   type: z.string(),
   content: text,
   delimiter: text,
+  prepend: text,
   replacement: text,
 });
 type StepJson = z.infer<typeof stepSchema>;
@@ -88,6 +89,8 @@ function correctNormalizer(step: StepJson): object {
       return correctAll(step, 'normalizers', correctNormalizer);
     case 'Replace':
       return literal(step);
+    case 'Prepend': // nothing to an empty text
+      return literal(stepSchema.parse(replace('\\A(?=[\\s\\S])', step.prepend ?? '')));
     case 'Lowercase':
       return lowercased(step);
     case 'BertNormalizer': {
@@ -105,9 +108,15 @@ function correctNormalizer(step: StepJson): object {
   }
 }
 
+const isMarkOfFirst = ({ type, prepend_scheme: scheme }: StepJson): boolean =>
+  type === 'Metaspace' && scheme === 'first';
+
 function correctPreTokenizer(step: StepJson): object {
   switch (step.type) {
     case 'Sequence':
+      // Of a text's pieces, the reference marks only the first; the package marks each.
+      if (z.array(stepSchema).parse(step.pretokenizers).slice(1).some(isMarkOfFirst))
+        throw new Error('prepend_scheme "first" after another step is not supported.');
       return correctAll(step, 'pretokenizers', correctPreTokenizer);
     case 'Digits':
       return split(step.individual_digits ? '\\p{N}' : '\\p{N}+');
@@ -226,7 +235,8 @@ const splitSchema = z.object({ behavior: behaviorSchema, invert: z.boolean().def
  * @throws Error for JSON that the package or these corrections cannot apply
  */
 export function createReferenceTokenizer(json: object): PackageTokenizer {
-  const corrected = { added_tokens: [], ...json } as Record<string, unknown>;
+  const steps = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+  const corrected: Record<string, unknown> = { added_tokens: [], ...steps, ...json };
   const correct = (name: string, change: (step: StepJson) => object): void => {
     if (corrected[name] !== null && corrected[name] !== undefined)
       corrected[name] = change(stepSchema.parse(corrected[name]));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { runTrain } from '../../lib/commands/train.js';
+import { questionType } from '../../lib/data/question.js';
 import { startWorker } from '../../lib/io/processes.js';
 import { createRetriever } from '../../lib/retrieval/retrievers.js';
 import type { Trajectory } from '../../lib/rollout/trajectory.js';
@@ -64,6 +65,9 @@ describe('evaluate', () => {
       expect(segments[0].text).toMatch(/^Answer with search\. /);
       expect(searchTurns.length).toBeLessThanOrEqual(1);
     }
+    // Without the type, `score` would give other rewards.
+    const types = linesOf<Trajectory>(trajectories).map(({ questionType }) => questionType);
+    expect(types).toEqual(QUESTIONS.map((question) => questionType(question)));
     expect(printed.stdout).toMatch(
       /^mean of .* tokens written +sub-question recall +evidence recall +critical path\n/,
     );

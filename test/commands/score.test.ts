@@ -96,6 +96,19 @@ describe('score', () => {
     expect((await score(['-'], {}, '')).out).toBe('No transcripts.\n');
   });
 
+  it('tells equal ids of two benchmarks and two methods apart', async () => {
+    const metadata = { type: 'bridge', benchmark: 'musique' };
+    const lines = [{ metadata }, { method: 'mine' }].map((more) => `${goodLine('a', more)}\n`);
+    const { scores } = await score(['-'], { json: true }, lines.join(''));
+    expect(scores).toMatchObject([
+      { id: 'a', benchmark: 'musique', method: null },
+      { id: 'a', benchmark: null, method: 'mine' },
+    ]);
+    const { out } = await score(['-'], {}, lines.join(''));
+    for (const name of ['mine', 'no method', 'musique', 'no benchmark'])
+      expect(out).toMatch(new RegExp(`^${name} +n = 1 `, 'm'));
+  });
+
   it('marks ambiguous transcripts', async () => {
     const block = '<information>Doc 1(Title: t) x</information>';
     const response = `<search> a </search><search> b </search>${block}<answer> x </answer>`;

@@ -57,12 +57,15 @@ describe('requestJson', () => {
   });
 
   it('refuses what is not UTF-8, and drops a byte order mark', async () => {
-    const bodies = [Buffer.from('"Århus"', 'latin1'), Buffer.from('\uFEFF"Århus"')];
+    const events = Buffer.from('data: "Århus"\n\n', 'latin1');
+    const bodies = [events, Buffer.from('"Århus"', 'latin1'), Buffer.from('\uFEFF"Århus"')];
     const raw = createHttpServer((_, response) => void response.end(bodies.shift()));
     raw.listen(0, '127.0.0.1');
     await once(raw, 'listening');
     const url = `http://127.0.0.1:${(raw.address() as AddressInfo).port}/`;
-    await expect(requestJson(url, REQUEST)).rejects.toThrow('UTF-8');
+    const streamed = requestEvents(url, { ...REQUEST, onData: () => undefined });
+    await expect(streamed).rejects.toThrow('events in UTF-8');
+    await expect(requestJson(url, REQUEST)).rejects.toThrow('JSON in UTF-8');
     expect(await requestJson(url, REQUEST)).toBe('Århus');
     raw.close();
   });
@@ -161,6 +164,18 @@ describe('requestJson', () => {
     await serveAnswers(() => Response.json({ error: { message: 'quota exceeded' } }));
     const asked = requestEvents(server.url, { ...REQUEST, onData: () => undefined });
     await expect(asked).rejects.toThrow(/stream of events.*quota exceeded/);
+  });
+
+  it.each([
+    ['a status', new Response('use POST', { status: 405 }), /got 405/],
+    ['a page', new Response('<html>'), /got: <html>/],
+  ])('says that a redirect led to %s: a POST becomes a GET', async (_, answer, reason) => {
+    const moved = () => new Response('', { status: 301, headers: { location: '/moved' } });
+    const asked = await serveAnswers(moved, () => answer);
+    const error = ask({ body: {} }).catch(({ message }: Error) => message);
+    expect(await error).toMatch(/which redirects to .*\/moved, but /);
+    expect(await error).toMatch(reason);
+    expect(asked.map(({ method }) => method)).toEqual(['POST', 'GET']);
   });
 
   it('says that there is no such host', async () => {

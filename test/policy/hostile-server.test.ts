@@ -22,7 +22,9 @@ const MAX_NEW_TOKENS = 20;
 const ANSWER = '<answer>x</answer>';
 const ids = TOKENIZER.encode(ANSWER);
 /** Log-probabilities of tokens. */
-const logprobs = (numTokens: number) => ({ token_logprobs: Array<number>(numTokens).fill(-1) });
+const logprobs = (numTokens: number, value = -1) => ({
+  token_logprobs: Array<number>(numTokens).fill(value),
+});
 const written = { text: ANSWER, token_ids: ids, finish_reason: 'stop' };
 const choice = { ...written, logprobs: logprobs(ids.length) };
 const withChoice = (more: object): string => JSON.stringify({ choices: [{ ...choice, ...more }] });
@@ -44,6 +46,12 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'no ids': [withChoice({ token_ids: null }), /token ids/],
   'too few log-probabilities': [withChoice({ logprobs: logprobs(1) }), /log-probab.* got 1/],
   'too many log-probabilities': [withChoice({ logprobs: logprobs(2 * ids.length) }), /log-probab/],
+  'log-probabilities above 0': [
+    withChoice({ logprobs: logprobs(ids.length, 5) }),
+    /most 0.* got 5/,
+  ],
+  'a part, then aborted': [withChoice({ finish_reason: 'abort' }), /abort/],
+  'an error with status 200': ['{"error": {"message": "overloaded"}}', /error: overloaded/],
   'no text': [withChoice({ text: null }), /text/],
   'a text that is a list': [withChoice({ text: [] }), /text/],
   'no choice': ['{"choices": []}', /choices/],
@@ -60,13 +68,14 @@ const HOSTILE: Record<string, [body: string | Uint8Array, refusal: RegExp]> = {
   'what does not unpack': [BROKEN, /unpack/],
 };
 
+const MODELS = '{"data": [{"id": "m", "max_model_len": 100000}]}';
+let models = MODELS;
 let url: string;
 let hostile: string | Uint8Array | undefined;
 const server = createServer((request, response) => void answer(request, response));
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (request.url === '/v1/models')
-    return void response.end('{"data": [{"id": "m", "max_model_len": 100000}]}');
+  if (request.url === '/v1/models') return void response.end(models);
   const body = (await json(request)) as { prompt?: number[]; messages?: object[] };
   const asked = body.prompt ? TOKENIZER.decode(body.prompt) : JSON.stringify(body.messages);
   if (hostile === undefined || !asked.includes(QUESTIONS[0].question))
@@ -106,14 +115,31 @@ describe.each(Object.entries(HOSTILE))('a server that answers with %s', (_, [bod
   });
 });
 
-it.each(['a text of 1.8 MB', 'no choice', 'two choices', 'a page', 'nothing', 'half an answer'])(
-  'a chat server that answers with %s is refused, too',
-  async (name) => {
-    hostile = undefined;
-    const policy = await openChatPolicy(url, { retries: 0, promptForm: 'chat' });
-    [hostile] = HOSTILE[name];
-    const [bad, good] = await run(policy);
-    expect(bad).toMatchObject({ finish: 'refused', answer: null });
-    expect(good).toMatchObject({ finish: 'answer', answer: 'x' });
-  },
-);
+it.each([
+  '{"data": [{"id": "m", "max_model_len": 0}]}',
+  '{"data": [{"id": "m", "max_model_len": "100"}]}',
+  '{"error": {"message": "starting"}}',
+])('refuses a list of models in words: %s', async (body) => {
+  models = body;
+  const opened = openCompletionsPolicy(url, { retries: 0, tokenizer: folder });
+  await expect(opened).rejects.toThrow(/list of models from .*, but .*(max_model_len|starting)/s);
+  models = MODELS;
+});
+
+it.each([
+  'a text of 1.8 MB',
+  'a part, then aborted',
+  'an error with status 200',
+  'no choice',
+  'two choices',
+  'a page',
+  'nothing',
+  'half an answer',
+])('a chat server that answers with %s is refused, too', async (name) => {
+  hostile = undefined;
+  const policy = await openChatPolicy(url, { retries: 0, promptForm: 'chat' });
+  [hostile] = HOSTILE[name];
+  const [bad, good] = await run(policy);
+  expect(bad).toMatchObject({ finish: 'refused', answer: null });
+  expect(good).toMatchObject({ finish: 'answer', answer: 'x' });
+});

@@ -171,6 +171,11 @@ describe('openChatPolicy', () => {
     ['a whole message in place of a stream', Response.json(whole), /got: .*Rome/],
     ['no text within the limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
     ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
+    [
+      'a reply withheld midway',
+      stream(text, choose({ finish_reason: 'content_filter' })),
+      /withheld/,
+    ],
   ])('refuses %s', async (_, response, reason) => {
     await start(() => response);
     const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });

@@ -208,6 +208,17 @@ describe('createTokenizer', () => {
     expect(createTokenizer({ ...COMMON, model: bpe }).encode('ab c')).toEqual([0, 0]);
   });
 
+  it('puts nothing before a text that normalisation empties', () => {
+    const normalizers = [
+      { type: 'Strip', strip_left: true },
+      { type: 'Prepend', prepend: '▁' },
+    ];
+    const bpe = { type: 'BPE', vocab: { '▁': 0, a: 1 }, merges: [] };
+    const normalizer = { type: 'Sequence', normalizers };
+    const { encode } = createTokenizer({ ...COMMON, normalizer, pre_tokenizer: null, model: bpe });
+    expect([encode(' a'), encode(' ')]).toEqual([[0, 1], []]);
+  });
+
   it('decodes a first space that the encoder never adds', () => {
     const spaces = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'never' };
     const bpe = { type: 'BPE', vocab: { '▁': 0, a: 1 }, merges: [] };
@@ -255,6 +266,18 @@ describe('createTokenizer', () => {
     ['byte_fallback', { model: { type: 'Unigram', vocab: [['a', -1]], byte_fallback: true } }],
     ['continuing_subword_prefix', { model: { ...model, continuing_subword_prefix: '##' } }],
     ['behavior', { pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Else' } }],
+    [
+      'prepend_scheme',
+      {
+        pre_tokenizer: {
+          type: 'Sequence',
+          pretokenizers: [
+            { type: 'WhitespaceSplit' },
+            { type: 'Metaspace', replacement: '▁', prepend_scheme: 'first' },
+          ],
+        },
+      },
+    ],
     ['pattern', { pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Removed' } }],
   ])('rejects what it cannot apply: %s', (name, change) => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
