@@ -1,5 +1,5 @@
 /** `parallelsearch data make FOLDER FILE...`: makes a corpus of documents. */
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync, type Dirent } from 'node:fs';
 import path from 'node:path';
 import { group, median, sort } from 'd3-array';
 import { Command } from 'commander';
@@ -25,17 +25,21 @@ interface MakeSettings extends Columns {
   skipUnreadable?: boolean;
 }
 
-/** The distinct documents in files and folders. */
-function findDocuments(sources: readonly string[]): string[] {
-  const files = sources.flatMap((source) =>
-    statSync(source, { throwIfNoEntry: false })?.isDirectory()
-      ? readdirSync(source, { recursive: true, encoding: 'utf8' })
-          .filter((name) => DOCUMENT_ENDINGS.includes(documentEnding(name)))
-          .sort()
-          .map((name) => path.join(source, name))
-      : [source],
-  );
-  return [...new Map(files.map((file) => [path.resolve(file), file])).values()];
+/** Documents in files and folders, each once, and the names of other files there. */
+function findDocuments(sources: readonly string[]): { files: string[]; others: string[] } {
+  const others: string[] = [];
+  const files = sources.flatMap((source) => {
+    if (!statSync(source, { throwIfNoEntry: false })?.isDirectory()) return [source];
+    const entries = readdirSync(source, { recursive: true, withFileTypes: true });
+    const isDocument = ({ name }: Dirent): boolean =>
+      DOCUMENT_ENDINGS.includes(documentEnding(name));
+    for (const entry of entries) if (entry.isFile() && !isDocument(entry)) others.push(entry.name);
+    return entries
+      .filter(isDocument)
+      .map(({ parentPath, name }) => path.join(parentPath, name))
+      .sort();
+  });
+  return { files: [...new Map(files.map((file) => [path.resolve(file), file])).values()], others };
 }
 
 function commonFolder(files: readonly string[]): string {
@@ -63,7 +67,8 @@ export async function runMake(
     throw new Error(`Expected no passages in ${shortPath(existing)}. Replace them with --force.`);
   const corpus = path.join(out, 'corpus.jsonl');
   // An earlier corpus in a folder of documents is not a document.
-  const files = findDocuments(sources).filter(
+  const found = findDocuments(sources);
+  const files = found.files.filter(
     (file) => path.resolve(file) !== path.resolve(corpus) || sources.includes(file),
   );
   requireOtherFiles([corpus], files);
@@ -104,6 +109,9 @@ export async function runMake(
       `${passages.length}, median ${median(passages, ({ text }) => countWords(text))} words`,
     ],
     ['duplicates dropped', String(numDuplicates)],
+    ...(found.others.length > 0
+      ? [['other files', `${found.others.length} left out, such as ${found.others[0]}`]]
+      : []),
     ['shortest', describePassage(byLength[0])],
     ['longest', describePassage(byLength.at(-1)!)],
   ];

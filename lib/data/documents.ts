@@ -269,6 +269,10 @@ const readJson: Reader = ({ text, ...source }) => {
 };
 
 const readCsv: Reader = ({ text, ...source }) => {
+  // Not told of repeated names, the parser renames them.
+  const [header = []] = Papa.parse<string[]>(text, { preview: 1, skipEmptyLines: 'greedy' }).data;
+  const repeated = header.find((name, i) => header.indexOf(name) < i);
+  if (repeated) throw new Error(`expected one column ${repeated}, but got several.`);
   const { data, errors } = Papa.parse<Record<string, unknown>>(text, {
     header: true,
     skipEmptyLines: 'greedy',
@@ -302,6 +306,9 @@ export const DOCUMENT_ENDINGS: readonly string[] = [...Object.keys(READERS), 'pa
 export const documentEnding = (file: string): string =>
   /\.([^.]+)$/.exec(basename(file.toLowerCase(), '.gz'))?.[1] ?? '';
 
+/** Windows-1252 from 0x80 on. Node before 23.7 decodes it as ISO 8859-1. */
+const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
 /** Decodes UTF-8, UTF-16, or the encoding that an HTML page declares. */
 function decodeText(bytes: Uint8Array, ending: string): string {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024));
@@ -309,9 +316,13 @@ function decodeText(bytes: Uint8Array, ending: string): string {
   const mark = head.startsWith('ÿþ') ? 'utf-16le' : head.startsWith('þÿ') && 'utf-16be';
   const encoding = mark || stated || 'utf-8';
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    const decoder = new TextDecoder(encoding, { fatal: true });
+    const text = decoder.decode(bytes);
+    if (decoder.encoding !== 'windows-1252') return text;
+    return text.replace(/[\u0080-\u009f]/g, (char) => WINDOWS_1252[char.charCodeAt(0) - 0x80]);
   } catch (cause) {
-    const message = `expected text in ${encoding}, but got other bytes. Save it as UTF-8.`;
+    const fault = cause instanceof RangeError ? 'this encoding is not known' : 'got other bytes';
+    const message = `expected text in ${encoding}, but ${fault}. Save it as UTF-8.`;
     throw new Error(message, { cause });
   }
 }
@@ -327,6 +338,6 @@ export async function readSections(file: string, columns: Columns = {}): Promise
     throw new Error(`expected one of the endings ${formatList(DOCUMENT_ENDINGS)}.`);
   if (ending === 'parquet') return readRows(await readParquet(file), { name, columns });
   const bytes = unpack(await readFile(file), file);
-  const text = decodeText(bytes, ending).replaceAll('\r\n', '\n');
+  const text = decodeText(bytes, ending).replace(/\r\n?/g, '\n');
   return READERS[ending]({ text, name, columns });
 }

@@ -43,7 +43,7 @@ export function parseModels<T>(
 ): T[] {
   const { data, error } = schema.safeParse(answer);
   if (data) return data.data;
-  throw new Error(`Expected a list of models from ${base}, but ${describeAnswer(answer, error!)}`);
+  throw new Error(`Expected a list of models from ${base}, but ${describeAnswer(answer, error)}`);
 }
 
 /** @throws Error listing the models unless there is exactly one */

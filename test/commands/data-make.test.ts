@@ -40,7 +40,9 @@ describe('data make', () => {
       ['faq.csv#1', 'Who makes it?', 'Acme makes it.'],
     ]);
     expect(printed()).toMatch(/files +3 \(1 txt, 1 md and 1 csv\)\n +passages +3,/);
-    expect(printed()).toMatch(/duplicates dropped +1\n.*shortest +3 words.*\n.*longest +5 words/);
+    expect(printed()).toMatch(
+      /duplicates dropped +1\n +other files +1 left out, such as logo.png\n.*shortest +3 words.*\n.*longest +5 words/,
+    );
     const retriever = await createRetriever('bm25', passages);
     const [[best]] = await retriever.retrieve(['reset button'], { topK: 1 });
     expect(best.passage.id).toBe('notes/pump.md#2');

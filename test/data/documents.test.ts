@@ -127,6 +127,9 @@ Keep it dry.
     expect(plain(await read('a.txt', utf16))).toEqual([['a', 'café']]);
     const page = Buffer.from('<meta charset="iso-8859-1"><p>café', 'latin1');
     expect(plain(await read('a.html', page))).toEqual([['a', 'café']]);
+    const old = Buffer.from('<meta charset="windows-1252"><p>\x93\x80 5\x94', 'latin1');
+    expect(plain(await read('a.html', old))).toEqual([['a', '“€ 5”']]);
+    expect(plain(await read('a.txt', 'Old Mac\r\rtext'))).toEqual([['Old Mac', 'text']]);
   });
 
   it('keeps all digits of an id, and unpacks gzip whatever the name', async () => {
@@ -143,6 +146,8 @@ Keep it dry.
     ['a.json', '[{"text": "x"}, 3]', /item 2/],
     ['a.csv', 'text,title\n"open,x\n', /^row 1: .*quote/i],
     ['a.csv', 'text,title\na,b\nc\n', /^row 2: .*fields/i],
+    ['a.csv', 'text,title,text\na,b,c\n', /one column text/],
+    ['a.html', '<meta charset="klingon">', /klingon, but this encoding is not known/],
     ['a.parquet', 'PAR0', /Parquet/],
     ['a.docx', 'PK', /endings txt/],
   ])('says what is wrong with %s', async (name, content, message) => {

@@ -215,8 +215,9 @@ describe('createTokenizer', () => {
     ];
     const bpe = { type: 'BPE', vocab: { '▁': 0, a: 1 }, merges: [] };
     const normalizer = { type: 'Sequence', normalizers };
-    const { encode } = createTokenizer({ ...COMMON, normalizer, pre_tokenizer: null, model: bpe });
-    expect([encode(' a'), encode(' ')]).toEqual([[0, 1], []]);
+    const json = { ...COMMON, normalizer, pre_tokenizer: null, model: bpe };
+    const tokenizer = createTokenizer(json);
+    expect([' a', ' '].map((text) => tokenizer.encode(text))).toEqual([[0, 1], []]);
   });
 
   it('decodes a first space that the encoder never adds', () => {
