@@ -37,6 +37,7 @@ import {
   type Evaluation,
 } from './evaluate-comparison.js';
 import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
+import { inputFiles, requireOtherFiles } from './common/outputs.js';
 import { limitOption, withPolicyOptions, type PolicySpec } from './common/options.js';
 import { sampleAndLog, setUp, type Setup } from './common/setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
@@ -121,11 +122,16 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
       process.stdout.write(summary);
       await journal.close();
     });
+  const ofMethods = methods.map((method) => methodSettings(settings, method));
+  requireOtherFiles(
+    ofMethods.flatMap(({ out, trajectories }) => [out ?? [], trajectories ?? []].flat()),
+    [settings.config ?? [], settings.data ?? []].flat().flatMap(inputFiles),
+  );
   return interruptible(async (signal) => {
     const evaluated: Journaled[] = [];
-    for (const method of methods) {
-      log(`${methodTitle(method)}:`);
-      evaluated.push(await evaluate(questions, methodSettings(settings, method), signal));
+    for (const each of ofMethods) {
+      log(`${methodTitle(each.method!)}:`);
+      evaluated.push(await evaluate(questions, each, signal));
     }
     const runs = evaluated.map((one) => comparedRun(one, settings.price));
     process.stdout.write(comparisonText(evaluated, runs, settings.price));

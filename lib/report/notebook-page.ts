@@ -288,8 +288,14 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
     const cells = cellsSchema.parse(data[MIME.table]);
     return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
   }
+  const isBlank = drawsElsewhere(text(MIME.html) ?? '');
+  if (isBlank && !PICTURES.some((mime) => mime in data)) {
+    const note = `This output (${Object.keys(data).join(', ')}) needs scripts or other pages, which are not loaded here.`;
+    return preHtml([note, text(MIME.text) ?? ''].join('\n').trim());
+  }
   for (const [mime, render] of MIME_TYPES)
-    if (mime in data) return render(text(mime)!, rendering, text(MIME.text));
+    if (mime in data && !(isBlank && mime === MIME.html))
+      return render(text(mime)!, rendering, text(MIME.text));
   // JSON of other types, such as a widget's id, is for programs.
   const json = ['application/json', ...Object.keys(data).filter(isJsonMime)];
   const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
@@ -297,6 +303,15 @@ function richestHtml(data: MimeBundle, name: string, rendering: Rendering): stri
   if (mime !== undefined)
     return preHtml(isJsonMime(mime) ? printExactJson(data[mime], 2) : text(mime)!);
   return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
+}
+
+/** Whether HTML shows nothing by itself, such as Plotly's. */
+function drawsElsewhere(html: string): boolean {
+  const SHOWN = /<(img|svg|hr|input|video|audio)\b/i;
+  const withoutStyles = html.replace(/<style\b[^]*?(<\/style\s*>|$)/gi, '');
+  const fixed = withoutStyles.replace(/<(script|iframe|object|canvas)\b[^]*?(<\/\1\s*>|$)/gi, '');
+  const isBlank = !SHOWN.test(fixed) && fixed.replace(/<[^>]*>/g, '').trim() === '';
+  return isBlank && fixed !== withoutStyles;
 }
 
 /** Vega-Lite of any version. */

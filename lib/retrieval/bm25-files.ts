@@ -10,6 +10,7 @@ import {
   openSync,
   readFileSync,
   statSync,
+  readdirSync,
 } from 'node:fs';
 import { mkdir, open, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
@@ -138,6 +139,7 @@ export async function openBm25Files(
   const state = await describeState(corpus);
   const why = await findReason(corpus, { folder, state });
   if (why !== undefined) {
+    requireOwnIndex(indexFolder(folder));
     console.error(`Indexing ${shortPath(corpus.file)} in ${shortPath(folder)}${why}.`);
     await withFolderLock(folder, async (lost) => {
       const aside = partialPath(indexFolder(folder));
@@ -160,6 +162,15 @@ export async function openBm25Files(
     });
   }
   return readIndex(indexFolder(folder), corpus);
+}
+
+/** @throws Error for a folder with other files, such as FlashRAG's index */
+function requireOwnIndex(path: string): void {
+  if (!existsSync(path) || existsSync(join(path, MANIFEST)) || readdirSync(path).length === 0)
+    return;
+  throw new Error(
+    `Expected ${shortPath(path)} to be an index by index build, but it has other files. Choose another folder with --index.`,
+  );
 }
 
 /** Why an index must be made, as a message; undefined if it is current. */

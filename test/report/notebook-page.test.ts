@@ -157,6 +157,17 @@ describe('outputs and cells of any kind', () => {
     expect(html).toContain('<img alt="a picture" src="data:image/jpeg');
   });
 
+  it('says that HTML shows nothing without scripts or other pages', async () => {
+    const plotly = '<div><div id="p"></div><script>Plotly.newPlot("p")</script></div>';
+    const video = '<iframe src="https://videos.test"></iframe>';
+    for (const html of [plotly, video])
+      expect(await page(displayed({ 'text/html': html }))).toMatch(/\(text\/html\) needs scripts/);
+    const both = displayed({ 'text/html': plotly, 'image/png': 'iVBO' });
+    expect(await page(both)).toContain('src="data:image/png');
+    for (const html of ['<style>p{}</style>', `<p>Sales</p>${plotly}`])
+      expect(await page(displayed({ 'text/html': html }))).not.toContain('needs scripts');
+  });
+
   it('draws Vega-Lite of every version', async () => {
     const spec = { mark: 'point', data: { values: [{ a: 1 }] }, encoding: {} };
     for (const version of ['v4', 'v6', 'v5.20.1']) {

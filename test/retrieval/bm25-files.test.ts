@@ -108,6 +108,14 @@ describe('an index that is not what is wanted', () => {
     await search();
   });
 
+  it('is kept if it is of another program', async () => {
+    writeFilms();
+    await mkdir(inFolder('index', 'bm25'), { recursive: true });
+    writeFileSync(inFolder('index', 'bm25', 'vocab.index.json'), '{}');
+    await expect(openFilms()).rejects.toThrow(/bm25 to be an index .* --index/);
+    expect(readdirSync(inFolder('index', 'bm25'))).toEqual(['vocab.index.json']);
+  });
+
   it('is refused if it was made by another analyzer', async () => {
     writeFilms();
     await openFilms();

@@ -36,7 +36,7 @@ beforeEach(() => {
   writeFileSync(inFolder('t.jsonl'), `${JSON.stringify(LINE)}\n`);
   writeFileSync(inFolder('n.ipynb'), JSON.stringify(notebookOf(code('1'))));
   writeFileSync(inFolder('docs', 'notes.md'), '# A\nAda.\n');
-  writeFileSync(inFolder('config.json'), '{}');
+  for (const name of ['config.json', 't-search-r1.jsonl']) writeFileSync(inFolder(name), '{}');
   linkSync(inFolder('t.jsonl'), inFolder('hard.jsonl'));
   symlinkSync('t.jsonl', inFolder('link.jsonl'));
   copyFileSync(inFolder('data', 'test.jsonl'), inFolder('corpus', 'questions.jsonl'));
@@ -66,6 +66,7 @@ it.each([
   `${evaluate} --out data/test.jsonl`,
   `${evaluate} --out new --trajectories ./new`,
   `${evaluate} --config config.json --out config.json`,
+  `${evaluate} --methods search-r1,parallelsearch --out t.jsonl --config t-search-r1.jsonl`,
 ])('refuses an output that is an input or another output: %s', async (args) => {
   const before = contents();
   expect(await refusal(args.split(' '), inFolder())).toMatch(/Expected .*output/);
