@@ -26,7 +26,7 @@ const pattern = (rooms) =>
  * Modules that also run in a browser: neither they nor what they import may need Node.
  */
 const BROWSER =
-  '^lib/(text|rewards|rollout|html/browser|pages/browser|pages/[^/]+/browser)/|^lib/policy/(families|local-policy|transformer|model|lora|peft)[.]ts|^lib/tensor/safetensors[.]ts|^lib/retrieval/bm25[.]ts';
+  '^lib/(text|rewards|rollout|html/browser|pages/browser|pages/[^/]+/browser)/|^lib/policy/(local-policy|folders/peft|model/[^/]+)[.]ts|^lib/tensor/safetensors[.]ts|^lib/retrieval/bm25[.]ts';
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

@@ -9,9 +9,9 @@
 import { range, sum } from 'd3-array';
 import { modelPath } from '../lib/training/models.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
-import { loadLocalPolicy, loadModel } from '../lib/policy/model-folder.js';
-import { rotaryTable } from '../lib/policy/transformer.js';
-import { disposeWeights } from '../lib/policy/weights.js';
+import { loadLocalPolicy, loadModel } from '../lib/policy/folders/model-folder.js';
+import { rotaryTable } from '../lib/policy/model/transformer.js';
+import { disposeWeights } from '../lib/policy/model/weights.js';
 import {
   BACKEND_NAMES,
   describeBackend,

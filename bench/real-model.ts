@@ -13,7 +13,7 @@ import { packagePath } from '../lib/io/paths.js';
 import { loadWorld } from '../lib/retrieval/small-world.js';
 import { trainerSettings, trainingPreset } from '../lib/training/config.js';
 import { LocalPolicy } from '../lib/policy/local-policy.js';
-import { loadModel } from '../lib/policy/model-folder.js';
+import { loadModel } from '../lib/policy/folders/model-folder.js';
 import { createRandom } from '../lib/random.js';
 import {
   BACKEND_NAMES,

@@ -24,7 +24,7 @@ import { provenanceHere } from '../lib/io/provenance.js';
 import { resolveRollout } from '../lib/training/methods.js';
 import { delayRetriever } from '../lib/pages/playground/browser/pacing.js';
 import type { Policy } from '../lib/policy/policy.js';
-import { openCompletionsPolicy } from '../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../lib/policy/api/openai-completions.js';
 import { createRandom } from '../lib/random.js';
 import { useBackend, type BackendName } from '../lib/tensor/backend.js';
 

@@ -29,5 +29,5 @@ export async function openToyPolicy(address: string): Promise<Policy> {
   };
 }
 
-// Registration. In this repository, add the kind to the list in lib/policy/remote.ts.
+// Registration. In this repository, add the kind to the list in lib/policy/api/remote.ts.
 POLICY_KINDS.add({ name: 'toy', open: openToyPolicy });

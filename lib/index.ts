@@ -26,9 +26,9 @@ export { startRetrievalServer } from './retrieval/server.js';
 // policy
 export type { Generation, Policy, SamplingOptions } from './policy/policy.js';
 export { LocalPolicy } from './policy/local-policy.js';
-export { loadLocalPolicy } from './policy/model-folder.js';
-export { openRemotePolicy, POLICY_KINDS } from './policy/remote.js';
-export { openChatPolicy, type OpenAiChatOptions } from './policy/openai-chat.js';
+export { loadLocalPolicy } from './policy/folders/model-folder.js';
+export { openRemotePolicy, POLICY_KINDS } from './policy/api/remote.js';
+export { openChatPolicy, type OpenAiChatOptions } from './policy/api/openai-chat.js';
 export { textPolicy, toolPolicy } from './policy/chat-policy.js';
 export type {
   AnyPolicy,
@@ -38,9 +38,9 @@ export type {
   TokenUsage,
 } from './policy/chat-policy.js';
 export type { AssistantMessage, Message, Tool } from './text/messages.js';
-export { FAMILIES, type ModelFamily } from './policy/families.js';
-export { loadModel, saveModel } from './policy/model-folder.js';
-export type { Model } from './policy/model.js';
+export { FAMILIES, type ModelFamily } from './policy/model/families.js';
+export { loadModel, saveModel } from './policy/folders/model-folder.js';
+export type { Model } from './policy/model/model.js';
 export { loadPolicy } from './training/policy-runs.js';
 export { describeBackend, useBackend } from './tensor/backend.js';
 

@@ -6,9 +6,9 @@ import { Command } from 'commander';
 import { type DevPoint } from '../experiments/running/train-runs.js';
 import { readLog } from '../io/logs.js';
 import { CHECKPOINTS, shortPath } from '../io/paths.js';
-import { readBaseModel } from '../policy/adapter-base.js';
-import { readPeftConfig } from '../policy/folder-settings.js';
-import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/trained-models.js';
+import { readBaseModel } from '../policy/folders/adapter-base.js';
+import { readPeftConfig } from '../policy/folders/folder-settings.js';
+import { READER, REAL_MODEL, TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import { readTrainConfig } from '../training/models.js';
 import { fixed, formatTable } from './common/tables.js';
 

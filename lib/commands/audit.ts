@@ -19,7 +19,7 @@ import { readJsonLines } from '../io/files.js';
 import { readParquet } from '../io/parquet.js';
 import { shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
-import { readTokenizer } from '../policy/folder-settings.js';
+import { readTokenizer } from '../policy/folders/folder-settings.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { conversationTemplate } from '../text/chat-template.js';
 import { IMPORTANCE_SAMPLING_MODES } from '../training/importance-sampling.js';

@@ -21,7 +21,7 @@ import { selectSplit, evaluatedSplit, questionType } from '../data/question.js';
 import { writeFileSafely } from '../io/files.js';
 import { packagePath, shortPath } from '../io/paths.js';
 import { startProgress } from '../io/progress.js';
-import { TRAINED_MODELS } from '../policy/trained-models.js';
+import { TRAINED_MODELS } from '../policy/folders/trained-models.js';
 import { findAnswerRanks, findStatedAnswers } from '../retrieval/recall.js';
 import { statableAnswers } from '../text/answer-match.js';
 import {

@@ -29,7 +29,7 @@ export async function withHelpers(
 
 async function openHelper(task: Task): Promise<AnswerBatch> {
   const { useBackend } = await import('../tensor/backend.js');
-  const { loadLocalPolicy } = await import('../policy/model-folder.js');
+  const { loadLocalPolicy } = await import('../policy/folders/model-folder.js');
   await useBackend(task.backend);
   const { model, adapter } = task.folders!;
   const policy = await loadLocalPolicy(model, { adapter, force: task.force });

@@ -14,8 +14,8 @@ import { withFileLock } from '../io/folder-lock.js';
 import { startProgress } from '../io/progress.js';
 import { openJournal, type Journal } from '../io/records.js';
 import { compareHtml } from '../pages/compare/page.js';
-import { isLarge } from '../policy/families.js';
-import { listFolders, readModelConfig, settingFiles } from '../policy/folder-settings.js';
+import { isLarge } from '../policy/model/families.js';
+import { listFolders, readModelConfig, settingFiles } from '../policy/folders/folder-settings.js';
 import {
   formatTrajectory,
   tokenUsage,

@@ -19,7 +19,7 @@ import { writeVerl } from '../interop/verl.js';
 import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
 import { readJsonLines, writeLines } from '../io/files.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js';
-import { exportModel } from '../policy/model-folder.js';
+import { exportModel } from '../policy/folders/model-folder.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { createRetriever } from '../retrieval/retrievers.js';
 import { parseTrajectory } from '../rollout/recorded.js';
@@ -35,7 +35,7 @@ import { choice, exitWith, interruptible, log, parseCount } from './common/cli-u
 import { requireOtherFiles } from './common/outputs.js';
 import { checkpointsOption } from './common/options.js';
 import { policyFolders, type WeightsSpec } from './common/setup.js';
-import { listFolders } from '../policy/folder-settings.js';
+import { listFolders } from '../policy/folders/folder-settings.js';
 
 const NUM_DRAWN = 10_000;
 

@@ -24,7 +24,7 @@ import { readDescription, readSteps, type StepMetrics } from '../pages/run/folde
 import type { Trajectory } from '../rollout/trajectory.js';
 import { stat } from 'node:fs/promises';
 import { encodeEvents, type ScalarEvent } from '../interop/tensorboard.js';
-import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
+import { METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 
 export interface ExportSettings {
   out: string;

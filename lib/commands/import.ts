@@ -19,7 +19,7 @@ import { exportableMethods } from '../interop/export.js';
 import { readTrlRollouts, trlRolloutFiles } from '../interop/trl.js';
 import { readVerifiersRollouts, verifiersRolloutFiles } from '../interop/verifiers.js';
 import { readVerlRollouts, verlRolloutFiles } from '../interop/verl.js';
-import { TRAJECTORIES_FILE } from '../policy/folder-settings.js';
+import { TRAJECTORIES_FILE } from '../policy/folders/folder-settings.js';
 
 interface Trainer {
   name: string;

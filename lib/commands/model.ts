@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { Argument, Command } from 'commander';
 import { shortPath } from '../io/paths.js';
-import { makeModel, MODEL_PACKAGES } from '../policy/model-packages.js';
-import { modelsFolder } from '../policy/trained-models.js';
+import { makeModel, MODEL_PACKAGES } from '../policy/folders/model-packages.js';
+import { modelsFolder } from '../policy/folders/trained-models.js';
 import { exitWith, interruptible, log } from './common/cli-utils.js';
 
 /** Makes the folder of a model; the exit code is 130 after Ctrl-C. */

@@ -29,7 +29,7 @@ import { formatList, countText } from '../text/english.js';
 import { KINDS } from '../training/zerosearch.js';
 import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
 import type { Experiment, PaperClaim, ResultTables } from './experiment.js';
-import type { ResultParts } from '../report/opening.js';
+import type { ResultParts } from '../report/result.js';
 import { mainRuns } from './main-results.js';
 import { countCellsAhead, paperRows } from './results/paper.js';
 import { findFigure, resultParts, summarise, type Predicted } from './results/summary.js';

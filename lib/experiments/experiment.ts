@@ -1,6 +1,6 @@
 /** The parts of an experiment: its jobs, its result, and the claims that it decides. */
 import type { BackendName } from '../tensor/backend.js';
-import type { ResultParts } from '../report/opening.js';
+import type { ResultParts } from '../report/result.js';
 import type { Interval } from '../evaluation/bootstrap.js';
 import type { SummaryOptions } from '../evaluation/table.js';
 import type { World } from '../retrieval/small-world.js';

@@ -27,7 +27,7 @@ import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';
 import { answerComputation, loadAnswers, type AnsweredRuns } from './running/answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';
-import type { ResultParts } from '../report/opening.js';
+import type { ResultParts } from '../report/result.js';
 import { byModel, countCellsAhead, paperMean, paperRows, withPaper } from './results/paper.js';
 import {
   chartByType,

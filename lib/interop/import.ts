@@ -24,7 +24,11 @@ import { rolloutMetrics } from '../training/metrics.js';
 import { answersSchema, promptQuestion } from './rows.js';
 import { existsSync, readdirSync } from 'node:fs';
 import { startProgress } from '../io/progress.js';
-import { readModelConfig, METRICS_FILE, TRAJECTORIES_FILE } from '../policy/folder-settings.js';
+import {
+  readModelConfig,
+  METRICS_FILE,
+  TRAJECTORIES_FILE,
+} from '../policy/folders/folder-settings.js';
 
 /** The ground truth of a row, as `export` writes it. Other rows only have `target`. */
 export const truthSchema = z.object({

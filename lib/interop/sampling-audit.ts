@@ -1,7 +1,7 @@
 /** Compares recorded log-probs with this library's, for the same or other weights. */
-import { loadMerged } from '../policy/model-folder.js';
-import { rotaryTable } from '../policy/transformer.js';
-import { disposeWeights } from '../policy/weights.js';
+import { loadMerged } from '../policy/folders/model-folder.js';
+import { rotaryTable } from '../policy/model/transformer.js';
+import { disposeWeights } from '../policy/model/weights.js';
 import {
   importanceSampling,
   samplingMetrics,

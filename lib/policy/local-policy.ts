@@ -3,8 +3,8 @@ import { createBreather, type Breather } from '../interrupt.js';
 import { runAsGraph } from '../tensor/graph.js';
 import { groupByLength, MASKED } from '../tensor/ops.js';
 import type { Tokenizer } from '../text/tokenizer.js';
-import { decodeSteps, spareColumnsFor, type DecodeSteps } from './decode-steps.js';
-import { isLarge, type ModelConfig } from './families.js';
+import { decodeSteps, spareColumnsFor, type DecodeSteps } from './model/decode-steps.js';
+import { isLarge, type ModelConfig } from './model/families.js';
 import {
   disposeBlock,
   extendedPrefix,
@@ -15,9 +15,9 @@ import {
   type CacheBlock,
   type Piece,
   type PrefixCache,
-} from './kv-cache.js';
+} from './model/kv-cache.js';
 import type { Generation, Policy, SamplingOptions } from './policy.js';
-import { sampleToken } from './sampling.js';
+import { sampleToken } from './model/sampling.js';
 import {
   computeLogits,
   forwardCached,
@@ -26,8 +26,8 @@ import {
   type CachedInput,
   type CachedTokens,
   type RotaryTable,
-} from './transformer.js';
-import type { Weights } from './weights.js';
+} from './model/transformer.js';
+import type { Weights } from './model/weights.js';
 
 type Contexts = readonly (readonly number[])[];
 

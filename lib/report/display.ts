@@ -16,7 +16,7 @@ import {
   type SeriesLike,
 } from './frame.js';
 import { renderSvg } from './render.js';
-import { openingBundle, type About, type ResultParts } from './opening.js';
+import { openingBundle, type About, type ResultParts } from './result.js';
 import { dataTable, type Table } from './table.js';
 import { plural } from '../text/english.js';
 

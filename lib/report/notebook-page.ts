@@ -21,7 +21,7 @@ import { MIME, type MimeBundle } from './display.js';
 import { isPlainHtml, isPlainSvg } from '../html/plain.js';
 import { createMarkdown, pictureHtml, PICTURES, type MarkdownRenderer } from './markdown.js';
 import { chartHtml, tableFigureHtml } from './figures.js';
-import { setupText, type About } from './opening.js';
+import { setupText, type About } from './result.js';
 import type { Artefact } from './publication.js';
 import { ChartError, loadVega } from './render.js';
 

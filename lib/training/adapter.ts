@@ -1,11 +1,16 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { isLarge } from '../policy/families.js';
+import { isLarge } from '../policy/model/families.js';
 import { LocalPolicy } from '../policy/local-policy.js';
-import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/lora.js';
-import type { LoraOptions } from '../policy/peft.js';
-import type { Model } from '../policy/model.js';
-import { rotaryTable, type FrozenLayerStore } from '../policy/transformer.js';
-import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
+import { createAdapter, disposeMerged, mergeAdapter, withAdapter } from '../policy/model/lora.js';
+import type { LoraOptions } from '../policy/folders/peft.js';
+import type { Model } from '../policy/model/model.js';
+import { rotaryTable, type FrozenLayerStore } from '../policy/model/transformer.js';
+import {
+  disposeWeights,
+  fromNamedArrays,
+  toNamedArrays,
+  type Weights,
+} from '../policy/model/weights.js';
 import type { Random } from '../random.js';
 import { AdamW } from './adamw.js';
 import type { Checkpoint } from './checkpoint.js';
@@ -24,7 +29,7 @@ import {
   type PassOptions,
   type Sequence,
 } from './sequences.js';
-import type { PrefixTree } from '../policy/prefix-tree.js';
+import type { PrefixTree } from '../policy/model/prefix-tree.js';
 
 interface AdapterOptions {
   name: string;

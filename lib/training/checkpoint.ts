@@ -11,7 +11,7 @@ import { describeFaults } from '../io/json.js';
 import { flush, oldPath, readJson, replaceFolder, writeLines, readLines } from '../io/files.js';
 import { shortPath } from '../io/paths.js';
 import { parseSafetensors, encodeSafetensors, type NamedArray } from '../tensor/safetensors.js';
-import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
+import { fromNamedArrays, toNamedArrays, type Weights } from '../policy/model/weights.js';
 import type { AdamW } from './adamw.js';
 import { sha256 } from '../io/provenance.js';
 

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { min } from 'd3-array';
 import { createBreather, interruptSignal } from '../interrupt.js';
-import type { ModelConfig } from '../policy/families.js';
+import type { ModelConfig } from '../policy/model/families.js';
 import {
   embedTokens,
   finalNorm,
@@ -10,8 +10,13 @@ import {
   layerInput,
   runLayer,
   type ProjectionStore,
-} from '../policy/transformer.js';
-import { disposeWeights, fromNamedArrays, toNamedArrays, type Weights } from '../policy/weights.js';
+} from '../policy/model/transformer.js';
+import {
+  disposeWeights,
+  fromNamedArrays,
+  toNamedArrays,
+  type Weights,
+} from '../policy/model/weights.js';
 import { runAsGraph } from '../tensor/graph.js';
 import { gatherRows } from '../tensor/ops.js';
 import type { NamedArray } from '../tensor/safetensors.js';

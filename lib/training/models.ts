@@ -10,11 +10,11 @@ import {
   readTokenizer,
   requireFolders,
   TRAIN_CONFIG_FILE,
-} from '../policy/folder-settings.js';
+} from '../policy/folders/folder-settings.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import type { Policy } from '../policy/policy.js';
-import { howToMake, TRAINED_MODELS } from '../policy/trained-models.js';
-import { readBaseModel } from '../policy/adapter-base.js';
+import { howToMake, TRAINED_MODELS } from '../policy/folders/trained-models.js';
+import { readBaseModel } from '../policy/folders/adapter-base.js';
 import { chatTemplate } from '../text/chat-template.js';
 import {
   mergeOverrides,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKPOINTS } from '../io/paths.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import { listFolders, type PolicyFolders } from '../policy/folder-settings.js';
+import { listFolders, type PolicyFolders } from '../policy/folders/folder-settings.js';
 import type { InformationCut, RolloutConfig } from '../rollout/options.js';
 import {
   mergeOverrides,
@@ -113,7 +113,7 @@ export function weightFolders(run: PolicyRun, root = CHECKPOINTS): PolicyFolders
 /** Loads the policy of a run. @throws Error naming the missing folder and the remedy */
 export async function loadPolicy(run: PolicyRun, root = CHECKPOINTS): Promise<LocalPolicy> {
   // Imported late: names are also needed where TensorFlow.js is not loaded.
-  const { loadLocalPolicy } = await import('../policy/model-folder.js');
+  const { loadLocalPolicy } = await import('../policy/folders/model-folder.js');
   const { model, adapter } = weightFolders(run, root);
   const name = `${run.method} (${modelNameForRun(run)}, seed ${run.seed})`;
   return loadLocalPolicy(model, { adapter, name });

@@ -12,7 +12,7 @@
  */
 import * as tf from '@tensorflow/tfjs-core';
 import { mean, sum, variance } from 'd3-array';
-import type { Weights } from '../policy/weights.js';
+import type { Weights } from '../policy/model/weights.js';
 import type { With } from '../rollout/trajectory.js';
 import { scheduledRate } from './adamw.js';
 import { clipStatistics, clippedObjective, tokenColumn, type GrpoRow } from './grpo.js';

@@ -1,7 +1,7 @@
 /** Starts and runs the processes of data-parallel training (`ranks.ts`). */
 import * as tf from '@tensorflow/tfjs-core';
 import { connectToParent, startPeer, type Channel } from '../io/processes.js';
-import { loadModel } from '../policy/model-folder.js';
+import { loadModel } from '../policy/folders/model-folder.js';
 import { useBackend, type BackendName } from '../tensor/backend.js';
 import { Ranks } from './ranks.js';
 import type { TrainingTask } from './trainer.js';

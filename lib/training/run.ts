@@ -6,15 +6,15 @@ import { existsSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { withFolderLock } from '../io/folder-lock.js';
-import { identifyModel, writeBaseModel, type BaseModel } from '../policy/adapter-base.js';
-import { arraysFromAdapter } from '../policy/lora.js';
+import { identifyModel, writeBaseModel, type BaseModel } from '../policy/folders/adapter-base.js';
+import { arraysFromAdapter } from '../policy/model/lora.js';
 import {
   METRICS_FILE,
   RUN_FILE,
   TRAIN_CONFIG_FILE,
   TRAJECTORIES_FILE,
-} from '../policy/folder-settings.js';
-import { peftConfig } from '../policy/peft.js';
+} from '../policy/folders/folder-settings.js';
+import { peftConfig } from '../policy/folders/peft.js';
 import {
   partialPath,
   removePartial,
@@ -24,7 +24,7 @@ import {
 } from '../io/files.js';
 import { readLog } from '../io/logs.js';
 import { shortPath } from '../io/paths.js';
-import type { Weights } from '../policy/weights.js';
+import type { Weights } from '../policy/model/weights.js';
 import { encodeSafetensors } from '../tensor/safetensors.js';
 import { formatTrajectory } from '../rollout/trajectory.js';
 import { withSettings, type TrainConfig } from './config.js';

@@ -5,16 +5,16 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { createBreather, interruptSignal } from '../interrupt.js';
-import type { ModelConfig } from '../policy/families.js';
-import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/prefix-tree.js';
+import type { ModelConfig } from '../policy/model/families.js';
+import { comparePrefixes, prefixTree, type PrefixTree } from '../policy/model/prefix-tree.js';
 import {
   forward,
   logitsBackward,
   computeLogits,
   type FrozenLayerStore,
   type RotaryTable,
-} from '../policy/transformer.js';
-import type { Weights } from '../policy/weights.js';
+} from '../policy/model/transformer.js';
+import type { Weights } from '../policy/model/weights.js';
 import { lossMask, tokenIds, type Trajectory } from '../rollout/trajectory.js';
 import { runAsGraph } from '../tensor/graph.js';
 import {

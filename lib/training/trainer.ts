@@ -1,9 +1,9 @@
 /** The interface of trainers, and what they share. */
 import type { Question } from '../data/question.js';
 import type { LocalPolicy } from '../policy/local-policy.js';
-import type { Model } from '../policy/model.js';
+import type { Model } from '../policy/model/model.js';
 import type { Policy } from '../policy/policy.js';
-import type { Weights } from '../policy/weights.js';
+import type { Weights } from '../policy/model/weights.js';
 import { createRandom, type Random } from '../random.js';
 import type { Retriever } from '../retrieval/retriever.js';
 import { createSearchCache } from '../retrieval/search.js';

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { adaptersCommand } from '../../lib/commands/adapters.js';
-import { READER, REAL_MODEL } from '../../lib/policy/trained-models.js';
+import { READER, REAL_MODEL } from '../../lib/policy/folders/trained-models.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';

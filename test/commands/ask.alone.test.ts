@@ -16,7 +16,7 @@ vi.mock(import('../../lib/retrieval/retrievers.js'), async (original) => ({
   ...(await original()),
   createRetriever: async () => createBm25Retriever(PASSAGES),
 }));
-vi.mock(import('../../lib/policy/remote.js'), async (original) => ({
+vi.mock(import('../../lib/policy/api/remote.js'), async (original) => ({
   ...(await original()),
   openRemotePolicy: async () =>
     scriptedPolicy({ 'Who?': [SEARCH, ANSWER], 'Who met Tom Thumb?': [ANSWER] }),

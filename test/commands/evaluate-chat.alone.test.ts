@@ -21,7 +21,7 @@ import {
   say,
   startChatStandIn,
   type ChatRequest,
-} from '../policy/chat-stand-in.js';
+} from '../policy/api/chat-stand-in.js';
 import { isBuilt, runCommand, startCommand, words } from './command-line.js';
 import { linesOf, outputs } from './tiny-world.js';
 

@@ -5,10 +5,10 @@ import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { evaluateCommand, runEvaluate } from '../../lib/commands/evaluate.js';
 import { trainingPreset } from '../../lib/training/config.js';
 import { writeFileSafely } from '../../lib/io/files.js';
-import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
+import { loadLocalPolicy } from '../../lib/policy/folders/model-folder.js';
 import { tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
 import { temporaryFolder } from '../folder.js';
-import { startVllmStandIn } from '../policy/vllm-stand-in.js';
+import { startVllmStandIn } from '../policy/api/vllm-stand-in.js';
 import { QUESTIONS } from '../training/tiny.js';
 import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';
 

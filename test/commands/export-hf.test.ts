@@ -5,8 +5,8 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { exportCommand } from '../../lib/commands/export.js';
 import { runTrain } from '../../lib/commands/train.js';
 import { readJson } from '../../lib/io/files.js';
-import { identifyModel, readBaseModel } from '../../lib/policy/adapter-base.js';
-import { loadLocalPolicy } from '../../lib/policy/model-folder.js';
+import { identifyModel, readBaseModel } from '../../lib/policy/folders/adapter-base.js';
+import { loadLocalPolicy } from '../../lib/policy/folders/model-folder.js';
 import { readTrainConfig } from '../../lib/training/models.js';
 
 import { createRandom } from '../../lib/random.js';

@@ -8,14 +8,14 @@ import { runTrain } from '../../lib/commands/train.js';
 import { playgroundCommand } from '../../lib/commands/playground.js';
 import { runEvaluate } from '../../lib/commands/evaluate.js';
 import { askCommand } from '../../lib/commands/ask.js';
-import { listFolders } from '../../lib/policy/folder-settings.js';
+import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { isBuilt, runCommand, words } from './command-line.js';
 import { captured, writeOwnData } from './tiny-world.js';
 
 // The base of a trained model is not made here.
-vi.mock(import('../../lib/policy/model-folder.js'), async (original) => ({
+vi.mock(import('../../lib/policy/folders/model-folder.js'), async (original) => ({
   ...(await original()),
   prepareTrainedModel: async (name: string) => {
     return { model: `${name}/base`, adapter: `${name}/adapter` };

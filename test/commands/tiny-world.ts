@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, vi } from 'vitest';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
-import { saveModel } from '../../lib/policy/model-folder.js';
+import { saveModel } from '../../lib/policy/folders/model-folder.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { chattyModel, PASSAGES, QUESTIONS } from '../training/tiny.js';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { runTrain, trainCommand } from '../../lib/commands/train.js';
 import { modelNames } from '../../lib/training/models.js';
 import { readJson } from '../../lib/io/files.js';
-import { readPeftConfig } from '../../lib/policy/folder-settings.js';
+import { readPeftConfig } from '../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { tinyTraining } from '../training/tiny.js';
 import { linesOf, outputs, writeTinyWorld } from './tiny-world.js';

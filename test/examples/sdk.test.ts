@@ -10,7 +10,7 @@ import {
   type AgentEvent,
   type ChatPolicy,
 } from '../../lib/index.js';
-import { call, say, startChatStandIn } from '../policy/chat-stand-in.js';
+import { call, say, startChatStandIn } from '../policy/api/chat-stand-in.js';
 import { closing } from '../servers.js';
 
 const retriever = createBm25Retriever(

@@ -12,7 +12,7 @@ import { runName, weightFolders } from '../../lib/training/policy-runs.js';
 import { BASELINES, METHODS } from '../../lib/training/methods.js';
 import { tradeOffChart } from '../../lib/report/trade-off-chart.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
-import { listFolders } from '../../lib/policy/folder-settings.js';
+import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../folder.js';
 import { emptyResult } from './made-up-results.js';
 import { result, syntheticResults } from './synthetic.js';

@@ -15,7 +15,7 @@ import { requireResults } from '../../lib/experiments/running/records.js';
 import { percent } from '../../lib/experiments/results/summary.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { figureText } from '../../lib/report/text.js';
-import { TRAINED_MODELS } from '../../lib/policy/trained-models.js';
+import { TRAINED_MODELS } from '../../lib/policy/folders/trained-models.js';
 import { readTrainConfig } from '../../lib/training/models.js';
 import { temporaryFolder } from '../folder.js';
 

@@ -13,7 +13,7 @@ import {
 } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeParquet } from '../../lib/io/parquet.js';
-import { readTokenizer } from '../../lib/policy/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
 import { readTokenizerConfig } from '../../lib/io/tokenizer-config.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { createRandom } from '../../lib/random.js';

@@ -10,7 +10,7 @@ import { auditRow } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
 import { writeTrl, readTrlRollouts, trlRolloutFiles } from '../../lib/interop/trl.js';
 import { readParquet } from '../../lib/io/parquet.js';
-import { readTokenizer } from '../../lib/policy/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { startRetrievalServer } from '../../lib/retrieval/server.js';
 import { presetRewards } from '../../lib/rewards/presets.js';

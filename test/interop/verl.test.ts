@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { copyCheckpoint, findCheckpoint, importRollouts } from '../../lib/interop/import.js';
 import { auditRow } from '../../lib/interop/audit.js';
 import { readTokenRows } from '../../lib/interop/token-rows.js';
-import { readTokenizer } from '../../lib/policy/folder-settings.js';
+import { readTokenizer } from '../../lib/policy/folders/folder-settings.js';
 import { writeVerl, readVerlRollouts } from '../../lib/interop/verl.js';
 import { readSafetensors } from '../../lib/tensor/weight-files.js';
 import { linesOf } from '../commands/tiny-world.js';

@@ -12,7 +12,7 @@ import { loadPolicy } from '../../lib/training/policy-runs.js';
 import { loadWorld } from '../../lib/retrieval/small-world.js';
 import { CHECKPOINTS } from '../../lib/io/paths.js';
 import type { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { openCompletionsPolicy } from '../../lib/policy/openai-completions.js';
+import { openCompletionsPolicy } from '../../lib/policy/api/openai-completions.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { buildPrompt } from '../../lib/text/prompts.js';

@@ -1,17 +1,17 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { isLarge } from '../../lib/policy/families.js';
+import { isLarge } from '../../lib/policy/model/families.js';
 import { LocalPolicy } from '../../lib/policy/local-policy.js';
-import { rotaryTable } from '../../lib/policy/transformer.js';
-import { randomWeights } from '../../lib/policy/weights.js';
+import { rotaryTable } from '../../lib/policy/model/transformer.js';
+import { randomWeights } from '../../lib/policy/model/weights.js';
 import type { SampledToken, SamplingOptions } from '../../lib/policy/policy.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { sequenceLogProbs } from '../../lib/training/sequences.js';
 import { CONFIG, TOKENIZER } from '../training/tiny.js';
 
-vi.mock('../../lib/policy/families.js', { spy: true });
+vi.mock('../../lib/policy/model/families.js', { spy: true });
 
 const config = { ...CONFIG, maxPositionEmbeddings: 128, eosTokenIds: [] };
 

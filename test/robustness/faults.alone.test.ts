@@ -15,8 +15,8 @@ import {
   writeTextsSafely,
 } from '../../lib/io/files.js';
 import { openJournal, recordStore, writeArchives } from '../../lib/io/records.js';
-import { exportModel, saveModel } from '../../lib/policy/model-folder.js';
-import { disposeWeights } from '../../lib/policy/weights.js';
+import { exportModel, saveModel } from '../../lib/policy/folders/model-folder.js';
+import { disposeWeights } from '../../lib/policy/model/weights.js';
 import { createBm25Retriever } from '../../lib/retrieval/bm25.js';
 import { embedCorpus } from '../../lib/retrieval/dense.js';
 import { runWarmUp } from '../../tools/warm-up/run-warm-up.js';

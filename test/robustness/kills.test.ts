@@ -19,7 +19,7 @@ import { range } from 'd3-array';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
-import { saveModel } from '../../lib/policy/model-folder.js';
+import { saveModel } from '../../lib/policy/folders/model-folder.js';
 import { createRandom } from '../../lib/random.js';
 import { notebookFigures } from '../../lib/report/notebook-page.js';
 import { isBuilt, words } from '../commands/command-line.js';

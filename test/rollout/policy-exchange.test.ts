@@ -16,7 +16,7 @@ import { parseTrajectory } from '../../lib/rollout/recorded.js';
 import { formatTrajectory, tokenUsage, type Trajectory } from '../../lib/rollout/trajectory.js';
 import type { AssistantMessage, Message } from '../../lib/text/messages.js';
 import { formatFault } from '../../lib/text/response.js';
-import { call, say } from '../policy/chat-stand-in.js';
+import { call, say } from '../policy/api/chat-stand-in.js';
 import { ANSWER, ask, found, kinds, library, OPTIONS, playOne, SEARCH } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { textPolicy, toolPolicy } from '../../lib/policy/chat-policy.js';
 import { createSearchAgent, type AgentEvent } from '../../lib/rollout/search-agent.js';
-import { call, say } from '../policy/chat-stand-in.js';
+import { call, say } from '../policy/api/chat-stand-in.js';
 import { library } from './play.js';
 import { scriptedPolicy } from './scripted-policy.js';
 

@@ -9,7 +9,7 @@ import {
 } from '../../lib/text/messages.js';
 import { nextAction } from '../../lib/text/tags.js';
 import { formatFault } from '../../lib/text/response.js';
-import { call, say } from '../policy/chat-stand-in.js';
+import { call, say } from '../policy/api/chat-stand-in.js';
 
 const readArguments = (json: string, name = 'search') =>
   readToolCall({ id: '', type: 'function', function: { name, arguments: json } });

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, afterEach, expect, it } from 'vitest';
-import { fromNamedArrays, toNamedArrays } from '../../lib/policy/weights.js';
+import { fromNamedArrays, toNamedArrays } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { TrainedAdapter } from '../../lib/training/adapter.js';

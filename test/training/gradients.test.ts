@@ -1,9 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { describe, expect, it } from 'vitest';
-import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/lora.js';
-import { rotaryTable } from '../../lib/policy/transformer.js';
-import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/weights.js';
+import { createAdapter, mergeAdapter, withAdapter } from '../../lib/policy/model/lora.js';
+import { rotaryTable } from '../../lib/policy/model/transformer.js';
+import { disposeWeights, randomWeights, type Weights } from '../../lib/policy/model/weights.js';
 import { createRandom, type Random } from '../../lib/random.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import { FrozenLayerCache } from '../../lib/training/adapter.js';

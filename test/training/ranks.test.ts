@@ -1,7 +1,7 @@
 /** Several ranks in one process: the result is that of one rank, bit for bit. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Channel } from '../../lib/io/processes.js';
-import { toNamedArrays } from '../../lib/policy/weights.js';
+import { toNamedArrays } from '../../lib/policy/model/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import type { TrainConfig } from '../../lib/training/config.js';
 import { ALONE, AS_IS, Ranks } from '../../lib/training/ranks.js';

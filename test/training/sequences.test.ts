@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { prefixTree } from '../../lib/policy/prefix-tree.js';
-import { forward, computeLogits, rotaryTable } from '../../lib/policy/transformer.js';
-import type { Weights } from '../../lib/policy/weights.js';
+import { prefixTree } from '../../lib/policy/model/prefix-tree.js';
+import { forward, computeLogits, rotaryTable } from '../../lib/policy/model/transformer.js';
+import type { Weights } from '../../lib/policy/model/weights.js';
 import { useBackend } from '../../lib/tensor/backend.js';
 import {
   encodePieces,

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { createRandom } from '../../lib/random.js';
-import { identifyModel, writeBaseModel } from '../../lib/policy/adapter-base.js';
-import { arraysFromAdapter, createAdapter } from '../../lib/policy/lora.js';
-import { saveModel } from '../../lib/policy/model-folder.js';
-import { peftConfig } from '../../lib/policy/peft.js';
+import { identifyModel, writeBaseModel } from '../../lib/policy/folders/adapter-base.js';
+import { arraysFromAdapter, createAdapter } from '../../lib/policy/model/lora.js';
+import { saveModel } from '../../lib/policy/folders/model-folder.js';
+import { peftConfig } from '../../lib/policy/folders/peft.js';
 import { encodeSafetensors } from '../../lib/tensor/safetensors.js';
 import { CONFIG, tinyModel } from './tiny.js';
 

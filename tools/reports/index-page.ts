@@ -20,7 +20,7 @@ import {
   describeUndecided,
   ONE_TRAINING,
   type Prediction,
-} from '../../lib/report/opening.js';
+} from '../../lib/report/result.js';
 import { thumbnailSvg } from './pictures.js';
 import {
   decidedFirst,

@@ -14,13 +14,13 @@ import {
   writeFileSafely,
 } from '../../lib/io/files.js';
 import { contentHash } from '../../lib/io/provenance.js';
-import { TRAIN_CONFIG_FILE, METRICS_FILE } from '../../lib/policy/folder-settings.js';
+import { TRAIN_CONFIG_FILE, METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 import {
   ADAPTER_WEIGHTS,
   copyAdapter,
   loadLocalPolicy,
   loadModel,
-} from '../../lib/policy/model-folder.js';
+} from '../../lib/policy/folders/model-folder.js';
 import { presetRewards } from '../../lib/rewards/presets.js';
 import { scoreRollout, scoringInput } from '../../lib/rewards/reward.js';
 import { parseTrainConfig, trainerSettings, type TrainConfig } from '../../lib/training/config.js';

@@ -18,14 +18,14 @@ import {
 } from '../../lib/training/models.js';
 import { PUBLISH_EVERY } from '../../lib/experiments/running/runs.js';
 import { findRecipe, TRAINED_FROM, SMALL_MODEL } from './recipes.js';
-import { loadModel, saveModel } from '../../lib/policy/model-folder.js';
-import type { Model } from '../../lib/policy/model.js';
-import { disposeWeights, randomWeights } from '../../lib/policy/weights.js';
+import { loadModel, saveModel } from '../../lib/policy/folders/model-folder.js';
+import type { Model } from '../../lib/policy/model/model.js';
+import { disposeWeights, randomWeights } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { createTokenizer } from '../../lib/text/tokenizer.js';
 import { runWarmUp, totalSteps, type SupervisedStep } from './run-warm-up.js';
 import { trainTokenizer } from './tokenizer.js';
-import { METRICS_FILE } from '../../lib/policy/folder-settings.js';
+import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 
 const REPORT_EVERY = 50;
 

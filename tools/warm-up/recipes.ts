@@ -8,7 +8,7 @@
  * `paired` also continues from instruct, and sees both chains of a comparison of chains
  * searched at once.
  */
-import type { ModelConfig } from '../../lib/policy/families.js';
+import type { ModelConfig } from '../../lib/policy/model/families.js';
 import type { InitialModelName } from '../../lib/training/models.js';
 import type { WarmUpOptions } from './rows.js';
 import type { WarmUpRun, WarmUpStage } from './run-warm-up.js';

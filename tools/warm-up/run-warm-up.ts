@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { sum } from 'd3-array';
 import { withFolderLock } from '../../lib/io/folder-lock.js';
-import type { Model } from '../../lib/policy/model.js';
-import { rotaryTable } from '../../lib/policy/transformer.js';
-import { disposeWeights, type Weights } from '../../lib/policy/weights.js';
+import type { Model } from '../../lib/policy/model/model.js';
+import { rotaryTable } from '../../lib/policy/model/transformer.js';
+import { disposeWeights, type Weights } from '../../lib/policy/model/weights.js';
 import { createRandom } from '../../lib/random.js';
 import { AdamW, scheduledRate } from '../../lib/training/adamw.js';
 import { dropLinesFrom, resumeCheckpoint, saveCheckpoint } from '../../lib/training/checkpoint.js';
@@ -17,7 +17,7 @@ import { clipByGlobalNorm, supervisedGradients } from '../../lib/training/gradie
 import { totalWeight } from '../../lib/training/sequences.js';
 import { createWarmUpSampler, type WarmUpOptions } from './rows.js';
 import { configHash } from '../../lib/io/provenance.js';
-import { METRICS_FILE } from '../../lib/policy/folder-settings.js';
+import { METRICS_FILE } from '../../lib/policy/folders/folder-settings.js';
 
 export interface SupervisedStep {
   step: number;

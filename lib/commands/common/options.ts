@@ -1,7 +1,7 @@
 /** The options of commands that use a policy, a retriever and data. */
 import { Option, type Command } from 'commander';
 import { CHECKPOINTS } from '../../io/paths.js';
-import { TRAINED_MODELS } from '../../policy/trained-models.js';
+import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';
 import { DEFAULT_RETRIEVER, RETRIEVERS } from '../../retrieval/retrievers.js';
 import { BACKEND_NAMES, type BackendName } from '../../tensor/backend-names.js';

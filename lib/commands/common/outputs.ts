@@ -5,7 +5,11 @@ import type { Command } from 'commander';
 import { dataSetFiles } from '../../data/flashrag.js';
 import { isSameFile } from '../../io/files.js';
 import { shortPath } from '../../io/paths.js';
-import { settingFiles, METRICS_FILE, TRAJECTORIES_FILE } from '../../policy/folder-settings.js';
+import {
+  settingFiles,
+  METRICS_FILE,
+  TRAJECTORIES_FILE,
+} from '../../policy/folders/folder-settings.js';
 
 /** Options that name an output. */
 const OUTPUTS = ['out', 'page', 'trajectories'];

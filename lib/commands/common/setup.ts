@@ -21,15 +21,15 @@ import { weightFolders } from '../../training/policy-runs.js';
 import { mergeOverrides, parseSetting, type ConfigOverrides } from '../../training/config.js';
 import { resolveRollout, trainedBy } from '../../training/methods.js';
 import { isChatPolicy, type AnyPolicy } from '../../policy/chat-policy.js';
-import { isLarge, type ModelConfig } from '../../policy/families.js';
+import { isLarge, type ModelConfig } from '../../policy/model/families.js';
 import {
   listFolders,
   readModelConfig,
   requireFolders,
   type PolicyFolders,
-} from '../../policy/folder-settings.js';
-import { openRemotePolicy } from '../../policy/remote.js';
-import { TRAINED_MODELS } from '../../policy/trained-models.js';
+} from '../../policy/folders/folder-settings.js';
+import { openRemotePolicy } from '../../policy/api/remote.js';
+import { TRAINED_MODELS } from '../../policy/folders/trained-models.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import {
   createRetriever,
@@ -117,7 +117,7 @@ export async function setUp(
     : undefined;
   let policy: AnyPolicy;
   if (folders) {
-    const { loadLocalPolicy } = await import('../../policy/model-folder.js');
+    const { loadLocalPolicy } = await import('../../policy/folders/model-folder.js');
     const { model, adapter: used } = folders;
     policy = await loadLocalPolicy(model, { adapter: used, force: spec.force });
   } else policy = await openRemotePolicy(address!, spec);
@@ -229,7 +229,7 @@ export async function policyFolders(
     throw new Error(
       `Expected ${model} to have its own adapter, but got ${adapter}. Leave out --model: the adapter names its base.`,
     );
-  const { prepareTrainedModel } = await import('../../policy/model-folder.js');
+  const { prepareTrainedModel } = await import('../../policy/folders/model-folder.js');
   const { useBackend } = await import('../../tensor/backend.js');
   await useBackend(spec.backend ?? 'auto');
   const folders = await prepareTrainedModel(model, { log, signal });

@@ -7,7 +7,7 @@ import { readTrainConfig } from '../../training/models.js';
 import { readSteps } from '../../pages/run/folder.js';
 import type { BackendName } from '../../tensor/backend.js';
 import { describeDuration } from './cli-utils.js';
-import { type ModelConfig, numParameters } from '../../policy/families.js';
+import { type ModelConfig, numParameters } from '../../policy/model/families.js';
 import { LOGITS_AT_ONCE } from '../../tensor/ops.js';
 
 const NATIVE: readonly BackendName[] = ['native', 'gpu'];

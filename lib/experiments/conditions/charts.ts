@@ -5,7 +5,7 @@ import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/chart.js';
 import { createChart, type Chart } from '../../report/vega-lite.js';
 import { STYLES } from '../../report/series.js';
 import { figureText } from '../../report/text.js';
-import type { ResultParts } from '../../report/opening.js';
+import type { ResultParts } from '../../report/result.js';
 import type { Limit } from './limits.js';
 import type { ConditionRow } from './predictions.js';
 

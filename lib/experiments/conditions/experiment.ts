@@ -22,7 +22,7 @@ import {
 import { drawFigures } from './charts.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import { defineComputation, type Experiment } from '../experiment.js';
-import type { ResultParts } from '../../report/opening.js';
+import type { ResultParts } from '../../report/result.js';
 import { describeFreshTest, readFreshTest } from '../running/fresh-test.js';
 import {
   describeOutcome,

@@ -9,7 +9,7 @@ import type { Interval } from '../../evaluation/bootstrap.js';
 import { MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions, type TidyTable } from '../../evaluation/table.js';
 import { CONDITIONS } from '../../io/paths.js';
-import type { Prediction } from '../../report/opening.js';
+import type { Prediction } from '../../report/result.js';
 import { pointsIntervalText, pointsText } from '../../report/text.js';
 import { formatList } from '../../text/english.js';
 import { BOTH_METHODS } from '../../training/methods.js';

@@ -6,7 +6,7 @@ import { sum } from 'd3-array';
 import type { Question } from '../../data/question.js';
 import type { Measurement } from '../../evaluation/result.js';
 import type { LocalPolicy } from '../../policy/local-policy.js';
-import { loadLocalPolicy } from '../../policy/model-folder.js';
+import { loadLocalPolicy } from '../../policy/folders/model-folder.js';
 import { formatTrajectory, type Trajectory } from '../../rollout/trajectory.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import type { RolloutConfig } from '../../rollout/options.js';

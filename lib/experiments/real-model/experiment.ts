@@ -8,7 +8,7 @@ import { trainingRows, type CurvePoint } from '../../report/curves.js';
 import { type DevPoint } from '../running/train-runs.js';
 import { readLog } from '../../io/logs.js';
 import { defineComputation, type Experiment } from '../experiment.js';
-import type { ResultParts } from '../../report/opening.js';
+import type { ResultParts } from '../../report/result.js';
 import { findResults, mergeProvenance, readRows, requireResults } from '../running/records.js';
 import {
   answerAll,
@@ -53,7 +53,7 @@ import {
 } from './settings.js';
 import { realTraining } from './train.js';
 import { countText } from '../../text/english.js';
-import { METRICS_FILE } from '../../policy/folder-settings.js';
+import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 
 export const realModel: Experiment = {
   name: 'real-model',

@@ -8,7 +8,7 @@ import { range } from 'd3-array';
 import { type Passage, type Question, splitContents, questionType } from '../../data/question.js';
 import { PassageCollector } from '../../data/formats/format.js';
 import { packagePath } from '../../io/paths.js';
-import { modelsFolder, REAL_MODEL, warmedUpFolder } from '../../policy/trained-models.js';
+import { modelsFolder, REAL_MODEL, warmedUpFolder } from '../../policy/folders/trained-models.js';
 import {
   mergeOverrides,
   parseTrainConfig,

@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { sum } from 'd3-array';
 import { runConcurrently, trainingEnvironment } from '../../io/processes.js';
-import { makeWarmedUp } from '../../policy/model-folder.js';
+import { makeWarmedUp } from '../../policy/folders/model-folder.js';
 import { trainerSettings } from '../../training/config.js';
 import type { Preparation } from '../experiment.js';
 import { runTool, withTrainingProgress } from '../running/train-runs.js';

@@ -11,7 +11,7 @@ import {
   type TidyTable,
 } from '../../evaluation/table.js';
 import { intervalChart, SMALL_WORLD_NOTE } from '../../report/chart.js';
-import { ONE_TRAINING, type Prediction, type ResultParts } from '../../report/opening.js';
+import { ONE_TRAINING, type Prediction, type ResultParts } from '../../report/result.js';
 import { interval } from '../../report/table.js';
 import { isShare, metricInfo } from '../../report/titles.js';
 import type { Chart } from '../../report/vega-lite.js';

@@ -25,13 +25,13 @@ import {
   listFolders,
   requireFolders,
   METRICS_FILE,
-} from '../../policy/folder-settings.js';
+} from '../../policy/folders/folder-settings.js';
 import type { Retriever } from '../../retrieval/retriever.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
-import { loadModel } from '../../policy/model-folder.js';
+import { loadModel } from '../../policy/folders/model-folder.js';
 import type { Policy } from '../../policy/policy.js';
-import { disposeWeights } from '../../policy/weights.js';
+import { disposeWeights } from '../../policy/model/weights.js';
 import { createLookupPolicy } from './lookup.js';
 import { identify } from './runs.js';
 import {

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { mean, median, sum } from 'd3-array';
 import { trainInProcess, type TrainInProcessOptions, runConcurrently } from '../../io/processes.js';
 import { readLog } from '../../io/logs.js';
-import { METRICS_FILE } from '../../policy/folder-settings.js';
+import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 import { CHECKPOINTS, packagePath, SMALL_WORLD } from '../../io/paths.js';
 import { contentHash } from '../../io/provenance.js';
 import type { BackendName } from '../../tensor/backend.js';

@@ -12,7 +12,7 @@ import { trainingRows, type TrainingRow } from '../../report/curves.js';
 import { modelNameForRun } from '../../training/policy-runs.js';
 import { readCurves } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';
-import type { ResultParts } from '../../report/opening.js';
+import type { ResultParts } from '../../report/result.js';
 import { describeFreshTest, isDrawn, STAGE_METRICS } from '../running/fresh-test.js';
 import {
   describeOutcome,

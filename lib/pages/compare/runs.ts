@@ -13,7 +13,7 @@ import type { Trajectory } from '../../rollout/trajectory.js';
 import { flatten } from '../../training/config.js';
 import { readDescription, readSteps, TAIL_BYTES, type StepMetrics } from '../run/folder.js';
 import { readLog } from '../../io/logs.js';
-import { TRAJECTORIES_FILE } from '../../policy/folder-settings.js';
+import { TRAJECTORIES_FILE } from '../../policy/folders/folder-settings.js';
 
 /** What was recorded for a run; missing parts are empty. */
 export interface ComparedRun {

@@ -25,13 +25,13 @@ import {
   type PolicyRun,
 } from '../../training/policy-runs.js';
 import { BOTH_METHODS, methodTitle, resolveRollout } from '../../training/methods.js';
-import { requireBase } from '../../policy/adapter-base.js';
+import { requireBase } from '../../policy/folders/adapter-base.js';
 import {
   listFolders,
   readModelConfig,
   readTokenizer,
   requireFolders,
-} from '../../policy/folder-settings.js';
+} from '../../policy/folders/folder-settings.js';
 import { TITLE_WEIGHT } from '../../retrieval/retrievers.js';
 import type { RolloutConfig } from '../../rollout/options.js';
 import { DEFAULT_ANALYZER } from '../../retrieval/analyzers.js';

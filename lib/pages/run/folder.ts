@@ -9,7 +9,7 @@ import {
   RUN_FILE,
   TRAIN_CONFIG_FILE,
   TRAJECTORIES_FILE,
-} from '../../policy/folder-settings.js';
+} from '../../policy/folders/folder-settings.js';
 import { parseTrajectory } from '../../rollout/recorded.js';
 import type { Trajectory } from '../../rollout/trajectory.js';
 import { parseModelName } from '../../training/models.js';

@@ -19,7 +19,7 @@ import {
 } from '../parts.js';
 import { readRollouts, runVersion, sampleSteps } from '../run/folder.js';
 import { countText } from '../../text/english.js';
-import { METRICS_FILE } from '../../policy/folder-settings.js';
+import { METRICS_FILE } from '../../policy/folders/folder-settings.js';
 
 /** A run in a folder of runs, named by its path in it. */
 export interface ListedRun extends Pick<ComparedRun, 'name' | 'steps' | 'settings'> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLarge, parseModelConfig } from '../../../lib/policy/families.js';
+import { isLarge, parseModelConfig } from '../../../lib/policy/model/families.js';
 import { trainingPreset, withSettings } from '../../../lib/training/config.js';
 import { trainingMemory } from '../../../lib/commands/common/training-estimates.js';
 import { CONFIG } from '../../training/tiny.js';

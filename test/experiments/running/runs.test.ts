@@ -8,7 +8,7 @@ import { modelNames, modelPath, parseModelName } from '../../../lib/training/mod
 import { isTrained, rolloutForRun, trainConfigForRun } from '../../../lib/training/policy-runs.js';
 import { runName, weightFolders, type PolicyRun } from '../../../lib/training/policy-runs.js';
 import { dropIncompleteSeeds } from '../../../lib/experiments/running/runs.js';
-import { listFolders } from '../../../lib/policy/folder-settings.js';
+import { listFolders } from '../../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../../folder.js';
 
 const RUN: PolicyRun = { method: 'search-r1', model: 'instruct', initSeed: 2, seed: 1 };

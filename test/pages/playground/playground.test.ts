@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatPassages, formatQuestions } from '../../../lib/data/flashrag.js';
 import { loadPassages, loadQuestions } from '../../../lib/data/flashrag.js';
-import { loadLocalPolicy } from '../../../lib/policy/model-folder.js';
+import { loadLocalPolicy } from '../../../lib/policy/folders/model-folder.js';
 import { resolveRollout } from '../../../lib/training/methods.js';
 import { INITIAL_MODELS } from '../../../lib/training/models.js';
 import { adapterFolder, modelNameForRun } from '../../../lib/training/policy-runs.js';

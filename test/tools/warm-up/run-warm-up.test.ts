@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as tf from '@tensorflow/tfjs-core';
-import { disposeWeights, type Weights } from '../../../lib/policy/weights.js';
+import { disposeWeights, type Weights } from '../../../lib/policy/model/weights.js';
 import {
   runWarmUp,
   type SupervisedStep,

@@ -1,6 +1,6 @@
 /** A warm-up of a second, of a model of a layer. */
-import type { Model } from '../../../lib/policy/model.js';
-import { randomWeights } from '../../../lib/policy/weights.js';
+import type { Model } from '../../../lib/policy/model/model.js';
+import { randomWeights } from '../../../lib/policy/model/weights.js';
 import { createRandom } from '../../../lib/random.js';
 import { SMALL_MODEL } from '../../../tools/warm-up/recipes.js';
 import type { WarmUpOptions } from '../../../tools/warm-up/rows.js';

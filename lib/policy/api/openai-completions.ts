@@ -1,0 +1,260 @@
+/**
+ * A policy behind OpenAI's completions API. vLLM accepts and returns token ids
+ * (`return_token_ids`), so nothing is tokenised twice. Other servers (llama.cpp, SGLang,
+ * `transformers serve`) receive and return text, which is tokenised here: good for
+ * evaluation, not for training.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { boundedArray } from '../../io/json.js';
+import { readJson } from '../../io/files.js';
+import { AnswerError, HttpError, requestJson, splitCredentials } from '../../io/http.js';
+import { readTokenizer } from '../folders/folder-settings.js';
+import {
+  closeTag,
+  describeAnswer,
+  isCutOff,
+  onlyModel,
+  parseModels,
+  requestLimits,
+  trimEndpoint,
+  type OpenAiOptions,
+} from './openai-server.js';
+import { maxAnswerBytes, type Generation, type Policy, type SamplingOptions } from '../policy.js';
+
+const modelsSchema = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      /** vLLM and SGLang: the folder of the model or adapter. */
+      root: z.string().nullish(),
+      /** vLLM: the base model of an adapter. */
+      parent: z.string().nullish(),
+      max_model_len: z.int().min(1).nullish(),
+      /** llama.cpp's limits. */
+      meta: z.object({ n_ctx: z.int().optional(), n_ctx_train: z.int().optional() }).nullish(),
+    }),
+  ),
+});
+type ServedModel = z.infer<typeof modelsSchema>['data'][number];
+
+const choiceSchema = z.object({
+  text: z.string(),
+  finish_reason: z.string().nullish(),
+  token_ids: boundedArray(z.int()).nullish(),
+  // Other servers have other formats.
+  logprobs: z
+    .object({ token_logprobs: boundedArray(z.number()) })
+    .optional()
+    .catch(undefined),
+});
+type Choice = z.infer<typeof choiceSchema>;
+const completionSchema = z.object({ choices: z.array(choiceSchema).length(1) });
+
+/** vLLM's parameters: return token ids and their text, ignore generation_config.json. */
+const VLLM_PARAMS = {
+  return_token_ids: true,
+  logprobs: 0,
+  skip_special_tokens: false,
+  spaces_between_special_tokens: false,
+  top_k: -1,
+  min_p: 0,
+  repetition_penalty: 1,
+};
+
+const lengthSchema = z.object({ max_position_embeddings: z.int().optional() });
+
+/** The context length in the model's config.json, if any. */
+async function configuredLength(folder: string): Promise<number | undefined> {
+  const file = join(folder, 'config.json');
+  if (!existsSync(file)) return undefined;
+  return lengthSchema.safeParse(await readJson(file)).data?.max_position_embeddings;
+}
+
+const CHAT_ENDPOINT = /\/chat\/completions\/*$/;
+
+/**
+ * Opens a policy on a server with OpenAI's completions API.
+ * @param url such as `http://127.0.0.1:8000/v1`
+ * @param options.model needed if the server offers several
+ * @param options.tokenizer needed unless the server names a folder on this machine
+ * @throws Error if there is no such server or model, or the model's tokenizer or context
+ * length is unknown
+ */
+export async function openCompletionsPolicy(
+  url: string,
+  options: OpenAiOptions = {},
+): Promise<Policy> {
+  const address = trimEndpoint(url);
+  const base = splitCredentials(address).url;
+  if (CHAT_ENDPOINT.test(url))
+    throw new Error(
+      `Expected chat:${base} for chat completions, but got ${splitCredentials(url).url}.`,
+    );
+  const { maxConcurrency = 256 } = options;
+  const limits = requestLimits(options);
+  const server = "a server with OpenAI's API";
+  const request = (
+    path: string,
+    more: Partial<Parameters<typeof requestJson>[1]> = {},
+  ): Promise<unknown> => requestJson(`${address}/${path}`, { ...limits, ...more, server });
+
+  // Servers need not list their models if the model is named.
+  const served = await request('models').then(
+    (answer) => parseModels(modelsSchema, { base, answer }),
+    (error: unknown) => {
+      const isAnswered = error instanceof HttpError && error.status !== undefined;
+      if (options.model !== undefined && isAnswered) return [];
+      throw error;
+    },
+  );
+  const model = options.model ?? onlyModel(base, served);
+  const named = served.filter(({ id }) => id === model);
+  const parents = served.filter(({ id }) => named.some(({ parent }) => parent === id));
+  const cards = [...named, ...parents];
+  const folder = options.tokenizer ?? tokenizerFolder(model, cards);
+  const tokenizer = await readTokenizer(folder);
+  const maxLength =
+    cards.flatMap(({ max_model_len: length, meta }) => length ?? meta?.n_ctx ?? [])[0] ??
+    (await configuredLength(folder));
+  if (maxLength === undefined)
+    throw new Error(
+      `Expected the longest context of ${model} from ${base} or from a config.json in ${folder}, but neither has it. Name a folder with both files by --tokenizer.`,
+    );
+
+  const complete = async (
+    body: { max_tokens: number; prompt: string | readonly number[] },
+    signal?: AbortSignal,
+  ): Promise<Choice> => {
+    const { max_tokens: maxNewTokens, prompt } = body;
+    const maxResponseBytes = maxAnswerBytes(maxNewTokens, prompt.length);
+    const sent = { body: { model, ...body }, signal, maxResponseBytes };
+    const answer = await request('completions', sent);
+    const { data, error } = completionSchema.safeParse(answer);
+    const reason = data?.choices[0].finish_reason;
+    if (isCutOff(reason))
+      throw new AnswerError(
+        `Expected a whole answer from ${base}, but the server ended it (finish_reason: ${reason}).`,
+      );
+    if (data) return data.choices[0];
+    throw new AnswerError(
+      `Expected OpenAI's completions from ${base}, but ${describeAnswer(answer, error)}`,
+    );
+  };
+  const hasIds = await returnsIds(() =>
+    complete({ ...VLLM_PARAMS, prompt: tokenizer.encode('A'), max_tokens: 1 }),
+  );
+  const limit = pLimit(maxConcurrency);
+
+  const continueRow = async (
+    context: readonly number[],
+    row: number,
+    { temperature, topP, maxNewTokens, stop, randoms, signal }: SamplingOptions,
+  ): Promise<Generation> => {
+    const body = {
+      temperature,
+      top_p: topP,
+      max_tokens: maxNewTokens,
+      stop,
+      ...(temperature > 0 && { seed: randoms[row].integer(2 ** 31) }),
+    };
+    if (!hasIds) {
+      // Servers put the begin token before a text themselves.
+      const text = tokenizer.decodeForOthers(context);
+      const { beginToken = '' } = tokenizer;
+      const prompt = text.startsWith(beginToken) ? text.slice(beginToken.length) : text;
+      const choice = await complete({ ...body, prompt }, signal);
+      const finish = finishReason(choice);
+      const written = finish === 'stop' ? closeTag(choice.text, stop) : choice.text;
+      return { tokenIds: tokenizer.encode(written), text: written, finish };
+    }
+    const choice = await complete({ ...body, ...VLLM_PARAMS, prompt: context }, signal);
+    const { vocabSize } = tokenizer;
+    const tokenIds = readIds(choice, { base, maxNewTokens, vocabSize });
+    // A stop string cuts the server's text, but not its ids.
+    const text = tokenizer.decode(tokenIds);
+    if (!text.trimStart().startsWith(choice.text.trimStart()))
+      throw new Error(
+        `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one by --tokenizer.`,
+      );
+    // vLLM returns log-probs of the raw logits: right at temperature 1 and for greedy
+    // decoding.
+    const isRaw = temperature === 0 || temperature === 1;
+    const logProbs = isRaw ? choice.logprobs?.token_logprobs : undefined;
+    return { tokenIds, text, finish: finishReason(choice), ...(logProbs && { logProbs }) };
+  };
+  return {
+    name: model,
+    tokenizer,
+    maxLength,
+    isConcurrent: true,
+    note: hasIds
+      ? `policy: ${model} at ${base}, by token ids`
+      : `policy: ${model} at ${base}, by text only: without token ids its answers can be evaluated and scored, but not trained on`,
+    generate: (contexts, sampling) =>
+      Promise.all(
+        contexts.map((context, row) =>
+          limit(() => continueRow(context, row, sampling)).catch(refuse),
+        ),
+      ),
+  };
+}
+
+function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
+  const folders = [model, ...cards.flatMap(({ root }) => root ?? [])];
+  const folder = folders.find((path) => existsSync(join(path, 'tokenizer.json')));
+  if (folder !== undefined) return folder;
+  throw new Error(
+    `Expected the tokenizer of ${model} on this machine, but it is not in ${folders.join(' or ')}. Name the folder with its tokenizer.json by --tokenizer.`,
+  );
+}
+
+/** Whether a server accepts and returns token ids; others reject or ignore them. */
+const returnsIds = (ask: () => Promise<Choice>): Promise<boolean> =>
+  ask().then(
+    ({ token_ids: ids }) => Boolean(ids),
+    (error: unknown) => {
+      if (error instanceof HttpError && [400, 422].includes(error.status!)) return false;
+      throw error;
+    },
+  );
+
+/** Rounding can give a certain token a little more than 0. */
+const MAX_LOG_PROB = 0.01;
+
+/** @throws AnswerError if the ids of an answer are unusable */
+function readIds(
+  { token_ids: ids, logprobs }: Choice,
+  { base, maxNewTokens, vocabSize }: { base: string; maxNewTokens: number; vocabSize: number },
+): number[] {
+  const complain = (wanted: string, got: string): never => {
+    throw new AnswerError(`Expected ${wanted}, but ${got}.`);
+  };
+  if (!ids) return complain(`token ids from ${base}`, 'this answer has none');
+  if (ids.length > maxNewTokens)
+    complain(`at most ${maxNewTokens} token ids from ${base}`, `got ${ids.length}`);
+  const unknown = ids.find((id) => id < 0 || id >= vocabSize);
+  if (unknown !== undefined)
+    complain(`token ids below ${vocabSize} from ${base}`, `got ${unknown}`);
+  const positive = logprobs?.token_logprobs.find((logProb) => logProb > MAX_LOG_PROB);
+  if (positive !== undefined)
+    complain(`log-probabilities of at most 0 from ${base}`, `got ${positive}`);
+  const numLogProbs = logprobs?.token_logprobs.length ?? ids.length;
+  if (numLogProbs !== ids.length)
+    complain(
+      `${ids.length} log-probabilities from ${base}, one per token id`,
+      `got ${numLogProbs}`,
+    );
+  return ids;
+}
+
+/** An unusable answer must not end the others. */
+function refuse(error: unknown): Generation {
+  if (!(error instanceof AnswerError)) throw error;
+  return { tokenIds: [], text: '', finish: 'stop', refusal: error.message };
+}
+
+const finishReason = ({ finish_reason: reason }: Choice): Generation['finish'] =>
+  reason === 'length' ? 'length' : 'stop';

@@ -1,0 +1,74 @@
+/** Shared by the policies for OpenAI's completions and chat completions. */
+import { z } from 'zod';
+import { describeFaults } from '../../io/json.js';
+import type { PromptForm } from '../../text/prompts.js';
+import { openTag } from '../../text/tags.js';
+
+export interface RemoteOptions {
+  model?: string;
+  /** Folder with the model's tokenizer; chat policies need none. */
+  tokenizer?: string;
+  /** For chat policies. Default: tools if the server supports them. */
+  promptForm?: PromptForm;
+}
+
+export interface OpenAiOptions extends RemoteOptions {
+  /** Sent as `Authorization: Bearer TOKEN`. */
+  token?: string;
+  /** Maximum number of concurrent requests. Default: 256. */
+  maxConcurrency?: number;
+  /** Timeout of a request, in ms. Default: 240,000 (Node's limit is 300,000). */
+  timeoutMs?: number;
+  /** Retries of a request if the server is busy, late or unreachable. Default: 6. */
+  retries?: number;
+  /** Wait before the first retry, in ms, doubled each time. Default: 500. */
+  backOffMs?: number;
+}
+
+/** The API's address without paths such as `/chat/completions`. */
+export const trimEndpoint = (url: string): string =>
+  url.replace(/\/+$/, '').replace(/\/((chat\/)?completions|models)$/, '');
+
+export const requestLimits = ({
+  token,
+  timeoutMs = 240_000,
+  retries = 6,
+  backOffMs = 500,
+}: OpenAiOptions) => ({ token, timeoutMs, retries, backOffMs, maxResponseBytes: 1 << 26 });
+
+/** @throws Error saying what is wrong with a server's list of models */
+export function parseModels<T>(
+  schema: z.ZodType<{ data: T[] }>,
+  { base, answer }: { base: string; answer: unknown },
+): T[] {
+  const { data, error } = schema.safeParse(answer);
+  if (data) return data.data;
+  throw new Error(`Expected a list of models from ${base}, but ${describeAnswer(answer, error)}`);
+}
+
+/** @throws Error listing the models unless there is exactly one */
+export function onlyModel(base: string, served: readonly { id: string }[]): string {
+  if (served.length === 1) return served[0].id;
+  const names = served.map(({ id }) => id).join(', ');
+  throw new Error(
+    `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Name one by --model.`,
+  );
+}
+
+/** Whether an answer ended before the model did, other than by its limit. */
+export const isCutOff = (finishReason: string | null | undefined): boolean =>
+  /^(abort|cancel|content_filter|error|insufficient)/i.test(finishReason ?? '');
+
+const errorSchema = z.object({ error: z.object({ message: z.string().min(1) }) });
+
+/** What is wrong with an answer: some servers send their errors with status 200. */
+export function describeAnswer(answer: unknown, fault: z.ZodError): string {
+  const { data } = errorSchema.safeParse(answer);
+  return data ? `got an error: ${data.error.message.slice(0, 200)}` : describeFaults(fault);
+}
+
+/** Restores the stop string of an open block, if the API or end token removed it. */
+export function closeTag(text: string, stop: readonly string[]): string {
+  const cut = `</${openTag(text)}>`;
+  return stop.includes(cut) ? text + cut : text;
+}

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Tensors } from '../../tensor/safetensors.js';
+import { describeFaults } from '../../io/json.js';
+import { createTokenizer, type Tokenizer } from '../../text/tokenizer.js';
+import { parseModelConfig, type ModelConfig } from './families.js';
+import { weightsFromArrays, type Weights } from './weights.js';
+
+export interface Model {
+  config: ModelConfig;
+  tokenizer: Tokenizer;
+  tokenizerJson: object;
+  /** The JSON of `tokenizer_config.json`, including the chat template. */
+  tokenizerConfig?: object;
+  /** The caller disposes of these. */
+  weights: Weights;
+  /** Settings of the model that are ignored. */
+  note?: string;
+}
+
+/** The contents of a folder in Hugging Face format. */
+export interface ModelContents {
+  config: unknown;
+  tokenizer: object;
+  /** `tokenizer_config.json`, with `chat_template.jinja` as its `chat_template`. */
+  tokenizerConfig?: object;
+  /** `generation_config.json`; its end tokens override those of `config.json`. */
+  generation?: unknown;
+  arrays: Tensors;
+}
+
+const unset = z.union([z.literal(0), z.literal(false), z.array(z.never()).max(0)]).nullish();
+const one = z.literal(1).nullish();
+/** Rejects settings that would change the most likely token. */
+const generationSchema = z.looseObject({
+  eos_token_id: z.union([z.int(), z.array(z.int())]).nullish(),
+  bad_words_ids: unset,
+  begin_suppress_tokens: unset,
+  constraints: unset,
+  encoder_repetition_penalty: one,
+  exponential_decay_length_penalty: unset,
+  force_words_ids: unset,
+  forced_bos_token_id: z.null().optional(),
+  forced_eos_token_id: z.null().optional(),
+  guidance_scale: one,
+  min_length: unset,
+  min_new_tokens: unset,
+  no_repeat_ngram_size: unset,
+  sequence_bias: unset,
+  suppress_tokens: unset,
+});
+/** Ignored: the method decides, answering greedily and sampling freely in training. */
+const SAMPLING = ['temperature', 'top_k', 'top_p', 'min_p', 'typical_p', 'repetition_penalty'];
+
+/** Parses generation_config.json. @throws Error naming an unsupported setting */
+function parseGeneration(json: unknown): { endTokens?: number | number[] | null; note?: string } {
+  const { data, error } = generationSchema.safeParse(json ?? {});
+  if (!data)
+    throw new Error(
+      `Expected a generation_config.json that only sets sampling and end tokens, but ${describeFaults(error)}`,
+    );
+  const given = SAMPLING.filter((name) => ![undefined, null, 1].includes(data[name] as null)).map(
+    (name) => `${name} ${String(data[name])}`,
+  );
+  return {
+    endTokens: data.eos_token_id,
+    ...(given.length > 0 && {
+      note: `not applied, from generation_config.json: ${given.join(', ')}`,
+    }),
+  };
+}
+
+/**
+ * Creates a model from the contents of its folder. The caller disposes of its weights.
+ * @throws Error naming what does not fit
+ */
+export function createModel(
+  contents: ModelContents,
+  makeTokenizer: typeof createTokenizer = createTokenizer,
+): Model {
+  const { tokenizer: tokenizerJson, tokenizerConfig } = contents;
+  const config = parseModelConfig(contents.config);
+  const { endTokens, note } = parseGeneration(contents.generation);
+  config.eosTokenIds = [endTokens ?? config.eosTokenIds].flat();
+  const tokenizer = makeTokenizer(tokenizerJson, tokenizerConfig);
+  if (tokenizer.vocabSize > config.vocabSize)
+    throw new Error(
+      `Expected token ids below the model's vocab_size ${config.vocabSize}, but the tokenizer has the id ${tokenizer.vocabSize - 1}. Take both files from one model.`,
+    );
+  const weights = weightsFromArrays(contents.arrays, config);
+  return { config, tokenizerJson, tokenizerConfig, tokenizer, weights, note };
+}

@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { ContextFullError, ReplyError, type ReplyOptions } from '../../../lib/policy/chat-policy.js';
+import { openChatPolicy, type OpenAiChatOptions } from '../../../lib/policy/api/openai-chat.js';
+import { openRemotePolicy } from '../../../lib/policy/api/remote.js';
+import { searchTool } from '../../../lib/text/messages.js';
+import { STOP_STRINGS } from '../../../lib/text/tags.js';
+import { closing } from '../../servers.js';
+import { call, refuse, say, startChatStandIn } from './chat-stand-in.js';
+
+type StandIn = Awaited<ReturnType<typeof startChatStandIn>>;
+let server: StandIn;
+
+async function start(...args: Parameters<typeof startChatStandIn>): Promise<StandIn> {
+  return (server = closing(await startChatStandIn(...args)));
+}
+/** A server whose model sees the probe. */
+const startUnknown = (reply: Parameters<typeof startChatStandIn>[0]) =>
+  start(reply, { seesProbe: true });
+const open = (more: OpenAiChatOptions = {}) =>
+  openChatPolicy(server.api, { retries: 2, backOffMs: 1, ...more });
+
+const OPTIONS: ReplyOptions = {
+  temperature: 0,
+  topP: 1,
+  maxNewTokens: 20,
+  stop: [],
+  tools: [searchTool({ splitQueries: true })],
+  parallelToolCalls: true,
+};
+const QUESTION = [{ role: 'user' as const, content: 'Who?' }];
+
+describe('openChatPolicy', () => {
+  it('sends tools and returns calls with usage', async () => {
+    await start(() => call({ queries: ['a', 'b'] }));
+    const policy = await open({ token: 'secret' });
+    expect(policy).toMatchObject({ name: 'scripted', promptForm: 'tools' });
+    expect(await policy.reply(QUESTION, OPTIONS)).toEqual({
+      message: call({ queries: ['a', 'b'] }),
+      usage: { read: 10, written: 2 },
+    });
+    expect(server.requests.at(-1)).toMatchObject({
+      model: 'scripted',
+      messages: QUESTION,
+      tools: OPTIONS.tools,
+      parallel_tool_calls: true,
+      max_tokens: 20,
+    });
+    expect(new Set(server.tokens)).toEqual(new Set(['Bearer secret']));
+  });
+
+  it.each([
+    ['a call', call({ queries: ['a', 'b'] }, { query: 'c' })],
+    ['text', say('It is Rome, of course. Überall')],
+  ])('streams the same message: %s', async (_, message) => {
+    await start(() => message);
+    const policy = await open();
+    const parts: string[] = [];
+    const onText = (text: string) => void parts.push(text);
+    const streamed = await policy.reply(QUESTION, { ...OPTIONS, onText });
+    expect(streamed).toEqual(await policy.reply(QUESTION, OPTIONS));
+    expect(parts.join('')).toBe(message.content ?? '');
+  });
+
+  it('writes tags where the server refuses tools, and restores the stop text', async () => {
+    const refused = { message: '"auto" tool choice requires --enable-auto-tool-choice' };
+    const written = '<think> a </think><search> b ';
+    await startUnknown(({ tools }) => (tools ? refuse(400, refused) : say(written)));
+    const policy = await open();
+    expect(policy.promptForm).toBe('chat');
+    const { message } = await policy.reply(QUESTION, { ...OPTIONS, tools: [], stop: STOP_STRINGS });
+    expect(message.content).toBe('<think> a </think><search> b </search>');
+    await expect(open({ promptForm: 'tools' })).rejects.toThrow('enable-auto-tool-choice');
+  });
+
+  it('writes tags where the server takes tools but ignores them', async () => {
+    await startUnknown(() => say('Paris'));
+    expect((await open()).promptForm).toBe('chat');
+    expect(server.requests[0]).toMatchObject({ tool_choice: 'required' });
+    expect((await open({ promptForm: 'tools' })).promptForm).toBe('tools');
+  });
+
+  it('writes tags where the prompt is as long without tools', async () => {
+    const usage = { prompt_tokens: 37, completion_tokens: 2 };
+    await startUnknown(({ tools }) =>
+      Response.json({ choices: [{ message: tools ? call({ query: 'a' }) : say('b') }], usage }),
+    );
+    expect((await open()).promptForm).toBe('chat');
+    usage.prompt_tokens = 0; // not counted
+    expect((await open()).promptForm).toBe('tools');
+  });
+
+  it('names the function where the server refuses to require any', async () => {
+    await startUnknown((request) =>
+      (request as { tool_choice?: unknown }).tool_choice === 'required'
+        ? refuse(500, { message: 'string indices must be integers' })
+        : call({ query: 'a' }),
+    );
+    expect((await open()).promptForm).toBe('tools');
+    expect(server.requests[1]).toMatchObject({ tool_choice: { function: { name: 'search' } } });
+  });
+
+  it('does not require a call of a server that refuses to', async () => {
+    const refused = () => refuse(400, { param: 'tool_choice', message: 'Unsupported.' });
+    await startUnknown((request) => ('tool_choice' in request ? refused() : say('Paris')));
+    expect((await open()).promptForm).toBe('tools');
+  });
+
+  it('leaves out parameters that the model refuses', async () => {
+    await startUnknown((request) => {
+      if ('max_tokens' in request)
+        return refuse(400, { param: 'max_tokens', message: 'Use max_completion_tokens.' });
+      if ('temperature' in request)
+        return refuse(400, { param: 'temperature', message: 'Unsupported value.' });
+      return call({ query: 'a' });
+    });
+    const policy = await open();
+    expect(policy.note).toContain('temperature');
+    await policy.reply(QUESTION, OPTIONS);
+    expect(server.requests.at(-1)).toMatchObject({ max_completion_tokens: 20, top_p: 1 });
+    expect(server.requests.at(-1)).not.toHaveProperty('temperature');
+  });
+
+  it('names a context that is full, and other refusals', async () => {
+    let code = 'context_length_exceeded';
+    await start(() => refuse(400, { code, message: 'No.' }));
+    const policy = await open();
+    await expect(policy.reply(QUESTION, OPTIONS)).rejects.toThrow(ContextFullError);
+    code = 'invalid';
+    await expect(policy.reply(QUESTION, OPTIONS)).rejects.not.toThrow(ContextFullError);
+  });
+
+  const stream = (...events: object[]) =>
+    new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+  const choose = (choice: object) => ({ choices: [{ delta: {}, ...choice }] });
+
+  it('keeps calls apart that a stream sends with the same index', async () => {
+    const message = call({ query: 'a' }, { query: 'b' });
+    const calls = message.tool_calls!.map((one) => ({ index: 0, ...one }));
+    const deltas = calls.map((one) => choose({ delta: { tool_calls: [one] } }));
+    await start(() => stream(...deltas, choose({ finish_reason: 'tool_calls' })));
+    const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
+    expect((await reply).message).toEqual(message);
+  });
+
+  it('reads the words of a refusal, which arrive as a field of their own', async () => {
+    const deltas = ["I can't ", 'help.'].map((refusal) => choose({ delta: { refusal } }));
+    await start(() => stream(...deltas, choose({ finish_reason: 'stop' })));
+    const parts: string[] = [];
+    const onText = (text: string) => void parts.push(text);
+    const { message } = await (await open()).reply(QUESTION, { ...OPTIONS, onText });
+    expect(message.content).toBe("I can't help.");
+    expect(parts).toEqual(["I can't ", 'help.']);
+    const whole = { ...say(''), refusal: 'No.' };
+    await start(() => Response.json({ choices: [{ message: whole }] }));
+    expect((await (await open()).reply(QUESTION, OPTIONS)).message.content).toBe('No.');
+  });
+
+  it.each([
+    { prompt_tokens: -5, completion_tokens: 2 },
+    { prompt_tokens: 5, completion_tokens: 1e300 },
+  ])('leaves out a usage that cannot be: %j', async (usage) => {
+    await start(() => Response.json({ choices: [{ message: say('Rome') }], usage }));
+    expect(await (await open()).reply(QUESTION, OPTIONS)).not.toHaveProperty('usage');
+  });
+
+  const text = choose({ delta: { content: 'Ro' } });
+  const whole = { choices: [{ message: say('Rome'), finish_reason: 'stop' }] };
+  it.each([
+    ['a stream without an end', stream(text), /no end/],
+    ['an error in a stream', stream(text, { error: { message: 'crashed' } }), /crashed/],
+    ['a whole message in place of a stream', Response.json(whole), /got: .*Rome/],
+    ['no text within the limit', stream(choose({ finish_reason: 'length' })), /maxNewTokens/],
+    ['a withheld reply', stream(choose({ finish_reason: 'content_filter' })), /withheld/],
+    [
+      'a reply withheld midway',
+      stream(text, choose({ finish_reason: 'content_filter' })),
+      /withheld/,
+    ],
+  ])('refuses %s', async (_, response, reason) => {
+    await start(() => response);
+    const reply = (await open()).reply(QUESTION, { ...OPTIONS, onText: () => undefined });
+    const error: unknown = await reply.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ReplyError);
+    expect((error as Error).message).toMatch(reason);
+  });
+
+  it('retries a busy server', async () => {
+    let tries = 0;
+    await start(() => (++tries < 3 ? refuse(429, {}) : say('Rome')));
+    expect((await (await open()).reply(QUESTION, OPTIONS)).message.content).toBe('Rome');
+  });
+
+  it('stops when aborted', async () => {
+    await start(() => new Promise(() => undefined));
+    const policy = await open();
+    const signal = AbortSignal.timeout(50);
+    await expect(policy.reply(QUESTION, { ...OPTIONS, signal })).rejects.toThrow(/timeout/);
+  });
+
+  it('sends a password of the address as a header, and shows it nowhere', async () => {
+    await startUnknown(() => refuse(500, { message: 'broken' }));
+    const address = server.api.replace('http://', 'http://me:secret@');
+    const error = (await openChatPolicy(address).catch((reason: unknown) => reason)) as Error;
+    expect(error.message).toContain('500');
+    expect(error.message).not.toContain('secret');
+    expect(server.tokens[0]).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
+  });
+
+  it('takes the address of an endpoint, and names the other API', async () => {
+    await start(() => say('Rome'));
+    for (const path of ['/chat/completions', '/completions/', '/models'])
+      expect((await openChatPolicy(server.api + path, { retries: 0 })).name).toBe('scripted');
+    const other = openRemotePolicy(`${server.api}/chat/completions`);
+    await expect(other).rejects.toThrow(`Expected chat:${server.api} for`);
+  });
+
+  it('is what addresses that begin with chat: open', async () => {
+    await start(() => say('yes'));
+    const policy = await openRemotePolicy(`chat:${server.api}`, { promptForm: 'full' });
+    expect(policy).toMatchObject({ promptForm: 'chat' });
+    await expect(async () => openRemotePolicy('chat:localhost:1/v1')).rejects.toThrow(/https:/);
+  });
+});

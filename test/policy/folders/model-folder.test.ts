@@ -1,0 +1,183 @@
+import { readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readJson } from '../../../lib/io/files.js';
+import { readTokenizerConfig } from '../../../lib/io/tokenizer-config.js';
+import {
+  createLimitedTokenizer,
+  settingFiles,
+} from '../../../lib/policy/folders/folder-settings.js';
+import { loadLocalPolicy, loadModel, saveModel } from '../../../lib/policy/folders/model-folder.js';
+import { encodeSafetensors, floatToHalf, halfToFloat } from '../../../lib/tensor/safetensors.js';
+import { readSafetensors } from '../../../lib/tensor/weight-files.js';
+import { useBackend } from '../../../lib/tensor/backend.js';
+import { folderForEach } from '../../folder.js';
+import { CONFIG, TOKENIZER, TOKENIZER_JSON, tinyModel } from '../../training/tiny.js';
+import { isFull } from '../../full.js';
+
+const inFolder = folderForEach();
+await useBackend('wasm');
+
+describe('saveModel and loadModel', () => {
+  it('preserve config, tokenizer and weights, float32 exactly', async () => {
+    const model = tinyModel();
+    await saveModel(inFolder(), model, { storage: 'F32' });
+    const loaded = await loadModel(inFolder());
+    expect(loaded.config).toEqual(CONFIG);
+    expect(loaded.tokenizerJson).toEqual(TOKENIZER_JSON);
+    const text = '<search> Ada Stone ## Bo Reed </search>';
+    expect(loaded.tokenizer.encode(text)).toEqual(TOKENIZER.encode(text));
+    expect(Object.keys(loaded.weights)).toEqual(Object.keys(model.weights));
+    for (const [key, tensor] of Object.entries(model.weights)) {
+      expect(loaded.weights[key].shape).toEqual(tensor.shape);
+      expect(loaded.weights[key].dataSync(), key).toEqual(tensor.dataSync());
+    }
+  });
+
+  it('round to half precision on request', async () => {
+    const model = tinyModel();
+    await saveModel(inFolder(), model, { storage: 'F16' });
+    const loaded = await loadModel(inFolder());
+    const half = model.weights.embed.dataSync().map((x) => halfToFloat(floatToHalf(x)));
+    expect(loaded.weights.embed.dataSync()).toEqual(half);
+  });
+
+  it("use transformers' files, names and layout", async () => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32', metadata: { seed: '3' } });
+    const files = ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'];
+    expect(readdirSync(inFolder()).sort()).toEqual(files);
+    expect(await readJson(inFolder('config.json'))).toMatchObject({
+      architectures: ['LlamaForCausalLM'],
+      model_type: 'llama',
+      hidden_size: 16,
+      num_key_value_heads: 2,
+      tie_word_embeddings: true,
+    });
+    const arrays = await readSafetensors(inFolder('model.safetensors'));
+    const shapes = Object.fromEntries([...arrays].map(([name, { shape }]) => [name, shape]));
+    expect(shapes).toMatchObject({
+      'model.embed_tokens.weight': [300, 16],
+      'model.layers.0.self_attn.q_proj.weight': [16, 16],
+      'model.layers.0.self_attn.k_proj.weight': [8, 16],
+      'model.layers.1.mlp.gate_proj.weight': [24, 16],
+      'model.layers.1.mlp.down_proj.weight': [16, 24],
+      'model.layers.1.post_attention_layernorm.weight': [16],
+      'model.norm.weight': [16],
+    });
+    expect(shapes).not.toHaveProperty(['lm_head.weight']);
+  });
+});
+
+const cutOff = (file: string): void => truncateSync(file, statSync(file).size - 10);
+
+it.each<[name: string, fault: string, damage: (file: string) => void, message: string]>([
+  ['config.json', 'missing', rmSync, 'config.json'],
+  ['tokenizer.json', 'missing', rmSync, 'tokenizer.json'],
+  ['model.safetensors', 'missing', rmSync, 'model.safetensors'],
+  ['model.safetensors', 'cut off', cutOff, 'model.safetensors: '],
+])('names the file: %s %s', async (name, _, damage, message) => {
+  const folder = inFolder('model');
+  await saveModel(folder, tinyModel(), { storage: 'F16' });
+  damage(join(folder, name));
+  await expect(loadModel(folder)).rejects.toThrow(message);
+});
+
+it('rejects a trained head where config.json says that there is none', async () => {
+  const model = tinyModel();
+  await saveModel(inFolder(), model, { storage: 'F32' });
+  const arrays = await readSafetensors(inFolder('model.safetensors'));
+  const embedding = arrays.get('model.embed_tokens.weight')!;
+  const save = (values: Float32Array): void => {
+    const all = new Map([...arrays, ['lm_head.weight', { ...embedding, values }]]);
+    writeFileSync(inFolder('model.safetensors'), encodeSafetensors(all, { storage: 'F32' }));
+  };
+  save(embedding.values);
+  await expect(loadModel(inFolder())).resolves.toBeDefined();
+  save(embedding.values.map((value) => 2 * value));
+  await expect(loadModel(inFolder())).rejects.toThrow(/lm_head.*tie_word_embeddings/);
+});
+
+it('counts every file that a tokenizer is read from as a setting', async () => {
+  await saveModel(inFolder(), tinyModel(), { storage: 'F16' });
+  const old = ['added_tokens.json', 'special_tokens_map.json'];
+  for (const name of old) writeFileSync(inFolder(name), '{}');
+  expect(settingFiles(inFolder()).map((file) => basename(file))).toEqual(
+    expect.arrayContaining([...old, 'tokenizer.json', 'tokenizer_config.json']),
+  );
+});
+
+describe('generation_config.json', () => {
+  const load = async (settings: unknown) => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
+    writeFileSync(inFolder('generation_config.json'), JSON.stringify(settings));
+    return loadLocalPolicy(inFolder());
+  };
+
+  it('has the end tokens, and says what of it is not applied', async () => {
+    // As Qwen2.5-Instruct has it.
+    const sampling = { do_sample: true, temperature: 0.7, top_k: 20, top_p: 1 };
+    const limits = { repetition_penalty: 1.05, max_new_tokens: 2048, min_length: 0 };
+    const policy = await load({ eos_token_id: [7, 8], ...sampling, ...limits });
+    expect(policy.config.eosTokenIds).toEqual([7, 8]);
+    const unused = /not applied.*: temperature 0.7, top_k 20, repetition_penalty 1.05$/;
+    expect(policy.note).toMatch(unused);
+    expect((await load({ eos_token_id: 9 })).note).toBeUndefined();
+  });
+
+  it.each([
+    { suppress_tokens: [3] },
+    { bad_words_ids: [[3]] },
+    { min_new_tokens: 1 },
+    { no_repeat_ngram_size: 1 },
+    { forced_eos_token_id: 0 },
+    { sequence_bias: [[[3], 1]] },
+    { guidance_scale: 1.5 },
+    { eos_token_id: '</s>' },
+  ])('is refused with %j', async (settings) => {
+    await expect(load(settings)).rejects.toThrow(Object.keys(settings)[0]);
+  });
+});
+
+it('rejects token ids beyond the vocabulary, added ones too', async () => {
+  const folder = inFolder('model');
+  const { added_tokens } = TOKENIZER_JSON as { added_tokens: object[] };
+  const added = [...added_tokens, { ...added_tokens[0], content: '<new>', id: 300 }];
+  const tokenizerJson = { ...TOKENIZER_JSON, added_tokens: added };
+  await saveModel(folder, { ...tinyModel(), tokenizerJson }, { storage: 'F16' });
+  await expect(loadModel(folder)).rejects.toThrow(
+    "Expected token ids below the model's vocab_size 300, but the tokenizer has the id 300.",
+  );
+});
+
+it.skipIf(!isFull)(
+  'ends what does not end in a tokenizer, and names it (needs test:full)',
+  async () => {
+    await saveModel(inFolder(), tinyModel(), { storage: 'F32' });
+    const write = (name: string, json: object): void =>
+      writeFileSync(inFolder(name), JSON.stringify(json));
+    const Regex = '(x+)+y';
+    const split = { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false };
+    write('tokenizer.json', { ...TOKENIZER_JSON, pre_tokenizer: split });
+    // 60,000 iterations of 60,000: an hour.
+    const loop = '{% for i in range(60000) %}{% for j in range(60000) %}{% endfor %}{% endfor %}';
+    write('tokenizer_config.json', { chat_template: `${loop}{{ messages[0].content }}` });
+    const { tokenizer } = await loadModel(inFolder());
+    expect(tokenizer.decode(tokenizer.encode('Ada'))).toContain('Ada');
+    expect(() => tokenizer.encode('x'.repeat(60))).toThrow(/tokenizer\.json.* did not end/);
+    expect(() => tokenizer.encodeChat!('Ada')).toThrow(/did not end/);
+    const vocab = { a: 0, '##a': 1, '[UNK]': 2 };
+    const pieces = { continuing_subword_prefix: '##', max_input_chars_per_word: 1e9 };
+    const model = { type: 'WordPiece', vocab, unk_token: '[UNK]', ...pieces };
+    const steps = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+    const wordy = createLimitedTokenizer({ ...steps, model }, {}, 'tokenizer.json');
+    expect(() => wordy.encode('a'.repeat(100_000))).toThrow(/did not end/);
+  },
+  90_000,
+);
+
+it('refuses a chat template that is not UTF-8', async () => {
+  writeFileSync(inFolder('chat_template.jinja'), Buffer.from('é', 'latin1'));
+  await expect(readTokenizerConfig(inFolder())).rejects.toThrow(/chat_template.jinja.*UTF-8/);
+  writeFileSync(inFolder('chat_template.jinja'), '\uFEFFé');
+  expect(await readTokenizerConfig(inFolder())).toMatchObject({ chat_template: 'é' });
+});
