@@ -37,5 +37,5 @@ export const phi3: ModelFamily = {
     }),
 };
 
-// Registration. In this repository, add the family to the list in lib/policy/model/families.ts.
+// Registration. In this repository, add it to the list in lib/policy/model/families.ts.
 FAMILIES.add(phi3);
