@@ -264,7 +264,8 @@ const readJson: Reader = ({ text, ...source }) => {
   const value: unknown = parseJson(text);
   const rows = Array.isArray(value) ? value : [value];
   const invalid = rows.findIndex((row) => !isRow(row));
-  if (invalid >= 0) throw new Error(`expected a list of objects, but item ${invalid + 1} is none.`);
+  if (invalid >= 0)
+    throw new Error(`expected a list of objects, but item ${invalid + 1} is not an object.`);
   return readRows(rows as Record<string, unknown>[], source);
 };
 

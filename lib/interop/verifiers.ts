@@ -168,7 +168,7 @@ function mainPath(nodes: readonly Node[]): Node[] {
     typeof i === 'number';
     i = nodes[i].parent
   ) {
-    if (nodesOnPath.includes(nodes[i])) throw new Error('Expected parents without a circle.');
+    if (nodesOnPath.includes(nodes[i])) throw new Error('Expected parents without a cycle.');
     nodesOnPath.unshift(nodes[i]);
   }
   return nodesOnPath;

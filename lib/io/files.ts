@@ -203,7 +203,7 @@ export function decodeText(bytes: Uint8Array, path: string): string {
 
 /** A complaint about bytes that are not UTF-8. */
 export const notUtf8 = (where: string): string =>
-  `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, such as by iconv -f LATIN1 -t UTF-8.`;
+  `${where}: expected UTF-8, but got other bytes. Save the file as UTF-8, for example with iconv -f LATIN1 -t UTF-8.`;
 
 /** Reads the first bytes, which identify a file's format. */
 export async function readStart(path: string): Promise<Buffer> {

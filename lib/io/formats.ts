@@ -4,8 +4,8 @@
 const FORMATS: readonly (readonly [start: string, name: string, remedy: string])[] = [
   ['version https://git-lfs', 'a Git LFS pointer', 'Get the file itself: git lfs pull.'],
   ['/annex/objects/', 'a git-annex pointer', 'Get the file itself: git annex get.'],
-  ['\xff\xfe', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
-  ['\xfe\xff', 'UTF-16', 'Save it as UTF-8, such as by iconv -f UTF-16 -t UTF-8.'],
+  ['\xff\xfe', 'UTF-16', 'Save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8.'],
+  ['\xfe\xff', 'UTF-16', 'Save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8.'],
   ['\x28\xb5\x2f\xfd', 'Zstandard', 'Unpack it.'],
   ['\x1f\x8b', 'gzip', 'Unpack it.'],
   ['\xfd7zXZ', 'xz', 'Unpack it.'],

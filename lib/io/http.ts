@@ -183,7 +183,9 @@ async function requestBytes(
     const reason = cause.cause as NodeJS.ErrnoException | undefined;
     // zlib's codes, and brotli's.
     if (/^(Z_|ERR__ERROR)/.test(reason?.code ?? ''))
-      throw new AnswerError(`Expected an answer from ${url} that unpacks, but ${reason!.message}.`);
+      throw new AnswerError(
+        `Expected an answer from ${url} that can be decompressed, but ${reason!.message}.`,
+      );
     const flaw = permanentFlaw(reason);
     if (flaw) throw new Error(`Expected ${server} at ${url}, but ${flaw}`, { cause });
     const message = timeout?.aborted
@@ -218,7 +220,7 @@ async function requestBytes(
     const encoding = headers.get('content-encoding');
     if (size > 0 || encoding === null) return source;
     throw new AnswerError(
-      `Expected an answer from ${url} that unpacks, but its content-encoding ${encoding} gives nothing.`,
+      `Expected an answer from ${url} that can be decompressed, but its content-encoding ${encoding} yields nothing.`,
     );
   }
   const text = Buffer.concat(rejection).toString('utf8');

@@ -261,7 +261,7 @@ async function readPrompts(folder: string, config: unknown): Promise<Record<Text
 async function requireMeanPooling(folder: string): Promise<void> {
   const refuse = (file: string, what: string): never => {
     throw new Error(
-      `Expected an encoder with mean pooling and unit length, but ${file} in ${shortPath(folder)} says ${what}. Serve it by Search-R1's protocol (--retriever http://...).`,
+      `Expected an encoder with mean pooling and unit length, but ${file} in ${shortPath(folder)} says ${what}. Serve it over Search-R1's protocol (--retriever http://...).`,
     );
   };
   const listed = join(folder, 'modules.json');

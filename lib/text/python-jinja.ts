@@ -75,7 +75,7 @@ function checkFilter(name: string, operand: Value, args: readonly Value[]): void
         : []
     ).some((inner: Value) => holds(inner, types));
   if (name === 'tojson' && holds(operand, ['FloatValue', 'UndefinedValue', RANGE]))
-    throw new Error('tojson of floats, of ranges and of what is not set is not supported');
+    throw new Error('tojson of floats, ranges and undefined values is not supported');
   const [attribute, test] = args.map(toText);
   if (name.endsWith('ectattr') && (attribute.includes('.') || test === 'undefined'))
     throw new Error(`${name} of ${args.map(formatValue).join(', ')} is not supported`);
@@ -112,7 +112,7 @@ const SILENT = new Set(['Set', 'Macro', 'Comment']);
 class Stop extends Error {
   text = '';
   constructor(readonly isBreak: boolean) {
-    super('a loop is left where there is none');
+    super('break and continue are only allowed in a loop');
   }
 }
 
@@ -142,9 +142,9 @@ class PythonInterpreter extends Interpreter {
     const args = [node.left, node.right].map((side) => this.evaluate(side as Node, scope));
     if (Object.hasOwn(OPERATORS, operator)) return call(OPERATORS[operator], args);
     if (operator === '+' && new Set(args.map(({ type }) => type === 'StringValue')).size > 1)
-      throw new Error('a text and something else cannot be added');
+      throw new Error('a string can only be added to a string');
     if (operator === '+' && args.some(({ type }) => type === RANGE))
-      throw new Error('a range and something else cannot be added');
+      throw new Error('a range cannot be added to other values');
     const [left, right] = args.map((value) => ({ type: 'Value', value }));
     return super.evaluateBinaryExpression({ ...node, left, right }, scope);
   }
@@ -154,7 +154,7 @@ class PythonInterpreter extends Interpreter {
     const property = node.property as Node;
     const name = node.computed ? undefined : (property.value as string);
     if (value.type === 'UndefinedValue')
-      throw new Error(`${describe(node.object as Node)} is not set, so that it has no parts`);
+      throw new Error(`${describe(node.object as Node)} is undefined, so it has no attributes`);
     if (value.type === 'ObjectValue' && name !== undefined && value.builtins.has(name))
       return value.builtins.get(name)!;
     const member = { ...node, object: { type: 'Value', value } };
@@ -285,7 +285,7 @@ function noteBrackets(tokens: readonly Token[]): void {
     else if (type.startsWith('Close')) open.pop();
     else if (isComparison && inner.isCompared)
       throw new Error(
-        `comparisons in a chain, ending in ${value}, are not supported; write them with and`,
+        `chained comparisons, such as before ${value}, are not supported; join them with and`,
       );
     else if (isComparison) inner.isCompared = true;
     else if (!['StringLiteral', 'Text', 'Comment'].includes(type) && SEPARATORS.has(value))

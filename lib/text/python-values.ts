@@ -41,7 +41,7 @@ const stripper =
 
 /** Formats as Python's `repr`, with an exponent from 1e16 and below 1e-4. */
 function formatFloat(value: number): string {
-  if (!Number.isFinite(value)) throw new Error(`${value} is no number`);
+  if (!Number.isFinite(value)) throw new Error(`${value} is not a number`);
   const [digits, exponent] = value.toExponential().split('e');
   if (Number(exponent) < -4 || Number(exponent) >= 16)
     return `${digits}e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`;
@@ -80,9 +80,11 @@ export function formatValue({ type: name, value, isTuple }: Value): string {
   if (type === 'ObjectValue') return `{${entries()}}`;
   if (type === 'NamespaceValue') return `<Namespace {${entries()}}>`;
   if (type === 'UndefinedValue') return 'Undefined';
-  if (type === RANGE) throw new Error('a range has no text here; write range(...)|list');
+  if (type === RANGE) throw new Error('a range cannot be printed; write range(...)|list');
   if (Number.isSafeInteger(value)) return String(value);
-  throw new Error(typeof value === 'number' ? `${value} is too large` : 'a function has no text');
+  throw new Error(
+    typeof value === 'number' ? `${value} is too large` : 'a function cannot be printed',
+  );
 }
 
 function quote(text: string): string {
@@ -118,7 +120,8 @@ function isEqual(a: Value, b: Value): boolean {
 function listItems(list: Value): Value[] {
   const { type, value } = list;
   if (Array.isArray(value)) return value as Value[];
-  if (type === 'NullValue' || isNumber(value)) throw new Error(`${formatValue(list)} is no list`);
+  if (type === 'NullValue' || isNumber(value))
+    throw new Error(`${formatValue(list)} is not a list`);
   return (value instanceof Map ? [...(value.keys() as Iterable<string>)] : [...toText(list)]).map(
     toValue,
   );
@@ -131,7 +134,7 @@ function isIn(item: Value, list: Value): boolean {
   if (type === 'UndefinedValue') return false;
   if (typeof value === 'string' && typeof item.value === 'string')
     return value.includes(item.value);
-  throw new Error(`cannot look for ${formatValue(item)} in ${formatValue(list)}`);
+  throw new Error(`cannot search ${formatValue(list)} for ${formatValue(item)}`);
 }
 
 const not =
@@ -158,7 +161,7 @@ const divide =
       if (!isNumber(value)) throw new Error('only numbers can be divided');
       return Number(value);
     });
-    if (divisor === 0) throw new Error('a number is divided by 0');
+    if (divisor === 0) throw new Error('division by zero');
     const isFloat = [a, b].some(({ type }) => type === 'FloatValue');
     return new (isFloat ? Float : Integer)(compute(dividend, divisor));
   };
@@ -171,7 +174,7 @@ const toNumber =
     const text = type === 'StringValue' ? stripper('left', 'right')([toValue(value)]) : '';
     const digits = text.replace(/(?<=\d)_(?=\d)/g, '');
     const isValid = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(digits);
-    if (/^[+-]?(inf|nan)/i.test(text)) throw new Error(`${text} is no number`);
+    if (/^[+-]?(inf|nan)/i.test(text)) throw new Error(`${text} is not a number`);
     return isValid ? new Type(convert(Number(digits))) : fallback;
   };
 
@@ -181,7 +184,7 @@ function unique([list]: readonly Value[]): Value {
     item.type === 'StringValue' ? toValue(toText(item).toLowerCase()) : item;
   const items = listItems(list);
   if (items.some(({ value }) => typeof value === 'object' && value !== null))
-    throw new Error('only texts and numbers can be unique');
+    throw new Error('unique only takes strings and numbers');
   const isFirst = (item: Value, at: number): boolean =>
     items.findIndex((other) => isEqual(key(other), key(item))) === at;
   return toList(items.filter(isFirst));

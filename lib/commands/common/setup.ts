@@ -82,7 +82,7 @@ export async function setUp(
   const { policy: address, method, seed, adapter, topK } = spec;
   if (address !== undefined && adapter !== undefined)
     throw new Error(
-      `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it by --model.`,
+      `Expected ${address} to serve its own adapter, but got ${adapter}. Serve the adapter there and name it with --model.`,
     );
   if (spec.promptForm === 'tools' && /^(https?:|$)/.test(address ?? ''))
     throw new Error(

@@ -351,7 +351,7 @@ function addDelta(message: RawReply['message'], delta: z.infer<typeof deltaSchem
 /**
  * Converts an answer of the API to the policy's reply.
  * @throws ReplyError if the server withheld the reply or ended it early, or if its tokens
- * were used up before any content
+ * reached the limit before any content
  */
 function readReply(
   { message, finish_reason: finish, usage }: RawReply,
@@ -363,12 +363,12 @@ function readReply(
   if (!content?.trim() && !calls?.length) {
     if (finish === 'length')
       throw new ReplyError(
-        'Expected a reply with text or tool calls, but its tokens were used up before (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
+        'Expected a reply with text or tool calls, but the token limit was reached first (finish_reason: length). Allow more, such as --set rollout.maxNewTokens=8000.',
       );
   }
   if (isCutOff(finish))
     throw new ReplyError(
-      `Expected a whole reply, but the server withheld or ended it (finish_reason: ${finish}).`,
+      `Expected a complete reply, but the server withheld or ended it (finish_reason: ${finish}).`,
     );
   const thought = reasoning_content ?? reasoning;
   const read: AssistantMessage = {

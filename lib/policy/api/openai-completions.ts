@@ -121,7 +121,7 @@ export async function openCompletionsPolicy(
     (await configuredLength(folder));
   if (maxLength === undefined)
     throw new Error(
-      `Expected the longest context of ${model} from ${base} or from a config.json in ${folder}, but neither has it. Name a folder with both files by --tokenizer.`,
+      `Expected the context length of ${model} from ${base} or from a config.json in ${folder}, but neither has it. Name a folder with both files with --tokenizer.`,
     );
 
   const complete = async (
@@ -136,7 +136,7 @@ export async function openCompletionsPolicy(
     const reason = data?.choices[0].finish_reason;
     if (isCutOff(reason))
       throw new AnswerError(
-        `Expected a whole answer from ${base}, but the server ended it (finish_reason: ${reason}).`,
+        `Expected a complete answer from ${base}, but the server ended it (finish_reason: ${reason}).`,
       );
     if (data) return data.choices[0];
     throw new AnswerError(
@@ -177,7 +177,7 @@ export async function openCompletionsPolicy(
     const text = tokenizer.decode(tokenIds);
     if (!text.trimStart().startsWith(choice.text.trimStart()))
       throw new Error(
-        `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one by --tokenizer.`,
+        `Expected the tokenizer in ${folder} to be that of ${model}, but the server decodes the same ids to ${JSON.stringify(choice.text)}, the tokenizer to ${JSON.stringify(text)}. Name the right one with --tokenizer.`,
       );
     // vLLM returns log-probs of the raw logits: right at temperature 1 and for greedy
     // decoding.
@@ -207,7 +207,7 @@ function tokenizerFolder(model: string, cards: readonly ServedModel[]): string {
   const folder = folders.find((path) => existsSync(join(path, 'tokenizer.json')));
   if (folder !== undefined) return folder;
   throw new Error(
-    `Expected the tokenizer of ${model} on this machine, but it is not in ${folders.join(' or ')}. Name the folder with its tokenizer.json by --tokenizer.`,
+    `Expected the tokenizer of ${model} on this machine, but it is not in ${folders.join(' or ')}. Name the folder with its tokenizer.json with --tokenizer.`,
   );
 }
 

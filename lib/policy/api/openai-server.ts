@@ -51,7 +51,7 @@ export function onlyModel(base: string, served: readonly { id: string }[]): stri
   if (served.length === 1) return served[0].id;
   const names = served.map(({ id }) => id).join(', ');
   throw new Error(
-    `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Name one by --model.`,
+    `Expected one model at ${base}, but there ${served.length === 0 ? 'is none' : `are ${names}`}. Choose one with --model.`,
   );
 }
 

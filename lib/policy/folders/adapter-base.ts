@@ -69,5 +69,5 @@ async function remedy(adapter: string, model: string, { name }: BaseModel): Prom
   const folder = base === undefined ? undefined : resolve(adapter, base);
   return folder !== undefined && existsSync(folder) && folder !== resolve(model)
     ? `Use --model ${shortPath(folder)}.`
-    : `Name the folder of ${name} by --model.`;
+    : `Name the folder of ${name} with --model.`;
 }

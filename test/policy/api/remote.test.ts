@@ -274,7 +274,7 @@ it('rejects missing or mismatched models and tokenizers', async () => {
     openStandIn(saying(SAID), standIn, options);
   const other = open({}, { model: 'other', tokenizer: folder });
   await expect(other).rejects.toThrow('`other` does not exist');
-  const remedy = 'm or /none. Name the folder with its tokenizer.json by --tokenizer';
+  const remedy = 'm or /none. Name the folder with its tokenizer.json with --tokenizer';
   await expect(open({ root: '/none' })).rejects.toThrow(remedy);
   const server = await serveLocally(0, async () =>
     Response.json({ data: [{ id: 'a' }, { id: 'b' }] }),
