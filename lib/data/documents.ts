@@ -207,11 +207,16 @@ function findColumn(
 
 /** The text of a cell; a list becomes one paragraph per item. */
 function cellText(value: unknown, where: string): string {
-  if (value === null || value === undefined) return '';
+  if (value === null || value === undefined || Number.isNaN(value)) return '';
   if (Array.isArray(value)) return value.map((item) => cellText(item, where)).join('\n\n');
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);
-  throw new Error(`${where}: expected text, but got ${JSON.stringify(value).slice(0, 60)}.`);
+  if (value instanceof Uint8Array)
+    throw new Error(`${where}: expected text in UTF-8, but got other bytes.`);
+  const json = JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'bigint' ? String(part) : part,
+  );
+  throw new Error(`${where}: expected text, but got ${json.slice(0, 60)}.`);
 }
 
 /** Makes a section per row; rows without text are skipped. */

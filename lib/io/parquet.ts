@@ -68,7 +68,47 @@ function matchesSchema(metadata: FileMetaData): boolean {
   );
 }
 
-/** Reads the rows; 64-bit integers are bigints. @throws Error naming an invalid file */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Text, or the bytes if they are no UTF-8: a column that nobody reads may have any. */
+function stringFromBytes(bytes: Uint8Array): string | Uint8Array {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return bytes;
+  }
+}
+
+/**
+ * Has the package read decimals as they are stored, because it rounds them.
+ * @returns their scales by column
+ */
+function keepDecimals(metadata: FileMetaData): Map<string, number> {
+  const scales = new Map<string, number>();
+  for (const { element } of parquetSchema(metadata).children) {
+    if (element.converted_type !== 'DECIMAL') continue;
+    scales.set(element.name, element.scale ?? 0);
+    delete element.converted_type;
+    delete element.logical_type;
+  }
+  return scales;
+}
+
+/** A decimal as text. @param stored an integer, or its big-endian bytes */
+function decimalText(stored: number | bigint | Uint8Array, scale: number): string {
+  const value =
+    stored instanceof Uint8Array
+      ? BigInt.asIntN(8 * stored.length, BigInt(`0x${Buffer.from(stored).toString('hex')}`))
+      : BigInt(stored);
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
+  const whole = digits.slice(0, digits.length - scale);
+  return `${value < 0n ? '-' : ''}${whole}${scale > 0 ? `.${digits.slice(-scale)}` : ''}`;
+}
+
+/**
+ * Reads the rows; 64-bit integers are bigints, decimals text.
+ * @throws Error naming an invalid file
+ */
 export async function readParquet(file: string): Promise<Record<string, unknown>[]> {
   try {
     const start = await readStart(file);
@@ -77,7 +117,17 @@ export async function readParquet(file: string): Promise<Record<string, unknown>
     const source = await asyncBufferFromFile(file);
     const metadata = await parquetMetadataAsync(source);
     if (!matchesSchema(metadata)) throw new Error('its columns do not match its schema.');
-    return await parquetReadObjects({ file: source, metadata });
+    const scales = keepDecimals(metadata);
+    const rows = await parquetReadObjects({
+      file: source,
+      metadata,
+      parsers: { stringFromBytes: (bytes?: Uint8Array) => bytes && stringFromBytes(bytes) },
+    });
+    for (const row of rows)
+      for (const [name, scale] of scales)
+        if (row[name] !== null && row[name] !== undefined)
+          row[name] = decimalText(row[name] as bigint | Uint8Array, scale);
+    return rows;
   } catch (cause) {
     throw new Error(
       `Expected ${shortPath(file)} to be a Parquet file (uncompressed or snappy), but ${(cause as Error).message}`,

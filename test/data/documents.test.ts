@@ -114,6 +114,7 @@ Keep it dry.
     const rows = [
       { title: 'A', text: 'a', n: 1 },
       { title: null, text: 'b', n: 2 },
+      { title: 'no text', text: null, n: 3 },
     ];
     await writeParquet(file, rows, { title: 'text', text: 'text', n: 'integer' });
     expect(plain(await readSections(file))).toEqual([
