@@ -1,7 +1,7 @@
 /**
  * `parallelsearch data check FOLDER`: what a data set contains, enables and gets wrong.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { cross, group, rollup, sort } from 'd3-array';
 import { Command } from 'commander';
@@ -227,11 +227,15 @@ async function runDataCheck(folder: string, settings: CheckSettings): Promise<nu
     );
   if (!file && files.questions.length === 0)
     complain(`${folder}: expected questions.jsonl, train.jsonl, dev.jsonl or test.jsonl.`);
-  for (const name of ['train.jsonl', 'dev.jsonl', 'test.jsonl', 'passages.jsonl']) {
-    const path = join(folder, name);
-    if (existsSync(path) && ![files.passages, ...files.questions].includes(path))
-      row(name, 'is ignored: another file takes precedence');
-  }
+  const present = existsSync(folder) ? readdirSync(folder) : [];
+  for (const name of present.filter((one) => /\.(jsonl|parquet)(\.gz)?$/.test(one)))
+    if (![files.passages, ...files.questions].includes(join(folder, name)))
+      row(
+        name,
+        /^(corpus|passages|questions|train|dev|test)\.jsonl/.test(name)
+          ? 'is ignored: another file takes precedence'
+          : 'is ignored: questions are in questions, train, dev and test.jsonl, passages in corpus.jsonl',
+      );
   const typed = questions.filter(({ metadata }) => metadata.type);
   const graphs = questions.filter(({ metadata }) => metadata.graph?.length);
   for (const { id, question, goldenAnswers } of questions) {

@@ -33,6 +33,16 @@ describe.skipIf(!isBuilt)('data check (needs dist/)', () => {
       expect(stdout).toMatch(line);
   });
 
+  it('names files that are not read', async () => {
+    const folder = join(root, 'more');
+    writeOwnData(folder);
+    writeFileSync(join(folder, 'validation.jsonl'), '');
+    writeFileSync(join(folder, 'questions.jsonl'), readFileSync(join(folder, 'test.jsonl')));
+    const { stdout } = await check(folder);
+    expect(stdout).toMatch(/validation\.jsonl +is ignored: questions are in/);
+    expect(stdout).toMatch(/train\.jsonl +is ignored: another file takes precedence/);
+  });
+
   it('finds no problem in passages alone, which is what data make writes', async () => {
     const passages = join(root, 'passages');
     mkdirSync(passages);

@@ -68,9 +68,12 @@ async function beginsWithArray(file: string): Promise<boolean> {
   return false;
 }
 
-/** The split in a file name: `train` for `hotpot_train_v1.1.json`. */
+/** The split in a file name: `train` for `hotpot_train_v1.1.json`; validation is `dev`. */
 const splitName = (file: string): string | undefined =>
-  /(?:^|[^a-z])(train|dev|test)(?:[^a-z]|$)/i.exec(path.basename(file))?.[1].toLowerCase();
+  /(?:^|[^a-z])(train|dev|test|val(?:id(?:ation)?)?)(?:[^a-z]|$)/i
+    .exec(path.basename(file))?.[1]
+    .toLowerCase()
+    .replace(/^val.*/, 'dev');
 
 /**
  * Reads a benchmark's file: a question per row, null without an answer. Adds their

@@ -43,6 +43,8 @@ describe('readBenchmark', () => {
       `${JSON.stringify(MUSIQUE_TWO_AND_ONE)}\n`,
     );
     expect(musique).toMatchObject({ split: 'dev', metadata: { benchmark: 'musique' } });
+    const [held] = await readFile('hotpot_validation.json', JSON.stringify([HOTPOT_BRIDGE]));
+    expect(held).toMatchObject({ split: 'dev' });
     const [own] = await readFile('mine.json', JSON.stringify([HOTPOT_BRIDGE]));
     expect(own).not.toHaveProperty('split');
   });
