@@ -1,4 +1,4 @@
-"""Compares the rewards of this folder's package with those that the TypeScript library gave, bit by bit.
+"""Checks that this folder's package gives bit-identical rewards to the TypeScript library's.
 
     python3 tests/test_rewards.py          or          pytest tests
 """
@@ -19,7 +19,7 @@ def bits(rewards):
 
 
 def compare():
-    """The number of cases, and those whose rewards differ. The first line holds the weights, each other one a case."""
+    """Returns the number of cases, and those whose rewards differ. The first line has the weights, each other line a case."""
     with open(HERE / "rewards.jsonl", encoding="utf-8") as file:
         reward_kwargs = json.loads(next(file))["reward_kwargs"]
         cases = [json.loads(line) for line in file]

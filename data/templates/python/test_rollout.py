@@ -1,4 +1,4 @@
-"""Compares Algorithm 1 of this folder's package with rollouts of the TypeScript library: the same segments, token ids and mask.
+"""Checks that this folder's package gives the same rollouts as the TypeScript library: segments, token ids and masks.
 
     python3 tests/test_rollout.py          or          pytest tests
 """
@@ -14,7 +14,7 @@ from parallelsearch.rollout import Rollout, RolloutOptions  # noqa: E402
 
 
 class Characters:
-    """A tokenizer with one token a character."""
+    """A tokenizer with one token per character."""
 
     def encode(self, text, **_):
         return [ord(character) for character in text]
@@ -24,7 +24,7 @@ class Characters:
 
 
 def run(case):
-    """What a policy that says what the script says, and a search that finds what was found, make of a rollout."""
+    """Runs a rollout with a scripted policy and recorded search results."""
     tokenizer = Characters()
     options = RolloutOptions(**case["options"])
     rollout = Rollout(tokenizer.encode(case["prompt"]), tokenizer, options, case["max_length"])
@@ -47,7 +47,7 @@ def run(case):
 
 
 def compare():
-    """The number of cases, and those that come out otherwise."""
+    """Returns the number of cases, and those with different results."""
     with open(HERE / "rollouts.jsonl", encoding="utf-8") as file:
         cases = [json.loads(line) for line in file]
     got = [(case, run(case)) for case in cases]

@@ -1,6 +1,6 @@
 """A Llama model with LoRA that fits one GPU: training in one pass, generation with a static cache and CUDA graphs.
 
-Weights come from a folder in Hugging Face format, adapters go out in PEFT format.
+Weights are read from a folder in Hugging Face format; adapters are written in PEFT format.
 """
 
 import json
@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 _BLOCK = {name: "self_attn" if name in MODULES[:4] else "mlp" for name in MODULES}
-# Tokens between looks at whether every row has stopped.
+# Number of tokens between checks whether every row has stopped.
 _STRIDE = 16
 
 
@@ -43,7 +43,7 @@ class Llama(torch.nn.Module):
             a = (torch.rand(rank, columns, generator=generator) * 2 - 1) / columns**0.5
             self.lora[_key(name, "A")] = torch.nn.Parameter(a.to(device))
             self.lora[_key(name, "B")] = torch.nn.Parameter(torch.zeros(rows, rank, device=device))
-        # What generates: the weights with the adapter merged in, at fixed addresses for the CUDA graphs.
+        # For generation: the weights with the adapter merged in, at fixed addresses for the CUDA graphs.
         self.merged = {name: self.weights[f"{name}.weight"].clone() for name in self.adapted()}
         self._graphs, self._cache = {}, None
 
@@ -52,7 +52,7 @@ class Llama(torch.nn.Module):
 
     @torch.no_grad()
     def merge(self):
-        """Brings what generates up to date with the adapter."""
+        """Updates the weights for generation from the adapter."""
         for name, merged in self.merged.items():
             torch.addmm(
                 self.weights[f"{name}.weight"],
@@ -64,7 +64,7 @@ class Llama(torch.nn.Module):
 
     @torch.no_grad()
     def fold(self, folder):
-        """Merges an adapter into the frozen weights, which become float16 values as the library stores them."""
+        """Merges an adapter into the frozen weights, and rounds them to float16, as the library stores them."""
         config, tensors = _read_adapter(folder)
         for name, (a, b) in tensors.items():
             weight = self.weights[f"{name}.weight"]
@@ -73,7 +73,7 @@ class Llama(torch.nn.Module):
         self.merge()
 
     def save_adapter(self, folder, base):
-        """Writes PEFT's files, weights as float16."""
+        """Writes PEFT's files with float16 weights."""
         Path(folder).mkdir(parents=True, exist_ok=True)
         tensors = {
             f"base_model.model.{name}.lora_{part}.weight": self.lora[_key(name, part)].detach().half().contiguous().cpu()
@@ -101,7 +101,7 @@ class Llama(torch.nn.Module):
         self.merge()
 
     def _weight(self, name, lora):
-        """A matrix with the adapter merged in: `on` for its gradient, `merged` as kept, `off` without."""
+        """A matrix with the adapter: `on` (differentiable), `merged` (as kept for generation), or `off`."""
         if lora == "merged":
             return self.merged[name]
         weight = self.weights[f"{name}.weight"]
@@ -147,16 +147,16 @@ class Llama(torch.nn.Module):
         return self._norm(x, "model.norm")
 
     def log_probs(self, ids, chosen, lora="on"):
-        """Log-probabilities of the tokens that `chosen` marks, given all before them, as one flat list in row order."""
+        """Log-probabilities of the tokens marked by `chosen`, given all tokens before them, as a flat list in row order."""
         hidden = self.hidden(ids, lora)[:, :-1][chosen[:, 1:]]
         logits = F.linear(hidden, self.weights["lm_head.weight"])
         return -F.cross_entropy(logits, ids[:, 1:][chosen[:, 1:]], reduction="none")
 
     @torch.no_grad()
     def generate(self, contexts, *, max_new_tokens, temperature, has_stopped, rows):
-        """Continues each context until `has_stopped(ids)`, looked at now and then, or for `max_new_tokens`.
+        """Continues each context until `has_stopped(ids)`, which is checked now and then, or for `max_new_tokens`.
 
-        temperature: 0 is greedy. rows: contexts that are generated for at once. Returns token ids, with what follows a stop.
+        temperature: 0 means greedy. rows: contexts generated at a time. Returns token ids, including those after a stop.
         """
         generations = []
         order = sorted(range(len(contexts)), key=lambda i: len(contexts[i]))
@@ -170,13 +170,13 @@ class Llama(torch.nn.Module):
         lengths = torch.tensor([len(ids) for ids in contexts] + [1] * (rows - len(contexts)), device=self.device)
         longest = max(map(len, contexts))
         cache = self._room(rows, longest + max_new_tokens)
-        # Recorded before the prompts are read, since recording writes into the cache.
+        # Recorded before the prompts are read, because recording writes into the cache.
         step = self._step(rows, temperature)
         ids = torch.zeros(len(contexts), longest, dtype=torch.long)
         for row, context in zip(ids, contexts):
             row[: len(context)] = torch.tensor(context)
         last = torch.zeros(rows, self.weights["model.norm.weight"].shape[0], device=self.device)
-        # Few enough at a time that the passes' own memory stays small.
+        # Few at a time, to keep the memory of the passes small.
         for start in range(0, len(contexts), 32):
             part = slice(start, min(start + 32, len(contexts)))
 
@@ -210,14 +210,14 @@ class Llama(torch.nn.Module):
         return self._graphs[temperature]
 
     def next_hidden(self, token, position):
-        """One more token for every row: [rows] and its position -> [rows, width]."""
+        """Runs one more token for every row: [rows] and its position -> [rows, width]."""
         rows = torch.arange(len(token), device=self.device)
         visible = torch.arange(self._cache[0][0].shape[2], device=self.device) <= position[:, None]
 
         def attend(i, q, k, v):
             for kept, new in zip(self._cache[i], (k, v)):
                 kept[rows, :, position] = new[:, :, 0]
-            # The query heads that share a key head are the rows of one product.
+            # Query heads that share a key head are the rows of one product.
             grouped = q.view(len(token), self.kv_heads, -1, self.head_dim)
             attended = F.scaled_dot_product_attention(grouped, *self._cache[i], attn_mask=visible[:, None, None])
             return attended.reshape(len(token), self.heads, 1, self.head_dim)
@@ -230,7 +230,7 @@ class Llama(torch.nn.Module):
 
 
 class _Step:
-    """Generates a token for every row, on a GPU as one recorded graph."""
+    """Generates a token for every row; on a GPU, as one recorded graph."""
 
     def __init__(self, model, rows, temperature):
         self.model, self.temperature = model, temperature
@@ -253,7 +253,7 @@ class _Step:
         logits = F.linear(hidden, self.model.weights["lm_head.weight"])
         if self.temperature == 0:
             return logits.argmax(-1)
-        # Gumbel's trick: an argmax that draws from the softmax.
+        # The Gumbel trick: an argmax that samples from the softmax.
         noise = torch.empty_like(logits).exponential_().log()
         return (logits / self.temperature - noise).argmax(-1)
 

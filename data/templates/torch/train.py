@@ -1,10 +1,10 @@
-"""ParallelSearch on one GPU with nothing but PyTorch: imitation of demonstrations, GRPO, and answers to look at.
+"""ParallelSearch on one GPU with only PyTorch: imitation of demonstrations, GRPO, and answers to questions.
 
     python3 train.py sft --out warm-up
     python3 train.py grpo --warm-up warm-up --out trained
     python3 train.py answer --warm-up warm-up --adapter trained --out answers.jsonl
 
-`search.json` says where and how it searches, and the weights of the rewards; a retriever has to run at that address.
+`search.json` has the retriever's address, the rollout settings and the weights of the rewards. The retriever must be running.
 """
 
 import argparse
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent
 
 
 class Lab:
-    """The model, its tokenizer and the search, as `search.json` has them."""
+    """The model, its tokenizer and the search, as configured in `search.json`."""
 
     def __init__(self, options):
         self.options = options
@@ -51,7 +51,7 @@ class Lab:
         self.stops = [self.tokenizer.eos_token_id]
 
     def save(self, folder):
-        """Writes the adapter, and a configuration from which the library knows its method and limits."""
+        """Writes the adapter, and a configuration that tells the library its method and limits."""
         self.model.save_adapter(folder, self.search["model"])
         config = self.search["train_config"]
         rank = self.model.rank
@@ -63,7 +63,7 @@ class Lab:
         return any(stop in text for stop in STOP_STRINGS) or any(stop in ids for stop in self.stops)
 
     def roll_out(self, rows, temperature):
-        """Algorithm 1 for a rollout of each row, turn by turn; the searches of all rows run at the same time."""
+        """Runs Algorithm 1 for each row, turn by turn; the searches of all rows run concurrently."""
         rollouts = [
             Rollout(
                 self.tokenizer.apply_chat_template(
@@ -111,7 +111,7 @@ def read_questions(name):
 
 
 def pad(rows, device):
-    """Token ids and weights of rows, padded on the right: two tensors of [rows, tokens]."""
+    """Pads token ids and weights of rows on the right: two tensors of [rows, tokens]."""
     longest = max(len(ids) for ids, _ in rows)
     ids, weights = torch.zeros(len(rows), longest, dtype=torch.long), torch.zeros(len(rows), longest)
     for i, (row, weight) in enumerate(rows):
@@ -121,7 +121,7 @@ def pad(rows, device):
 
 
 def split_rows(rows, tokens):
-    """Passes of rows of about equal length, of at most so many tokens with their padding."""
+    """Splits rows into passes of similar length, with at most `tokens` padded tokens each."""
     passes, longest = [], 0
     for row in sorted(rows, key=lambda row: len(row[0])):
         longest = len(row[0])
@@ -132,7 +132,7 @@ def split_rows(rows, tokens):
 
 
 class Optimizer:
-    """AdamW with a linear warm-up, then constant or falling to zero, and a limit on the gradient's norm."""
+    """AdamW with a linear warm-up, then a constant or decaying learning rate, and gradient clipping."""
 
     def __init__(self, model, options):
         self.parameters = list(model.parameters())
@@ -157,7 +157,7 @@ class Optimizer:
 
 
 def imitate(lab):
-    """Cross-entropy on the weighted tokens of demonstrations, drawn without replacement."""
+    """Minimises the cross-entropy of the weighted tokens of demonstrations, drawn without replacement."""
     o, model = lab.options, lab.model
     with gzip.open(ROOT / "data" / "demonstrations.jsonl.gz", "rt", encoding="utf-8") as lines:
         demonstrations = [tuple(json.loads(line).values()) for line in lines]
@@ -198,7 +198,7 @@ def mean(values):
 
 
 def behaviour(rows, rollouts, scores):
-    """Means over rollouts, by the library's names."""
+    """Means over rollouts, under the library's names."""
     searches = [executed_searches(rollout.segments, rollout.options.query_separator) for rollout in rollouts]
     shapes = [row["reward_model"]["ground_truth"]["shape"] for row in rows]
     decomposed = [any(len(queries) > 1 for queries in own) for own in searches]
@@ -217,9 +217,9 @@ def behaviour(rows, rollouts, scores):
 
 
 def reinforce(lab):
-    """GRPO with one update a step: advantages within a group, token mean, KL to the initial model.
+    """GRPO with one update per step: advantages within a group, token mean, KL to the initial model.
 
-    The ratio of Eq. 2 is 1 in a first update, so that its clipping never acts.
+    The ratio of Eq. 2 is 1 in the only update, so it is never clipped.
     """
     o, model = lab.options, lab.model
     pools = {}
@@ -288,7 +288,7 @@ def reinforce(lab):
 
 
 def answer(lab):
-    """Greedy answers to the questions of a file, as trajectories that `parallelsearch score` and `view` read."""
+    """Answers the questions in a file greedily, as trajectories for `parallelsearch score` and `view`."""
     o = lab.options
     rows = [row for name in o.questions_of.split(",") for row in read_questions(name)]
     rollouts = lab.roll_out(rows, 0)

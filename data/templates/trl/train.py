@@ -2,7 +2,7 @@
 
     accelerate launch train.py --config config.yaml [--learning_rate 2e-6 ...]
 
-`search.json` says where and how it searches, and the weights of the rewards.
+`search.json` has the retriever's address, the rollout settings and the weights of the rewards.
 """
 
 import json
@@ -25,7 +25,7 @@ OPTIONS = RolloutOptions(**SEARCH["rollout"])
 
 
 def generate(trainer, contexts):
-    """A generation for each context, up to a stop string: token ids, and their log-probabilities where the engine gives them."""
+    """Generates for each context up to a stop string: token ids, and their log-probabilities if the engine returns them."""
     if trainer.use_vllm:
         _, generations, log_probs, _ = trainer.vllm_generation.generate(
             prompts=contexts, images=None, num_generations=1
@@ -41,13 +41,13 @@ def generate(trainer, contexts):
             tokenizer=tokenizer,
         )
     rows = output[:, inputs["input_ids"].shape[1] :].tolist()
-    # What follows an end of sequence, and what a rollout cuts after a stop string, is padding.
+    # Tokens after an end of sequence, and those that a rollout drops after a stop string, are padding.
     ends = [next((i + 1 for i, token in enumerate(row) if token in trainer.eos_token_ids), len(row)) for row in rows]
     return [row[:end] for row, end in zip(rows, ends)], None
 
 
 def roll_out(prompts, trainer):
-    """Algorithm 1 for a rollout of each prompt, turn by turn; the searches of a row go out in one request."""
+    """Runs Algorithm 1 for each prompt, turn by turn; the searches of a row are sent in one request."""
     tokenizer = trainer.processing_class
     rollouts = [
         Rollout(
@@ -73,7 +73,7 @@ def roll_out(prompts, trainer):
         "prompt_ids": [rollout.prompt_ids for rollout in rollouts],
         "completion_ids": [rollout.response_ids for rollout in rollouts],
         "logprobs": [rollout.log_probs for rollout in rollouts] if has_log_probs else None,
-        # 0 for the tokens of passages and notices, which are in no loss.
+        # 0 for the tokens of passages and notices, which do not contribute to the loss.
         "env_mask": [rollout.mask for rollout in rollouts],
         "segments": [rollout.segments for rollout in rollouts],
         "tokens": [recorded_tokens(rollout, has_log_probs) for rollout in rollouts],
@@ -81,7 +81,7 @@ def roll_out(prompts, trainer):
 
 
 def recorded_tokens(rollout, has_log_probs):
-    """What is trained, as JSON for the log of completions; empty unless search.json asks for it."""
+    """The trained tokens as JSON for the log of completions; empty unless search.json asks for it."""
     if not SEARCH["record_tokens"]:
         return ""
     log_probs = {"logprobs": rollout.log_probs} if has_log_probs else {}
@@ -91,7 +91,7 @@ def recorded_tokens(rollout, has_log_probs):
 
 
 def reward(segments, reward_model, tokens, log_extra, log_metric, **_):
-    """The reward of each rollout; its parts are logged under the names that the TypeScript library has."""
+    """The reward of each rollout; its components are logged under the TypeScript library's names."""
     truths = [model["ground_truth"] for model in reward_model]
     keywords = SEARCH["reward_kwargs"]
     scores = [

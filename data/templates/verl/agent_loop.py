@@ -1,4 +1,4 @@
-"""verl's agent loop that searches in tags: `agent_loops.yaml` names it, and gives it the address and the options of Algorithm 1."""
+"""An agent loop for verl that searches in tags; `agent_loops.yaml` has its options and the retriever's address."""
 
 import json
 import os
@@ -16,7 +16,7 @@ TOKENS = Path(__file__).resolve().parents[1] / "rollouts" / "tokens"
 
 
 class SearchAgentLoop(AgentLoopBase):
-    """Rolls out one response; the tokens of passages and notices have the mask 0."""
+    """Rolls out one response; tokens of passages and notices have mask 0."""
 
     def __init__(self, *args, retriever, timeout_seconds, rollout, record_tokens=False, **kwargs):
         super().__init__(*args, **kwargs)
@@ -40,7 +40,7 @@ class SearchAgentLoop(AgentLoopBase):
                     request_id=request_id, prompt_ids=rollout.token_ids, sampling_params=dict(sampling)
                 )
             has_log_probs = has_log_probs and output.log_probs is not None
-            # Which weights wrote the response, for trainers that generate ahead.
+            # The version of the weights, for trainers that generate ahead.
             steps.setdefault("min_global_steps", output.extra_fields.get("min_global_steps"))
             steps["max_global_steps"] = output.extra_fields.get("max_global_steps")
             queries = rollout.add_generation(output.token_ids, output.log_probs)
@@ -57,13 +57,13 @@ class SearchAgentLoop(AgentLoopBase):
             response_logprobs=rollout.log_probs[:longest] if has_log_probs else None,
             num_turns=1 + len(rollout.segments),
             metrics=metrics,
-            # The reward reads the segments: they say who wrote what.
+            # For the reward: segments record who wrote what.
             extra_fields={"segments": rollout.segments, "turn_scores": [], "tool_rewards": [], **steps},
         )
 
     @staticmethod
     def record(rollout, longest, has_log_probs):
-        """Appends what is trained to a file of this process, for `parallelsearch audit`."""
+        """Appends the trained tokens to this process's file, for `parallelsearch audit`."""
         row = {
             "prompt_ids": rollout.prompt_ids,
             "response_ids": rollout.response_ids[:longest],

@@ -1,4 +1,4 @@
-"""Checks this folder against the verl that is installed; needs no GPU and starts no training.
+"""Checks this folder against the installed verl; needs no GPU and starts no training.
 
     PYTHONPATH=. python3 check.py [--model FOLDER]
 
@@ -33,7 +33,7 @@ from verl.workers.rollout.replica import TokenOutput
 
 ROOT = Path(__file__).resolve().parent
 SETTINGS = json.loads((ROOT / "agent_loops.yaml").read_text())[0]["rollout"]
-# A rollout of each kind of turn: a search, an action that is none, an answer.
+# A rollout with each kind of turn: a search, an invalid action, an answer.
 SCRIPT = [
     f"<think> two things </think>\n<search> first thing {SETTINGS.get('query_separator', '##')} second thing </search>",
     "<think> hm </think>",
@@ -43,7 +43,7 @@ PASSAGES = [{"id": str(i), "contents": f"Title {i}\nText {i} </information> of i
 
 
 def quote(value):
-    """A text in the grammar of Hydra's overrides, without interpolation."""
+    """Quotes a text for Hydra's override grammar, without interpolation."""
     escaped = re.sub(r"(\\*)('|$)", lambda match: match[1] * 2 + match[2].replace("'", r"\'"), str(value))
     return "'" + escaped.replace("${", r"\${") + "'"
 
@@ -87,7 +87,7 @@ def check_config(config):
 
 
 def check_objective(config):
-    """The settings in which verl's defaults, or those of another version, would differ from the TypeScript library."""
+    """The settings for which verl's defaults, in this or another version, differ from the TypeScript library."""
     actor, correction = config.actor_rollout_ref.actor, config.algorithm.rollout_correction
     assert (actor.clip_ratio_low, actor.clip_ratio_high) == (0.2, 0.2) and actor.clip_ratio_c >= 1e9
     assert actor.loss_agg_mode == "token-mean" and actor.policy_loss.loss_mode == "vanilla" and actor.entropy_coeff == 0
@@ -107,7 +107,7 @@ def check_objective(config):
 
 
 def check_dataset(config, tokenizer):
-    """Returns the first rows as verl's data loader gives them."""
+    """Returns the first rows from verl's data loader."""
     for name in ("train", "val"):
         path = config.data[f"{name}_files"]
         dataset = RLHFDataset([path], tokenizer, config.data)
@@ -119,7 +119,7 @@ def check_dataset(config, tokenizer):
 
 
 def check_reward(manager, batch, tokenizer):
-    """The manager gives what the function gives, for a right and a wrong answer to each question."""
+    """Checks that the manager returns the function's reward, for a right and a wrong answer to each question."""
     keywords = dict(manager.config.reward.custom_reward_function.reward_kwargs)
     for i, reward_model in enumerate(batch["reward_model"]):
         truth = reward_model["ground_truth"]
@@ -137,7 +137,7 @@ def check_reward(manager, batch, tokenizer):
 
 
 class SearchServer(BaseHTTPRequestHandler):
-    """Search-R1's protocol; keeps the queries that came."""
+    """Serves Search-R1's protocol, recording the queries."""
 
     asked = []
 
@@ -156,7 +156,7 @@ class SearchServer(BaseHTTPRequestHandler):
 
 
 class ScriptedModel:
-    """In place of verl's client of the engines: says the script, turn by turn."""
+    """Replaces verl's engine client: returns the script, turn by turn."""
 
     def __init__(self, tokenizer, answers):
         self.tokenizer, self.answers, self.turns, self.sampling = tokenizer, answers, {}, []
@@ -171,7 +171,7 @@ class ScriptedModel:
 
 
 class RewardWorker:
-    """In place of verl's reward worker, which is an actor of Ray: calls the manager in this process."""
+    """Replaces verl's reward worker, a Ray actor: calls the manager in this process."""
 
     def __init__(self, manager):
         self.manager = manager
@@ -182,7 +182,7 @@ class RewardWorker:
 
 
 def check_agent_loop(config, manager, batch, tokenizer):
-    """Returns what the worker hands to the trainer."""
+    """Returns what the worker passes to the trainer."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), SearchServer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     loops = json.loads((ROOT / "agent_loops.yaml").read_text())
@@ -240,7 +240,7 @@ def check_rollout(output, i, tokenizer, settings, truth, manager):
     keywords = dict(manager.config.reward.custom_reward_function.reward_kwargs)
     reward = compute_score("check", "", truth, {"segments": segments}, **keywords)
     scores = output.batch["rm_scores"][i]
-    # verl keeps rewards as 32-bit floats, at the last token.
+    # verl stores rewards as 32-bit floats, at the last token.
     assert scores[length - 1].item() == np.float32(reward["score"]) and (scores != 0).sum() <= 1
     for name, value in reward.items():
         assert output.non_tensor_batch[name][i] == value

@@ -1,16 +1,16 @@
-"""The rewards of Eq. 3 to 7, bit by bit those of the TypeScript library (`lib/rewards`); `tests/rewards.jsonl` beside this package shows it."""
+"""The rewards of Eq. 3 to 7, bit-identical to the TypeScript library's (`lib/rewards`), as `tests/test_rewards.py` checks."""
 
 import re
 
 from parallelsearch.tags import executed_searches, final_answer, is_well_formed, split_transcript
 
-# string.punctuation, and articles between what belongs to no word, as SQuAD's script has them.
+# string.punctuation, and articles as whole words, as in SQuAD's script.
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _ARTICLES = re.compile(r"(?<!\w)(?:a|an|the)(?!\w)")
 
 
 def normalize_answer(text):
-    """Lower case, punctuation dropped, articles dropped, white space collapsed, in this order."""
+    """Lower-cases, drops punctuation and articles, and collapses white space, in this order."""
     return " ".join(_ARTICLES.sub(" ", _PUNCTUATION.sub("", text.lower())).split())
 
 
@@ -23,7 +23,7 @@ def exact_match(answer, golden_answers):
 
 
 def decomposition(searches, shape, *, lambda_d, alpha, decomposed_by):
-    """r_d (Eq. 4): a decomposition pays where the question is parallelizable, none where it is not."""
+    """Decomposition reward r_d (Eq. 4): for decomposing parallelizable questions, and for not decomposing others."""
     considered = searches[:1] if decomposed_by == "first-turn" else searches
     is_parallelizable = shape == "parallelizable"
     if any(len(queries) > 1 for queries in considered) != is_parallelizable:
@@ -32,16 +32,16 @@ def decomposition(searches, shape, *, lambda_d, alpha, decomposed_by):
 
 
 def search_count(searches, shape, *, lambda_s, search_count_shifted):
-    """r_s (Eq. 5): one search is enough for parallelizable and single-hop questions, two or more are needed for others."""
+    """Search-count reward r_s (Eq. 5): parallelizable and single-hop questions need one search, others two or more."""
     n = len(searches)
     distance = abs(n - 1) if shape in ("parallelizable", "single_hop") else abs(min(n, 2) - 2)
     return (lambda_s if search_count_shifted else 0.0) - lambda_s * distance
 
 
 def format_reward(answer, outcome, well_formed, *, lambda_f, final_format_score):
-    """r_f (Eq. 6): a right answer in a wrong format costs, a wrong answer in the right format pays.
+    """Format reward r_f (Eq. 6): -lambda_f for a right answer in a wrong format, +lambda_f for a wrong answer in the right format.
 
-    final_format_score: reward of a wrong answer in a wrong format, 0 in Eq. 6.
+    final_format_score: reward for a wrong answer in a wrong format; 0 in Eq. 6.
     """
     if outcome == 1:
         return 0.0 if well_formed else 0.0 - lambda_f
@@ -66,11 +66,11 @@ def compute_score(
     query_separator=None,
     **_,
 ):
-    """Reward of a response, in the form that verl calls; the keywords are `reward_kwargs` of its configuration.
+    """The reward of a response, with verl's signature; the keywords are `reward_kwargs` in its configuration.
 
     ground_truth: {"target": right answers, "shape": "parallelizable", "sequential", "hybrid", "single_hop" or None}.
-    extra_info: with "segments", pairs (kind, text), the response is read from these; else `solution_str` is split.
-    query_separator: what separates sub-queries; else a comma where results are labelled with them, or "##".
+    extra_info: the response is read from its "segments", pairs (kind, text), if present; otherwise `solution_str` is split.
+    query_separator: separates sub-queries. Default: a comma if results are labelled with queries, else "##".
     Returns {"score": r (Eq. 7), "outcome": r_o, "decomposition": r_d, "search_count": r_s, "format": r_f}.
     """
     segments = (extra_info or {}).get("segments")
@@ -96,6 +96,6 @@ def compute_score(
             final_format_score=final_format_score,
         ),
     }
-    # Not sum(), which from Python 3.12 on is more exact than adding.
+    # Not sum(), which from Python 3.12 on is more exact than repeated addition.
     score = parts["outcome"] + parts["decomposition"] + parts["search_count"] + parts["format"]
     return {"score": score, **parts}

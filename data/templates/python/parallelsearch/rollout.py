@@ -1,6 +1,6 @@
-"""Algorithm 1 for one response, whatever generates: `lib/rollout/rollout.ts` turn by turn.
+"""Algorithm 1 for one response with any generator: `lib/rollout/rollout.ts`, turn by turn.
 
-Token ids are written once, by whoever made them, and never decoded and encoded again; the mask is 1 for those of the policy.
+Token ids are written once, by whatever produced them, and never re-encoded; the mask is 1 for the policy's.
 """
 
 import re
@@ -19,7 +19,7 @@ from parallelsearch.tags import (
 
 
 def plain_messages(messages, tokenizer):
-    """Messages for a chat template, whose tokenizer takes the name of a special token for the token: such a name gets a space into it."""
+    """Puts a space into names of special tokens in messages, because chat templates turn such names into the tokens."""
     added = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
     names = [name for name in {*tokenizer.all_special_tokens, *added} if len(name) > 1]
     inside = [f"(?<={re.escape(name[0])})(?={re.escape(name[1:])})" for name in names]
@@ -29,7 +29,7 @@ def plain_messages(messages, tokenizer):
 
 @dataclass(frozen=True)
 class RolloutOptions:
-    """As in the configuration of the TypeScript library (`lib/rollout/options.ts`)."""
+    """The rollout settings of the TypeScript library (`lib/rollout/options.ts`)."""
 
     max_search_turns: int = 4
     top_k: int = 3
@@ -45,12 +45,12 @@ class RolloutOptions:
 
 
 class Rollout:
-    """A response under way. Generate while `is_open()`, hand each generation to `add_generation`, and what was found for the
-    queries that it returns to `add_information`.
+    """A response in progress. While `is_open()`, pass each generation to `add_generation`, and the results of the queries
+    that it returns to `add_information`.
     """
 
     def __init__(self, prompt_ids, tokenizer, options, max_length):
-        """max_length: the longest context with its continuation, tokens."""
+        """max_length: maximum tokens of a context and its continuation."""
         self.prompt_ids = list(prompt_ids)
         self.tokenizer = tokenizer
         self.options = options
@@ -72,19 +72,19 @@ class Rollout:
         return self.prompt_ids + self.response_ids
 
     def is_open(self):
-        """Whether another generation follows; there has to be room for the longest."""
+        """Whether another generation follows; there must be room for the longest one."""
         if not self._has_ended and len(self.token_ids) + self.options.max_new_tokens >= self.max_length:
             self._has_ended, self.finish = True, "length"
         return not self._has_ended
 
     def add_generation(self, token_ids, log_probs=None):
-        """Takes what was generated up to a stop string. Returns the queries to search for, none where there is no search."""
+        """Adds a generation, up to a stop string. Returns the queries to search for; empty without a search."""
         token_ids = self._cut(list(token_ids))
         text = self._decode(token_ids)
         self._append("policy", text, token_ids, log_probs and list(log_probs)[: len(token_ids)])
         self.num_generations += 1
         action = next_action(text, self.options.query_separator)
-        # After the last search turn one more generation may answer, and a search in it is not executed.
+        # After the last search turn, one more generation may answer; a search in it is not executed.
         if action.kind == "answer":
             self.finish = "answer"
         if action.kind == "answer" or self.num_generations > self.options.max_search_turns:
@@ -98,7 +98,7 @@ class Rollout:
         return self._queries
 
     def add_information(self, results):
-        """Appends what the limit leaves of the results. results: as `retrieve` gives them."""
+        """Appends the results, cut to the limit. results: as returned by `retrieve`."""
         ids, text, shown = self._fit(results)
         self._append("information", text, ids)
         recorded = [
@@ -116,7 +116,7 @@ class Rollout:
         self.search_turns.append({"queries": self._queries, "results": recorded})
 
     def _fit(self, results):
-        """Token ids and text of the block, and of each result how many passages it shows and whether the last is cut."""
+        """Token ids and text of the block and, for each result, the number of passages shown and whether the last is cut."""
         options = self.options
         depth, limit = options.top_k, options.max_information_tokens
         whole = self._print(results, depth)
@@ -128,7 +128,7 @@ class Rollout:
         if len(ids) <= limit or options.information_cut == "passage":
             return ids, text, [(depth, False)] * len(results)
         if options.information_cut == "query":
-            # The frame counts as well; a cut text may have more tokens next to another.
+            # Tags and labels count, too; a cut text can have more tokens next to another.
             share = (limit - len(self._wrap([""] * len(whole))[1])) // len(whole)
             while True:
                 texts = [self._cut_text(result, max(0, share)) for result in whole]
@@ -151,7 +151,7 @@ class Rollout:
 
     def _cut_text(self, text, max_tokens):
         ids = self._encode(text)
-        # A tokenizer that normalises text might make a tag of it.
+        # Decoding with a normalising tokenizer could produce a tag.
         return text if len(ids) <= max_tokens else escape_tags(self._decode(ids[:max_tokens]))
 
     def _append(self, kind, text, token_ids=None, log_probs=None):
@@ -164,7 +164,7 @@ class Rollout:
         self.log_probs += log_probs or [0.0] * len(ids)
 
     def _cut(self, token_ids):
-        """Without what an engine has generated after the token that completes a stop string."""
+        """Drops what an engine generated after the token that completes a stop string."""
         has_stopped = lambda end: any(stop in self._decode(token_ids[:end]) for stop in STOP_STRINGS)
         if not has_stopped(len(token_ids) - 1):
             return token_ids
@@ -178,5 +178,5 @@ class Rollout:
         return self.tokenizer.decode(token_ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
 
     def _encode(self, text):
-        """Never a special token: the name of one in a passage becomes ordinary ones."""
+        """Never yields a special token: its name in a passage becomes ordinary tokens."""
         return self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)

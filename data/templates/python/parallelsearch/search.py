@@ -1,4 +1,4 @@
-"""Search-R1's retrieval protocol, and the information block that its answers become."""
+"""Search-R1's retrieval protocol, and the information block made of its results."""
 
 import http.client
 import json
@@ -12,15 +12,15 @@ import urllib.request
 from parallelsearch.tags import WHITE_RUN, escape_tags, one_line, trim
 
 logger = logging.getLogger(__name__)
-# Statuses of a server that has too much to do.
+# Statuses of a busy server.
 _BUSY = (429, 502, 503, 504)
-# Straight to the server, whatever proxy the machine has for the outside.
+# Bypasses any proxy of this machine.
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _FAULTS = (
     *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
     http.client.HTTPException,
 )
-# As much as the TypeScript library reads.
+# The limit of the TypeScript library.
 _LONGEST_ANSWER = 1 << 26
 _FAILED = "Retrieval failed: the search engine gave no answer."
 
@@ -28,8 +28,8 @@ _FAILED = "Retrieval failed: the search engine gave no answer."
 def retrieve(url, queries, *, top_k, timeout_seconds=10.0, retries=2):
     """The passages of each query, best first, as (title, text, id, score); None for a query whose search failed.
 
-    All queries go out in one request. A busy or unreachable server is asked again, and queries that fail together are
-    asked for one by one. A server that wants a token gets that of the environment variable RETRIEVAL_TOKEN.
+    All queries are sent in one request. A busy or unreachable server is retried, and queries that fail together are
+    sent one by one. The environment variable RETRIEVAL_TOKEN is sent as the token.
     """
     deadline = time.monotonic() + timeout_seconds
     try:
@@ -77,7 +77,7 @@ def _read(response, deadline):
 
 
 def _check(lists, queries, top_k):
-    """As the TypeScript library does: a list for each query, none too long, the best passage first."""
+    """Checks what the TypeScript library checks: one list per query, none too long, best passage first."""
     if len(lists) != len(queries):
         raise ValueError(f"expected {len(queries)} results, but got {len(lists)}")
     for items in lists:
@@ -93,7 +93,7 @@ def _passage(item):
 
 
 def _split_contents(contents):
-    """Title and text: the title is the first line, without FlashRAG's quotes; a single line is text without a title."""
+    """Splits contents into title, the first line without FlashRAG's quotes, and text; a single line is text without a title."""
     first, has_title, text = contents.partition("\n")
     if not has_title:
         return "", contents
@@ -101,12 +101,12 @@ def _split_contents(contents):
 
 
 def print_results(results, depth, max_passage_words=None, form="lines"):
-    """The results of each query as text: its `depth` best passages, numbered from 1, and of each the first words."""
+    """Formats the results of each query: the first words of its `depth` best passages, numbered from 1."""
     return [_print_result(passages, depth, max_passage_words, form) for passages in results]
 
 
 def wrap_results(texts, queries, form="lines"):
-    """The block that the environment writes; "json" labels the texts with the queries, as RAG-R1 does."""
+    """The environment's information block; "json" labels the texts with the queries, as in RAG-R1."""
     if form == "lines":
         return f"<information>{chr(10).join(texts)}</information>"
     labelled = json.dumps({"query": [escape_tags(query) for query in queries], "documents": texts}, indent=2)
@@ -118,7 +118,7 @@ def _print_result(passages, depth, max_words, form):
         return _FAILED
     if not passages:
         return "" if form == "json" else "Nothing found."
-    # The three spaces are those of RAG-R1's corpus.
+    # RAG-R1's corpus has three spaces after the title.
     line = "Doc {}: {}   {}" if form == "json" else "Doc {}(Title: {}) {}"
     lines = (
         line.format(i, one_line(title), one_line(text if max_words is None else cut_words(text, max_words)))
@@ -128,7 +128,7 @@ def _print_result(passages, depth, max_words, form):
 
 
 def cut_results(texts, block, cut, form):
-    """What is left of the results' texts in a block of them that was cut to its beginning."""
+    """The results' texts that remain in a block that was cut to its beginning."""
     position = block.find('"documents"') if form == "json" else len("<information>")
     left = []
     for text in texts:
@@ -141,7 +141,7 @@ def cut_results(texts, block, cut, form):
 
 
 def _read_string(part):
-    """The text of a JSON string's inside; a cut escape at its end is dropped."""
+    """Unescapes the content of a JSON string, dropping an escape that was cut at the end."""
     return json.loads(f'"{_CUT_ESCAPE.sub(lambda found: found[1], part)}"', strict=False)
 
 
@@ -149,24 +149,24 @@ _CUT_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(?:u[0-9a-f]{0,3})?\Z")
 
 
 def count_shown(text, cut, form):
-    """How many passages of a result's text a cut leaves, and whether of the last only the beginning."""
+    """The number of passages that a cut leaves of a result's text, and whether the last one is cut."""
     lines, left = text.split("\n"), cut.split("\n")
     is_shown = re.match(r"Doc \d+:", left[-1]) if form == "json" else ")" in left[-1]
     depth = len(left) if is_shown else len(left) - 1
     return depth, bool(is_shown) and left[-1] != lines[len(left) - 1]
 
 
-# Scripts without spaces: a word per character, or per run of Katakana; Thai and the like would need a dictionary.
+# Scripts without spaces: a word per character or run of Katakana. Thai and similar scripts would need a dictionary.
 _CHARACTER = r"[\u3005\u3007\u3041-\u3096\u309d-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]"
 _KATAKANA = r"\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff\u32d0-\u32fe\u3300-\u3357\uff66-\uff6f\uff71-\uff9d"
-# Voicing and variants.
+# Voicing marks and variants.
 _MARKS = r"\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _UNSPACED = re.compile(f"{_CHARACTER}[{_MARKS}]*|[{_KATAKANA}][{_KATAKANA}\u30fc\uff70\uff9e\uff9f{_MARKS}]*")
 _PARTS = re.compile(f"{_UNSPACED.pattern}|(?:(?!{_CHARACTER}|[{_KATAKANA}]).)+", re.DOTALL)
 
 
 def cut_words(text, max_words):
-    """The first words of a text, joined by single spaces: runs without spaces, runs of Katakana, Chinese characters."""
+    """The first words of a text, joined by single spaces. Words are runs without spaces, runs of Katakana, Chinese characters."""
     kept, left = [], max_words
     for run in WHITE_RUN.split(trim(text)):
         if left <= 0:

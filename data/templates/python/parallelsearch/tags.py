@@ -1,17 +1,17 @@
-"""The tag grammar of a transcript, and what a response did; the same as `lib/text/tags.ts` and `lib/text/response.ts`.
+"""The tag grammar of a transcript, and how to read a response; the same as `lib/text/tags.ts` and `lib/text/response.ts`.
 
     <think> reasoning </think>
     <search> sub-query ## sub-query </search>
     <information> passages </information>      written by the environment only
     <answer> short answer </answer>
 
-A segment is a pair (kind, text) with the kind "policy", "information" or "notice": who wrote a text is what the segments say.
+A segment is a pair (kind, text) with the kind "policy", "information" or "notice", which records who wrote the text.
 """
 
 import re
 from typing import NamedTuple
 
-# What JavaScript takes for white space; Python's own \s differs.
+# JavaScript's white space; Python's \s differs.
 WHITE = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 WHITE_RUN = re.compile(f"[{WHITE}]+")
 _EDGES = re.compile(f"^[{WHITE}]+|[{WHITE}]+\\Z")
@@ -19,7 +19,7 @@ _TAG = re.compile(r"<(/?)(think|search|information|answer)>")
 
 QUERY_SEPARATOR = "##"
 STOP_STRINGS = ["</search>", "</answer>"]
-# What the environment says after an action that cannot be executed: for the small policies, and for real language models.
+# What the environment says after an invalid action: to small policies, and to real language models.
 NOTICE_SHORT = "\nMy action is not correct. Let me rethink.\n"
 NOTICE_FULL = (
     "\nMy previous action is invalid. To search, I should put the query between search tags; to give the final answer, "
@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
 
 def parse_blocks(text):
-    """The complete blocks, in order: an opening tag whose next tag is its own closing tag. What is in none is stray text."""
+    """The complete blocks, in order: an opening tag whose next tag is its closing tag. Anything else is stray text."""
     tags = list(_TAG.finditer(text))
     pairs = zip(tags, tags[1:])
     return [
@@ -61,7 +61,7 @@ class Action(NamedTuple):
 
 
 def next_action(text, separator=QUERY_SEPARATOR):
-    """What newly generated text asks for: the block that the first </search> or </answer> closes."""
+    """The action of a generation: the block that the first </search> or </answer> closes."""
     closing = re.search(r"</(?:search|answer)>", text)
     if not closing:
         return Action("invalid", [], len(text))
@@ -76,12 +76,12 @@ def next_action(text, separator=QUERY_SEPARATOR):
 
 
 def one_line(text):
-    """White space collapsed and tags defused, so that a passage can neither close its block nor pose as an action."""
+    """Collapses white space and escapes tags, so that a passage can neither close its block nor act."""
     return trim(WHITE_RUN.sub(" ", escape_tags(text)))
 
 
 def escape_tags(text):
-    """<answer> becomes (answer)."""
+    """Turns <answer> into (answer)."""
     return _TAG.sub(r"(\1\2)", text)
 
 
@@ -90,18 +90,18 @@ _THINK = re.compile(f"[{WHITE}]*<think>")
 
 
 def opened_think(prompt):
-    """The <think> that a prompt ends with, or nothing."""
+    """The <think> at the end of a prompt, or ''."""
     found = _OPEN_THINK.search(prompt)
     return found[0] if found else ""
 
 
 def with_opening(opening, text):
-    """The text after the prompt's <think>, unless it opens the block itself."""
+    """Puts the prompt's <think> before the text, unless the text opens the block itself."""
     return text if _THINK.match(text) else opening + text
 
 
 def join_policy_segments(segments):
-    """Adjacent policy segments joined, without prompts, except for a <think> that a chat template ends with."""
+    """Joins adjacent policy segments and drops prompts, except a <think> at the end of a chat template."""
     joined, opening = [], ""
     for kind, text in segments:
         if kind == "prompt":
@@ -118,13 +118,13 @@ _LABELLED = re.compile(f'[{WHITE}]*(?:<information>)?[{WHITE}]*\\{{[{WHITE}]*"qu
 
 
 def infer_separator(segments):
-    """A comma where results are labelled with their queries, as RAG-R1 has both."""
+    """A comma if results are labelled with their queries, as in RAG-R1; else "##"."""
     is_labelled = any(kind == "information" and _LABELLED.match(text) for kind, text in segments)
     return "," if is_labelled else QUERY_SEPARATOR
 
 
 def executed_searches(segments, separator=None):
-    """The sub-queries of each search that was executed: the last one of a policy's text that information follows."""
+    """The sub-queries of each executed search: the last search before an information segment."""
     separator = separator or infer_separator(segments)
     runs = join_policy_segments(segments)
     searches = []
@@ -136,7 +136,7 @@ def executed_searches(segments, separator=None):
 
 
 def final_answer(segments):
-    """The body of the last answer that the policy wrote, or None."""
+    """The body of the policy's last answer, or None."""
     texts = [text for kind, text in join_policy_segments(segments) if kind == "policy"]
     answers = [block.body for text in texts for block in parse_blocks(text) if block.tag == "answer"]
     return trim(answers[-1]) if answers else None
@@ -152,7 +152,7 @@ _FOLLOWERS = {
 
 
 def _tags_of(kind, text, separator):
-    """The tags of the blocks of a segment, or None where it is malformed."""
+    """The tags of a segment's blocks, or None if it is malformed."""
     if kind == "information":
         return ["information"]
     if kind == "notice" or re.search(r"</?information>", text):
@@ -168,7 +168,7 @@ def _tags_of(kind, text, separator):
 
 
 def is_well_formed(segments, separator=None):
-    """Whether a response keeps the format of Eq. 6."""
+    """Whether a response follows the format of Eq. 6."""
     separator = separator or infer_separator(segments)
     last = "start"
     for kind, text in join_policy_segments(segments):
@@ -193,14 +193,14 @@ def _ends_in_search(run):
 
 
 def split_transcript(response):
-    """Segments of a response that was recorded as text: information is the environment's where it follows at once upon a search
-    that ends a generation; any other is the policy's own. Known notices are notices.
+    """Splits a response recorded as text into segments. Information directly after a search that ends a generation is the
+    environment's; any other is the policy's. Known notices become notices.
     """
     segments = []
     closings = {"information": "</information>", "message": "Let me try again."}
     last = {name: response.rfind(closing) for name, closing in closings.items()}
     position = search_from = 0
-    # Whether the policy has gone on where a generation would have stopped; then all is its own until the next notice.
+    # Past the end of a generation, everything is the policy's own until a notice.
     has_gone_on = False
     while match := _OPENINGS.search(response, search_from):
         search_from = match.end()
