@@ -16,13 +16,13 @@ import {
 import { writeTorch } from '../interop/torch.js';
 import { writeTrl } from '../interop/trl.js';
 import { writeVerl } from '../interop/verl.js';
-import { parseTokens, toEpisode, TRACES_FILE } from '../interop/verifiers.js';
+import { toEpisode, TRACES_FILE } from '../interop/verifiers.js';
 import { readJsonLines, writeLines } from '../io/files.js';
 import { DEFAULT_METHOD, modelPath, parseModelName } from '../training/models.js';
 import { exportModel } from '../policy/folders/model-folder.js';
 import { ANALYZERS } from '../retrieval/analyzers.js';
 import { createRetriever } from '../retrieval/retrievers.js';
-import { parseTrajectory } from '../rollout/recorded.js';
+import { parseTokens, parseTrajectory } from '../rollout/recorded.js';
 import { useBackend } from '../tensor/backend.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import {

@@ -17,7 +17,7 @@ import { choice, log, shellWord } from './common/cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
 import { existsSync } from 'node:fs';
 import { writeTrackio, type TrackedRun } from '../interop/trackio.js';
-import { parseTokens } from '../interop/verifiers.js';
+import { parseTokens } from '../rollout/recorded.js';
 import { readJsonLines, writeFileSafely } from '../io/files.js';
 import { shortNames } from '../pages/compare/runs.js';
 import { readDescription, readSteps, type StepMetrics } from '../pages/run/folder.js';

@@ -8,10 +8,8 @@ import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionTypeSchema } from '../data/question.js';
 import { readJsonLines } from '../io/files.js';
-import { describeFaults } from '../io/json.js';
 import { presetRewards } from '../rewards/presets.js';
 import { messagesSchema, splitConversation } from '../rollout/recorded-chat.js';
-import { parseTrajectory } from '../rollout/recorded.js';
 import type { RewardComponents, Trajectory } from '../rollout/trajectory.js';
 import { tokenAdvantages } from '../training/advantages.js';
 import { METHODS, rewardPreset } from '../training/methods.js';
@@ -20,32 +18,6 @@ import { answersSchema } from './rows.js';
 
 export const TRACES_FILE = 'traces.jsonl';
 const TRACE_VERSION = 1;
-
-/** Fields of a line that {@link parseTrajectory} ignores. */
-const tokensSchema = z.object({
-  segments: z
-    .array(
-      z.object({
-        tokenIds: z.array(z.int().min(0)).default([]),
-        logProbs: z.array(z.number()).optional(),
-      }),
-    )
-    .optional(),
-  turnAdvantages: z.array(z.number()).optional(),
-});
-
-/** A line of `trajectories.jsonl` with its token ids. @throws Error naming a field */
-export function parseTokens(value: unknown): Trajectory {
-  const trajectory = parseTrajectory(value);
-  const parsed = tokensSchema.safeParse(value);
-  if (!parsed.success) throw new Error(`Expected token ids, but ${describeFaults(parsed.error)}`);
-  const { segments = [], turnAdvantages } = parsed.data;
-  return {
-    ...trajectory,
-    turnAdvantages,
-    segments: trajectory.segments.map((segment, i) => ({ ...segment, ...segments[i] })),
-  };
-}
 
 /** The weighted rewards if they add up to the recorded total, else only the total. */
 function weightedRewards({ total, ...components }: RewardComponents, method: string | undefined) {

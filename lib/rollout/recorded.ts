@@ -6,6 +6,7 @@
 import { sum } from 'd3-array';
 import { z } from 'zod';
 import { questionType, questionTypeSchema, subQuestionSchema } from '../data/question.js';
+import { describeFaults } from '../io/json.js';
 import { ambiguity, executedSearches, finalAnswer, splitTranscript } from '../text/response.js';
 import { messagesSchema, splitConversation } from './recorded-chat.js';
 import type { Segment, Trajectory } from './trajectory.js';
@@ -188,4 +189,30 @@ export function parseTrajectory(value: unknown): Trajectory {
       `Expected a transcript of at most ${MAX_TRANSCRIPT_LENGTH} characters, but got ${length}.`,
     );
   return toTrajectory(parsed.data);
+}
+
+/** Fields of a line that {@link parseTrajectory} ignores. */
+const tokensSchema = z.object({
+  segments: z
+    .array(
+      z.object({
+        tokenIds: z.array(z.int().min(0)).default([]),
+        logProbs: z.array(z.number()).optional(),
+      }),
+    )
+    .optional(),
+  turnAdvantages: z.array(z.number()).optional(),
+});
+
+/** A line of `trajectories.jsonl` with its token ids. @throws Error naming a field */
+export function parseTokens(value: unknown): Trajectory {
+  const trajectory = parseTrajectory(value);
+  const parsed = tokensSchema.safeParse(value);
+  if (!parsed.success) throw new Error(`Expected token ids, but ${describeFaults(parsed.error)}`);
+  const { segments = [], turnAdvantages } = parsed.data;
+  return {
+    ...trajectory,
+    turnAdvantages,
+    segments: trajectory.segments.map((segment, i) => ({ ...segment, ...segments[i] })),
+  };
 }
