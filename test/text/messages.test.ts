@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   formatTagMessage,
   formatToolMessage,
@@ -23,6 +24,7 @@ describe('readToolCall', () => {
     ['{"queries": "a"}', ['a']],
     ['{"queries": "[\\"a\\", \\"b\\"]"}', ['a', 'b']],
     ['{"query": ["a", " "]}', ['a']],
+    ['{"query": "C# a##b"}', ['C# a b']],
     ['{"queries": ["a ## b", "<answer> c </answer>"]}', ['a b', '(answer) c (/answer)']],
     ['{"queries": []}', null],
     ['{"queries": [1]}', null],
@@ -38,10 +40,16 @@ describe('readToolCall', () => {
 });
 
 describe('searchTool', () => {
-  it('has a list of queries, or one query', () => {
-    const required = (splitQueries: boolean) =>
-      (searchTool({ splitQueries }).function.parameters as { required: string[] }).required;
-    expect([true, false].map(required)).toEqual([['queries'], ['query']]);
+  it.each([
+    [true, { queries: ['a', 'b'] }],
+    [false, { query: 'a' }],
+  ])('takes a list of queries, or one query: %j', (splitQueries, right) => {
+    const { type, function: tool } = searchTool({ splitQueries });
+    expect([type, tool.name]).toEqual(['function', 'search']);
+    const schema = z.fromJSONSchema(tool.parameters);
+    const wrong = [{}, { queries: [] }, { query: 1 }, { queries: [1] }, { ...right, more: 1 }];
+    const accepted = [right, ...wrong].map((given) => schema.safeParse(given).success);
+    expect(accepted).toEqual([true, ...wrong.map(() => false)]);
   });
 });
 
@@ -62,6 +70,16 @@ describe('formatToolMessage', () => {
     const answer = '<think> I know. </think>\n<answer> Rome </answer>';
     expect(print({ ...say('Rome'), reasoning_content: 'I know.' })).toBe(answer);
     expect(print(say('<think>I know.</think>Rome'))).toBe(answer);
+  });
+
+  it('escapes tags in thoughts and answers', () => {
+    expect(print({ ...call({ query: 'a' }), content: 'x <think>y</think> <search>' })).toBe(
+      '<think> x y (search) </think>\n<search> a </search>',
+    );
+    expect(print(say('see <think>a</think> <b>'))).toBe(
+      '<think>  </think>\n<answer> see (think)a(/think) (b) </answer>',
+    );
+    expect(print({ role: 'assistant', content: null })).toBe('<think>  </think>');
   });
 
   it('takes tags written in place of a call', () => {

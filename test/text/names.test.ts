@@ -18,6 +18,12 @@ describe('findNames', () => {
     ['Which American president and Chinese emperor met? The emperor of Japan?', ['Japan']],
     ['Nolan directed what? Where is Paris, in Paris?', ['Paris']],
     ['who played bat masterson in tombstone', []],
+    ['Is ...Ada Stone older? Where is Paris... now?', ['Ada Stone', 'Paris']],
+    ['Is it in Washington D.C., Oslo or Rome?', ['Washington D.C.', 'Oslo', 'Rome']],
+    ['Did Jean-Luc Godard direct it?', ['Jean-Luc Godard']],
+    ['Was Ada in " the red room "?', ['Ada', 'the red room']],
+    ['Who said "we met in Berlin" there?', ['we met in Berlin']],
+    ['Is that The Rack (film) Cantaclaro?', ['The Rack', 'Cantaclaro']],
     ['', []],
   ])('in %j are %j', (text, names) => {
     expect(findNames(text)).toEqual(names);

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest';
-import { sentenceAbout } from '../../lib/text/sentences.js';
+import { sentenceAbout, splitSentences } from '../../lib/text/sentences.js';
+
+it('splits sentences, but not after initials and abbreviations', () => {
+  const first = 'Dr. Ada met J. R. Reed, e.g. in Oslo.';
+  expect(splitSentences(`${first}  He left.\nWhy? `)).toEqual([first, 'He left.', 'Why?']);
+});
 
 const TEXT = 'Bo Reed is a singer. He was born in 1904 in Oslo. He made a film.';
 

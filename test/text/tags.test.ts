@@ -17,7 +17,7 @@ import {
   wrapResults,
   type PrintedResult,
 } from '../../lib/text/tags.js';
-import { isLabelled } from '../../lib/text/labelled-information.js';
+import { isLabelled, parseLabelled } from '../../lib/text/labelled-information.js';
 import { ANSWER, phrase, roughText, SEARCH, THINK } from './texts.js';
 
 describe('parsePieces', () => {
@@ -270,6 +270,22 @@ describe('information labelled with its queries', () => {
         for (const [i, result] of cut.slice(0, -1).entries()) expect(result).toEqual(found[i]);
       }),
     );
+  });
+
+  it.each([
+    [
+      '{"query": ["documents", "b"], "documents": ["x", "documents"]}',
+      [
+        ['documents', 'b'],
+        ['x', 'documents'],
+      ],
+    ],
+    [String.raw`<information>{"query": ["caf\u00`, [['caf'], []]],
+    [String.raw`{"query": ["a\\\u00e`, [['a\\'], []]],
+    [String.raw`{"query": ["a\\u00e`, [[String.raw`a\u00e`], []]],
+    [String.raw`{"query": ["\q"`, [[String.raw`\q`], []]],
+  ])('is read whole or cut: %s', (text, [query, documents]) => {
+    expect(parseLabelled(text)).toEqual({ query, documents });
   });
 
   it('is read as RAG-R1 prints it, without titles', () => {
