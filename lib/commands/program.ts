@@ -22,8 +22,8 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
   },
   'Data and models:': {
     data: async () => (await import('./data.js')).dataCommand(),
-    index: async () => (await import('./retrieval.js')).indexCommand(),
-    'serve-retriever': async () => (await import('./retrieval.js')).serveRetrieverCommand(),
+    index: async () => (await import('./index-build.js')).indexCommand(),
+    'serve-retriever': async () => (await import('./serve-retriever.js')).serveRetrieverCommand(),
     model: async () => (await import('./model.js')).modelCommand(),
     adapters: async () => (await import('./adapters.js')).adaptersCommand(),
     export: async () => (await import('./export.js')).exportCommand(),
@@ -37,7 +37,7 @@ const GROUPS: Record<string, Record<string, LoadCommand>> = {
     reproduce: async () => (await import('./reproduce.js')).reproduceCommand(),
     experiment: async () => (await import('./experiment.js')).experimentCommand(),
     notebook: async () => (await import('./notebook.js')).notebookCommand(),
-    lab: async () => (await import('./notebook.js')).labCommand(),
+    lab: async () => (await import('./lab.js')).labCommand(),
   },
   'Set up:': {
     init: async () => (await import('./init.js')).initCommand(),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { labArguments, runLab, type LabSettings, type Start } from '../../lib/commands/notebook.js';
+import { labArguments, runLab, type LabSettings, type Start } from '../../lib/commands/lab.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { temporaryFolder } from '../folder.js';
 import { writeFakePython } from '../notebook/fake-python.js';

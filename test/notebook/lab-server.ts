@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { labArguments } from '../../lib/commands/notebook.js';
+import { labArguments } from '../../lib/commands/lab.js';
 import { KERNEL_NAME, kernelspec } from '../../lib/notebook/jupyter.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { freePort } from '../servers.js';

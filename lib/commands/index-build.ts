@@ -1,73 +1,13 @@
-/**
- * `parallelsearch serve-retriever` and `index build`: serves a corpus over Search-R1's
- * retrieval protocol; indexes it on disk or in a vector database.
- */
-import { once } from 'node:events';
+/** `parallelsearch index build`: indexes a corpus on disk or in a vector database. */
 import { Command, Option } from 'commander';
-import { DEFAULT_RETRIEVER, bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
-import { startRetrievalServer } from '../retrieval/server.js';
-import { exitWith, interruptible, parseCount, parsePort, log, choice } from './common/cli-utils.js';
-import { withRetrieverOptions, type RetrieverSettings } from './common/options.js';
-import { announceBackend, openRetriever } from './common/setup.js';
 import { loadPassages, passageFile } from '../data/flashrag.js';
-import { startProgress } from '../io/progress.js';
 import { ENCODER, shortPath } from '../io/paths.js';
+import { startProgress } from '../io/progress.js';
 import { ANALYZERS, DEFAULT_ANALYZER } from '../retrieval/analyzers.js';
 import { defaultBm25Folder, openBm25Files } from '../retrieval/bm25-files.js';
 import { buildMilvusCollection } from '../retrieval/milvus.js';
-
-interface ServeSettings extends RetrieverSettings {
-  port: number;
-  host: string;
-  topK: number;
-  maxRequests: number;
-}
-
-/** Time in ms for the requests in flight when the server stops. */
-const GRACE_MS = 5000;
-
-async function runServe(settings: ServeSettings): Promise<number> {
-  const { retriever: name = DEFAULT_RETRIEVER, analyzer, encoder, port, host } = settings;
-  if (encoder) await announceBackend(settings.backend);
-  return interruptible(
-    async (signal) => {
-      const search = { name, options: { analyzer, encoder } };
-      const { retriever } = await openRetriever({ ...settings, signal }, search);
-      const server = await startRetrievalServer(retriever, {
-        port,
-        host,
-        token: process.env.RETRIEVAL_TOKEN,
-        defaultTopK: settings.topK,
-        maxConcurrency: settings.maxRequests,
-      });
-      log(`Serving ${retriever.name} at ${server.url}; stop with Ctrl-C.`);
-      if (!signal.aborted) await once(signal, 'abort');
-      await server.close(GRACE_MS);
-    },
-    { stopping: 'Finishing requests in flight.', stopped: 'Stopped.' },
-  );
-}
-
-export function serveRetrieverCommand(): Command {
-  const command = new Command('serve-retriever')
-    .description(
-      'serve passages over Search-R1’s retrieval protocol, for --retriever http://..., Search-R1 or verl; other machines need the token in RETRIEVAL_TOKEN',
-    )
-    .option('--port <n>', 'port to listen on', parsePort, 8000)
-    .option(
-      '--host <address>',
-      'address to listen on; one that others can reach needs RETRIEVAL_TOKEN',
-      '127.0.0.1',
-    )
-    .option('--top-k <n>', 'passages per query for requests without topk', parseCount, 3)
-    .option(
-      '--max-requests <n>',
-      'maximum concurrent requests; further ones get status 429',
-      parseCount,
-      64,
-    );
-  return withRetrieverOptions(command).action(exitWith(runServe));
-}
+import { bm25Corpus, openEncoder } from '../retrieval/retrievers.js';
+import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
 
 interface IndexSettings {
   to?: string;
