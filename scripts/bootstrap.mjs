@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Behind `npm start` and `npm test`: installs and builds what is missing, then runs.
- * Plain Node without dependencies, for it runs before anything is installed.
+ * Runs `npm start` and `npm test` after installing and building what is missing. Plain
+ * Node without dependencies, because it runs before anything is installed.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -21,11 +21,11 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUILD_STAMP = 'dist/.source-hash';
-/** So that a second run only checks the types of what changed. */
+/** So that a second run only checks the types of changed files. */
 const TYPES_CACHE = 'node_modules/.cache/checks/tsc';
 const TOOLS = {
-  // The native compiler, several times faster; the other one is there for its API. Never
-  // node_modules/.bin/tsc: tslab brings a TypeScript of its own.
+  // The native compiler, several times faster; the other one provides the API. Never
+  // node_modules/.bin/tsc, which is tslab's own TypeScript.
   tsc: 'node_modules/typescript7/bin/tsc',
   depcruise: 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs',
   rolldown: 'node_modules/rolldown/bin/cli.mjs',
@@ -74,8 +74,8 @@ const children = new Set();
 let interruptedBy = null;
 
 /**
- * Passes signals on. A terminal's Ctrl-C reaches the children by itself, and twice could
- * mean "at once, without saving".
+ * Passes signals on. A terminal's Ctrl-C reaches the children directly, and a second one
+ * could mean "at once, without saving".
  */
 function forwardSignals() {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -88,9 +88,9 @@ function forwardSignals() {
 }
 
 /**
- * Runs a program in the project's folder. Resolves to its exit code, 128 + n where
- * signal n ended it.
- * @param say takes what it prints; without it, that goes where this script's goes
+ * Runs a program in the project's folder. Resolves to its exit code, or 128 + n if signal
+ * n ended it.
+ * @param say receives its output. Default: this script's own output
  */
 function run(program, args, { env = {}, shell = false, say } = {}) {
   return new Promise((resolve, reject) => {
@@ -115,7 +115,7 @@ const runNode = (args, env) => run(process.execPath, args, { env });
 
 /**
  * Runs one phase between two lines that name it. Returns its exit code; ends the process
- * when a signal came.
+ * after a signal.
  */
 async function phase(name, what, action) {
   const startMs = Date.now();
@@ -155,10 +155,7 @@ function checkNode() {
   process.exit(1);
 }
 
-/**
- * Whether node_modules holds what package-lock.json says; optional packages may be
- * absent.
- */
+/** Whether node_modules matches package-lock.json; optional packages may be absent. */
 function isInstalled() {
   if (!existsSync(inRoot('node_modules/.package-lock.json'))) return false;
   const installed = readJson('node_modules/.package-lock.json').packages;
@@ -170,7 +167,7 @@ function isInstalled() {
   });
 }
 
-/** The npm that started this script, else the one on the path. */
+/** The npm that started this script, or else the one on the PATH. */
 function runNpm(args) {
   const cli = process.env.npm_execpath ?? '';
   if (/npm-cli\.js$/.test(cli)) return runNode([cli, ...args]);
@@ -186,13 +183,14 @@ function reportMissingParts() {
 
 async function install() {
   if (isInstalled()) return;
-  // loglevel: the deprecations and peer warnings of others' packages tell a user nothing
+  // loglevel: hides deprecations and peer warnings of other packages, which do not help
+  // users.
   const args = ['ci', '--include=dev', '--loglevel=error', '--no-audit', '--no-fund'];
   await required('install', 'npm ci (a minute or two)', () => runNpm(args));
   reportMissingParts();
 }
 
-/** One hash over everything that the build reads. */
+/** One hash of everything that the build reads. */
 function sourceHash() {
   const hash = createHash('sha256');
   for (const file of [
@@ -211,13 +209,13 @@ function sourceHash() {
   return hash.digest('hex');
 }
 
-/** Copies the styles of pages, which the compiler leaves. */
+/** Copies the styles of pages, which the compiler ignores. */
 function copyStyles() {
   for (const file of filesIn('lib'))
     if (file.endsWith('.css')) copyFileSync(inRoot(file), inRoot(file.replace('lib', 'dist')));
 }
 
-/** Deletes styles, source maps, and what a build made of a source that is gone. */
+/** Deletes styles, source maps, and the output of deleted sources. */
 function removeStaleOutputs() {
   for (const file of filesIn('dist')) {
     const [, base, map] = /^dist\/(.+?)(?:\.d\.ts|\.js)(\.map)?$/.exec(file) ?? [];
@@ -226,7 +224,9 @@ function removeStaleOutputs() {
   }
 }
 
-/** Replaces TensorFlow.js's types in declarations; lib/tensor/declared.ts says why. */
+/**
+ * Replaces TensorFlow.js's types in declarations; lib/tensor/declared.ts explains why.
+ */
 function detachDeclarations() {
   for (const file of filesIn('dist')) {
     if (!file.endsWith('.d.ts') || file.startsWith('dist/tensor/')) continue;
@@ -249,8 +249,8 @@ async function build() {
   removeStaleOutputs();
   copyStyles();
   detachDeclarations();
-  // tfjs-core has its gradients only in files that Node cannot load; the package in which
-  // it can, @tensorflow/tfjs, has 141 MB.
+  // tfjs-core has gradients only in files that Node cannot load; the package with
+  // loadable ones, @tensorflow/tfjs, has 141 MB.
   const gradients = 'node_modules/@tensorflow/tfjs-core/dist/register_all_gradients.js';
   const output = [
     '--file',
@@ -285,8 +285,7 @@ function countTests(report) {
 }
 
 /**
- * Runs vitest; returns its exit code and the counts, null where it died before it wrote
- * them.
+ * Runs vitest; returns its exit code and the counts, null if it died before writing them.
  */
 async function runVitest(args, env) {
   const folder = mkdtempSync(join(tmpdir(), 'parallelsearch-test-'));
@@ -308,7 +307,7 @@ async function runVitest(args, env) {
   }
 }
 
-/** Prints what a check said, in one piece, for another runs beside it. */
+/** Prints the output of a check at once, because another one runs at the same time. */
 async function runCheck([name, what, args]) {
   const startMs = Date.now();
   const said = [];
@@ -323,8 +322,8 @@ async function runCheck([name, what, args]) {
 }
 
 /**
- * Lint, and beside it layers, format and types: all of them, so that one run shows
- * everything. Returns `[name, exit code]` of each.
+ * Runs lint and, in parallel, layers, format and types: all of them, so that one run
+ * shows everything. Returns `[name, exit code]` of each.
  */
 async function runChecks() {
   const lanes = [

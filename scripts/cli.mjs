@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The package's command, there before the build: npx caches which commands a clone has.
+ * The package's command. Exists before the build, because npx caches a clone's commands.
  */
 import { existsSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
- * Checks whether two versions of the project behave alike: the JSON of every report, 300
- * fresh answers and two GRPO steps.
+ * Checks whether two versions of the project behave the same: the JSON of every report,
+ * 300 fresh answers and two GRPO steps.
  *
  *   node scripts/compare-behaviour.mjs snapshot CHECKOUT FOLDER # after `npm start` there
  *   node scripts/compare-behaviour.mjs compare BEFORE AFTER # two such folders
@@ -34,7 +34,7 @@ const readLines = (file) =>
     .map((line) => JSON.parse(line));
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 
-/** Every n-th dev question as a folder of data. */
+/** Writes every n-th dev question as a folder of data. */
 function writeSample(checkout, folder) {
   const data = join(checkout, 'data', 'small-world');
   const dev = readLines(join(data, 'questions.jsonl')).filter(({ split }) => split === 'dev');
@@ -55,7 +55,7 @@ function run(checkout, args) {
   });
 }
 
-/** Writes what a checkout does into a folder. */
+/** Writes the behaviour of a checkout to a folder. */
 function snapshot(checkout, folder) {
   const reports = join(checkout, 'reports');
   const names = readdirSync(reports).filter(
@@ -88,7 +88,7 @@ function snapshot(checkout, folder) {
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Fields in order, at every depth, without those that a machine decides. */
+/** Sorts fields at every depth, and drops those that depend on the machine. */
 function normalised(value) {
   if (Array.isArray(value)) return value.map(normalised);
   if (!isObject(value)) return value;
@@ -98,7 +98,7 @@ function normalised(value) {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Rows as a set: their order says nothing. */
+/** Rows as a set, because their order has no meaning. */
 const asSet = (rows) => new Set(normalised(rows).map((row) => JSON.stringify(row)));
 const missing = (a, b) => [...a].filter((row) => !b.has(row));
 
@@ -115,8 +115,8 @@ function report(what, before, after) {
 }
 
 /**
- * The rows, contrasts or claims of a report. Version 0.1.0 had rows of training among the
- * others, and the paper's figures not in contrasts.
+ * The rows, contrasts or claims of a report. Version 0.1.0 mixed rows of training with
+ * the others, and did not have the paper's figures in contrasts.
  */
 function items(result, part) {
   if (part === 'rows') return [...(result.rows ?? []), ...(result.frames?.training ?? [])];
@@ -143,7 +143,7 @@ function compareTraining(before, after) {
       Object.fromEntries(Object.entries(step).filter(([name]) => !TIMES.test(name))),
     );
     const file = readFileSync(join(folder, 'training', 'adapter', 'adapter_model.safetensors'));
-    // What follows the header, which also names configuration and reward.
+    // Everything after the header, which also names configuration and reward.
     const weights = hashOf(file.subarray(8 + Number(file.readBigUInt64LE(0))));
     return { steps, weights };
   };

@@ -1,13 +1,13 @@
 /**
- * How many questions, warm-up seeds and RL seeds make a difference between two methods
- * visible: from the variance of dev answers.
+ * Estimates how many questions, warm-up seeds and RL seeds are needed to detect a
+ * difference between two methods, from the variance of dev answers.
  *
  *   node scripts/power.mjs [effect=0.01] [secondsPerRun=1000]
  *
  * Reads `data/results/dev-answers.json`: the exact match of the two methods' answers to
- * the dev questions, a digit a question. The average counts every benchmark once. A
- * difference is visible when 2.8 of its standard errors are not more than it (80 % power
- * at 5 %).
+ * the dev questions, one digit per question. The average weights benchmarks equally. A
+ * difference is detectable if it is at least 2.8 standard errors (80 % power at the 5 %
+ * level).
  */
 import { readFile } from 'node:fs/promises';
 import { pathToFileURL, URL } from 'node:url';
@@ -18,7 +18,7 @@ const ANSWERS = new URL('../data/results/dev-answers.json', import.meta.url);
 
 /**
  * Rows `{ method, warmUp, seed, questionId, benchmark, em }` of a model's answers to the
- * questions that `chosen` takes.
+ * questions selected by `chosen`.
  */
 export function rowsOf({ questions, runs }, model, chosen) {
   return runs
@@ -61,8 +61,8 @@ export function varianceComponents(rows) {
     own.map(({ value }) => value),
   );
   const perQuestion = [...group(differences, ({ question }) => question).values()];
-  // Of the weighted mean over the questions of one run: what changes with the question,
-  // and what with question and run.
+  // Of the weighted mean over a run's questions: what varies with the question, and with
+  // question and run.
   const left = sum(
     perQuestion,
     (own) => own[0].weight ** 2 * (variance(own, ({ difference }) => difference) ?? 0),
@@ -86,8 +86,8 @@ export function varianceComponents(rows) {
 }
 
 /**
- * Standard error of the mean difference with so many questions (relative to those of the
- * data), warm-ups and seeds.
+ * Standard error of the mean difference for numbers of questions (relative to the
+ * data's), warm-ups and seeds.
  */
 export const standardError = ({ questions, left, runs, warmUps }, share, numWarmUps, numSeeds) =>
   Math.sqrt(

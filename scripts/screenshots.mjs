@@ -1,6 +1,6 @@
 /**
- * Makes the picture of the documentation: node scripts/screenshots.mjs [reports
- * [pictures]] (folders; needs a build and Chromium).
+ * Makes the picture in the docs: node scripts/screenshots.mjs [reports [pictures]]
+ * (folders; needs a build and Chromium).
  */
 /* global scrollY */
 import { join, resolve } from 'node:path';
@@ -11,17 +11,15 @@ import { findChromium } from '../dist/report/render.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [reports = join(root, 'reports'), pictures = join(root, 'docs')] = process.argv.slice(2);
 
-/** Pixels. */
+/** In pixels. */
 const WIDTH = 1200;
-/**
- * Allows for a busy machine; an idle one needs 15 seconds.
- */
+/** Allows for a busy machine; an idle one needs 15 seconds. */
 const PATIENCE_MS = 200_000;
 const DELAY_MS = 1000;
 
 /**
- * Asks both methods the page's own first question, and waits for both answers: the time
- * line is complete, and every sub-query has its passage.
+ * Asks both methods the page's own first question, and waits until the time line is
+ * complete and every sub-query has its passages.
  */
 async function answers(page) {
   await page.waitForSelector('#playground[data-ready]');
