@@ -15,7 +15,7 @@ import { METHODS } from '../training/methods.js';
 import { formatList } from '../text/english.js';
 import { PROMPT_FORMS, type PromptForm } from '../text/prompts.js';
 import { choice, log } from './common/cli-utils.js';
-import { inputFiles, requireOtherFiles } from './common/outputs.js';
+import { inputFiles, requireDistinctFiles } from './common/outputs.js';
 
 const TARGETS = ['flashrag', 'verl', ...DATA_FORMATS.map(({ name }) => name)];
 const PROGRESS_INTERVAL_MS = 10_000;
@@ -105,7 +105,7 @@ async function writeAll(
   const files: string[] = [];
   const addFile = (name: string): string => {
     const file = path.join(out, name);
-    requireOtherFiles([file], inputs);
+    requireDistinctFiles([file], inputs);
     files.push(file);
     return file;
   };

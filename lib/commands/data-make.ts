@@ -17,7 +17,7 @@ import { shortPath } from '../io/paths.js';
 import { formatList } from '../text/english.js';
 import { countWords } from '../text/words.js';
 import { log, parseCount } from './common/cli-utils.js';
-import { requireOtherFiles } from './common/outputs.js';
+import { requireDistinctFiles } from './common/outputs.js';
 
 interface MakeSettings extends Columns {
   words: number;
@@ -71,7 +71,7 @@ export async function runMake(
   const files = found.files.filter(
     (file) => path.resolve(file) !== path.resolve(corpus) || sources.includes(file),
   );
-  requireOtherFiles([corpus], files);
+  requireDistinctFiles([corpus], files);
   if (files.length === 0)
     throw new Error(
       `Expected files that end in ${formatList(DOCUMENT_ENDINGS)} in ${formatList(sources)}, but found none.`,

@@ -35,9 +35,9 @@ export interface Check {
   remedy?: string;
 }
 
-/** Something to check; if `look` throws, it is missing. */
+/** Something to check; if `check` throws, it is missing. */
 export interface Part extends Pick<Check, 'id' | 'title' | 'required' | 'remedy'> {
-  look: () => Finding | Promise<Finding>;
+  check: () => Finding | Promise<Finding>;
 }
 
 export const firstLine = (error: unknown): string =>
@@ -46,9 +46,9 @@ export const firstLine = (error: unknown): string =>
 /** Checks one part after the other, so that measurements are undisturbed. */
 export async function diagnose(parts: readonly Part[]): Promise<Check[]> {
   const checks: Check[] = [];
-  for (const { look, remedy, ...part } of parts) {
+  for (const { check, remedy, ...part } of parts) {
     const finding = await Promise.resolve()
-      .then(look)
+      .then(check)
       .catch((error: unknown) => ({
         status: 'missing' as const,
         detail: firstLine((error as Error)?.cause ?? error),
@@ -97,21 +97,21 @@ export function allParts(): Part[] {
       id: 'node',
       title: 'Node',
       required: true,
-      look: () => checkNode(process.versions.node),
+      check: () => checkNode(process.versions.node),
       remedy: 'Install a current release from https://nodejs.org.',
     },
     {
       id: 'tslab',
       title: 'tslab',
       required: isClone(),
-      look: checkTslab,
+      check: checkTslab,
       remedy: `Install it: \`${installCommand('tslab')}\`. Needed only to run notebooks.`,
     },
     {
       id: 'danfojs-node',
       title: 'danfojs-node',
       required: isClone(),
-      look: () => optionalVersion('danfojs-node'),
+      check: () => optionalVersion('danfojs-node'),
       remedy: `Install it: \`${installCommand('danfojs-node')}\`. Needed only for data frames in notebooks.`,
     },
     {
@@ -119,41 +119,41 @@ export function allParts(): Part[] {
       title: 'JupyterLab',
       required: false,
       remedy: INSTALL_JUPYTERLAB,
-      look: async () => checkLab(await searchOnce()),
+      check: async () => checkLab(await searchOnce()),
     },
     {
       id: 'kernel',
       title: 'Jupyter kernel',
       required: false,
-      look: async () => checkKernel(await searchOnce()),
+      check: async () => checkKernel(await searchOnce()),
       remedy: 'Register it: `npx parallelsearch lab --check`.',
     },
     ...BACKEND_NAMES.map((name) => ({
       id: `backend-${name}`,
       title: `tfjs ${name}`,
       required: name === 'wasm' || name === 'cpu',
-      look: () => checkBackend(name),
+      check: () => checkBackend(name),
       remedy: BACKEND_REMEDIES[name],
     })),
     {
       id: 'memory',
       title: 'Memory',
       required: false,
-      look: () => checkMemory(process.availableMemory(), totalmem()),
+      check: () => checkMemory(process.availableMemory(), totalmem()),
       remedy: `Training takes up to ${gib(GOOD_BYTES)}. Close other programs, or lower grpo.maxTokensPerPass.`,
     },
     {
       id: 'hnswlib-node',
       title: 'hnswlib-node',
       required: false,
-      look: checkHnsw,
+      check: checkHnsw,
       remedy: `Install a C++ compiler, make and Python, then run \`${installCommand('hnswlib-node')}\`. Needed only for HNSW indexes.`,
     },
     {
       id: 'chromium',
       title: 'Chromium',
       required: false,
-      look: () => checkChromium(process.env.CHROMIUM ?? findChromium()),
+      check: () => checkChromium(process.env.CHROMIUM ?? findChromium()),
       remedy:
         'Install it from the system (Debian: `apt-get install chromium`), or set CHROMIUM to its path. Needed only for browser tests and for PDF and PNG export.',
     },

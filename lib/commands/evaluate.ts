@@ -37,7 +37,7 @@ import {
   type Evaluation,
 } from './evaluate-comparison.js';
 import { behaviourTable, meanRows, formatTable, type Column } from './common/tables.js';
-import { inputFiles, requireOtherFiles } from './common/outputs.js';
+import { inputFiles, requireDistinctFiles } from './common/outputs.js';
 import { limitOption, withPolicyOptions, type PolicySpec } from './common/options.js';
 import { sampleAndLog, setUp, type Setup } from './common/setup.js';
 import { configHash, contentHash } from '../io/provenance.js';
@@ -123,7 +123,7 @@ export async function runEvaluate(settings: EvaluateSettings): Promise<number> {
       await journal.close();
     });
   const ofMethods = methods.map((method) => methodSettings(settings, method));
-  requireOtherFiles(
+  requireDistinctFiles(
     ofMethods.flatMap(({ out, trajectories }) => [out ?? [], trajectories ?? []].flat()),
     [settings.config ?? [], settings.data ?? []].flat().flatMap(inputFiles),
   );

@@ -32,7 +32,7 @@ import {
   trainingPreset,
 } from '../training/config.js';
 import { choice, exitWith, interruptible, log, parseCount } from './common/cli-utils.js';
-import { requireOtherFiles } from './common/outputs.js';
+import { requireDistinctFiles } from './common/outputs.js';
 import { checkpointsOption } from './common/options.js';
 import { policyFolders, type WeightsSpec } from './common/setup.js';
 import { listFolders } from '../policy/folders/folder-settings.js';
@@ -56,7 +56,7 @@ function readCase(value: unknown): RewardCase {
 const requireOwnFolder = (
   folder: string,
   { data, model }: { data?: string; model: string },
-): void => requireOtherFiles([folder], [model, ...(data === undefined ? [] : [data])]);
+): void => requireDistinctFiles([folder], [model, ...(data === undefined ? [] : [data])]);
 
 /** @throws Error naming an invalid line */
 async function readCases(files: readonly string[]): Promise<RewardCase[]> {
@@ -174,7 +174,7 @@ export const runExportHf = (folder: string, settings: ExportHfSettings): Promise
   interruptible(
     async (signal) => {
       const folders = await policyFolders(settings, signal);
-      requireOtherFiles([folder], listFolders(folders));
+      requireDistinctFiles([folder], listFolders(folders));
       await useBackend('auto');
       const storage = settings.dtype === 'float32' ? 'F32' : 'F16';
       await exportModel(folder, folders, { storage, force: settings.force });
@@ -196,7 +196,7 @@ async function runExportVerifiers(
         yield toEpisode(line, `${line.questionId}/${++number}`);
   }
   const target = path.join(out, TRACES_FILE);
-  requireOtherFiles([target], files);
+  requireDistinctFiles([target], files);
   await writeLines(target, episodes());
   log(`${target}: ${number} episodes of verifiers`);
 }

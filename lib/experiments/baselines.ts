@@ -18,7 +18,7 @@ import {
 } from '../evaluation/table.js';
 import { INITIAL_MODELS } from '../training/models.js';
 import { isTrained, runName, type PolicyRun } from '../training/policy-runs.js';
-import { BASELINES, COMPARED_LATER, METHODS, methodTitle } from '../training/methods.js';
+import { BASELINES, LATER_METHODS, METHODS, methodTitle } from '../training/methods.js';
 import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
 import { seriesChannels } from '../report/series.js';
 import { createChart, type Chart } from '../report/vega-lite.js';
@@ -59,7 +59,7 @@ const COMPARED = ['search-r1', 'search-r1-parallel-prompt', PARALLELSEARCH];
 
 const NAMES = BASELINES.flatMap(({ name, isPreparation }) => (isPreparation ? [] : [name]));
 
-const LATER = COMPARED_LATER.map(({ name }) => name);
+const LATER = LATER_METHODS.map(({ name }) => name);
 
 const WHOLE = { subset: 'all', metric: 'em' };
 

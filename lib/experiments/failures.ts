@@ -62,7 +62,7 @@ const MAX_CASES = 3;
 const MIN_RATE = 0.01;
 
 /** How ParallelSearch commits each failure, for sentences. */
-const DEEDS: Readonly<Record<(typeof FAILURES)[number], string>> = {
+const FAILURE_PHRASES: Readonly<Record<(typeof FAILURES)[number], string>> = {
   over_parallelized: 'decomposes what cannot be decomposed',
   no_search: 'answers without a search',
   half_decomposed: 'asks for only some of the parts',
@@ -196,7 +196,7 @@ export const failures: Experiment = {
       metricInfo(metric).title.toLowerCase(),
     );
     return resultParts({
-      finding: `On ${percent(rate(most))} of the questions ParallelSearch ${DEEDS[most]}, its most frequent failure; Search-R1 does so on ${percent(rate(most, 'search-r1'))}.`,
+      finding: `On ${percent(rate(most))} of the questions ParallelSearch ${FAILURE_PHRASES[most]}, its most frequent failure; Search-R1 does so on ${percent(rate(most, 'search-r1'))}.`,
       card: { rates: 'instruct' },
       summary: `${countText(answers.length)} answers.`,
       tidy,

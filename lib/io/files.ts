@@ -271,7 +271,7 @@ export async function readJson(path: string): Promise<unknown> {
 }
 
 /** Reads an object from a JSON file; empty if the file does not exist. */
-export const readJsonIfThere = async (path: string): Promise<object> =>
+export const readJsonIfExists = async (path: string): Promise<object> =>
   existsSync(path) ? ((await readJson(path)) as object) : {};
 
 /** A value, or a complaint that names file and line. */

@@ -43,7 +43,7 @@ const MAX_WAIT_MS = 60_000;
 /** A server that asks for a longer wait counts as failed. */
 const MAX_RETRY_AFTER_MS = 300_000;
 /** Shorter waits are not logged. */
-const TOLD_WAIT_MS = 5000;
+const MIN_LOGGED_WAIT_MS = 5000;
 const announced = new Set<string>();
 
 /**
@@ -159,7 +159,7 @@ async function retry<T>(
           { status, body, waitMs: askedMs, cause: error },
         );
       const waitMs = Math.max(Math.min(backOffMs * 2 ** numTries, MAX_WAIT_MS), askedMs);
-      if (waitMs >= TOLD_WAIT_MS && !announced.has(url)) {
+      if (waitMs >= MIN_LOGGED_WAIT_MS && !announced.has(url)) {
         announced.add(url);
         console.error(`Waiting ${Math.round(waitMs / 1000)} s before the next try: ${message}`);
       }

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeText, readJsonIfThere } from './files.js';
+import { decodeText, readJsonIfExists } from './files.js';
 
 /** `tokenizer_config.json`, with `chat_template.jinja` if there is one; else empty. */
 export async function readTokenizerConfig(folder: string): Promise<object> {
   const template = join(folder, 'chat_template.jinja');
-  const read = (name: string): Promise<object> => readJsonIfThere(join(folder, name));
+  const read = (name: string): Promise<object> => readJsonIfExists(join(folder, name));
   const config = await read('tokenizer_config.json');
   return {
     ...('added_tokens_decoder' in config ? {} : await readOldTokens(read)),

@@ -89,13 +89,13 @@ export function intervalChart(frame: Rows, spec: ChartSpec): Chart {
     rows,
     spec,
     spec.isHorizontal
-      ? { width: 260, height: { step: 17 }, layer: layer.map(turned) }
+      ? { width: 260, height: { step: 17 }, layer: layer.map(swapAxes) }
       : { width: { step: pointDistance(rows, spec) }, height: 200, layer },
   );
 }
 
 /** Exchanges the axes of a layer. */
-function turned({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
+function swapAxes({ encoding, ...layer }: VegaLiteSpec): VegaLiteSpec {
   const { x, y, y2, xOffset, ...rest } = encoding as Record<string, VegaLiteSpec | undefined>;
   const names = { ...x, axis: { labelLimit: LABEL_WIDTH } };
   const spans = { ...(xOffset && { yOffset: xOffset }), ...(y2 && { x2: y2 }) };

@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { range } from 'd3-array';
 import { z } from 'zod';
 import { describeFaults } from '../io/json.js';
-import { readJson, readJsonIfThere } from '../io/files.js';
+import { readJson, readJsonIfExists } from '../io/files.js';
 import { readTokenizerConfig } from '../io/tokenizer-config.js';
 import { shortPath } from '../io/paths.js';
 import { withTimeLimit } from '../io/time-limit.js';
@@ -223,7 +223,7 @@ const CONFIG_FILE = 'config_sentence_transformers.json';
 
 /** @throws Error naming the file and the field that is invalid */
 async function readSettings<T>(file: string, schema: z.ZodType<T>): Promise<T> {
-  const { data, error } = schema.safeParse(await readJsonIfThere(file));
+  const { data, error } = schema.safeParse(await readJsonIfExists(file));
   if (error)
     throw new Error(
       `Expected settings of an encoder in ${shortPath(file)}, but ${describeFaults(error)}`,

@@ -249,7 +249,7 @@ const RAG_R1: Method = {
 };
 
 /** Methods of later papers, compared in the experiment `baselines`. */
-export const COMPARED_LATER: readonly Method[] = [
+export const LATER_METHODS: readonly Method[] = [
   {
     ...RAG_R1,
     name: 'rag-r1:grpo',
@@ -311,7 +311,7 @@ export const MAIN_METHODS: readonly Method[] = [...WITHOUT_TRAINING, ...COMPARED
 
 export const METHODS = createRegistry<Method>(
   'method',
-  [...WITHOUT_TRAINING, DEMONSTRATIONS, ...BASELINES, RAG_R1, ...COMPARED_LATER, ...COMPARED],
+  [...WITHOUT_TRAINING, DEMONSTRATIONS, ...BASELINES, RAG_R1, ...LATER_METHODS, ...COMPARED],
   { onAdd: ({ prompt }) => prompt && PROMPTS.add(prompt) },
 );
 

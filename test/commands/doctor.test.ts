@@ -4,11 +4,11 @@ import type { Part } from '../../lib/commands/doctor.js';
 import type { Finding } from '../../lib/commands/doctor-backends.js';
 import { captured } from './tiny-world.js';
 
-const part = (title: string, required: boolean, look: () => Finding): Part => ({
+const part = (title: string, required: boolean, check: () => Finding): Part => ({
   id: title.toLowerCase(),
   title,
   required,
-  look,
+  check,
   remedy: 'Do this.',
 });
 const good = part('Good', true, () => '1.0');

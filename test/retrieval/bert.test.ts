@@ -2,7 +2,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readJson, readJsonIfThere } from '../../lib/io/files.js';
+import { readJson, readJsonIfExists } from '../../lib/io/files.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { loadBertEncoder } from '../../lib/retrieval/bert.js';
 import { tryBackend } from '../../lib/tensor/backend.js';
@@ -160,7 +160,7 @@ describe('loadBertEncoder', () => {
   it('has another hash with another added token', async () => {
     const folder = copy('minilm');
     const { hash } = await loadBertEncoder(folder);
-    const config = await readJsonIfThere(join(folder, 'tokenizer_config.json'));
+    const config = await readJsonIfExists(join(folder, 'tokenizer_config.json'));
     write(folder, 'tokenizer_config.json', { ...config, additional_special_tokens: ['the'] });
     expect((await loadBertEncoder(folder)).hash).not.toBe(hash);
   });

@@ -112,7 +112,7 @@ function createPractice(random: Random): Practice {
 }
 
 /** A list given, then copied with a loss: the shortest way to learn to copy. */
-function saidTwice(names: readonly string[]): Piece[] {
+function repeatList(names: readonly string[]): Piece[] {
   const list = `${names.map((name) => ` ${name}`).join('')}\n`;
   return [
     { text: list, weight: 0 },
@@ -142,7 +142,7 @@ function rowMakers(
     return (query) => search(query, topK);
   };
   /** A lookup that always finds the evidence. */
-  const foundForSure = (random: Random): Lookup => {
+  const lookupEvidence = (random: Random): Lookup => {
     const lookup = found(random);
     return (query, node) => {
       const results = lookup(query, node);
@@ -177,7 +177,7 @@ function rowMakers(
     passages: (random) =>
       range(8).map(() => ({ text: `${random.choice(passages).contents}\n`, weight: 1 })),
     /** A list of names twice: only copying helps to predict the second. */
-    repeat: (random) => saidTwice(names(random)),
+    repeat: (random) => repeatList(names(random)),
     /** Numbers, then the same in order: the densest exercise in comparing. */
     sort: (random) => {
       const numbers = random
@@ -212,7 +212,7 @@ function rowMakers(
           .slice(0, 3)
           .map((attribute) => makeNode(thing, attribute)),
       );
-      const lookup = random.uniform() < 0.6 ? foundForSure(random) : found(random);
+      const lookup = random.uniform() < 0.6 ? lookupEvidence(random) : found(random);
       const results = asked.flatMap((node) => lookup(drawQueryStyle(random)(node), node));
       const shown = random.shuffle([...new Set(results)]).slice(0, MOST_READ);
       return readDrill(random.shuffle(asked), shown, drill);
@@ -224,7 +224,7 @@ function rowMakers(
     verdict: (random) => verdictDrill(draw(random, COMPARISONS), drill),
     /** Whole transcripts with the drill prompt in which everything is found. */
     skill: (random) =>
-      show(random, 'drill', sometimesParallel(random, 0.7), { lookup: foundForSure(random) }),
+      show(random, 'drill', sometimesParallel(random, 0.7), { lookup: lookupEvidence(random) }),
     /** The same with what is really found. */
     drillHabit: (random) => show(random, 'drill', sometimesParallel(random, 0.5)),
     /** Whole transcripts with Search-R1's prompt, all sequential. */

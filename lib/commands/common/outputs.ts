@@ -18,7 +18,7 @@ const INPUT = /<(file|folder|path|name)/;
 /** Commands that by default write to files they read. */
 const IN_PLACE = ['run', 'tensorboard'];
 
-function statIfThere(path: string): Stats | undefined {
+function statIfExists(path: string): Stats | undefined {
   try {
     // Unresolved links: `new/../t` is `t`, even if `new` does not exist.
     return path === '-' ? fstatSync(0) : statSync(resolve(path));
@@ -29,7 +29,7 @@ function statIfThere(path: string): Stats | undefined {
 
 /** The files read for a path: the file itself, or the files in a folder. */
 export function inputFiles(path: string): string[] {
-  if (!statIfThere(path)?.isDirectory()) return [path];
+  if (!statIfExists(path)?.isDirectory()) return [path];
   const { passages, questions } = dataSetFiles(path);
   const weights = readdirSync(path).filter((name) => name.endsWith('.safetensors'));
   const records = [METRICS_FILE, TRAJECTORIES_FILE];
@@ -42,10 +42,10 @@ export function inputFiles(path: string): string[] {
 }
 
 /** @throws Error for an output that is also an input, by any name, or another output */
-export function requireOtherFiles(outputs: readonly string[], inputs: readonly string[]): void {
-  const read = inputs.map((path) => ({ path, stats: statIfThere(path) }));
+export function requireDistinctFiles(outputs: readonly string[], inputs: readonly string[]): void {
+  const read = inputs.map((path) => ({ path, stats: statIfExists(path) }));
   for (const [i, output] of outputs.entries()) {
-    const stats = statIfThere(output);
+    const stats = statIfExists(output);
     const isOutput = (path: string, other: Stats | undefined): boolean =>
       stats && other ? isSameFile(stats, other) : resolve(path) === resolve(output);
     // Several outputs may go to one device.
@@ -55,7 +55,7 @@ export function requireOtherFiles(outputs: readonly string[], inputs: readonly s
       throw new Error(
         `Expected an output that is not an input, but ${shortPath(output)} is read${input.path === output ? '' : ` as ${input.path === '-' ? 'standard input' : shortPath(input.path)}`}. Choose another output.`,
       );
-    if (isRegular && outputs.slice(0, i).some((path) => isOutput(path, statIfThere(path))))
+    if (isRegular && outputs.slice(0, i).some((path) => isOutput(path, statIfExists(path))))
       throw new Error(
         `Expected different outputs, but ${shortPath(output)} is named twice. Choose another.`,
       );
@@ -72,12 +72,12 @@ export function checkOutputs(command: Command): void {
     const value: unknown = command.getOptionValue(name);
     if (!OUTPUTS.includes(name)) inputs.push(...(INPUT.test(option.flags) ? [value].flat() : []));
     else if (typeof value === 'string' && isWritten(command, name)) {
-      if (option.flags.includes('<file>') && statIfThere(value)?.isDirectory())
+      if (option.flags.includes('<file>') && statIfExists(value)?.isDirectory())
         throw new Error(`Expected a file to write to, but ${shortPath(value)} is a folder.`);
       outputs.push(value);
     }
   }
-  const files = outputs.filter((path) => !statIfThere(path)?.isDirectory());
+  const files = outputs.filter((path) => !statIfExists(path)?.isDirectory());
   // Runs may be given as NAME=PATH.
   const paths = inputs
     .filter((path) => typeof path === 'string')
@@ -86,7 +86,7 @@ export function checkOutputs(command: Command): void {
   const nested = files
     .map(dirname)
     .filter((folder) => paths.some((path) => isWithin(folder, path)));
-  requireOtherFiles(files, [...paths, ...nested].flatMap(inputFiles));
+  requireDistinctFiles(files, [...paths, ...nested].flatMap(inputFiles));
 }
 
 function isWithin(folder: string, parent: string): boolean {

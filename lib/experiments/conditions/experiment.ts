@@ -30,7 +30,7 @@ import {
   isShown,
   judgeConditions,
   readPredictions,
-  sayWhereJudged,
+  describeJudged,
   type ConditionRow,
 } from './predictions.js';
 import { mergeProvenance, requireResults, listSeeds } from '../running/records.js';
@@ -112,7 +112,7 @@ async function compareConditions(
 
 /** Says where ParallelSearch answers more, and where it only saves calls. */
 export const describeFinding = (judged: readonly ConditionRow[]): string =>
-  sayWhereJudged(judged, [
+  describeJudged(judged, [
     {
       lead: 'With two search turns instead of six, ParallelSearch is',
       parts: {

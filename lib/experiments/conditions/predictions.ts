@@ -134,7 +134,7 @@ interface SentenceAbout {
 }
 
 /** Completes the sentences with the conditions that have been judged. */
-export const sayWhereJudged = (
+export const describeJudged = (
   judged: readonly ConditionRow[],
   sentences: readonly SentenceAbout[],
 ): string =>

@@ -105,7 +105,7 @@ export const readerSteps = (run: RealRun): number =>
   (readJson(join(readerPath(run), TRAIN_CONFIG_FILE)) as { grpo: { steps: number } }).grpo.steps;
 
 /** Whether no RL step was kept: the adapter is zero. */
-function keepsNoStep(run: RealRun): boolean {
+function hasNoKeptStep(run: RealRun): boolean {
   const lines = readFileSync(join(readerPath(run), 'dev.jsonl'), 'utf8')
     .trim()
     .split('\n');
@@ -116,7 +116,7 @@ function keepsNoStep(run: RealRun): boolean {
 /** The run whose weights answer: the one before RL if no step was kept. */
 export function answeringRun(run: FreshRun): FreshRun {
   const before = BEFORE_RL[run.method];
-  return run.edition === 'second' && before !== undefined && keepsNoStep(run)
+  return run.edition === 'second' && before !== undefined && hasNoKeptStep(run)
     ? { ...run, method: before, seed: 1 }
     : run;
 }

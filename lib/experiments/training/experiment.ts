@@ -20,7 +20,7 @@ import {
   isShown,
   judgeConditions,
   readPredictions,
-  sayWhereJudged,
+  describeJudged,
   type ConditionRow,
 } from '../conditions/predictions.js';
 import { mergeProvenance } from '../running/records.js';
@@ -146,7 +146,7 @@ async function readHastyCurves(
 
 /** Says how each training changes the difference; mentions only judged conditions. */
 export const describeFinding = (judged: readonly ConditionRow[]): string =>
-  sayWhereJudged(judged, [
+  describeJudged(judged, [
     {
       lead: 'On hybrid questions ParallelSearch is',
       parts: {

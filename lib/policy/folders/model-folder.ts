@@ -4,7 +4,7 @@ import { basename, join, resolve } from 'node:path';
 import {
   copySafely,
   readJson,
-  readJsonIfThere,
+  readJsonIfExists,
   writeFileSafely,
   writeJson,
 } from '../../io/files.js';
@@ -45,7 +45,7 @@ export async function loadModel(folder: string, tokenizerFolder = folder): Promi
     config: await readJson(join(folder, 'config.json')),
     tokenizer: (await readJson(tokenizerFile)) as object,
     tokenizerConfig: await readTokenizerConfig(tokenizerFolder),
-    generation: await readJsonIfThere(join(folder, 'generation_config.json')),
+    generation: await readJsonIfExists(join(folder, 'generation_config.json')),
   };
   const makeTokenizer = (json: object, config: object = {}): FileTokenizer =>
     createLimitedTokenizer(json, config, tokenizerFile);
