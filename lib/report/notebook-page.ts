@@ -310,8 +310,8 @@ function drawsElsewhere(html: string): boolean {
   const SHOWN = /<(img|svg|hr|input|video|audio)\b/i;
   const withoutStyles = html.replace(/<style\b[^]*?(<\/style\s*>|$)/gi, '');
   const fixed = withoutStyles.replace(/<(script|iframe|object|canvas)\b[^]*?(<\/\1\s*>|$)/gi, '');
-  const isBlank = !SHOWN.test(fixed) && fixed.replace(/<[^>]*>/g, '').trim() === '';
-  return isBlank && fixed !== withoutStyles;
+  if (fixed === withoutStyles || SHOWN.test(fixed)) return false;
+  return fixed.replace(/<[^<>]*>/g, '').trim() === '';
 }
 
 /** Vega-Lite of any version. */
