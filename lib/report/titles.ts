@@ -196,6 +196,8 @@ const METRIC_TITLES: Readonly<
   coverage_if_right: ['Sub-question recall, if right', SUB_QUESTIONS],
   coverage_if_wrong: ['Sub-question recall, if wrong', SUB_QUESTIONS],
   em_if_evidence: ['Exact match, if all evidence was shown', 'share of those questions'],
+  em_within_1: ['Exact match within one search turn', 'share of questions'],
+  em_within_2: ['Exact match within two search turns', 'share of questions'],
   em_if_decomposed: ['Exact match, if decomposed', 'share of decomposed'],
   em_if_not_decomposed: ['Exact match, if not decomposed', 'share of the rest'],
   omitted_misnamed: ['Name not in the question', OMISSIONS],

@@ -69,6 +69,9 @@ export const DYNAMICS = [
   'decomposition_ratio/sequential',
 ];
 
+/** Limits on search turns; the policies were trained with four. */
+const TURN_LIMITS = [1, 2];
+
 const hasGraph = ({ hops }: QuestionKey): boolean => hops !== undefined;
 const seesAll = ({ evidenceSeen }: QuestionResult): number => Number(evidenceSeen === 1);
 
@@ -86,6 +89,15 @@ export const MEASURES: readonly Measure[] = [
     includes: hasGraph,
   },
 ];
+
+/**
+ * Exact match if a question may take so many search turns. A policy does not know the
+ * limit, so its other answers are the same, and those that come later are wrong.
+ */
+const LIMITED: readonly Measure[] = TURN_LIMITS.map((turns) => ({
+  metric: `em_within_${turns}`,
+  numerator: ({ em, modelCalls }) => em * Number(modelCalls <= turns + 1),
+}));
 
 /** A name for a method of an edition in the table that compares both. */
 export const tag = (edition: Edition, method: string, seed?: number): string =>
@@ -215,7 +227,11 @@ export function summariseEditions(
   { subsets, pairs }: { subsets: readonly string[]; pairs: readonly MethodPair[] },
   options: SummaryOptions,
 ): EditionTables & { provenance: TidyResults['provenance'] } {
-  const settings = { measures: MEASURES, filter: where({ subset: subsets }), pairs };
+  const settings = {
+    measures: [...MEASURES, ...LIMITED],
+    filter: where({ subset: subsets }),
+    pairs,
+  };
   const { rows, contrasts, provenance } = summarise(read, settings, options);
   return {
     rows: untagged(rows),
