@@ -33,7 +33,7 @@ import { ABOUT, firstEdition, type RealAnswer, type RealRead } from './first-edi
 import {
   answeringRun,
   freshName,
-  type FreshTest,
+  type EditionsTest,
   MULTI_HOP_TEST,
   OTHERS_TEST,
   readerPath,
@@ -172,7 +172,7 @@ async function readFirst(folder?: string): Promise<RealRead> {
 
 /** Answers to a test; a run without a kept RL step has its answers before RL. */
 async function readFresh(
-  { runs }: FreshTest,
+  { runs }: EditionsTest,
   experiment: Experiment,
   folder?: string,
 ): Promise<FreshRead> {

@@ -41,7 +41,7 @@ export interface FreshAnswers {
 }
 
 /** A test, and the runs that answer it. */
-export interface FreshTest {
+export interface EditionsTest {
   /** Also the name of its experiment. */
   name: string;
   title: string;
@@ -63,7 +63,7 @@ const FRESH: readonly FreshRun[] = [
 ];
 
 /** HotpotQA and 2WikiMultiHopQA: all questions left of one, a sample of the other. */
-export const MULTI_HOP_TEST: FreshTest = {
+export const MULTI_HOP_TEST: EditionsTest = {
   name: 'real-model-fresh',
   title: 'both editions of a language model on fresh questions',
   file: 'questions.json',
@@ -71,7 +71,7 @@ export const MULTI_HOP_TEST: FreshTest = {
 };
 
 /** A sample of the other benchmarks, see `npm run tools -- draw-others`. */
-export const OTHERS_TEST: FreshTest = {
+export const OTHERS_TEST: EditionsTest = {
   name: 'real-model-others',
   title: 'both editions of a language model on other benchmarks',
   file: 'others.json',
@@ -123,9 +123,9 @@ export function answeringRun(run: FreshRun): FreshRun {
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-export const testFile = ({ file }: FreshTest): string => join(READER, file);
+export const testFile = ({ file }: EditionsTest): string => join(READER, file);
 
-function readQuestionIds(test: FreshTest): string[] {
+function readQuestionIds(test: EditionsTest): string[] {
   const drawn = readJson(testFile(test)) as string[] | { questions: string[] };
   return Array.isArray(drawn) ? drawn : drawn.questions;
 }
@@ -138,7 +138,7 @@ export function freshRollout({ edition, method, seed }: FreshRun): RolloutConfig
 }
 
 /** A hash of a run's weights, settings and questions. */
-async function hashFresh(test: FreshTest, run: FreshRun): Promise<string> {
+async function hashFresh(test: EditionsTest, run: FreshRun): Promise<string> {
   const { root, warmUp } = FOLDERS[run.edition];
   const folders = [warmUp, answeringAdapter(run, root)].flatMap((folder) => folder ?? []);
   const files = folders.map((folder) => join(folder, 'adapter_model.safetensors'));
@@ -153,14 +153,14 @@ async function hashFresh(test: FreshTest, run: FreshRun): Promise<string> {
 /** A run's name among the runs of both editions. */
 export const freshName = (run: FreshRun): string => `${run.edition}-${realRunName(run)}`;
 
-async function freshJob(test: FreshTest, run: FreshRun): Promise<Job<FreshRun>> {
+async function freshJob(test: EditionsTest, run: FreshRun): Promise<Job<FreshRun>> {
   const hash = await hashFresh(test, run);
   const seconds = ROUGH_SECONDS.batched * readQuestionIds(test).length;
   return { key: `${test.name}/${freshName(run)}`, hash, input: run, seconds };
 }
 
 /** @throws Error if the benchmarks are not the evaluated ones */
-function findQuestions(test: FreshTest, { fresh }: Pick<RealWorld, 'fresh'>) {
+function findQuestions(test: EditionsTest, { fresh }: Pick<RealWorld, 'fresh'>) {
   const byId = new Map(fresh.map((question) => [question.id, question]));
   return readQuestionIds(test).map((id) => {
     const question = byId.get(id);
@@ -174,7 +174,7 @@ function findQuestions(test: FreshTest, { fresh }: Pick<RealWorld, 'fresh'>) {
 
 /** Answers a test greedily, and labels the behaviour. */
 async function answerFresh(
-  test: FreshTest,
+  test: EditionsTest,
   run: FreshRun,
   context: WorkContext,
 ): Promise<FreshAnswers | undefined> {
@@ -211,7 +211,7 @@ async function answerFresh(
 }
 
 /** The answers to a test, for every run that does not reuse another's. */
-const freshExperiment = (test: FreshTest): Experiment => ({
+const freshExperiment = (test: EditionsTest): Experiment => ({
   name: test.name,
   title: test.title,
   computation: defineComputation<FreshRun, FreshAnswers>({
