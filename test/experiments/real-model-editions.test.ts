@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { mean } from 'd3-array';
-import { expect, it } from 'vitest';
+import { mean, rollup } from 'd3-array';
+import { describe, expect, it } from 'vitest';
 import type { Interval } from '../../lib/evaluation/bootstrap.js';
 import { matching, type Fields } from '../../lib/evaluation/table.js';
 import { realModel } from '../../lib/experiments/real-model/experiment.js';
@@ -9,7 +9,11 @@ import {
   freshRollout,
   MULTI_HOP_TEST,
 } from '../../lib/experiments/real-model/fresh.js';
-import { readerPath, realModelFresh } from '../../lib/experiments/real-model/fresh.js';
+import {
+  readerPath,
+  realModelFresh,
+  realModelOthers,
+} from '../../lib/experiments/real-model/fresh.js';
 import type { FreshAnswers, FreshRun } from '../../lib/experiments/real-model/fresh.js';
 import { requireResults } from '../../lib/experiments/running/records.js';
 import { percent } from '../../lib/experiments/results/summary.js';
@@ -102,3 +106,34 @@ it.each(['README.md', 'docs/real-models.md', 'reports/README.md'])(
       expect(text).toMatch(new RegExp(`${percent(value)}|\\b${figureText(value, 2)}\\b`));
   },
 );
+
+describe('other benchmarks', async () => {
+  const others = await requireResults<FreshRun, FreshAnswers>(realModelOthers, none);
+
+  it('asks each run the same 50 questions of each', () => {
+    for (const { record } of others) {
+      const { measurements } = record.value;
+      const sizes = rollup(
+        measurements,
+        (some) => some.length,
+        ({ benchmark }) => benchmark,
+      );
+      expect([...sizes.values()]).toEqual(Array(5).fill(50));
+      const ids = measurements.map(({ questionId }) => questionId);
+      expect(new Set(ids).size).toBe(250);
+    }
+    const asked = others.map(({ record }) =>
+      record.value.measurements.map(({ questionId }) => questionId).join(),
+    );
+    expect(new Set(asked).size).toBe(1);
+  });
+
+  it('says what was predicted and found', () => {
+    const judged = result.frames!.otherPredictions as { holds: boolean }[];
+    expect(judged.map(({ holds }) => holds)).toEqual([
+      ...Array<boolean>(5).fill(true),
+      false, // 1.21 times Search-R1's calls
+      false, // 78 % well formed, not 85 %
+    ]);
+  });
+});
