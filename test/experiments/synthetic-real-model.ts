@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
 import { runFields } from '../../lib/experiments/real-model/answering.js';
 import { realModel, realModelTiming } from '../../lib/experiments/real-model/experiment.js';
-import { realModelFresh, type FreshRun } from '../../lib/experiments/real-model/fresh.js';
+import {
+  realModelFresh,
+  realModelOthers,
+  type FreshRun,
+} from '../../lib/experiments/real-model/fresh.js';
 import {
   ADAPTERS,
   adapterPath,
@@ -56,13 +60,17 @@ export async function writeSyntheticRealModel(folder: string): Promise<void> {
       .map((one) => ({ ...one, ...(one.benchmark === 'nq' ? UNKNOWN : { hops: 1 }) }));
     return { run, measurements };
   });
-  await writeRecords(folder, realModelFresh, (run: FreshRun) => {
-    const { method, seed, model } = runFields(run);
-    const measurements = matching(results, { method, seed, model })
-      .filter(({ benchmark }) => MULTI_HOP.includes(benchmark))
-      .map((one) => ({ ...one, hops: 1, behaviour: { no_search: one.turns === 0 } }));
-    return { run, measurements };
-  });
+  for (const [experiment, isMultiHop] of [
+    [realModelFresh, true],
+    [realModelOthers, false],
+  ] as const)
+    await writeRecords(folder, experiment, (run: FreshRun) => {
+      const { method, seed, model } = runFields(run);
+      const measurements = matching(results, { method, seed, model })
+        .filter(({ benchmark }) => MULTI_HOP.includes(benchmark) === isMultiHop)
+        .map((one) => ({ ...one, hops: 1, behaviour: { no_search: one.turns === 0 } }));
+      return { run, measurements };
+    });
   await writeRecords(folder, realModelTiming, (runs: readonly RealRun[]) => ({
     answers: runs
       .flatMap(({ method, seed }) => matching(results, { method, seed, model: 'instruct' }))

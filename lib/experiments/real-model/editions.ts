@@ -13,6 +13,7 @@ import {
   type MethodPair,
   type SummaryOptions,
   type TidyContrast,
+  type TidyResults,
   type TidyRow,
 } from '../../evaluation/table.js';
 import { packagePath, shortPath } from '../../io/paths.js';
@@ -87,7 +88,7 @@ export const MEASURES: readonly Measure[] = [
 ];
 
 /** A name for a method of an edition in the table that compares both. */
-const tag = (edition: Edition, method: string, seed?: number): string =>
+export const tag = (edition: Edition, method: string, seed?: number): string =>
   JSON.stringify(seed === undefined ? [edition, method] : [edition, method, seed]);
 function untag(name: string): { edition: Edition; method: string; seed?: number } {
   const [edition, method, seed] = JSON.parse(name) as [Edition, string, number?];
@@ -113,25 +114,24 @@ const ON_COMPARISONS = { ...OURS, subset: 'parallelizable' };
 const CALLS = { ...ON_COMPARISONS, against: 'search-r1', metric: 'model_calls', kind: 'ratio' };
 const READING = { metric: 'em_if_evidence' };
 
-type Tables = { rows: EditionRow[]; contrasts: EditionContrast[] };
+export type EditionTables = { rows: EditionRow[]; contrasts: EditionContrast[] };
 
+const thresholdsSchema = z.array(
+  z.object({ measure: z.string(), atLeast: z.number().optional(), atMost: z.number().optional() }),
+);
 const predictionsSchema = z.object({
-  predictions: z.array(
-    z.object({
-      measure: z.string(),
-      atLeast: z.number().optional(),
-      atMost: z.number().optional(),
-    }),
-  ),
+  predictions: thresholdsSchema,
+  others: z.object({ predictions: thresholdsSchema }),
 });
 
 /**
- * Reads the thresholds that were committed before the training, by measure.
+ * Reads the thresholds that were committed before the training, or the test, by measure.
  * @returns a function that finds a threshold. @throws Error if none was predicted
  */
-function readThresholds(): (measure: string) => number {
+export function readThresholds(test?: 'others'): (measure: string) => number {
   const file = packagePath('data', 'reader', 'predictions.json');
-  const { predictions } = predictionsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const parsed = predictionsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const { predictions } = test === undefined ? parsed : parsed[test];
   return (name) => {
     const { atLeast, atMost } = predictions.find(({ measure }) => measure === name) ?? {};
     const limit = atLeast ?? atMost;
@@ -142,7 +142,7 @@ function readThresholds(): (measure: string) => number {
 }
 
 /** The predictions in `data/reader/predictions.json`, with the figures that decide. */
-function listPredictions(tables: Tables): Predicted[] {
+function listPredictions(tables: EditionTables): Predicted[] {
   const threshold = readThresholds();
   const right = threshold('exact match of ParallelSearch on HotpotQA and 2WikiMultiHopQA');
   const behind = threshold(
@@ -201,27 +201,46 @@ export function describeFresh(answers: readonly FreshAnswer[]): string {
   return `fresh test: ${parts.join(', ')}`;
 }
 
+/** Puts an answer under its method's {@link tag}. */
+export const named = (answer: FreshAnswer, seed?: number): FreshAnswer => ({
+  ...answer,
+  method: tag(answer.edition, answer.method, seed),
+});
+const untagged = (rows: readonly TidyRow[]): EditionRow[] =>
+  rows.map((row) => ({ ...row, ...untag(row.method) }));
+
+/** Computes figures of methods named by {@link tag}, and of pairs of them. */
+export function summariseEditions(
+  read: Pick<FreshRead, 'answers' | 'provenance'>,
+  { subsets, pairs }: { subsets: readonly string[]; pairs: readonly MethodPair[] },
+  options: SummaryOptions,
+): EditionTables & { provenance: TidyResults['provenance'] } {
+  const settings = { measures: MEASURES, filter: where({ subset: subsets }), pairs };
+  const { rows, contrasts, provenance } = summarise(read, settings, options);
+  return {
+    rows: untagged(rows),
+    contrasts: contrasts.map((contrast) => {
+      const { edition: against_edition, method: against } = untag(contrast.against);
+      return { ...contrast, ...untag(contrast.method), against, against_edition };
+    }),
+    provenance,
+  };
+}
+
 /** Computes figures of both editions, the second's predictions, and the charts. */
 export function compareEditions(
   { answers, steps, provenance }: FreshRead,
   options: SummaryOptions = {},
 ) {
-  const named = (answer: FreshAnswer, seed?: number) => {
-    return { ...answer, method: tag(answer.edition, answer.method, seed) };
-  };
-  const untagged = (rows: readonly TidyRow[]): EditionRow[] =>
-    rows.map((row) => ({ ...row, ...untag(row.method) }));
   const pooled = answers.map((answer) => named(answer));
   const ours = matching(answers, { edition: 'second', method: 'parallelsearch' });
   const bySeed = ours.map((answer) => named(answer, answer.seed));
-  const read = { answers: [...pooled, ...bySeed], provenance };
-  const settings = { measures: MEASURES, filter: where({ subset: SUBSETS }), pairs: PAIRS };
-  const summary = summarise(read, settings, options);
-  const rows = untagged(summary.rows);
-  const contrasts: EditionContrast[] = summary.contrasts.map((contrast) => {
-    const { edition: against_edition, method: against } = untag(contrast.against);
-    return { ...contrast, ...untag(contrast.method), against, against_edition };
-  });
+  const summary = summariseEditions(
+    { answers: [...pooled, ...bySeed], provenance },
+    { subsets: SUBSETS, pairs: PAIRS },
+    options,
+  );
+  const { rows, contrasts } = summary;
   const tables = { rows: rows.filter(({ seed }) => seed === undefined), contrasts };
   const seeds = rows.filter(({ seed }) => seed !== undefined);
   const labelling = { measures: behaviourMeasures(pooled), filter: where(WHOLE), pairs: [] };

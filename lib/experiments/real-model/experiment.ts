@@ -28,14 +28,18 @@ import {
   type FreshAnswer,
   type FreshRead,
 } from './editions.js';
+import { compareOthers } from './others.js';
 import { ABOUT, firstEdition, type RealAnswer, type RealRead } from './first-edition.js';
 import {
   answeringRun,
   freshName,
+  type FreshTest,
   MULTI_HOP_TEST,
+  OTHERS_TEST,
   readerPath,
   readerSteps,
   realModelFresh,
+  realModelOthers,
   TRAINING,
   type FreshAnswers,
   type FreshRun,
@@ -66,7 +70,7 @@ export const realModel: Experiment = {
       Promise.all([...ANSWERING, ...BY_TOP_K].filter((run) => isTrained(run)).map(answeringJob)),
     merge: mergeRecorded,
   }),
-  reads: ['real-model', realModelFresh.name],
+  reads: ['real-model', realModelFresh.name, realModelOthers.name],
   result: compareRealModel,
 };
 
@@ -166,13 +170,17 @@ async function readFirst(folder?: string): Promise<RealRead> {
   };
 }
 
-/** Reads both editions' answers; a run without a kept RL step has those before RL. */
-async function readFresh(folder?: string): Promise<FreshRead> {
-  const done = await requireResults<FreshRun, FreshAnswers>(realModelFresh, folder);
+/** Answers to a test; a run without a kept RL step has its answers before RL. */
+async function readFresh(
+  { runs }: FreshTest,
+  experiment: Experiment,
+  folder?: string,
+): Promise<FreshRead> {
+  const done = await requireResults<FreshRun, FreshAnswers>(experiment, folder);
   const byRun = new Map(
     done.map(({ record: { value } }) => [freshName(value.run), value.measurements]),
   );
-  const answers = MULTI_HOP_TEST.runs.flatMap((run) =>
+  const answers = runs.flatMap((run) =>
     byRun.get(freshName(answeringRun(run)))!.map((measurement): FreshAnswer => {
       return { ...readAnswer(run, measurement), edition: run.edition };
     }),
@@ -205,16 +213,24 @@ async function compareRealModel(
   options: SummaryOptions = {},
 ): Promise<ResultParts> {
   const first = await readFirst(folder);
-  const fresh = await readFresh(folder);
+  const fresh = await readFresh(MULTI_HOP_TEST, realModelFresh, folder);
+  const others = await readFresh(OTHERS_TEST, realModelOthers, folder);
   const second = compareEditions(fresh, options);
+  const elsewhere = compareOthers(others, options);
   const before = firstEdition(first, options);
   return {
     ...second,
-    summary: `${countText(fresh.numComputed)} answers of ${ABOUT.model} to fresh questions, ${countText(first.answers.length)} of the first edition to a test of its own.`,
-    provenance: { ...second.provenance, firstEdition: before.provenance },
+    summary: `${countText(fresh.numComputed + others.numComputed)} answers of ${ABOUT.model} to fresh questions, ${countText(first.answers.length)} of the first edition to a test of its own.`,
+    provenance: {
+      ...second.provenance,
+      others: elsewhere.provenance,
+      firstEdition: before.provenance,
+    },
     card: { editions: '', decomposed: '' },
+    figures: { ...second.figures, ...elsewhere.figures },
     frames: {
       ...second.frames,
+      ...elsewhere.frames,
       training: trainingRows(await readTorchCurves(), DYNAMICS),
       dev: trainingRows(await readDev(), DEV_METRICS),
       ...before.frames,
