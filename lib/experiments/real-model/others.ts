@@ -19,6 +19,8 @@ const WARMED_UP = { ...OURS, method: 'untrained:search-r1' };
 const RIGHT = { metric: 'em', kind: 'difference' };
 const OVER_SEARCH_R1 = { ...OURS, against: 'search-r1' };
 
+const points = (share: number): string => `${Math.round(100 * share)} points`;
+
 /** The predictions in `data/reader/predictions.json`, with the figures that decide. */
 function listPredictions(): Predicted[] {
   const threshold = readThresholds('others');
@@ -32,12 +34,12 @@ function listPredictions(): Predicted[] {
   const formed = threshold('share of its transcripts that are well formed');
   return [
     {
-      prediction: `After the warm-up, at least ${percent(reading)} more questions are answered right than by the first edition`,
+      prediction: `After the warm-up, right answers are at least ${points(reading)} above the first edition’s`,
       figure: { ...WARMED_UP, ...RIGHT, against_edition: 'first' },
       holds: ({ value }) => value >= reading,
     },
     {
-      prediction: `And at least ${percent(searching)} more than without search`,
+      prediction: `And at least ${points(searching)} above those without search`,
       figure: { ...WARMED_UP, ...RIGHT, against: 'r1' },
       holds: ({ value }) => value >= searching,
     },
