@@ -26,6 +26,10 @@ const COMMON = {
   decoder: null,
 };
 const words = Object.fromEntries(['<unk>', 'a', '<', '<eos>', '[SEP]'].map((word, i) => [word, i]));
+const UNIGRAM = ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [
+  piece,
+  piece === '</s>' ? 0 : -5,
+]);
 const { model } = TOKENIZER_JSON as { model: { vocab: Record<string, number> } };
 /** {@link SPECIAL} with the ids of a vocabulary, where it has them. */
 const specialTokens = (vocab: Record<string, number>, more = {}) =>
@@ -57,18 +61,20 @@ const KINDS: [string, object][] = [
     'a unigram model',
     {
       ...COMMON,
-      model: {
-        type: 'Unigram',
-        unk_id: 0,
-        vocab: ['<unk>', '</s>', '<', '/', 's', '>', 'a'].map((piece) => [
-          piece,
-          piece === '</s>' ? 0 : -5,
-        ]),
-      },
+      model: { type: 'Unigram', unk_id: 0, vocab: UNIGRAM },
       added_tokens: [
         ...added(['<unk>', '</s>']).map((token, id) => ({ ...token, id })),
         ...added(['[SEP]']),
       ],
+    },
+  ],
+  [
+    'a unigram model that normalises',
+    {
+      ...COMMON,
+      normalizer: { type: 'NFKC' },
+      model: { type: 'Unigram', unk_id: 0, vocab: UNIGRAM },
+      added_tokens: added(['<unk>', '</s>']).map((token, id) => ({ ...token, id })),
     },
   ],
   [
@@ -111,6 +117,22 @@ describe.each(KINDS)('special tokens in a text, with %s,', (_, json) => {
 });
 
 describe('createTokenizer', () => {
+  const [eos, pad] = ['<eos>', '<pad>'].map((token) => TOKENIZER.tokenId(token)!);
+  /** Puts `<eos>` before a text, and `<pad>` after it. */
+  const postProcessor = {
+    type: 'TemplateProcessing',
+    single: [
+      { SpecialToken: { id: '<eos>', type_id: 0 } },
+      { Sequence: { id: 'A', type_id: 0 } },
+      { SpecialToken: { id: '<pad>', type_id: 0 } },
+    ],
+    pair: [],
+    special_tokens: {
+      '<eos>': { id: '<eos>', ids: [eos], tokens: ['<eos>'] },
+      '<pad>': { id: '<pad>', ids: [pad], tokens: ['<pad>'] },
+    },
+  };
+
   it("keeps every character of text with special tokens' names", () => {
     const text = 'The <eos> of <pad><eos>. <search> a </search>';
     expect(TOKENIZER.decode(TOKENIZER.encode(text))).toBe(text);
@@ -119,27 +141,67 @@ describe('createTokenizer', () => {
   });
 
   it('adds no surrounding tokens but exposes them', () => {
-    const [eos, pad] = ['<eos>', '<pad>'].map((token) => TOKENIZER.tokenId(token)!);
-    const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } });
-    const tokens = { '<eos>': eos, '<pad>': pad };
-    const around = createTokenizer({
-      ...TOKENIZER_JSON,
-      post_processor: {
-        type: 'TemplateProcessing',
-        single: [special('<eos>'), { Sequence: { id: 'A', type_id: 0 } }, special('<pad>')],
-        pair: [],
-        special_tokens: Object.fromEntries(
-          Object.entries(tokens).map(([token, id]) => [
-            token,
-            { id: token, ids: [id], tokens: [token] },
-          ]),
-        ),
-      },
-    });
+    const around = createTokenizer({ ...TOKENIZER_JSON, post_processor: postProcessor });
     expect(around.around).toEqual({ before: [eos], after: [pad] });
     expect(around.encode('A Reed')).toEqual(TOKENIZER.encode('A Reed'));
     expect(around.encode('')).toEqual([]);
     expect(createTokenizer(TOKENIZER_JSON).around).toEqual({ before: [], after: [] });
+    const unreadable = { type: 'BPE', vocab: { '<eos>': eos, '<pad>': pad, A: 1 }, merges: [] };
+    const json = { ...COMMON, post_processor: postProcessor, model: unreadable };
+    expect(createTokenizer(json).around).toEqual({ before: [eos, pad], after: [] });
+  });
+
+  it('adds no surrounding tokens to a chat', () => {
+    const json = { ...TOKENIZER_JSON, post_processor: postProcessor };
+    const template = { chat_template: 'User: {{ messages[0].content }}<eos>' };
+    const { encodeChat } = createTokenizer(json, template);
+    for (const message of ['A Reed', 'A <eos> Reed'])
+      expect(encodeChat!(message)).toEqual({
+        text: `User: ${message}<eos>`,
+        tokenIds: [...TOKENIZER.encode(`User: ${message}`), eos],
+      });
+  });
+
+  it('encodes a message with its surroundings unless it contains a special token', () => {
+    const names = ['<unk>', 'Q:a', 'Q:', 'a', 'Q:A', '<eos>', '<', 'eos>'];
+    const vocab = Object.fromEntries(names.map((name, i) => [name, i]));
+    const json = {
+      ...COMMON,
+      normalizer: { type: 'NFKC' },
+      model: { type: 'WordLevel', unk_token: '<unk>', vocab },
+    };
+    const config = { eos_token: '<eos>', chat_template: 'Q:{{ messages[0].content }}<eos>' };
+    const chat = (message: string) =>
+      createTokenizer(json, config).encodeChat!(message).tokenIds.map((id) => names[id]);
+    expect(chat('a')).toEqual(['Q:a', '<eos>']);
+    expect(chat('z')).toEqual(['<unk>', '<eos>']);
+    expect(chat('a <eos>')).toEqual(['Q:', 'a', '<', 'eos>', '<eos>']);
+    expect(chat('a ＜eos＞')).toEqual(['Q:', 'a', '<eos>']);
+  });
+
+  it('rejects a chat template without the message', () => {
+    const { encodeChat } = createTokenizer(TOKENIZER_JSON, { chat_template: 'Hello' });
+    const fault = `${JSON.stringify('a'.repeat(40))} is missing`;
+    expect(() => encodeChat!('a'.repeat(50))).toThrow(fault);
+    expect(() => encodeChat!(' ')).toThrow('"" is missing');
+  });
+
+  it("puts a space into special tokens' names in text for others", () => {
+    const ids = [eos, eos, ...TOKENIZER.encode('a <eos> b'), pad];
+    expect(TOKENIZER.decodeForOthers(ids)).toBe('<eos><eos>a < eos> b<pad>');
+    expect(TOKENIZER.decodeForOthers([])).toBe('');
+  });
+
+  it('ignores special tokens of the config that are not in the vocabulary', () => {
+    const tokenizer = createTokenizer(TOKENIZER_JSON, { eos_token: '<nowhere>' });
+    expect(tokenizer.vocabSize).toBe(TOKENIZER.vocabSize);
+    expect(tokenizer.decode(tokenizer.encode('a <nowhere>'))).toBe('a <nowhere>');
+  });
+
+  it('encodes added tokens that are not special', () => {
+    const [token] = added(['<x>'], { id: 999, special: false });
+    const tokenizer = createTokenizer({ ...TOKENIZER_JSON, added_tokens: [token] });
+    expect(tokenizer.encode('a<x>')).toEqual([...TOKENIZER.encode('a'), 999]);
   });
 
   it('decodes exactly, with every space', () => {
@@ -241,6 +303,26 @@ describe('createTokenizer', () => {
   it.each([
     ['do_lower_case', { normalizer: { type: 'BertNormalizer', lowercase: true } }, false],
     ['add_prefix_space', { pre_tokenizer: { type: 'ByteLevel', add_prefix_space: false } }, true],
+    [
+      'strip_accents',
+      {
+        normalizer: {
+          type: 'Sequence',
+          normalizers: [{ type: 'BertNormalizer', strip_accents: false }],
+        },
+      },
+      true,
+    ],
+    [
+      'add_prefix_space',
+      {
+        pre_tokenizer: {
+          type: 'Sequence',
+          pretokenizers: [{ type: 'ByteLevel', add_prefix_space: true }],
+        },
+      },
+      false,
+    ],
   ])('rejects a config that disagrees: %s', (name, settings, value) => {
     const json = { ...COMMON, ...settings, model };
     expect(() => createTokenizer(json, { [name]: value })).toThrow(name);
@@ -282,6 +364,12 @@ describe('createTokenizer', () => {
     ['pattern', { pre_tokenizer: { type: 'Split', pattern: {}, behavior: 'Removed' } }],
   ])('rejects what it cannot apply: %s', (name, change) => {
     expect(() => createTokenizer({ ...TOKENIZER_JSON, ...change })).toThrow(name);
+  });
+
+  it('applies byte_fallback of BPE', () => {
+    const vocab = { '<0xC3>': 0, '<0xA9>': 1, a: 2 };
+    const bpe = { type: 'BPE', byte_fallback: true, vocab, merges: [] };
+    expect(createTokenizer({ ...COMMON, model: bpe }).encode('aé')).toEqual([2, 0, 1]);
   });
 
   it('has a vocabulary size above the largest id', () => {
