@@ -259,7 +259,7 @@ describe('createTokenizer', () => {
     expect(listPieces(pieces, { pre_tokenizer })(text)).toEqual(pieces);
   });
 
-  it.each(REFERENCE)('splits as recorded from the reference: $name', (recorded) => {
+  it.each(REFERENCE.splits)('splits as recorded from the reference: $name', (recorded) => {
     const { normalizer, preTokenizer, text, pieces } = recorded;
     const split = listPieces(pieces, { normalizer, pre_tokenizer: preTokenizer });
     expect(split(text)).toEqual(pieces);
@@ -282,11 +282,35 @@ describe('createTokenizer', () => {
     expect([' a', ' '].map((text) => tokenizer.encode(text))).toEqual([[0, 1], []]);
   });
 
-  it('decodes a first space that the encoder never adds', () => {
-    const spaces = { type: 'Metaspace', replacement: '▁', prepend_scheme: 'never' };
+  it.each(REFERENCE.joins)('joins as recorded from the reference: $name', (recorded) => {
+    const { decoder, tokens, text } = recorded;
+    const vocab = Object.fromEntries(['?', ...tokens].map((token, i) => [token, i]));
+    const wordList = { type: 'WordLevel', unk_token: '?', vocab };
+    const tokenizer = createTokenizer({ ...COMMON, decoder, model: wordList });
+    expect(tokenizer.decode(tokens.map((_, i) => i + 1))).toBe(text);
+  });
+
+  it.each([
+    [{ add_prefix_space: false }, ' a', 'a ▁b'],
+    [{ add_prefix_space: true }, 'a', '▁a ▁b'],
+  ])('marks spaces as old files say: %j', (settings, decoded, pieces) => {
+    const spaces = { type: 'Metaspace', ...settings };
+    expect(listPieces(pieces.split(' '), { pre_tokenizer: spaces })('a b')).toEqual(
+      pieces.split(' '),
+    );
     const bpe = { type: 'BPE', vocab: { '▁': 0, a: 1 }, merges: [] };
     const json = { ...COMMON, pre_tokenizer: spaces, decoder: spaces, model: bpe };
-    expect(createTokenizer(json).decode([0, 1])).toBe(' a');
+    expect(createTokenizer(json).decode([0, 1])).toBe(decoded);
+  });
+
+  it('changes nothing with an empty map of characters', () => {
+    const normalizer = { type: 'Precompiled', precompiled_charsmap: '' };
+    expect(listPieces(['ﬁ'], { normalizer })('ﬁ')).toEqual(['ﬁ']);
+  });
+
+  it('finds no pieces in a word that is not listed', () => {
+    const pieces = listPieces(['a', '##b', 'ab', 'b'], {});
+    expect(pieces('ab a ba bab')).toEqual(['ab', 'a', '[UNK]', '[UNK]']);
   });
 
   it.each([
