@@ -14,7 +14,7 @@ import { group } from 'd3-array';
 import { writeFileSafely, writeJson } from '../lib/io/files.js';
 import { packagePath } from '../lib/io/paths.js';
 import { writeChart } from '../lib/report/publication.js';
-import { createChart } from '../lib/report/vega-lite.js';
+import { createChart } from '../lib/report/charts/spec.js';
 import { readCommit } from '../lib/io/provenance.js';
 import type { Comparison } from './support/peer.js';
 import { updateReadme, type Row } from './support/summary.js';

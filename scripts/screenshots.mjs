@@ -6,7 +6,7 @@
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL, URL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { findChromium } from '../dist/report/render.js';
+import { findChromium } from '../dist/report/charts/render.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [reports = join(root, 'reports'), pictures = join(root, 'docs')] = process.argv.slice(2);

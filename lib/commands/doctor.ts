@@ -9,7 +9,7 @@ import { getHeapStatistics } from 'node:v8';
 import { Command } from 'commander';
 import { installCommand, loadOptional, optionalFolder, optionalVersion } from '../io/optional.js';
 import { isClone, packagePath } from '../io/paths.js';
-import { findChromium } from '../report/render.js';
+import { findChromium } from '../report/charts/render.js';
 import {
   findJupyterLab,
   INSTALL_JUPYTERLAB,

@@ -10,9 +10,9 @@ import {
   type Artefact,
   type ExportFormat,
 } from '../report/publication.js';
-import { listReports, readReportInfo } from '../experiments/results/report-pages.js';
+import { listReports, readReportInfo } from '../pages/notebook/reports.js';
 import { readNotebook } from '../notebook/nbformat.js';
-import { notebookFigures } from '../report/notebook-page.js';
+import { notebookFigures } from '../pages/notebook/page.js';
 import { choice, log, shellWord } from './common/cli-utils.js';
 import { exportInteropCommands } from './export-interop.js';
 import { existsSync } from 'node:fs';

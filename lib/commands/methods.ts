@@ -1,6 +1,6 @@
 /** `parallelsearch methods`: lists the methods. */
 import { Command } from 'commander';
-import { alignColumns } from '../html/table.js';
+import { alignColumns } from '../report/table-formats.js';
 import { METHODS, type Method } from '../training/methods.js';
 
 /** `grpo, rewards paper`, `weights of search-r1`, or `–` for the initial model. */

@@ -103,9 +103,9 @@ async function attempt(
 
 const FORMATS: Readonly<Record<string, (notebook: Notebook) => Promise<string>>> = {
   page: async (notebook) =>
-    (await (await import('../report/notebook-page.js')).reportHtml(notebook)).html,
+    (await (await import('../pages/notebook/page.js')).reportHtml(notebook)).html,
   observable: async (notebook) =>
-    (await import('../report/observable.js')).observableHtml(notebook),
+    (await import('../pages/notebook/observable.js')).observableHtml(notebook),
 };
 
 interface RenderSettings extends Pick<NotebookRunSettings, 'param' | 'timeout'> {

@@ -15,7 +15,7 @@ import { failures } from '../experiments/failures.js';
 import { latency } from '../experiments/latency/experiment.js';
 import { mainResults } from '../experiments/main-results.js';
 import { realModel } from '../experiments/real-model/experiment.js';
-import { exportReport, readResults } from '../experiments/results/report-pages.js';
+import { exportReport, readResults } from '../pages/notebook/reports.js';
 import { computeResults, resultFile } from '../experiments/results/result-file.js';
 import { RESULTS, hasRecords } from '../experiments/running/records.js';
 import { packagePath, requireClone, shortPath } from '../io/paths.js';

@@ -1,8 +1,8 @@
 /** Both initial models: where training from each ends (Table 2), its course (Fig. 5). */
 import { matching, where } from '../evaluation/table.js';
 import { BOTH_METHODS, UNTRAINED } from '../training/methods.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { trainingRows } from '../report/curves.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { trainingRows } from '../report/charts/curves.js';
 import { gapWords, pointsText } from '../report/text.js';
 import { loadAnswers } from './running/answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';

@@ -19,10 +19,10 @@ import {
 import { INITIAL_MODELS } from '../training/models.js';
 import { isTrained, runName, type PolicyRun } from '../training/policy-runs.js';
 import { BASELINES, LATER_METHODS, METHODS, methodTitle } from '../training/methods.js';
-import { axisTitle, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { seriesChannels } from '../report/series.js';
-import { createChart, type Chart } from '../report/vega-lite.js';
-import { trainingRows } from '../report/curves.js';
+import { axisTitle, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { seriesChannels } from '../report/charts/series.js';
+import { createChart, type Chart } from '../report/charts/spec.js';
+import { trainingRows } from '../report/charts/curves.js';
 import { figureText, gapWords, ratioWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
 import { formatList, countText } from '../text/english.js';
@@ -35,7 +35,7 @@ import { countCellsAhead, paperRows } from './results/paper.js';
 import { findFigure, resultParts, summarise, type Predicted } from './results/summary.js';
 import { INIT_SEEDS, listRuns } from './running/runs.js';
 import { addTiming, loadTiming, timingExperiment, type Timing } from './timing.js';
-import { tradeOffChart } from '../report/trade-off-chart.js';
+import { tradeOffChart } from '../report/charts/trade-off.js';
 import { planTraining } from './running/train-runs.js';
 import { aheadFromEachModel, partsAhead } from './results/verdicts.js';
 import {

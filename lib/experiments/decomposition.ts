@@ -18,8 +18,8 @@ import {
 } from '../evaluation/table.js';
 import { SMALL_WORLD } from '../io/paths.js';
 import { memoised } from '../memoise.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { trainingRows, type CurvePoint } from '../report/curves.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { trainingRows, type CurvePoint } from '../report/charts/curves.js';
 import { figureText } from '../report/text.js';
 import { loadAnswers } from './running/answers.js';
 import type { Experiment, PaperClaim } from './experiment.js';

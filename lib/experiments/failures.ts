@@ -14,8 +14,8 @@ import { matching, where, type MethodPair, type SummaryOptions } from '../evalua
 import { formatList, countText } from '../text/english.js';
 import { BOTH_METHODS, trainedBy } from '../training/methods.js';
 import { rolloutForRun, type PolicyRun } from '../training/policy-runs.js';
-import { intervalChart } from '../report/chart.js';
-import { trainingRows } from '../report/curves.js';
+import { intervalChart } from '../report/charts/chart.js';
+import { trainingRows } from '../report/charts/curves.js';
 import { metricInfo } from '../report/titles.js';
 import { loadWorld } from '../retrieval/small-world.js';
 import { loadAnswers, type AnsweredRuns } from './running/answers.js';

@@ -20,8 +20,8 @@ import {
   trainedBy,
   UNTRAINED,
 } from '../training/methods.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { trainingRows } from '../report/curves.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { trainingRows } from '../report/charts/curves.js';
 import { metricInfo, valueTitle } from '../report/titles.js';
 import { interval, points, table } from '../report/table.js';
 import { figureText, gapWords, pointsText, ratioWords } from '../report/text.js';

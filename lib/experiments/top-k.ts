@@ -22,7 +22,7 @@ import { configHash, contentHash } from '../io/provenance.js';
 import { ENCODER } from '../io/paths.js';
 import { BOTH_METHODS } from '../training/methods.js';
 import { isTrained, RESERVE_PER_TURN, runName, type PolicyRun } from '../training/policy-runs.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../report/chart.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
 import { gapWords } from '../report/text.js';
 import { valueTitle } from '../report/titles.js';
 import { ENCODER_FILE } from '../retrieval/encoder.js';

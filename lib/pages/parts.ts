@@ -1,17 +1,17 @@
 /** Parts that the pages of runs share: sections, training curves, rollouts by step. */
 import { group } from 'd3-array';
-import { escapeHtml, markup, markupHtml, type Markup } from '../html/markup.js';
-import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from '../html/page.js';
-import { highlightLines } from '../html/browser/lines.js';
-import { segmentsMarkup } from '../html/segments.js';
-import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../html/styles.js';
+import { escapeHtml, markup, markupHtml, type Markup } from '../report/markup.js';
+import { bundleScript, layoutHtml, packedElement, pageHtml, type Page } from './page.js';
+import { highlightLines } from '../report/charts/lines.js';
+import { segmentsMarkup } from '../report/segments.js';
+import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../report/styles.js';
 import { parseModelName } from '../training/models.js';
-import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/chart.js';
-import { trainingRows } from '../report/curves.js';
-import { chartHtml } from '../report/figures.js';
-import { renderSvg } from '../report/render.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../report/charts/chart.js';
+import { trainingRows } from '../report/charts/curves.js';
+import { chartHtml } from './figures.js';
+import { renderSvg } from '../report/charts/render.js';
 import { figureText } from '../report/text.js';
-import type { VegaLiteSpec } from '../report/vega-lite.js';
+import type { VegaLiteSpec } from '../report/charts/spec.js';
 import type { Trajectory } from '../rollout/trajectory.js';
 import type { StepMetrics } from './run/folder.js';
 import type { BandPoint } from './run/reference.js';
@@ -48,8 +48,8 @@ export async function sectionsPage({
     ...page,
     title,
     body: layoutHtml(contents, parts.join('\n')),
-    styles: KIND_STYLE + SEGMENT_STYLE + readStyles('parts.css', import.meta.url),
-    laterScript: await bundleScript(new URL('./browser/main.js', import.meta.url)),
+    styles: KIND_STYLE + SEGMENT_STYLE + readStyles('run/page.css', import.meta.url),
+    laterScript: await bundleScript(new URL('./run/browser/main.js', import.meta.url)),
     ...(isLive && { policy: { 'connect-src': "'self'" } }), // only to its own server
   });
 }

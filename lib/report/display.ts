@@ -1,11 +1,11 @@
 /** Shows charts, tables, results and findings in any notebook front end. */
 import { findDisplayWriter, holdCell, onLastExpression } from '../notebook/cell.js';
-import { tableHtml, tableText } from '../html/table.js';
-import { escapeHtml, markup, markupHtml } from '../html/markup.js';
-import { segmentsMarkup } from '../html/segments.js';
-import { TRANSCRIPT_STYLE } from '../html/styles.js';
+import { tableHtml, tableText } from './table-formats.js';
+import { escapeHtml, markup, markupHtml } from './markup.js';
+import { segmentsMarkup } from './segments.js';
+import { TRANSCRIPT_STYLE } from './styles.js';
 import type { Trajectory } from '../rollout/trajectory.js';
-import { wrapSpec, type Chart, type VegaLiteSpec } from './vega-lite.js';
+import { wrapSpec, type Chart, type VegaLiteSpec } from './charts/spec.js';
 import {
   createFrame,
   isSeries,
@@ -15,7 +15,7 @@ import {
   type Rows,
   type SeriesLike,
 } from './frame.js';
-import { renderSvg } from './render.js';
+import { renderSvg } from './charts/render.js';
 import { openingBundle, type About, type ResultParts } from './result.js';
 import { dataTable, type Table } from './table.js';
 import { plural } from '../text/english.js';

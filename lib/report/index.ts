@@ -1,8 +1,8 @@
 /** `parallelsearch/report`: data frames, tables, charts and their display. */
 export { formatList } from '../text/english.js';
-export { bandChart, intervalChart, lineChart, type ChartSpec } from './chart.js';
-export { stackedChart } from './stacked-chart.js';
-export { createChart, type Chart, type VegaLiteSpec } from './vega-lite.js';
+export { bandChart, intervalChart, lineChart, type ChartSpec } from './charts/chart.js';
+export { stackedChart } from './charts/stacked.js';
+export { createChart, type Chart, type VegaLiteSpec } from './charts/spec.js';
 export {
   display,
   finding,
@@ -14,7 +14,7 @@ export {
 } from './display.js';
 export { createFrame, toRows, type Frame, type Row, type Rows } from './frame.js';
 export { writeChart } from './publication.js';
-export { renderSvg } from './render.js';
+export { renderSvg } from './charts/render.js';
 export {
   figure,
   interval,

@@ -1,8 +1,8 @@
 /** An experiment's result as plain data, and the words that open and close its report. */
 import { z } from 'zod';
-import { markup, markupHtml } from '../html/markup.js';
+import { markup, markupHtml } from './markup.js';
 import type { Provenance } from '../io/provenance.js';
-import type { Chart } from './vega-lite.js';
+import type { Chart } from './charts/spec.js';
 import type { Table } from './table.js';
 import { plural } from '../text/english.js';
 

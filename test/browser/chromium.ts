@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { findChromium } from '../../lib/report/render.js';
+import { findChromium } from '../../lib/report/charts/render.js';
 
 export type { Page } from 'playwright-core';
 

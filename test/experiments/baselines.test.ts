@@ -10,7 +10,7 @@ import { judgeClaims } from '../../tools/reports/claims.js';
 import { planTraining } from '../../lib/experiments/running/train-runs.js';
 import { runName, weightFolders } from '../../lib/training/policy-runs.js';
 import { BASELINES, METHODS } from '../../lib/training/methods.js';
-import { tradeOffChart } from '../../lib/report/trade-off-chart.js';
+import { tradeOffChart } from '../../lib/report/charts/trade-off.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { listFolders } from '../../lib/policy/folders/folder-settings.js';
 import { temporaryFolder } from '../folder.js';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Parameters } from '../../lib/notebook/parameters.js';
-import { exportReport } from '../../lib/experiments/results/report-pages.js';
+import { exportReport } from '../../lib/pages/notebook/reports.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

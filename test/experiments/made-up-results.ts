@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
-import type { ReportInfo } from '../../lib/experiments/results/report-pages.js';
-import type { Chart } from '../../lib/report/vega-lite.js';
+import type { ReportInfo } from '../../lib/pages/notebook/reports.js';
+import type { Chart } from '../../lib/report/charts/spec.js';
 
 export const chart: Chart = {
   kind: 'chart',

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { readResults } from '../../lib/experiments/results/report-pages.js';
+import { readResults } from '../../lib/pages/notebook/reports.js';
 import { ensureResult, loadResult } from '../../lib/experiments/results/result-file.js';
 import type { Parameters } from '../../lib/notebook/parameters.js';
 import { chromiumPath } from '../browser/chromium.js';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { format, type FormatConfig } from 'oxfmt';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { shownResult } from '../../lib/experiments/results/report-pages.js';
+import { shownResult } from '../../lib/pages/notebook/reports.js';
 import { findStaleOutputs, MAX_STORED_BYTES } from '../../lib/notebook/stored-outputs.js';
 import { codeCells, joinLines, readNotebook, splitLines } from '../../lib/notebook/nbformat.js';
 import type { Notebook } from '../../lib/notebook/nbformat.js';

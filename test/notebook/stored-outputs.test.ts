@@ -9,7 +9,7 @@ import {
   MAX_STORED_BYTES,
   storeOutputs,
 } from '../../lib/notebook/stored-outputs.js';
-import { bandChart } from '../../lib/report/chart.js';
+import { bandChart } from '../../lib/report/charts/chart.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { plainTable } from '../../lib/report/table.js';
 import { temporaryFolder } from '../folder.js';

@@ -1,9 +1,9 @@
 /** A made-up report with everything that reports are made of. */
 import { summariseResults } from '../../lib/evaluation/table.js';
 import type { CodeCell, Notebook } from '../../lib/notebook/nbformat.js';
-import { bandChart, intervalChart } from '../../lib/report/chart.js';
-import { type Chart } from '../../lib/report/vega-lite.js';
-import { trainingRows } from '../../lib/report/curves.js';
+import { bandChart, intervalChart } from '../../lib/report/charts/chart.js';
+import { type Chart } from '../../lib/report/charts/spec.js';
+import { trainingRows } from '../../lib/report/charts/curves.js';
 import {
   mimeBundle,
   finding,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { DataFrame } from 'danfojs-node';
-import { tableHtml } from '../../lib/html/table.js';
+import { tableHtml } from '../../lib/report/table-formats.js';
 import { mimeBundle } from '../../lib/report/display.js';
 import { createFrame, toRows } from '../../lib/report/frame.js';
 import { figure, interval, plainTable, points, table } from '../../lib/report/table.js';

@@ -21,7 +21,7 @@ import { formatPassages, formatQuestions } from '../../lib/data/flashrag.js';
 import { packagePath } from '../../lib/io/paths.js';
 import { saveModel } from '../../lib/policy/folders/model-folder.js';
 import { createRandom } from '../../lib/random.js';
-import { notebookFigures } from '../../lib/report/notebook-page.js';
+import { notebookFigures } from '../../lib/pages/notebook/page.js';
 import { isBuilt, words } from '../commands/command-line.js';
 import { writeTinyWorld } from '../commands/tiny-world.js';
 import { temporaryFolder } from '../folder.js';

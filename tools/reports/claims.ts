@@ -9,7 +9,7 @@ import type {
   ResultTables,
 } from '../../lib/experiments/experiment.js';
 import { holm, LEVEL, pValue } from '../../lib/experiments/results/verdicts.js';
-import { cellAnchor } from '../../lib/report/notebook-page.js';
+import { cellAnchor } from '../../lib/pages/notebook/page.js';
 import { intervalText, pointsIntervalText } from '../../lib/report/text.js';
 
 const resultTables = ({ rows, contrasts, frames }: ExperimentResult): ResultTables => ({

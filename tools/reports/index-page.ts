@@ -4,14 +4,10 @@ import path from 'node:path';
 import { matching } from '../../lib/evaluation/table.js';
 import type { ExperimentResult } from '../../lib/experiments/experiment.js';
 import { EXPERIMENTS } from '../../lib/experiments/list.js';
-import {
-  listReports,
-  readResults,
-  type PageInfo,
-} from '../../lib/experiments/results/report-pages.js';
-import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/html/markup.js';
-import { pageHtml, SITE_MARKS } from '../../lib/html/page.js';
-import { KIND_STYLE, readStyles } from '../../lib/html/styles.js';
+import { listReports, readResults, type PageInfo } from '../../lib/pages/notebook/reports.js';
+import { escapeHtml, markup, markupHtml, type Markup } from '../../lib/report/markup.js';
+import { pageHtml, SITE_MARKS } from '../../lib/pages/page.js';
+import { KIND_STYLE, readStyles } from '../../lib/report/styles.js';
 import { writeFileSafely } from '../../lib/io/files.js';
 import { formatList } from '../../lib/text/english.js';
 import { splitSentences } from '../../lib/text/sentences.js';

@@ -7,7 +7,7 @@ import {
   TRAJECTORY_REWARDS,
   TRAJECTORY_SAMPLE,
 } from '../../lib/experiments/trajectories.js';
-import type { PageInfo } from '../../lib/experiments/results/report-pages.js';
+import type { PageInfo } from '../../lib/pages/notebook/reports.js';
 import { trainHere } from '../../lib/io/processes.js';
 import { exportPlayground, PLAYGROUND } from '../../lib/pages/playground/page.js';
 import { writeIndex } from './index-page.js';
@@ -15,8 +15,8 @@ import { answersPicture } from './pictures.js';
 import { writeReadme } from './readme.js';
 import { join } from 'node:path';
 import { readQuestions } from '../../lib/data/flashrag.js';
-import { escapeHtml } from '../../lib/html/markup.js';
-import { provenanceHtml } from '../../lib/html/page.js';
+import { escapeHtml } from '../../lib/report/markup.js';
+import { provenanceHtml } from '../../lib/pages/page.js';
 import { SMALL_WORLD } from '../../lib/io/paths.js';
 import { REWARD_PRESETS } from '../../lib/rewards/presets.js';
 import { parseTrajectory } from '../../lib/rollout/recorded.js';

@@ -1,10 +1,10 @@
 /** Small pictures of charts and recorded trajectories, for the cards of the index. */
-import { narrowed } from '../../lib/html/browser/narrow.js';
-import { withUniqueIds } from '../../lib/report/figures.js';
-import { renderSvg } from '../../lib/report/render.js';
-import { valuesUnder, type VegaLiteSpec } from '../../lib/report/vega-lite.js';
+import { narrowed } from '../../lib/report/charts/narrow.js';
+import { withUniqueIds } from '../../lib/pages/figures.js';
+import { renderSvg } from '../../lib/report/charts/render.js';
+import { valuesUnder, type VegaLiteSpec } from '../../lib/report/charts/spec.js';
 import { greatest, group, max } from 'd3-array';
-import { markup, markupHtml } from '../../lib/html/markup.js';
+import { markup, markupHtml } from '../../lib/report/markup.js';
 import type { Trajectory, With } from '../../lib/rollout/trajectory.js';
 
 const THUMBNAIL = { widthPx: 330, heightPx: 110 };

@@ -1,9 +1,9 @@
 /** Charts of the conditions: one with all predictions, and curves against each limit. */
 import { BENCHMARK_TITLES, MANY } from '../../evaluation/selections.js';
 import { matching, type Fields } from '../../evaluation/table.js';
-import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/chart.js';
-import { createChart, type Chart } from '../../report/vega-lite.js';
-import { STYLES } from '../../report/series.js';
+import { axisTitle, bandChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import { createChart, type Chart } from '../../report/charts/spec.js';
+import { STYLES } from '../../report/charts/series.js';
 import { figureText } from '../../report/text.js';
 import type { ResultParts } from '../../report/result.js';
 import type { Limit } from './limits.js';

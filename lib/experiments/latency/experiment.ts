@@ -4,7 +4,7 @@ import { greatest, max, quantile, range, sum } from 'd3-array';
 import type { Interval } from '../../evaluation/bootstrap.js';
 import { matching } from '../../evaluation/table.js';
 import { type Provenance, configHash } from '../../io/provenance.js';
-import { intervalChart } from '../../report/chart.js';
+import { intervalChart } from '../../report/charts/chart.js';
 import { valueTitle } from '../../report/titles.js';
 import { createRemoteRetriever } from '../../retrieval/remote.js';
 import type { Retriever } from '../../retrieval/retriever.js';

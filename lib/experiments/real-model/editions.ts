@@ -18,7 +18,7 @@ import {
 } from '../../evaluation/table.js';
 import { packagePath, shortPath } from '../../io/paths.js';
 import type { Provenance } from '../../io/provenance.js';
-import { intervalChart } from '../../report/chart.js';
+import { intervalChart } from '../../report/charts/chart.js';
 import { shareWords } from '../../report/text.js';
 import {
   checkPredictions,

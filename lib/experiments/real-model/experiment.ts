@@ -4,7 +4,7 @@ import { sum } from 'd3-array';
 import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import type { SummaryOptions } from '../../evaluation/table.js';
 import { configHash } from '../../io/provenance.js';
-import { trainingRows, type CurvePoint } from '../../report/curves.js';
+import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
 import { type DevPoint } from '../running/train-runs.js';
 import { readLog } from '../../io/logs.js';
 import { defineComputation, type Experiment } from '../experiment.js';

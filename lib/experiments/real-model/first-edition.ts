@@ -3,7 +3,7 @@ import { group, sort } from 'd3-array';
 import { mainMeasure, type Measure } from '../../evaluation/metrics.js';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching, where, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
-import { trainingRows, type CurvePoint } from '../../report/curves.js';
+import { trainingRows, type CurvePoint } from '../../report/charts/curves.js';
 import { checkPredictions, summarise, type Predicted } from '../results/summary.js';
 import { addTiming, SECONDS, type Timing } from '../timing.js';
 import { DYNAMICS, MEASURES } from './editions.js';

@@ -1,6 +1,6 @@
 /** Both editions on the benchmarks that the fresh test of two lacks. */
 import { matching, type MethodPair, type SummaryOptions } from '../../evaluation/table.js';
-import { intervalChart } from '../../report/chart.js';
+import { intervalChart } from '../../report/charts/chart.js';
 import { checkPredictions, percent, type Predicted } from '../results/summary.js';
 import { named, readThresholds, summariseEditions, tag, type FreshRead } from './editions.js';
 

@@ -10,11 +10,11 @@ import {
   type TidyRow,
   type TidyTable,
 } from '../../evaluation/table.js';
-import { intervalChart, SMALL_WORLD_NOTE } from '../../report/chart.js';
+import { intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
 import { ONE_TRAINING, type Prediction, type ResultParts } from '../../report/result.js';
 import { interval } from '../../report/table.js';
 import { isShare, metricInfo } from '../../report/titles.js';
-import type { Chart } from '../../report/vega-lite.js';
+import type { Chart } from '../../report/charts/spec.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import type { AnsweredRuns } from '../running/answers.js';
 import { paperFigure } from './paper.js';

@@ -10,7 +10,7 @@ import type { Measurement, QuestionResult } from '../../evaluation/result.js';
 import { SMALL_WORLD } from '../../io/paths.js';
 import { type Provenance, configHash, contentHash } from '../../io/provenance.js';
 import { createRandom } from '../../random.js';
-import type { CurvePoint } from '../../report/curves.js';
+import type { CurvePoint } from '../../report/charts/curves.js';
 import {
   defineComputation,
   type Computation,

@@ -6,7 +6,7 @@ import { mean, sum } from 'd3-array';
 import type { QuestionResult } from '../../evaluation/result.js';
 import { matching } from '../../evaluation/table.js';
 import { createRandom } from '../../random.js';
-import { stackedChart } from '../../report/stacked-chart.js';
+import { stackedChart } from '../../report/charts/stacked.js';
 import { shareWords } from '../../report/text.js';
 import { BOTH_METHODS } from '../../training/methods.js';
 import { loadAnswers } from '../running/answers.js';

@@ -1,9 +1,9 @@
 /** Charts of the training conditions: leads, figures by training, and RL curves. */
 import { matching, type Fields, type TidyRow } from '../../evaluation/table.js';
-import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../../report/chart.js';
-import type { TrainingRow } from '../../report/curves.js';
+import { bandChart, intervalChart, SMALL_WORLD_NOTE } from '../../report/charts/chart.js';
+import type { TrainingRow } from '../../report/charts/curves.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
-import type { Chart } from '../../report/vega-lite.js';
+import type { Chart } from '../../report/charts/spec.js';
 import { conditionsChart } from '../conditions/charts.js';
 import type { ConditionRow } from '../conditions/predictions.js';
 import type { Training } from './training-test.js';

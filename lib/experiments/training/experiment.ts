@@ -8,7 +8,7 @@ import { mainMeasure } from '../../evaluation/metrics.js';
 import { MANY } from '../../evaluation/selections.js';
 import { matching, type SummaryOptions } from '../../evaluation/table.js';
 import type { Provenance } from '../../io/provenance.js';
-import { trainingRows, type TrainingRow } from '../../report/curves.js';
+import { trainingRows, type TrainingRow } from '../../report/charts/curves.js';
 import { modelNameForRun } from '../../training/policy-runs.js';
 import { readCurves } from '../running/answers.js';
 import type { Experiment } from '../experiment.js';

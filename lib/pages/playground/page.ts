@@ -1,10 +1,10 @@
 /** The playground: policies, passages and rollout in one HTML file. */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { bundleScript, layoutHtml, packedElement, pageHtml } from '../../html/page.js';
-import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../html/styles.js';
+import { bundleScript, layoutHtml, packedElement, pageHtml } from '../page.js';
+import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
 import { writeFileSafely } from '../../io/files.js';
-import { citationHtml } from '../../report/citation.js';
+import { citationHtml } from '../citation.js';
 import { readPlayground, type CustomParts } from './contents.js';
 import { WORKER_FILE } from './setup.js';
 

@@ -1,12 +1,12 @@
 /** The page of a training run, live or as a report. */
 import path from 'node:path';
 import { mean, sum } from 'd3-array';
-import { markup, markupHtml } from '../../html/markup.js';
-import { PROVENANCE, provenanceHtml } from '../../html/page.js';
+import { markup, markupHtml } from '../../report/markup.js';
+import { PROVENANCE, provenanceHtml } from '../page.js';
 import { writeFileSafely } from '../../io/files.js';
 import { configDifferences, trainerSettings, type TrainConfig } from '../../training/config.js';
-import { CITATION, citationHtml } from '../../report/citation.js';
-import { tableFigureHtml } from '../../report/figures.js';
+import { CITATION, citationHtml } from '../citation.js';
+import { tableFigureHtml } from '../figures.js';
 import { figureText } from '../../report/text.js';
 import { metricInfo, valueTitle } from '../../report/titles.js';
 import { parseModelName } from '../../training/models.js';

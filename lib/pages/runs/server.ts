@@ -1,6 +1,6 @@
 /** Serves the pages of a folder of runs, to this machine only. */
 import type { LocalServer } from '../../io/local-server.js';
-import { SITE_MARKS } from '../../html/page.js';
+import { SITE_MARKS } from '../page.js';
 import { compareHtml, readComparison } from '../compare/page.js';
 import { readDescription, readRun } from '../run/folder.js';
 import { runPageHtml } from '../run/page.js';

@@ -12,7 +12,7 @@ import {
   shownLabels,
   type BehaviourLabel,
 } from '../../evaluation/behaviour.js';
-import type { ShownTurn } from '../../html/segments.js';
+import type { ShownTurn } from '../../report/segments.js';
 import { scoringRules } from '../../rewards/presets.js';
 import { scoreTranscript, type TranscriptScore } from '../../rewards/score.js';
 import { subQuestionRecall, criticalSteps } from '../../rewards/sub-questions.js';

@@ -1,9 +1,9 @@
 /** A page of recorded trajectories to filter, search, read and compare. */
 import { sum } from 'd3-array';
-import { escapeHtml } from '../../html/markup.js';
-import { bundleScript, packedElement, pageHtml } from '../../html/page.js';
-import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../html/styles.js';
-import { tableHtml } from '../../html/table.js';
+import { escapeHtml } from '../../report/markup.js';
+import { bundleScript, packedElement, pageHtml } from '../page.js';
+import { KIND_STYLE, readStyles, SEGMENT_STYLE } from '../../report/styles.js';
+import { tableHtml } from '../../report/table-formats.js';
 import { writeFileSafely } from '../../io/files.js';
 import { decimalText, countText } from '../../text/english.js';
 import type { ViewerData } from './data.js';

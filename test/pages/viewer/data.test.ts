@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { turnsFromSegments, viewerData } from '../../../lib/pages/viewer/data.js';
-import { shownResults } from '../../../lib/html/segments.js';
+import { shownResults } from '../../../lib/report/segments.js';
 import { wrapResults } from '../../../lib/text/tags.js';
 import { splitTranscript } from '../../../lib/text/response.js';
 import { recordedLine, syntheticData, syntheticLines, syntheticQuestion } from './synthetic.js';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { intervalChart } from '../../../lib/report/chart.js';
+import { intervalChart } from '../../../lib/report/charts/chart.js';
 import { answersPicture, thumbnailSvg } from '../../../tools/reports/pictures.js';
 import type { With } from '../../../lib/rollout/trajectory.js';
 

@@ -1,7 +1,7 @@
 /** The form: question, checkpoint, retrieval delay and generation speed. */
 import { group, sort } from 'd3-array';
 import { graphQuestionType, type Question } from '../../../data/question.js';
-import { h, labelled, select } from '../../../html/browser/dom.js';
+import { h, labelled, select } from '../../browser/dom.js';
 import type { PlaygroundCheckpoint, PlaygroundSetup } from '../setup.js';
 import { seconds } from './time-line.js';
 

@@ -3,8 +3,8 @@
  * which answers it. The worker's events fill the player's column and lane, then the
  * comparison.
  */
-import { h, unpackElement } from '../../../html/browser/dom.js';
-import '../../../html/browser/report.js';
+import { h, unpackElement } from '../../browser/dom.js';
+import '../../browser/report.js';
 import { unknownNamesWarning } from '../../../text/names.js';
 import {
   ADAPTER_FILES,

@@ -1,6 +1,6 @@
 /** Shows what the methods did when, and the result in figures. */
 import { range, sort, sum } from 'd3-array';
-import { h, table } from '../../../html/browser/dom.js';
+import { h, table } from '../../browser/dom.js';
 import type { Trajectory } from '../../../rollout/trajectory.js';
 import { exactMatch } from '../../../text/answer-match.js';
 import type { PlaygroundEvent } from './worker.js';

@@ -1,7 +1,7 @@
 /** Shows one trajectory in full. */
 import { mean } from 'd3-array';
-import { h, table } from '../../../html/browser/dom.js';
-import { segmentsMarkup } from '../../../html/segments.js';
+import { h, table } from '../../browser/dom.js';
+import { segmentsMarkup } from '../../../report/segments.js';
 import { decimalText } from '../../../text/english.js';
 import type { ViewerData, ViewerLabel, ViewerTrajectory } from '../data.js';
 import { drawDiagram, policyDiagram, questionDiagram } from './diagram.js';

@@ -1,6 +1,6 @@
 /** Diagrams of question graph and searches. Boxes in one column happen in parallel. */
 import type { SubQuestion } from '../../../data/question.js';
-import { svg } from '../../../html/browser/dom.js';
+import { svg } from '../../browser/dom.js';
 import { paddedWords } from '../../../text/answer-match.js';
 import type { ViewerTrajectory } from '../data.js';
 

@@ -1,6 +1,6 @@
 /** The list of trajectories, and the form that filters it. */
 import { range } from 'd3-array';
-import { h, labelled, select, type Content } from '../../../html/browser/dom.js';
+import { h, labelled, select, type Content } from '../../browser/dom.js';
 import type { ViewerData } from '../data.js';
 import {
   FACETS,

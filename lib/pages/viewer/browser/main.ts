@@ -1,5 +1,5 @@
 /** Starts the viewer: unpacks the data, builds form, list and detail. */
-import { h, unpackElement } from '../../../html/browser/dom.js';
+import { h, unpackElement } from '../../browser/dom.js';
 import type { ViewerData, ViewerTrajectory } from '../data.js';
 import { detailNode, signed, verdict } from './detail.js';
 import { createFilter, findPartner, orderItems } from './filter.js';

@@ -1,0 +1,97 @@
+/** Renders the Markdown of notebooks. */
+import MarkdownIt from 'markdown-it';
+import { escapeHtml } from '../../report/markup.js';
+import type { Heading } from '../page.js';
+import { joinLines } from '../../notebook/nbformat.js';
+import { MIME, type MimeBundle } from '../../report/display.js';
+
+/** MIME types of pictures, best first. */
+export const PICTURES = [
+  MIME.svg,
+  ...['png', 'jpeg', 'gif', 'webp', 'avif', 'bmp'].map((kind) => `image/${kind}`),
+];
+
+export function pictureHtml(mime: string, text: string, alt = ''): string {
+  const base64 = mime === MIME.svg ? Buffer.from(text).toString('base64') : text.trim();
+  return `<img alt="${escapeHtml(alt)}" src="data:${mime};base64,${escapeHtml(base64)}">`;
+}
+
+/** Pictures of a Markdown cell by name, then by MIME type. */
+type Attachments = Readonly<Record<string, MimeBundle>>;
+
+export interface MarkdownRenderer {
+  render: (markdown: string, attachments?: Attachments) => string;
+  /** The headings rendered so far, in order. */
+  headings: Heading[];
+}
+
+/** Creates a page's Markdown renderer: unique ids; raw HTML, unsafe links become text. */
+export function createMarkdown(): MarkdownRenderer {
+  const headings: Heading[] = [];
+  const markdown = new MarkdownIt({ linkify: true });
+  // Formulas are kept verbatim, as in Jupyter.
+  markdown.inline.ruler.before('escape', 'math', (state, isSilent) => {
+    MATH.lastIndex = state.pos;
+    const [math] = MATH.exec(state.src) ?? [];
+    if (math === undefined) return false;
+    if (!isSilent) state.push('text', '', 0).content = math;
+    state.pos += math.length;
+    return true;
+  });
+  // Lines of a formula are neither lists nor headings.
+  markdown.block.ruler.before(
+    'code',
+    'math',
+    (state, line, _, isSilent) => {
+      MATH.lastIndex = state.bMarks[line] + state.tShift[line];
+      const [math] = (state.level === 0 && MATH.exec(state.src)) || [];
+      if (!math?.includes('\n') || !/^[ \t]*(\n|$)/.test(state.src.slice(MATH.lastIndex)))
+        return false;
+      if (isSilent) return true;
+      state.line = line + math.split('\n').length;
+      state.push('paragraph_open', 'p', 1);
+      Object.assign(state.push('inline', '', 0), { content: math, children: [] });
+      state.push('paragraph_close', 'p', -1);
+      return true;
+    },
+    { alt: ['paragraph'] },
+  );
+  // A page loads nothing: pictures from elsewhere become their alternative text.
+  markdown.renderer.rules.image = (tokens, i, _, env) => {
+    const { content } = tokens[i];
+    const { attachments = {} } = env as { attachments?: Attachments };
+    const source = String(tokens[i].attrGet('src'));
+    if (source.startsWith('data:'))
+      return `<img alt="${escapeHtml(content)}" src="${escapeHtml(source)}">`;
+    const name = /^attachment:(.*)$/.exec(source)?.[1] ?? '';
+    const file = markdown.utils.lib.mdurl.decode(name);
+    const bundle = Object.hasOwn(attachments, file) ? attachments[file] : {};
+    const mime = PICTURES.find((known) => known in bundle);
+    if (!mime) return escapeHtml(content || source);
+    return pictureHtml(mime, joinLines(bundle[mime] as string | string[]), content);
+  };
+  markdown.core.ruler.push('heading-ids', ({ tokens }) => {
+    tokens.forEach((token, i) => {
+      if (token.type !== 'heading_open') return;
+      const inline = tokens[i + 1].children ?? [];
+      const text = inline.map(({ content }) => content).join('');
+      const id = uniqueId(text, headings);
+      token.attrSet('id', id);
+      headings.push({ level: Number(token.tag.slice(1)), text, id });
+    });
+  });
+  return { headings, render: (text, attachments) => markdown.render(text, { attachments }) };
+}
+
+const MATH =
+  /\$\$[^]+?\$\$|\\begin\{(\w+\*?)\}[^]+?\\end\{\1\}|\$(?![\s$])(?:\\.|[^\\$\n])*?(?<![\s\\])\$(?!\d)/y;
+
+/** Makes a readable id: `main-results`, then `main-results-2`. */
+function uniqueId(text: string, headings: readonly Heading[]): string {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['section'];
+  const base = words.join('-');
+  const taken = new Set(headings.map((heading) => heading.id));
+  let id = base;
+  for (let i = 2; taken.has(id); i++) id = `${base}-${i}`;
+  return id;
+}

@@ -1,0 +1,84 @@
+/**
+ * Exports a notebook with its outputs in the HTML format of Observable Notebook Kit
+ * (https://observablehq.com/notebook-kit/kit). Charts are cells that redraw from named
+ * data (`data1`), so that other cells can use it. The TypeScript, which needs Node, is
+ * only shown.
+ */
+import { escapeHtml } from '../../report/markup.js';
+import { joinLines, type Cell, type CellOutput, type Notebook } from '../../notebook/nbformat.js';
+import type { VegaLiteSpec } from '../../report/charts/spec.js';
+import { MIME, type MimeBundle } from '../../report/display.js';
+
+type ObservableType = 'text/markdown' | 'text/html' | 'module';
+interface ObservableCell {
+  type: ObservableType;
+  source: string;
+}
+
+const EMBED = `import embed from "npm:vega-embed@7";`;
+
+/** @returns the content of a file that Notebook Kit opens and builds */
+export function observableHtml(notebook: Notebook): string {
+  const charts = { count: 0 };
+  const shown = notebook.cells.flatMap((cell) => toCells(cell, charts));
+  const cells = charts.count > 0 ? [...shown, { type: 'module', source: EMBED } as const] : shown;
+  const [, title = 'Notebook'] =
+    /^# +(.+)$/m.exec(notebook.cells.map(({ source }) => joinLines(source)).join('\n')) ?? [];
+  const scripts = cells.map(({ type, source }, i) => {
+    const indented = source.replace(/^(?=.)/gm, '    ').replace(/<(?=\\*\/script[\s>])/gi, '<\\');
+    return `  <script id="${i + 1}" type="${type}">\n${indented}\n  </script>`;
+  });
+  return [
+    '<!doctype html>',
+    '<notebook theme="air">',
+    `  <title>${escapeHtml(title)}</title>`,
+    ...scripts,
+    '</notebook>\n',
+  ].join('\n');
+}
+
+/** Escapes what a cell there would interpolate or unescape. */
+const html = (source: string): ObservableCell => ({
+  type: 'text/html',
+  source: source.replace(/\$(?=\{)/g, '&#36;').replaceAll('\\', '&#92;'),
+});
+
+function toCells(cell: Cell, charts: { count: number }): ObservableCell[] {
+  const source = joinLines(cell.source);
+  if (source.trim() === '') return [];
+  if (cell.cell_type === 'markdown')
+    return [{ type: 'text/markdown', source: source.replace(/\$(?=\{)/g, '\\$') }];
+  if (cell.cell_type !== 'code') return [html(`<pre>${escapeHtml(source)}</pre>`)];
+  const code = `<details><summary>Code</summary><pre><code class="language-typescript">${escapeHtml(source)}</code></pre></details>`;
+  return [...cell.outputs.flatMap((output) => outputCells(output, charts)), html(code)];
+}
+
+function outputCells(output: CellOutput, charts: { count: number }): ObservableCell[] {
+  if (output.output_type === 'stream')
+    return [html(`<pre>${escapeHtml(joinLines(output.text))}</pre>`)];
+  if (output.output_type === 'error')
+    return [html(`<pre>${escapeHtml(`${output.ename}: ${output.evalue}`)}</pre>`)];
+  const data: MimeBundle = output.data;
+  const text = (mime: string): string => joinLines((data[mime] ?? '') as string | string[]);
+  if (MIME.vegaLite in data) return chartCells(data[MIME.vegaLite] as VegaLiteSpec, ++charts.count);
+  const drawn = text(MIME.html) || text(MIME.svg);
+  return [html(drawn || `<pre>${escapeHtml(text(MIME.text))}</pre>`)];
+}
+
+/** The data of a chart under a name, then the chart with the current Vega-Lite. */
+function chartCells({ data, $schema: _, ...spec }: VegaLiteSpec, number: number): ObservableCell[] {
+  const { values } = (data ?? {}) as { values?: unknown };
+  const drawn = [
+    `const chart${number} = display(document.createElement("div"));`,
+    `await embed(chart${number}, {`,
+    `  ...${JSON.stringify(spec)},`,
+    `  data: ${values === undefined ? JSON.stringify(data) : `{ values: data${number} }`},`,
+    '}, { actions: false });',
+  ];
+  return [
+    ...(values === undefined
+      ? []
+      : [{ type: 'module', source: `const data${number} = ${JSON.stringify(values)};` } as const]),
+    { type: 'module', source: drawn.join('\n') },
+  ];
+}

@@ -1,0 +1,378 @@
+/** Renders an executed notebook as a self-contained HTML page. */
+import { stripVTControlCharacters } from 'node:util';
+import { z } from 'zod';
+import { describeFaults, printExactJson } from '../../io/json.js';
+import { escapeHtml } from '../../report/markup.js';
+import { bundleScript, layoutHtml, pageHtml, PROVENANCE, provenanceHtml } from '../page.js';
+import { TRANSCRIPT_STYLE } from '../../report/styles.js';
+import type { TableCells } from '../../report/table-formats.js';
+import {
+  codeCells,
+  isJsonMime,
+  joinLines,
+  type Cell,
+  type CellOutput,
+  type CodeCell,
+  type Notebook,
+} from '../../notebook/nbformat.js';
+import { valuesUnder, wrapSpec, type VegaLiteSpec } from '../../report/charts/spec.js';
+import { CITATION, citationHtml } from '../citation.js';
+import { MIME, type MimeBundle } from '../../report/display.js';
+import { isPlainHtml, isPlainSvg } from './plain.js';
+import { createMarkdown, pictureHtml, PICTURES, type MarkdownRenderer } from './markdown.js';
+import { chartHtml, tableFigureHtml } from '../figures.js';
+import { setupText, type About } from '../../report/result.js';
+import type { Artefact } from '../../report/publication.js';
+import { ChartError, loadVega } from '../../report/charts/render.js';
+
+export interface Report {
+  html: string;
+  title: string;
+  /** The first paragraph of the notebook. */
+  description: string;
+}
+
+/** State while a page is rendered. */
+interface Rendering {
+  markdown: MarkdownRenderer;
+  numCharts: number;
+  /** Whether the section has had a chart; its tables are then folded. */
+  hasChart: boolean;
+  /** @throws ChartError for a chart that would block the page, or be empty in it */
+  checkChart: (spec: VegaLiteSpec) => void;
+  /** Static pictures of charts that could start work in the reader's browser. */
+  stills: ReadonlyMap<MimeBundle, string | Error>;
+}
+
+/** Tag of a section's first cell that makes the page fold the section. */
+const FOLDED = 'folded';
+/** Longer tables are folded. */
+const MAX_OPEN_ROWS = 6;
+
+/**
+ * Renders an executed notebook: finding, text, outputs, folded code, contents, provenance
+ * and citation. The code that loads the results moves to the end. Charts are pictures
+ * that scripts make interactive; their data and tables can be downloaded. All text is
+ * escaped, and HTML not written by `display` is sandboxed in a frame.
+ */
+export async function reportHtml(notebook: Notebook): Promise<Report> {
+  const rendering: Rendering = {
+    markdown: createMarkdown(),
+    numCharts: 0,
+    hasChart: false,
+    checkChart: hasCharts(notebook) ? await chartChecker() : () => undefined,
+    stills: await drawStills(notebook),
+  };
+  const opening = findOpening(notebook);
+  const about = opening && (opening.data[MIME.about] as About);
+  // Cells that only load the results.
+  const setup = opening
+    ? notebook.cells.slice(0, notebook.cells.findIndex(hasOutputBesidesResults)).filter(isCode)
+    : [];
+  const shown = notebook.cells.filter((cell) => !setup.includes(cell as CodeCell));
+  const openingHtml = opening ? joinLines(opening.data[MIME.html] as string | string[]) : '';
+  const header = isPlainHtml(openingHtml) ? openingHtml : cellOutputHtml(openingHtml);
+  const content = sectionsHtml(shown, rendering).replace('</h1>', () => `</h1>\n${header}`);
+  const { headings } = rendering.markdown;
+  const title = headings.find((heading) => heading.level === 1)?.text ?? 'Report';
+  const commit = about?.provenance.commit;
+  const main = [
+    content,
+    about ? provenanceHtml(about.provenance, { intro: setupText(about) }) : '',
+    ...setup.map((cell) => codeCellHtml(cell, rendering)),
+    citationHtml(title, typeof commit === 'string' ? commit : undefined),
+  ].join('\n');
+  const body = layoutHtml([...headings, ...(about ? [PROVENANCE] : []), CITATION], main);
+  const scripts = [await browserScript('report')];
+  const laterScript = rendering.numCharts > 0 ? await browserScript('report-charts') : '';
+  const styles = content.includes('"ps-transcript"') ? TRANSCRIPT_STYLE : '';
+  const description = firstSentence(notebook);
+  const html = pageHtml({ title, description, body, styles, scripts, laterScript });
+  return { title, description, html };
+}
+
+const hasCharts = (notebook: Notebook): boolean =>
+  codeCells(notebook).some(({ outputs }) =>
+    outputs.some((output) => 'data' in output && findVegaLite(output.data) !== undefined),
+  );
+
+/** Lays charts out once, as the page will. */
+async function chartChecker(): Promise<Rendering['checkChart']> {
+  const layOut = await loadVega();
+  return (spec) => {
+    try {
+      layOut(wrapSpec(spec)).view.finalize();
+    } catch (error) {
+      if (error instanceof ChartError) throw error; // the page itself names other faults
+    }
+  };
+}
+
+/** Whether a chart responds to events, which could start any work at any time. */
+function isInteractive(spec: unknown): boolean {
+  const changing = (valuesUnder('params', spec).flat() as object[]).filter(
+    (param) => 'bind' in param || 'select' in param,
+  );
+  return [changing, valuesUnder('selection', spec), valuesUnder('signals', spec)].some(
+    ({ length }) => length > 0,
+  );
+}
+
+async function drawStills(notebook: Notebook): Promise<Rendering['stills']> {
+  const stills = new Map<MimeBundle, string | Error>();
+  for (const output of codeCells(notebook).flatMap(({ outputs }) => outputs)) {
+    const mime = 'data' in output ? findVegaLite(output.data) : undefined;
+    if (!('data' in output) || !mime || !isInteractive(output.data[mime])) continue;
+    const layOut = await loadVega();
+    try {
+      const { view } = layOut(wrapSpec(readSpec(output.data[mime])));
+      stills.set(output.data, await view.toSVG());
+      view.finalize();
+    } catch (error) {
+      stills.set(output.data, error as Error);
+    }
+  }
+  return stills;
+}
+
+/** Drops options for Vega-Embed, which could change the chart after its check. */
+function readSpec(given: unknown): VegaLiteSpec {
+  const { usermeta: _, ...spec } = specSchema.parse(JSON.parse(printExactJson(given, 0)));
+  return spec;
+}
+
+/** A module of `pages/browser/`. */
+const browserScript = (name: string): Promise<string> =>
+  bundleScript(new URL(`../browser/${name}.js`, import.meta.url));
+
+const isCode = (cell: Cell): cell is CodeCell => cell.cell_type === 'code';
+
+/** Whether a code cell shows anything besides results. */
+const hasOutputBesidesResults = (cell: Cell): boolean =>
+  isCode(cell) && cell.outputs.some((output) => !isOpening(output));
+
+/** The cells by section, folded behind its heading if its first cell is tagged so. */
+function sectionsHtml(cells: readonly Cell[], rendering: Rendering): string {
+  const sections: { isFolded: boolean; parts: string[] }[] = [{ isFolded: false, parts: [] }];
+  for (const cell of cells) {
+    const isHeading = cell.cell_type === 'markdown' && /^#{1,3} /.test(joinLines(cell.source));
+    if (isHeading) rendering.hasChart = false;
+    if (isHeading && !joinLines(cell.source).startsWith('###'))
+      sections.push({ isFolded: cell.metadata.tags?.includes(FOLDED) ?? false, parts: [] });
+    sections.at(-1)!.parts.push(cellHtml(cell, rendering));
+  }
+  return sections
+    .map(({ isFolded, parts }) => {
+      const html = parts.join('\n');
+      if (!isFolded) return html;
+      const [heading] = /^<h2.*?<\/h2>/s.exec(html) ?? [''];
+      return `<details class="section"><summary>${heading}</summary>${html.slice(heading.length)}</details>`;
+    })
+    .join('\n');
+}
+
+function cellHtml(cell: Cell, rendering: Rendering): string {
+  if (cell.cell_type === 'markdown')
+    return rendering.markdown.render(joinLines(cell.source), cell.attachments);
+  return cell.cell_type === 'code'
+    ? codeCellHtml(cell, rendering)
+    : rawCellHtml(joinLines(cell.source), cell.metadata, rendering);
+}
+
+/** A raw cell has the format in its metadata, by default plain text. */
+function rawCellHtml(source: string, metadata: Cell['metadata'], rendering: Rendering): string {
+  const format = metadata.raw_mimetype ?? metadata.format;
+  return MIME_TYPES.get(String(format))?.(source, rendering) ?? preHtml(source);
+}
+
+function codeCellHtml(cell: CodeCell, rendering: Rendering): string {
+  const source = escapeHtml(joinLines(cell.source));
+  const code = `<details class="code"><summary>Code</summary><pre><code>${source}</code></pre></details>`;
+  const names = outputNames(cell);
+  const outputs = cell.outputs.map((output, i) => outputHtml(output, names[i], rendering));
+  const parts = [...outputs, ...(source.trim() === '' ? [] : [code])];
+  const anchor = cell.id ? ` id="${escapeHtml(cellAnchor(cell.id))}"` : '';
+  return `<div class="cell"${anchor}>\n${parts.join('\n')}\n</div>`;
+}
+
+/** Names of exported files: the cell's id, with a number if it shows several figures. */
+function outputNames({ id = 'figure', outputs }: CodeCell): string[] {
+  const isFigure = (output: CellOutput): boolean =>
+    'data' in output && (MIME.vegaLite in output.data || MIME.table in output.data);
+  const isAlone = outputs.filter(isFigure).length === 1;
+  let number = 0;
+  return outputs.map((output) => (isAlone || !isFigure(output) ? id : `${id}-${++number}`));
+}
+
+/** The charts and tables of an executed notebook, in order. */
+export const notebookFigures = (notebook: Notebook): Artefact[] =>
+  codeCells(notebook).flatMap((cell) => {
+    const names = outputNames(cell);
+    return cell.outputs.flatMap((output, i): Artefact[] => {
+      const data: MimeBundle = 'data' in output ? output.data : {};
+      const name = names[i];
+      const spec = data[MIME.vegaLite];
+      const cells = data[MIME.table];
+      if (spec) return [{ kind: 'chart', name, spec: spec as VegaLiteSpec }];
+      return cells ? [{ kind: 'table', name, cells: cells as TableCells }] : [];
+    });
+  });
+
+/** A line as a terminal shows it: text after a carriage return overwrites its start. */
+const overwrite = (line: string): string =>
+  line
+    .split('\r')
+    .reduceRight((shown, earlier) =>
+      earlier.length > shown.length ? shown + earlier.slice(shown.length) : shown,
+    );
+
+/** Applies backspaces, which remove the character before them in the line. */
+function erase(text: string): string {
+  const kept: string[] = [];
+  for (const character of text)
+    if (character !== '\b') kept.push(character);
+    else if (kept.length > 0 && kept.at(-1) !== '\n') kept.pop();
+  return kept.join('');
+}
+
+/** Terminal text without colours, and progress bars in their last state. */
+function terminalText(text: string): string {
+  const plain = stripVTControlCharacters(text).replaceAll('\r\n', '\n');
+  const shown = plain.includes('\b') ? erase(plain) : plain;
+  return shown.split('\n').map(overwrite).join('\n');
+}
+
+const preHtml = (text: string, style = ''): string =>
+  `<pre${style && ` class="${style}"`}>${escapeHtml(terminalText(text))}</pre>`;
+
+function outputHtml(output: CellOutput, name: string, rendering: Rendering): string {
+  if (output.output_type === 'stream')
+    return preHtml(joinLines(output.text), output.name === 'stderr' ? 'stderr' : 'stdout');
+  if (output.output_type === 'error')
+    return preHtml(output.traceback.join('\n') || `${output.ename}: ${output.evalue}`, 'stderr');
+  return isOpening(output) ? '' : bundleHtml(output.data, name, rendering);
+}
+
+/** The richest representation that a page supports, or why it is not shown. */
+function bundleHtml(data: MimeBundle, name: string, rendering: Rendering): string {
+  try {
+    return richestHtml(data, name, rendering);
+  } catch (error) {
+    const types = Object.keys(data).join(', ');
+    const reason = error instanceof z.ZodError ? describeFaults(error) : (error as Error).message;
+    const picture = PICTURES.find((mime) => mime in data);
+    const shown = picture && pictureHtml(picture, joinLines(data[picture] as string | string[]));
+    return preHtml(`This output (${types}) is not shown: ${reason}`) + (shown ?? '');
+  }
+}
+
+function richestHtml(data: MimeBundle, name: string, rendering: Rendering): string {
+  const text = (mime: string): string | undefined =>
+    mime in data ? joinLines(data[mime] as string | string[]) : undefined;
+  const vegaLite = findVegaLite(data);
+  if (vegaLite) {
+    const spec = readSpec(data[vegaLite]);
+    rendering.checkChart(spec);
+    const still = rendering.stills.get(data);
+    if (still instanceof Error) throw still;
+    const svg = still ?? text(MIME.svg) ?? '';
+    // A foreign picture may contain anything, even a redirect of the page.
+    const drawing = svg === '' || isPlainSvg(svg) ? svg : pictureHtml(MIME.svg, svg);
+    const id = `chart-${rendering.numCharts + 1}`;
+    const html = chartHtml({ id, name, spec, svg: drawing, isStill: still !== undefined });
+    rendering.hasChart = true;
+    rendering.numCharts++;
+    return html;
+  }
+  if (MIME.table in data) {
+    const cells = cellsSchema.parse(data[MIME.table]);
+    return tableFigureHtml(cells, name, rendering.hasChart || cells.rows.length > MAX_OPEN_ROWS);
+  }
+  const isBlank = drawsElsewhere(text(MIME.html) ?? '');
+  if (isBlank && !PICTURES.some((mime) => mime in data)) {
+    const note = `This output (${Object.keys(data).join(', ')}) needs scripts or other pages, which are not loaded here.`;
+    return preHtml([note, text(MIME.text) ?? ''].join('\n').trim());
+  }
+  for (const [mime, render] of MIME_TYPES)
+    if (mime in data && !(isBlank && mime === MIME.html))
+      return render(text(mime)!, rendering, text(MIME.text));
+  // JSON of other types, such as a widget's id, is for programs.
+  const json = ['application/json', ...Object.keys(data).filter(isJsonMime)];
+  const plain = [MIME.text, ...Object.keys(data).filter((mime) => mime.startsWith('text/'))];
+  const mime = [json[0], ...plain, ...json].find((type) => type in data);
+  if (mime !== undefined)
+    return preHtml(isJsonMime(mime) ? printExactJson(data[mime], 2) : text(mime)!);
+  return preHtml(`An output of ${Object.keys(data).join(', ') || 'no type'} is not shown here.`);
+}
+
+/** Whether HTML shows nothing by itself, such as Plotly's. */
+function drawsElsewhere(html: string): boolean {
+  const SHOWN = /<(img|svg|hr|input|video|audio)\b/i;
+  const withoutStyles = html.replace(/<style\b[^]*?(<\/style\s*>|$)/gi, '');
+  const fixed = withoutStyles.replace(/<(script|iframe|object|canvas)\b[^]*?(<\/\1\s*>|$)/gi, '');
+  if (fixed === withoutStyles || SHOWN.test(fixed)) return false;
+  return fixed.replace(/<[^<>]*>/g, '').trim() === '';
+}
+
+/** Vega-Lite of any version. */
+const VEGA_LITE = /^application\/vnd\.vegalite\.v\d+(\.\d+)*\+json$/;
+const findVegaLite = (data: MimeBundle): string | undefined =>
+  Object.keys(data).find((mime) => VEGA_LITE.test(mime));
+
+const specSchema = z.record(z.string(), z.unknown());
+const cellsSchema: z.ZodType<TableCells> = z.object({
+  caption: z.string(),
+  columns: z.array(z.string()),
+  rows: z.array(z.array(z.string())),
+});
+
+/** Renders an output; `alt` is its text. */
+type Renderer = (text: string, rendering: Rendering, alt?: string) => string;
+
+/** The types that a page shows, richest first; any other is shown as text, or named. */
+const MIME_TYPES = new Map<string, Renderer>([
+  [MIME.html, (html) => cellOutputHtml(html)],
+  ...PICTURES.map((mime): [string, Renderer] => [
+    mime,
+    (text, _, alt) => pictureHtml(mime, text, alt),
+  ]),
+  ['text/markdown', (text, { markdown }) => markdown.render(text)],
+  ['text/latex', (text) => preHtml(text)],
+]);
+
+const aboutSchema = z.looseObject({
+  summary: z.string(),
+  provenance: z.looseObject({ questions: z.string().optional() }),
+});
+
+/** Whether an output shows results, which go to the top of the page. */
+const isOpening = (output: CellOutput): boolean =>
+  'data' in output &&
+  MIME.html in output.data &&
+  aboutSchema.safeParse(output.data[MIME.about]).success;
+
+/** The output of the last results shown. */
+const findOpening = (notebook: Notebook): { data: MimeBundle } | undefined =>
+  codeCells(notebook)
+    .flatMap(({ outputs }) => outputs.filter(isOpening))
+    .filter((output) => 'data' in output)
+    .at(-1);
+
+function firstSentence(notebook: Notebook): string {
+  const markdown = notebook.cells.find((cell) => cell.cell_type === 'markdown');
+  const paragraph = joinLines(markdown?.source ?? '')
+    .split('\n')
+    .find((line) => line.trim() !== '' && !line.startsWith('#'));
+  return (paragraph ?? '').replace(/[*_`[\]]/g, '').slice(0, 200);
+}
+
+export const cellAnchor = (cellId: string): string => `cell-${cellId}`;
+
+const TRANSCRIPT_HEAD = `<style>${TRANSCRIPT_STYLE}</style>`;
+
+/** HTML of a cell in a page: harmless HTML unchanged, other HTML in a sandboxed frame. */
+export function cellOutputHtml(html: string): string {
+  const content = html.startsWith(TRANSCRIPT_HEAD) ? html.slice(TRANSCRIPT_HEAD.length) : html;
+  if (isPlainHtml(content)) return `<div class="scroll">${content}</div>`;
+  return `<iframe sandbox title="Output of a cell" width="100%" height="360" srcdoc="${escapeHtml(html)}"></iframe>`;
+}

@@ -1,0 +1,120 @@
+/** HTML of strangers' notebooks in a page, in a real browser, too. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cellOutputHtml, reportHtml } from '../../../lib/pages/notebook/page.js';
+import { isPlainHtml } from '../../../lib/pages/notebook/plain.js';
+import { pageHtml } from '../../../lib/pages/page.js';
+import type { CodeCell } from '../../../lib/notebook/nbformat.js';
+import { createTranscript, MIME, mimeBundle } from '../../../lib/report/display.js';
+import { chromiumPath, closeChromium, openPage } from '../../browser/chromium.js';
+import { temporaryFolder } from '../../folder.js';
+import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
+import { INJECTION } from '../viewer/synthetic.js';
+import { syntheticReport, syntheticTable } from '../../report/fixtures.js';
+
+const segment = { kind: 'policy' as const, tokenIds: [], text: `<think>${INJECTION}</think>` };
+const transcript = createTranscript(
+  { question: INJECTION, segments: [segment], searchTurns: [] },
+  'trajectories.html#search=%22Who%3F%22&method=a',
+);
+
+describe('isPlainHtml', () => {
+  it('accepts the HTML of displays', async () => {
+    const results = syntheticReport();
+    const shown = [results, syntheticTable(results), { kind: 'finding', text: INJECTION } as const];
+    for (const item of shown) {
+      const html = String((await mimeBundle(item))[MIME.html]);
+      expect(isPlainHtml(html), html).toBe(true);
+    }
+    const cell = cellOutputHtml(transcript.html);
+    expect(cell).toMatch(/^<div class="scroll"><div class="ps-transcript"/);
+  });
+
+  it.each([
+    INJECTION,
+    '<p onclick="x()">a</p>',
+    '<p style="position:fixed">a</p>',
+    '<p class=a>a</p>',
+    '<a href="javascript:x()">a</a>',
+    '<a href="java&#115;cript:x()">a</a>',
+    '<a href="a.html:x()">a</a>',
+    '<a href="//a.html">a</a>',
+    '<div>',
+    '</div></main>',
+    '<p></div>',
+    '<style>p{}</style>',
+    '<form action="https://x.org"></form>',
+    '<!-- a -->',
+    '<p title="a"onclick="x()">a</p>',
+    '<svg><p></p></svg>',
+    '<p',
+  ])('rejects %s', (html) => {
+    expect(isPlainHtml(html)).toBe(false);
+    expect(cellOutputHtml(html)).toMatch(/^<iframe sandbox title="[^"]+" [^<>]*><\/iframe>$/);
+  });
+});
+
+describe('pageHtml', () => {
+  const page = { title: 'T', description: 'D', body: '<p>Hello</p>' };
+
+  it('allows only its own scripts and styles, by hash', () => {
+    const policy = { 'script-src': "'x'" };
+    const html = pageHtml({ ...page, scripts: ['a()\r\n', 'b()'], policy });
+    expect(html).not.toContain('unsafe-inline');
+    expect(html).toMatch(/script-src ('sha256-[\w+/]{43}=' ){2}'x';/);
+    expect(html).toMatch(/style-src 'sha256-[\w+/]{43}='/);
+    expect(pageHtml(page)).toContain("script-src 'none'");
+  });
+
+  it.skipIf(!chromiumPath)(
+    'runs nothing that has found its way into the page, nor styles by it',
+    async () => {
+      const file = path.join(temporaryFolder(), 'page.html');
+      const svg =
+        '<svg><script>window.injected = 3</script></svg><style>p { color: rgb(1, 2, 3) }</style>';
+      const body = `${INJECTION}${svg}<p onclick="window.injected = 4" style="margin: 9px">Hello</p>`;
+      writeFileSync(file, pageHtml({ ...page, body, scripts: ['window.own = 1'] }));
+      const opened = await openPage(file);
+      await opened.page.locator('p').click();
+      const state = await opened.page.evaluate(() => {
+        const { color, margin } = getComputedStyle(document.querySelector('p')!);
+        return { own: 'own' in window, injected: 'injected' in window, color, margin };
+      });
+      expect(state).toMatchObject({ own: true, injected: false });
+      expect([state.color, state.margin]).not.toEqual(
+        expect.arrayContaining([expect.stringMatching(/rgb\(1, 2, 3\)|9px/)]),
+      );
+      expect(opened.complaints.join()).toContain('Content Security Policy');
+    },
+  );
+});
+afterAll(closeChromium);
+
+describe.skipIf(!chromiumPath)("a stranger's notebook in Chromium", () => {
+  it('runs nothing, reaches nothing and loads nothing', async () => {
+    const outputOf = (mime: string, text: string): CodeCell => ({
+      ...(code(INJECTION) as CodeCell),
+      outputs: [{ output_type: 'display_data', data: { [mime]: [text] }, metadata: {} }],
+    });
+    const attack = `${INJECTION}<script>parent.injected = 5; top.location = "https://example.com"</script>
+      <a id="out" target="_top" href="https://example.com">out</a><img src="https://example.com/x.png"><h4>Table</h4>`;
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9" onload="window.injected = 6"><script>parent.injected = 7</script></svg>`;
+    const outputs = [outputOf(MIME.html, attack), outputOf(MIME.svg, svg)];
+    outputs.push(outputOf(MIME.html, transcript.html));
+    const file = path.join(temporaryFolder(), 'foreign.html');
+    const { html } = await reportHtml(notebookOf(markdown(`# T\n\n${INJECTION}`), ...outputs));
+    writeFileSync(file, html);
+    const { page, requests } = await openPage(file);
+    const address = page.url();
+    const frame = page.frameLocator('iframe');
+    expect(await frame.locator('h4').textContent()).toBe('Table');
+    await frame.locator('#out').click();
+    expect(await page.evaluate(() => 'injected' in window)).toBe(false);
+    expect(page.url()).toBe(address);
+    await expect.poll(() => requests.filter((url) => /^https?:/.test(url))).toEqual([]);
+    const image = page.locator('main img');
+    expect(await image.evaluate((drawn: HTMLImageElement) => drawn.naturalWidth)).toBe(9);
+    expect(await page.locator('.ps-transcript .think').count()).toBe(1);
+  });
+});

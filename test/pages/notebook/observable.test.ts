@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import type { CodeCell } from '../../../lib/notebook/nbformat.js';
+import { bandChart } from '../../../lib/report/charts/chart.js';
+import { mimeBundle } from '../../../lib/report/display.js';
+import { observableHtml } from '../../../lib/pages/notebook/observable.js';
+import { plainTable } from '../../../lib/report/table.js';
+import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
+
+const rows = [0, 1].map((step) => ({ metric: 'reward', curve: 'a', step, value: step }));
+const chart = await mimeBundle(bandChart(rows, { title: 'Reward', x: 'step', color: 'curve' }));
+const table = await mimeBundle(plainTable([{ name: 'a${1}\\b' }]));
+const showing = (source: string, data: object) => ({
+  ...(code(source) as CodeCell),
+  outputs: [{ output_type: 'display_data' as const, data: { ...data }, metadata: {} }],
+});
+const notebook = notebookOf(
+  { ...markdown(''), source: ['# Films & more\n', '\n', 'It is ${x}.'] },
+  showing('const s = `</script><b>`;', chart),
+  showing('', table),
+  showing('table', table),
+);
+const cells = [
+  ...observableHtml(notebook).matchAll(
+    /<script id="(\d+)" type="([^"]+)">\n(.*?)\n {2}<\/script>/gs,
+  ),
+].map(([, id, type, source]) => ({ id, type, source: source.replace(/^ {4}/gm, '') }));
+
+describe('observableHtml', () => {
+  it('is the format of Notebook Kit, with the title of the notebook', () => {
+    expect(observableHtml(notebook)).toMatch(
+      /^<!doctype html>\n<notebook theme="air">\n {2}<title>Films &amp; more<\/title>\n {2}<script id="1"/,
+    );
+    expect(cells.map(({ id }) => id).join('')).toBe('1234567');
+    const types = cells.map(({ type }) => type.replace('text/', ''));
+    expect(types.join()).toBe('markdown,module,module,html,html,html,module');
+  });
+
+  it('has charts as cells that draw named data', () => {
+    const data = JSON.parse(/^const data1 = (.*);$/.exec(cells[1].source)![1]) as unknown[];
+    expect(data).toMatchObject([{ value: 0 }, { value: 1 }]);
+    expect(cells[2].source).toMatch(/await embed\(chart1, \{[^]*data: \{ values: data1 \}/);
+    expect(cells[2].source).not.toContain('"values"');
+    expect(cells[6].source).toBe('import embed from "npm:vega-embed@7";');
+  });
+
+  it('interpolates nothing, and no cell ends early', () => {
+    expect(cells[0].source).toContain('It is \\${x}.');
+    expect(cells[3].source).toContain('&lt;/script&gt;&lt;b&gt;');
+    expect(cells[4].source).toContain('a&#36;{1}&#92;b');
+  });
+});

@@ -1,0 +1,339 @@
+import { describe, expect, it } from 'vitest';
+import type { Cell, CodeCell } from '../../../lib/notebook/nbformat.js';
+import { reportHtml } from '../../../lib/pages/notebook/page.js';
+import { createMarkdown } from '../../../lib/pages/notebook/markdown.js';
+import { inlineJson, inlineScript } from '../../../lib/pages/page.js';
+import { code, markdown, notebookOf } from '../../notebook/notebooks.js';
+import { MIME } from '../../../lib/report/display.js';
+import { shown, syntheticChart, syntheticReport, syntheticTable } from '../../report/fixtures.js';
+
+const results = syntheticReport();
+
+describe('markdown', () => {
+  it('links headings by unique, readable ids', () => {
+    const { render, headings } = createMarkdown();
+    const html = render('## What & why?\n\n## What *&* why?');
+    expect(html).toContain('<h2 id="what-why-2">What <em>&amp;</em> why?</h2>');
+    expect(headings.map(({ id, text }) => [id, text])).toEqual([
+      ['what-why', 'What & why?'],
+      ['what-why-2', 'What & why?'],
+    ]);
+  });
+
+  it('shows raw HTML and unsafe links as text', () => {
+    const { render } = createMarkdown();
+    const html = render(
+      '<img src=x onerror=alert(1)>\n\na <b>b</b> [c](javascript:alert(1)) [d](https://x.org) [e](a.html)',
+    );
+    expect(html).not.toMatch(/<img|<b>|href="javascript:/);
+    expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;');
+    expect(html).toContain('<a href="https://x.org">d</a> <a href="a.html">e</a>');
+  });
+});
+
+describe('reportHtml', () => {
+  it('is one page with contents, folded code, outputs and provenance', async () => {
+    const cells = [
+      markdown('# Title <1>\n\nAbout *this*.'),
+      markdown('## Part'),
+      await shown('a', results, syntheticTable(results)),
+    ];
+    const { html, title, description } = await reportHtml(notebookOf(...cells));
+    expect(title).toBe('Title <1>');
+    expect(html).toContain('<title>Title &lt;1&gt;</title>');
+    expect(html).toContain('<meta name="description" content="About this.">');
+    expect(html).toContain('<li class="level-2"><a href="#part">Part</a></li>');
+    expect(html).toContain(
+      '<details class="code"><summary>Code</summary><pre><code>show(&quot;a&quot;, &quot;&lt;&amp;&gt;&quot;)',
+    );
+    expect(html).toContain('<dt>Commit</dt><dd>&lt;0000000&gt;</dd>');
+    expect(html).toContain('<caption>A &lt;table&gt;</caption>');
+    expect(description).toBe('About this.');
+    expect(html.includes('vegaEmbed')).toBe(false);
+  });
+
+  it('starts with finding and chart, and ends with the data and the code that loads it', async () => {
+    const finding = 'It is <better>: 0.5 [0.4, 0.6].';
+    const found = { ...results, finding, summary: 'Read.' };
+    const cells = [await shown('load', found), await shown('a', syntheticChart(results))];
+    const { html } = await reportHtml(
+      notebookOf(markdown('# T\n\nAbout.'), ...cells, markdown('## Part')),
+    );
+    const places = [
+      '</h1>\n<header class="opening"><p class="headline">It is &lt;better&gt;: 0.5 [0.4, 0.6].</p>',
+      '<p>About.</p>',
+      '<figure class="chart"',
+      '<h2 id="part">',
+      '<p>Read.</p>',
+      'show(&quot;load&quot;',
+    ];
+    const order = places.map((text) => html.indexOf(text));
+    expect(order.every((place, i) => place > (order[i - 1] ?? 0))).toBe(true);
+  });
+
+  it('folds tagged sections, tables of sections with a chart, and long tables', async () => {
+    const tagged = { ...markdown('## How\n\nSo.'), metadata: { tags: ['folded'] } };
+    const [chart, table] = [syntheticChart(results), syntheticTable(results)];
+    const short = { ...table, cells: { ...table.cells, rows: table.cells.rows.slice(0, 2) } };
+    const cells = [
+      markdown('## One'),
+      await shown('b', short, chart, short),
+      markdown('### Two'),
+      await shown('c', short),
+    ];
+    const { html } = await reportHtml(notebookOf(tagged, ...cells, await shown('d', table)));
+    expect(html).toContain(
+      '<details class="section"><summary><h2 id="how">How</h2></summary>\n<p>So.</p>\n</details>',
+    );
+    const tables = html.matchAll(
+      /(<summary>Table: [^<]*<\/summary>)?<div class="scroll" role="group" aria-label="A &lt;t/g,
+    );
+    const isFolded = Array.from(tables, ([, summary]) => summary !== undefined);
+    expect(isFolded).toEqual([false, true, false, true]);
+  });
+
+  it('contains charts as pictures, with what makes them interactive', async () => {
+    const chart = syntheticChart(results);
+    const { html } = await reportHtml(notebookOf(await shown('figure', chart, chart)));
+    const marked = html.replace(/<script(| type="text\/plain"[^>]*)>[\s\S]*?<\/script>/g, '');
+    const count = (pattern: RegExp): number => marked.match(pattern)?.length ?? 0;
+    expect(count(/<figure class="chart"/g)).toBe(2);
+    expect(count(/<svg xmlns/g)).toBe(2);
+    expect(
+      count(/<script type="application\/json" data-chart="chart-\d" data-name="figure-\d">/g),
+    ).toBe(2);
+    expect(count(/<div class="drawing" role="img" tabindex="0" aria-label="[^"]+">/g)).toBe(2);
+    expect(marked.includes(`aria-label="${chart.alt}"`)).toBe(true);
+    expect(count(/<(script|link|img|iframe)[^>]+(src|href)="(?!data:)/g)).toBe(0);
+    expect(count(/default-src 'none'/g)).toBe(1);
+    expect(html.length).toBeLessThan(3e6);
+    const ids = [...marked.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('escapes streams and errors and drops terminal colours', async () => {
+    const cell = code('x') as CodeCell;
+    const text = ['\u001b[31m<red>\u001b[0m\n'];
+    cell.outputs.push({ output_type: 'stream', name: 'stderr', text });
+    cell.outputs.push({ output_type: 'error', ename: 'E', evalue: 'v', traceback: ['<trace>'] });
+    const { html } = await reportHtml(notebookOf(cell));
+    expect(html).toContain('<pre class="stderr">&lt;red&gt;\n</pre>');
+    expect(html).toContain('<pre class="stderr">&lt;trace&gt;</pre>');
+  });
+});
+
+describe('text inside scripts', () => {
+  it('cannot end its element', () => {
+    expect(inlineScript('a="</script><!--"')).toBe('a="<\\/script><\\!--"');
+    const json = inlineJson({ a: '</script>\u2028' });
+    expect(json).not.toMatch(/<|\u2028/);
+    expect(JSON.parse(json)).toEqual({ a: '</script>\u2028' });
+  });
+});
+
+describe('outputs and cells of any kind', () => {
+  const page = async (...cells: Cell[]): Promise<string> =>
+    (await reportHtml(notebookOf(markdown('# Title'), ...cells))).html;
+  const showing = (output: object): CodeCell =>
+    ({ ...code('1'), id: 'one', outputs: [output] }) as unknown as CodeCell;
+  const displayed = (data: Record<string, unknown>): CodeCell =>
+    showing({ output_type: 'display_data', data, metadata: {} });
+
+  it.each([
+    ['text/markdown', 'some **bold**', '<strong>bold</strong>'],
+    ['text/latex', '$x_i$', '<pre>$x_i$</pre>'],
+    ['image/jpeg', 'SlBFRw==', 'src="data:image/jpeg;base64,SlBFRw=="'],
+    ['image/gif', 'R0lG', 'src="data:image/gif;base64,R0lG"'],
+    ['application/json', { key: [1] }, '&quot;key&quot;'],
+    ['image/avif', 'AAAA', 'src="data:image/avif;base64,AAAA"'],
+    ['text/csv', 'a,b', '<pre>a,b</pre>'],
+    ['application/x-strange', 'anything', 'application/x-strange is not shown'],
+  ])('shows %s', async (mime, value, shown) => {
+    expect(await page(displayed({ [mime]: value }))).toContain(shown);
+  });
+
+  it('prefers what it can show to the text', async () => {
+    const html = await page(displayed({ 'image/jpeg': 'SlBFRw==', 'text/plain': 'a picture' }));
+    expect(html).toContain('<img alt="a picture" src="data:image/jpeg');
+  });
+
+  it('says that HTML shows nothing without scripts or other pages', async () => {
+    const plotly = '<div><div id="p"></div><script>Plotly.newPlot("p")</script></div>';
+    const video = '<iframe src="https://videos.test"></iframe>';
+    for (const html of [plotly, video])
+      expect(await page(displayed({ 'text/html': html }))).toMatch(/\(text\/html\) needs scripts/);
+    const both = displayed({ 'text/html': plotly, 'image/png': 'iVBO' });
+    expect(await page(both)).toContain('src="data:image/png');
+    for (const html of ['<style>p{}</style>', `<p>Sales</p>${plotly}`])
+      expect(await page(displayed({ 'text/html': html }))).not.toContain('needs scripts');
+  });
+
+  it('draws Vega-Lite of every version', async () => {
+    const spec = { mark: 'point', data: { values: [{ a: 1 }] }, encoding: {} };
+    for (const version of ['v4', 'v6', 'v5.20.1']) {
+      const cell = displayed({ [`application/vnd.vegalite.${version}+json`]: spec });
+      expect(await page(cell)).toContain('id="chart-1"');
+    }
+  });
+
+  it('shows what a terminal would after carriage returns and backspaces', async () => {
+    const text = '  0%|\r 50%|# late\r100%|##\r\nab\b\bXY\nwhole\n';
+    const stream = { output_type: 'stream', name: 'stdout', text };
+    const html = await page(showing(stream));
+    expect(html).toContain('<pre class="stdout">100%|##late\nXY\nwhole\n</pre>');
+  });
+
+  it("prefers a widget's text to its id", async () => {
+    const widget = { 'application/vnd.jupyter.widget-view+json': { model_id: 'abc' } };
+    const html = await page(displayed({ ...widget, 'text/plain': 'IntSlider(value=7)' }));
+    expect(html).toContain('<pre>IntSlider(value=7)</pre>');
+    expect(await page(displayed(widget))).toContain('abc');
+  });
+
+  const point = { mark: 'point', encoding: { x: { field: 'a', type: 'quantitative' } } };
+  it.each([
+    ['a billion rows', { ...point, data: { sequence: { start: 0, stop: 1e9, as: 'a' } } }],
+    [
+      'a billion ticks',
+      { ...point, encoding: { x: { ...point.encoding.x, axis: { tickCount: 1e9 } } } },
+    ],
+    [
+      'rows that multiply',
+      { ...point, transform: Array(9).fill({ flatten: ['list'], as: ['b'] }) },
+    ],
+    [
+      'an endless expression',
+      { ...point, transform: [{ calculate: `test(/(a+)+$/, '${'a'.repeat(40)}b')`, as: 'c' }] },
+    ],
+    ['data elsewhere', { ...point, data: { url: 'https://example.org/rows.json' } }],
+  ])('shows the picture of a chart of %s, which would block the page', async (_, spec) => {
+    const values = [{ a: 1, list: Array.from({ length: 20 }, (_, i) => i) }];
+    const bundle = { [MIME.vegaLite]: { data: { values }, ...spec }, 'image/png': 'UE5H' };
+    const html = await page(displayed(bundle));
+    expect(html).not.toContain('data-chart');
+    expect(html).toMatch(/is not shown: Expected the chart.*<img alt="" src="data:image\/png/s);
+  });
+
+  it.each([
+    { params: [{ name: 'n', value: 1, bind: { input: 'range' } }] },
+    { layer: [{ ...point, params: [{ name: 'p', select: 'interval' }] }] },
+    { config: { signals: [{ name: 's', on: [{ events: 'timer{9}', update: '1' }] }] } },
+  ])('shows an interactive chart as a picture: %j', async (more) => {
+    const spec = { ...('layer' in more ? {} : point), data: { values: [{ a: 1 }] }, ...more };
+    const html = await page(displayed({ [MIME.vegaLite]: spec }));
+    expect(html).not.toContain('data-chart="');
+    expect(html).toMatch(/<svg .*Here it is a picture/s);
+  });
+
+  it('draws charts without options for Vega-Embed, and says why one has no picture', async () => {
+    const data = { values: [{ a: 1 }] };
+    const usermeta = { embedOptions: { patch: 'elsewhere.json' } };
+    const html = await page(displayed({ [MIME.vegaLite]: { ...point, data, usermeta } }));
+    expect(html).toContain('data-chart="');
+    expect(html).not.toContain('elsewhere.json');
+    const params = [{ name: 'n', bind: { input: 'range' }, expr: '((' }];
+    const broken = await page(displayed({ [MIME.vegaLite]: { ...point, data, params } }));
+    expect(broken).toContain('is not shown: ');
+  });
+
+  it('shows raw cells, and names of errors without a traceback', async () => {
+    const error = { output_type: 'error', ename: 'RangeError', evalue: 'too far', traceback: [] };
+    const raw: Cell = { cell_type: 'raw', metadata: {}, source: 'raw <b>' };
+    const html = await page(raw, showing(error));
+    expect(html).toContain('<pre>raw &lt;b&gt;</pre>');
+    expect(html).toContain('RangeError: too far');
+  });
+
+  it("shows pictures of the cell's attachments only", async () => {
+    const cell = {
+      ...markdown('![own](attachment:a%20b.png) ![far](https://example.org/x.png)'),
+      attachments: { 'a b.png': { 'image/png': 'UE5H' } },
+    } as Cell;
+    const html = await page(cell);
+    expect(html).toContain('<img alt="own" src="data:image/png;base64,UE5H">');
+    expect(html).not.toContain('example.org');
+  });
+
+  it('shows drawings among attachments and pictures that the text has itself', async () => {
+    const drawing = '![own](attachment:a.svg) ![data](data:image/png;base64,UE5H)';
+    const cell = {
+      ...markdown(`${drawing} ![](https://x.org/far.png) ![odd](attachment:%FF.png)`),
+      attachments: { 'a.svg': { 'image/svg+xml': '<svg/>' } },
+    } as Cell;
+    const html = await page(cell);
+    expect(html).toContain(`<img alt="own" src="data:image/svg+xml;base64,${btoa('<svg/>')}">`);
+    expect(html).toContain('<img alt="data" src="data:image/png;base64,UE5H">');
+    expect(html).toContain('https://x.org/far.png odd</p>');
+  });
+
+  it('shows raw cells of unknown formats as text', async () => {
+    for (const format of ['constructor', 'toString', 'text/x-rst']) {
+      const html = await page({ cell_type: 'raw', metadata: { format }, source: '<meta>' });
+      expect(html).toContain('<pre>&lt;meta&gt;</pre>');
+    }
+  });
+
+  it('shows results that say nothing of themselves by another type', async () => {
+    for (const about of [null, {}, { provenance: 1 }, { provenance: { questions: 3 } }]) {
+      const html = await page(displayed({ [MIME.about]: about, [MIME.html]: '<p>kept</p>' }));
+      expect(html).toContain('<p>kept</p>');
+    }
+  });
+
+  it('has the data that a chart lists by name', async () => {
+    const spec = { mark: 'bar', data: { name: 'd' }, datasets: { d: [{ a: 'first' }] } };
+    expect(await page(displayed({ [MIME.vegaLite]: spec }))).toContain('<th scope="row">first');
+  });
+
+  it('leaves formulas letter by letter', async () => {
+    const lines = ['$\\{1, 2\\}$', '$a *b* c$', '$x_i \\\\ y_i * z_i$'];
+    const formulas = [...lines, '$$\nf_*(x) = *\\\\\n$$'];
+    const html = await page(markdown(`The set ${formulas.join(' and ')}, for $5 or *$6*.`));
+    for (const formula of formulas) expect(html).toContain(formula);
+    expect(html).toContain('for $5 or <em>$6</em>');
+    const blocks = [
+      '$$\na\n- b\n\n    = c\n===\n$$',
+      '\\begin{align*}\nx_1 *y* \\\\\n# 1\n\\end{align*}',
+    ];
+    for (const block of blocks)
+      expect(await page(markdown(`So\n${block}\n\n*end*`))).toContain(
+        `<p>So</p>\n<p>${block}</p>\n<p><em>end</em></p>`,
+      );
+  });
+
+  it.each([
+    '<svg xmlns="http://www.w3.org/2000/svg"><foreignObject><meta http-equiv="refresh" content="0;url=https://x.org"/></foreignObject></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><meta http-equiv="refresh" content="0"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><a href="https://x.org"><text>x</text></a></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="url(https://x.org)"/></svg>',
+    '<svg onload="x"></svg>',
+    '<svg ONLOAD="x"></svg>',
+    '<svg STYLE="position:fixed"></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="URL(https://x.org)"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="&#117;rl(https://x.org)"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><rect fill="\\75rl(https://x.org)"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><g data-chart="chart-1"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg"><style>*{}</style></svg>',
+    '</div><meta http-equiv="refresh" content="0">',
+  ])('shows a foreign drawing of a chart as an image: %s', async (svg) => {
+    const cell = await shown('a', syntheticChart(results));
+    const [output] = cell.outputs as { data: Record<string, unknown> }[];
+    output.data[MIME.svg] = svg;
+    const { html } = await reportHtml(notebookOf(markdown('# T'), cell));
+    expect(html).not.toContain(svg);
+    expect(html).toContain(`<img alt="" src="data:image/svg+xml;base64,${btoa(svg)}">`);
+  });
+
+  it.each([null, [], 'x', 7, { data: 1 }, { data: { values: 5 } }, { layer: [null] }, {}])(
+    'goes on after a chart with a broken specification: %j',
+    async (spec) => {
+      const cell = code('1') as CodeCell;
+      for (const mime of [MIME.vegaLite, MIME.table])
+        cell.outputs.push({ output_type: 'display_data', data: { [mime]: spec }, metadata: {} });
+      const { html } = await reportHtml(notebookOf(markdown('# T'), cell, markdown('The end.')));
+      expect(html).toContain('The end.');
+      expect(html).toMatch(/is not shown|data-chart/);
+      expect(html).not.toMatch(/<pre>[^<]*(Cannot read|is not a f|is not iterable)/);
+    },
+  );
+});

@@ -1,0 +1,213 @@
+import { cross, range } from 'd3-array';
+import { describe, expect, it } from 'vitest';
+import { METHODS } from '../../../lib/training/methods.js';
+import { bandChart, intervalChart, lineChart } from '../../../lib/report/charts/chart.js';
+import { stackedChart } from '../../../lib/report/charts/stacked.js';
+import { STYLES, seriesChannels } from '../../../lib/report/charts/series.js';
+import { createChart, type VegaLiteSpec } from '../../../lib/report/charts/spec.js';
+import { trainingRows, type CurvePoint } from '../../../lib/report/charts/curves.js';
+import { createFrame } from '../../../lib/report/frame.js';
+import { renderSvg, textWidth } from '../../../lib/report/charts/render.js';
+import { timeParts } from '../../../lib/experiments/latency/experiment.js';
+import { syntheticLatency } from '../../experiments/synthetic-latency.js';
+import { where } from '../fixtures.js';
+
+const x = { field: 'a', type: 'nominal', title: 'Method' };
+const y = { field: 'b', type: 'quantitative', title: 'Time (ms)' };
+const made = (spec: VegaLiteSpec, title = 'T', alt = 'A is 1.') =>
+  createChart({ title, alt, spec });
+
+describe('createChart', () => {
+  it.each([
+    { mark: 'bar', encoding: { x, y } },
+    {
+      facet: { field: 'c' },
+      spec: { layer: [{ encoding: { x, y } }, { encoding: { y: { field: 'c' } } }] },
+    },
+    { encoding: { x: { datum: 0, type: 'quantitative' }, y } },
+    // Fields of the data may have the names of channels.
+    { data: { values: [{ encoding: { x: { field: 1 } } }] }, encoding: { x, y } },
+  ])('accepts axes with titles and units, also in layers and panels: %j', (spec) => {
+    expect(made(spec).spec).toMatchObject(spec);
+  });
+
+  it('names what is missing', () => {
+    const bare = { layer: [{ encoding: { x, y: { field: 'b', type: 'quantitative' } } }] };
+    expect(() => made(bare, ' ', '')).toThrow(/a title, a text alternative .*, .* y axis/);
+    expect(() => made({}, 'T', 'T')).toThrow(/text alternative/);
+    expect(() => made({ encoding: { y: { ...y, title: 'Time' } } })).toThrow(/unit.*"Time/);
+  });
+});
+
+const MODELS = ['base', 'instruct'];
+const IN_PAPER = ['r1', 'search-r1', 'search-r1-parallel-prompt', 'parallelsearch'];
+const frame = createFrame(
+  cross(MODELS, cross(IN_PAPER, ['nq', 'hotpotqa']), (model, [method, benchmark]) => {
+    const value = 0.1 * IN_PAPER.indexOf(method);
+    const interval = { value, low: value - 0.05, high: value + 0.05 };
+    const paper = method === 'r1' ? null : 0.2;
+    return { method, model, benchmark, metric: 'em', n: 10, paper, ...interval };
+  }),
+);
+const curves = cross(MODELS, cross([1, 2], [0, 1, 2]), (model, [seed, step]): CurvePoint => {
+  return { method: 'search-r1', model, seed, step, reward: seed + step };
+});
+const spec = { title: 'A title', color: 'method' };
+
+describe('charts', () => {
+  const training = createFrame(trainingRows(curves, ['reward']));
+  const base = where(frame, ({ model }) => model === 'base');
+  const charts = {
+    intervals: intervalChart(frame, { ...spec, x: 'benchmark', row: 'model' }),
+    bands: bandChart(training, { ...spec, x: 'step', column: 'model' }),
+    lines: lineChart(base, { ...spec, x: 'benchmark' }),
+  };
+
+  it.each(Object.entries(charts))('are drawn without a warning: %s', async (_, chart) => {
+    expect(await renderSvg(chart)).toMatch(/^<svg/);
+  });
+
+  it('find fields whose names have dots and brackets', async () => {
+    const dotted = (x: string) =>
+      [0.15, 0.5].flatMap((value, i) =>
+        ['parallelsearch', 'search-r1'].map((method) => {
+          return { metric: 'em', [x]: value, method, value: i / 10, low: i / 10, high: 0.5 };
+        }),
+      );
+    for (const x of ['rewards.lambdaD', 'top[k]'])
+      for (const draw of [intervalChart, bandChart, lineChart]) {
+        const svg = await renderSvg(draw(dotted(x), { ...spec, x, xTitle: 'X (unit)' }));
+        expect(svg).not.toContain('undefined');
+        expect(svg).toContain('>0.5<');
+      }
+  });
+
+  it('have titles of methods, values in words, and hollow points for the paper', () => {
+    const { spec: drawn, alt } = charts.intervals;
+    const text = JSON.stringify(drawn);
+    expect(text).toContain('"Search-R1 + parallel prompt"');
+    expect(text).toContain('isValid(datum.paper)');
+    expect(alt).toMatch(
+      /^Exact match\. base: R1 \(no search\) 0\.000 \(NQ\), 0\.000 \(HotpotQA\); Search-R1 0\.100 \(NQ\), .+\. instruct: R1 /,
+    );
+    expect(charts.bands.alt).toBe(
+      'Reward. base: Search-R1 1.500 (step 0), 2.500 (step 1), 3.500 (step 2). ' +
+        'instruct: Search-R1 1.500 (step 0), 2.500 (step 1), 3.500 (step 2).',
+    );
+  });
+
+  it('shorten long series in words to their ends', () => {
+    const steps = range(20).map((step) => ({ method: 'm', step, metric: 'kl', value: step }));
+    const { alt } = bandChart(createFrame(steps), { ...spec, x: 'step' });
+    expect(alt).toBe('KL to the reference. m from 0.000 (step 0) to 19.000 (step 19).');
+  });
+
+  it('need rows of one metric', () => {
+    const row = { method: 'r1', value: 1, benchmark: 'nq' };
+    const two = createFrame(['em', 'f1'].map((metric) => ({ ...row, metric })));
+    expect(() => intervalChart(two, { ...spec, x: 'benchmark' })).toThrow(/one metric/);
+    expect(() => intervalChart(createFrame([]), { ...spec, x: 'benchmark' })).toThrow(/no rows/);
+  });
+
+  it.each(['x', 'color', 'row', 'panel'])('need a column that exists: %s', (option) => {
+    const rows = createFrame([{ method: 'r1', metric: 'em', value: 1, benchmark: 'nq' }]);
+    const wrong = { ...spec, x: 'benchmark', [option]: 'methd' };
+    for (const draw of [intervalChart, bandChart, lineChart])
+      expect(() => draw(rows, wrong)).toThrow(
+        `Expected ${option} of the chart "${spec.title}" to be one of method, metric, value, benchmark, but got methd.`,
+      );
+  });
+});
+
+it.each([
+  ['external data', { data: { url: 'https://example.org/x.json' }, mark: 'point' }, /example\.org/],
+  [
+    'specifications with warnings',
+    { data: { values: [] }, mark: 'bar', encoding: { no: { field: 'a' } } },
+    /valid encoding channel/,
+  ],
+])('renderSvg rejects %s', async (_, spec, message) => {
+  await expect(renderSvg(made(spec))).rejects.toThrow(message);
+});
+
+it('stackedChart lists the parts of each bar in words, and can be drawn', async () => {
+  const parts = timeParts(syntheticLatency()) as { sub_queries: number }[];
+  const four = createFrame(parts.filter(({ sub_queries: n }) => n === 4));
+  const axes = { y: 'asked', panel: 'retriever', xTitle: 'Wall clock (ms)', mark: 'measured' };
+  const chart = stackedChart(four, { title: 'Where the time goes', ...axes });
+  expect(chart.alt).toContain('HTTP, 50 ms delay, in turns: waiting 200');
+  const svg = await renderSvg(chart);
+  expect(svg).toContain('<svg');
+  expect(svg.match(/diamond|in turns/g)!.length).toBeGreaterThan(1);
+});
+
+describe('trainingRows', () => {
+  const run = { method: 'm', model: 'base' };
+  const point = (seed: number, step: number, reward: number | null): CurvePoint => {
+    return { ...run, seed, step, reward };
+  };
+
+  it('averages over windows, then over seeds, with the range of the seeds', () => {
+    const rewards = [point(1, 0, 0), point(1, 1, 2), point(2, 0, 4), point(2, 1, 6)];
+    const cell = { ...run, benchmark: 'training', subset: 'all', metric: 'reward' };
+    const figures = { value: 3, low: 1, high: 5, seeds: 2, band: 'range of seeds' };
+    expect(trainingRows([...rewards, point(1, 2, null)], ['reward'], 1)).toEqual([
+      { ...cell, step: 0.5, ...figures },
+    ]);
+  });
+
+  it('keeps every step of short curves, and splits metrics by question type', () => {
+    const name = 'coverage/parallelizable';
+    const points = [1, 0].map((step) => ({ ...point(1, step, 0), [name]: step }));
+    expect(trainingRows(points, [name])).toMatchObject([
+      { metric: 'coverage', subset: 'parallelizable', step: 0, value: 0 },
+      { metric: 'coverage', subset: 'parallelizable', step: 1, value: 1 },
+    ]);
+  });
+});
+
+/** Relative luminance by WCAG 2 of `#rrggbb`. */
+function luminance(color: string): number {
+  const [r, g, b] = [1, 3, 5]
+    .map((at) => parseInt(color.slice(at, at + 2), 16) / 255)
+    .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+describe('colours', () => {
+  const methods = seriesChannels('method', METHODS.names()).color.scale.range;
+
+  it.each([
+    ['of methods', methods],
+    ['of series', STYLES.map(({ color }) => color)],
+  ])('%s differ and have a contrast of 3 on light and dark pages', (_, colors) => {
+    expect(new Set(colors).size).toBe(colors.length);
+    for (const page of ['#ffffff', '#14171b']) {
+      for (const color of colors) {
+        const [low, high] = [luminance(color), luminance(page)].sort((a, b) => a - b);
+        expect((high + 0.05) / (low + 0.05)).toBeGreaterThan(3);
+      }
+    }
+  });
+});
+
+describe('textWidth', () => {
+  it.each([
+    // Measured by Chromium in DejaVu Sans of 100 px.
+    ['Answered with evidence incomplete', 1810, 2039],
+    ['2WikiMultiHopQA', 865, 988],
+    ['parallelizable', 666, 760],
+  ])('is a little more than that of %s in a wide typeface', (text, plain, bold) => {
+    const widths = ['normal', 'bold'].map((fontWeight) =>
+      textWidth({ fontSize: 100, fontWeight }, text),
+    );
+    for (const [i, width] of [plain, bold].entries()) {
+      expect(widths[i]).toBeGreaterThan(width);
+      expect(widths[i]).toBeLessThan(1.12 * width);
+    }
+  });
+
+  it('is at most the limit', () => {
+    expect(textWidth({ fontSize: 10, limit: 20 }, 'parallelizable')).toBe(20);
+  });
+});
