@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import JINJA from '../fixtures/jinja.json' with { type: 'json' };
 import { readJson } from '../../lib/io/files.js';
-import { chatTemplate, conversationTemplate } from '../../lib/text/chat-template.js';
+import {
+  beginToken,
+  chatTemplate,
+  conversationTemplate,
+  specialTokens,
+} from '../../lib/text/chat-template.js';
 import { createTokenizer, type FileTokenizer, type Tokenizer } from '../../lib/text/tokenizer.js';
 import { TOKENIZER_JSON } from '../training/tiny.js';
 
@@ -118,9 +123,29 @@ it.each([
   ['range(3)[1:]', 'a range cannot be printed'],
   ['range(3)|tojson', 'tojson of floats, ranges'],
   ['range(3) + [1]', 'a range cannot be added'],
+  ["1 == 'and' == 1", 'such as before =='],
+  ['missing|tojson', 'undefined values is not supported'],
+  ["{'a': [1.0]}|tojson", 'tojson of floats'],
+  ["[{}]|selectattr('a.b')", "selectattr of 'a.b'"],
+  ["raise_exception('no system prompt')", 'no system prompt'],
+  ['(1 + 2).a.b', 'BinaryExpression.a is undefined'],
 ])('templates with %s are rejected', (expression, reason) => {
   const render = (): string => chatTemplate({ chat_template: `{{ ${expression} }}` })!('Hi');
   expect(render).toThrow(reason);
+});
+
+it.each([
+  ['{% break %}', 'only allowed in a loop'],
+  ['{% for x in [1] %}{{ loop.depth }}{% endfor %}', 'loop.depth is not supported'],
+  ["{% for x in [1] %}{{ raise_exception('no') }}{% endfor %}", 'no'],
+])('the template %s is rejected', (chat_template, reason) => {
+  expect(() => chatTemplate({ chat_template })!('Hi')).toThrow(reason);
+});
+
+it('special tokens include neither the unknown token nor unset ones', () => {
+  const config = { unk_token: '<unk>', eos_token: { content: '</s>' }, pad_token: null };
+  expect(specialTokens(config)).toEqual(['</s>']);
+  expect(beginToken(config)).toBeUndefined();
 });
 
 describe('chatTemplate', () => {
