@@ -26,7 +26,7 @@ import {
   finishRetraining,
   retrainEverything,
 } from '../experiments/running/retrain.js';
-import { startKernel, type Kernel } from '../notebook/tslab.js';
+import { startKernel, type Kernel } from '../notebook/kernel-process.js';
 import { trajectories } from '../experiments/trajectories.js';
 import type { BackendName, BackendReport } from '../tensor/backend.js';
 import { COMPUTED, runExperiments } from './experiment.js';

@@ -20,7 +20,7 @@ setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'
 `;
 
 /** Ends this process soon after its parent, even if that was killed; not on Windows. */
-function endWithParent(): void {
+export function endWithParent(): void {
   new Thread(WATCH_PARENT, { eval: true }).unref();
 }
 

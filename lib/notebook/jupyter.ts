@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { findProgram, packagePath } from '../io/paths.js';
-import { tslabScript } from './tslab.js';
+import { kernelProgram } from './kernel-process.js';
 
 const PROBE_TIMEOUT_MS = 60_000;
 /** The kernel's name in notebooks. */
@@ -127,8 +127,7 @@ export async function readKernelspecs(python: string): Promise<Kernelspecs> {
 
 /** The kernelspec of this package's kernel, run by the current Node. */
 export function kernelspec(): { argv: string[]; display_name: string; language: string } {
-  const program = packagePath('dist', 'notebook', 'kernel.js');
-  const argv = [process.execPath, program, path.dirname(tslabScript()), '{connection_file}'];
+  const argv = [process.execPath, ...kernelProgram(), '{connection_file}'];
   return { argv, display_name: 'TypeScript', language: 'typescript' };
 }
 

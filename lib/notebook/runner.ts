@@ -22,14 +22,8 @@ import {
   type Log,
 } from './kernel-outputs.js';
 import { withParameters, type Parameters } from './parameters.js';
-import {
-  hasUnhandled,
-  KernelError,
-  startKernel,
-  type Kernel,
-  type KernelOutput,
-  cellError,
-} from './tslab.js';
+import { KernelError, startKernel, type Kernel, type KernelOutput } from './kernel-process.js';
+import { cellError, hasUnhandled } from './tslab.js';
 import { plural } from '../text/english.js';
 
 export interface RunOptions {

@@ -1,104 +1,12 @@
 /**
- * Runs tslab's kernel without Jupyter, in a process that receives cells over Node's
- * channel instead of ZeroMQ, and reads its errors.
+ * The only module that knows tslab's internals: in the process of its kernel, in the cells
+ * that run there, and in what it prints.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 /** @ts-ignore An optional package: without it, the type is `any`. */
 import type ts from 'typescript';
 import { optionalFolder } from '../io/optional.js';
-import { parentEnvironment, WATCH_PARENT } from '../io/processes.js';
-
-/** Why a kernel gave no reply; after `interrupted`, it can run the next cell. */
-export class KernelError extends Error {
-  constructor(
-    readonly reason: 'start' | 'timeout' | 'interrupted' | 'died',
-    message: string,
-  ) {
-    super(message);
-    this.name = 'KernelError';
-  }
-}
-
-/** What a cell prints or shows: the content of Jupyter's message of this type. */
-export interface KernelOutput {
-  type: 'stream' | 'display_data' | 'update_display_data';
-  content: Record<string, unknown>;
-}
-
-interface Reply {
-  type: 'reply';
-  status?: string;
-  execution_count?: number;
-}
-
-interface ExecuteOptions {
-  timeoutMs: number;
-  /** Milliseconds within which an interrupted cell must end. */
-  graceMs?: number;
-  onOutput: (output: KernelOutput) => void;
-}
-
-export interface Kernel {
-  /** Runs a cell; resolves once all of its output has arrived. @throws KernelError */
-  execute(code: string, options: ExecuteOptions): Promise<{ ok: boolean; count: number | null }>;
-  /**
-   * Drops all variables and restarts the cell count. Loaded modules and their state stay,
-   * and so do the declarations that TypeScript has read, which take most of a short
-   * notebook's time.
-   */
-  reset(): Promise<void>;
-  /** Asks the kernel to end, and kills it after two seconds. */
-  shutdown(): Promise<void>;
-}
-
-/** TypeScript reads every declaration file on first use. */
-const START_TIMEOUT_MS = 120_000;
-
-/**
- * The program of the process: the tslab next to the notebook, or else this package's,
- * with its ZeroMQ server replaced. It ends with its parent, even after SIGKILL.
- */
-const PROGRAM = `
-new (require('node:worker_threads').Worker)(${JSON.stringify(WATCH_PARENT)}, { eval: true }).unref();
-const paths = [process.cwd(), process.argv[1]];
-const load = (name) => require(require.resolve('tslab/dist/' + name, { paths }));
-const send = (message) => process.connected && process.send(message);
-load('jupyter').ZmqServer = class {
-  constructor(handler) {
-    this.handler = handler;
-  }
-  init() {
-    process.on('disconnect', () => process.exit(1));
-    process.on('message', ({ code }) => (code === undefined ? this.reset() : this.execute(code)));
-    send({ type: 'reply' });
-  }
-  reset() {
-    this.handler.executor.reset();
-    this.handler.execCount = 0;
-    send({ type: 'reply' });
-  }
-  async execute(code) {
-    const stream = (name, text) => send({ type: 'stream', content: { name, text } });
-    const display = (content, isUpdate) =>
-      send({ type: isUpdate ? 'update_display_data' : 'display_data', content });
-    const attempt = () => this.handler.handleExecute({ code }, stream, display);
-    let reply = await attempt();
-    // tslab rejects every request in the 200 ms after a failed cell.
-    while (reply.status === 'abort') {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      reply = await attempt();
-    }
-    await this.publishStatus('idle');
-    // Unhandled rejections are printed before the reply.
-    setImmediate(() => send({ type: 'reply', ...reply }));
-  }
-  publishStatus() {}
-};
-load('main').startKernel({ enableFindLocal: false });
-`;
 
 /** The script of this package's tslab. @throws Error if it is not installed */
 export const tslabScript = (): string => path.join(optionalFolder('tslab'), 'bin', 'tslab');
@@ -107,107 +15,227 @@ export const tslabScript = (): string => path.join(optionalFolder('tslab'), 'bin
 export const loadTypeScript = (): typeof ts =>
   createRequire(tslabScript())('@tslab/typescript-for-tslab') as typeof ts;
 
-/** Starts a kernel; imports and paths are relative to `cwd`. @throws KernelError */
-export async function startKernel(cwd: string): Promise<Kernel> {
-  const child = spawnKernel(cwd);
-  const death = rejectOnExit(child);
-  let onOutput = (_: KernelOutput): void => undefined;
-  let onReply = (_: Reply): void => undefined;
-  child.on('message', (message: KernelOutput | Reply) =>
-    message.type === 'reply' ? onReply(message) : onOutput(message),
-  );
-  // A kernel that has ended rejects each reply.
-  const send = (request: { code?: string }): unknown => child.connected && child.send(request);
-  const nextReply = (): Promise<Reply> =>
-    Promise.race([death, new Promise<Reply>((resolve) => (onReply = resolve))]);
-  if (!(await within(START_TIMEOUT_MS, nextReply()))) {
-    child.kill('SIGKILL');
-    throw new KernelError('start', `tslab did not start within ${START_TIMEOUT_MS / 1000} s.`);
-  }
-  return {
-    async execute(code, options) {
-      onOutput = options.onOutput;
-      const reply = nextReply();
-      send({ code });
-      const { status, execution_count } = await withTimeout(reply, options, child);
-      return { ok: status === 'ok', count: execution_count ?? null };
-    },
-    async reset() {
-      const reply = nextReply();
-      send({});
-      await reply;
-    },
-    async shutdown() {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const exit = new Promise((resolve) => child.once('exit', () => resolve(true)));
-      if (child.connected) child.disconnect();
-      if (!(await within(2000, exit))) child.kill('SIGKILL');
-      await exit;
-    },
-  };
+/** A request for documentation in Jupyter's protocol. */
+interface InspectRequest {
+  code: string;
+  cursor_pos: number;
 }
 
-/** Spawns the kernel; Ctrl-C and SIGTERM end it, then this process as usual. */
-function spawnKernel(cwd: string): ChildProcess {
-  const child = spawn(process.execPath, ['-e', PROGRAM, path.dirname(tslabScript())], {
-    cwd,
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { ...process.env, ...parentEnvironment() },
-  });
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    child.kill('SIGKILL');
-    for (const name of signals) process.off(name, onSignal);
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-  };
-  for (const name of signals) process.on(name, onSignal);
-  child.once('exit', () => signals.forEach((name) => process.off(name, onSignal)));
-  return child;
+/** A request to run a cell; false for `stop_on_error` if the next one runs anyway. */
+interface ExecuteRequest {
+  code: string;
+  stop_on_error?: boolean;
 }
 
-const OUTPUT_TIMEOUT_MS = 500;
+/** The content of Jupyter's messages about a cell's output. */
+type OutputContent = Record<string, unknown>;
+type DisplayWriter = (content: OutputContent, isUpdate: boolean) => void;
 
-/** Rejects when the process ends, with the last of what it wrote outside cells. */
-function rejectOnExit(child: ChildProcess): Promise<never> {
-  let tail = '';
-  const keep = (chunk: Buffer): void => void (tail = (tail + chunk.toString()).slice(-4000));
-  child.stdout?.on('data', keep);
-  child.stderr?.on('data', keep);
-  const death = new Promise<never>((_, reject) => {
-    child.on('error', (error) =>
-      reject(new KernelError('start', `The kernel cannot start: ${error.message}`)),
+interface Handler {
+  handleInspect: (this: Handler, request: InspectRequest) => { found: boolean };
+  handleExecute: (
+    this: Pick<Handler, 'execQueue'>,
+    request: ExecuteRequest,
+    writeStream?: (name: string, text: string) => void,
+    writeDisplay?: DisplayWriter,
+  ) => Promise<{ status: string; execution_count?: number }>;
+  execQueue: { reset(): void };
+  executor: { reset(): void };
+  execCount: number;
+}
+
+type PublishStatus = (status: string, parent?: unknown) => unknown;
+
+/** tslab's module `jupyter`. */
+interface Jupyter {
+  JupyterHandlerImpl: { prototype: Handler };
+  /** Receives Jupyter's requests and answers them by the handler. */
+  ZmqServer: { prototype: { publishStatus: PublishStatus } };
+  /** Shows several MIME types at once in the running cell; tslab's `display` takes one. */
+  lastWriteDisplayData?: DisplayWriter | null;
+}
+
+interface TslabModules {
+  jupyter: Jupyter;
+  main: { startKernel(options: { configPath: string; enableFindLocal: boolean }): void };
+}
+
+// In the kernel's process
+
+/** A message of a kernel that runs cells for this package instead of Jupyter. */
+export type KernelMessage =
+  | { type: 'reply'; status?: string; execution_count?: number }
+  | { type: 'stream' | 'display_data' | 'update_display_data'; content: OutputContent };
+
+/** A cell to run; without code, drops all variables and restarts the cell count. */
+export interface KernelRequest {
+  code?: string;
+}
+
+/**
+ * Starts tslab's kernel in this process. It additionally documents the function whose
+ * arguments are being typed, runs the cells after one that may fail, and reports
+ * interrupts without a stack trace.
+ * @param scripts folder of this package's tslab; one next to the notebook comes first
+ * @param connection Jupyter's connection file. Default: cells arrive over Node's channel
+ */
+export function startTslab(scripts: string, connection?: string): void {
+  const require = createRequire(path.join(scripts, 'kernel.cjs'));
+  const paths = [process.cwd(), scripts];
+  const load = <Name extends keyof TslabModules>(name: Name): TslabModules[Name] =>
+    require(require.resolve(`tslab/dist/${name}`, { paths })) as TslabModules[Name];
+  const jupyter = load('jupyter');
+  const handler = jupyter.JupyterHandlerImpl.prototype;
+  documentCalls(handler);
+  continueAfterErrors(handler);
+  if (connection === undefined) jupyter.ZmqServer = ChannelServer;
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0; // tslab creates the error for all interrupts at startup
+  load('main').startKernel({ configPath: connection ?? '', enableFindLocal: false });
+  Error.stackTraceLimit = stackTraceLimit;
+}
+
+/** Serves this process's parent instead of Jupyter. */
+class ChannelServer {
+  constructor(private readonly handler: Handler) {}
+
+  /** Called by tslab. */
+  init(): void {
+    process.on('disconnect', () => process.exit(1));
+    process.on('message', ({ code }: KernelRequest) =>
+      code === undefined ? this.reset() : void this.execute(code),
     );
-    const closed = new Promise((resolve) => child.once('close', resolve));
-    child.once('exit', async (code, signal) => {
-      // Output may still arrive, but the streams stay open after a disconnect, or while a
-      // process that a cell started holds them.
-      await within(OUTPUT_TIMEOUT_MS, closed);
-      const how = signal ? `by ${signal}` : `with exit code ${code}`;
-      reject(new KernelError('died', `The kernel ended ${how}.${tail ? `\n${tail.trim()}` : ''}`));
-    });
+    this.send({ type: 'reply' });
+  }
+
+  /** Cells that display something delay `idle`, see {@link displayInCell}. */
+  publishStatus(_status: string): unknown {
+    return undefined;
+  }
+
+  private send(message: KernelMessage): void {
+    if (process.connected) process.send!(message);
+  }
+
+  private reset(): void {
+    this.handler.executor.reset();
+    this.handler.execCount = 0;
+    this.send({ type: 'reply' });
+  }
+
+  private async execute(code: string): Promise<void> {
+    const reply = await this.handler.handleExecute(
+      { code, stop_on_error: false },
+      (name, text) => this.send({ type: 'stream', content: { name, text } }),
+      (content, isUpdate) =>
+        this.send({ type: isUpdate ? 'update_display_data' : 'display_data', content }),
+    );
+    await this.publishStatus('idle');
+    // Unhandled rejections are printed before the reply.
+    setImmediate(() => this.send({ type: 'reply', ...reply }));
+  }
+}
+
+/** Where the name of the function ends whose arguments include a position, or null. */
+export function findCall(code: string, position: number): number | null {
+  let depth = 0;
+  for (let i = position - 1; i >= 0; i--) {
+    if (')]}'.includes(code[i])) depth++;
+    if (!'([{'.includes(code[i]) || --depth >= 0) continue;
+    const name = /[\p{L}\p{N}_$]+(?=\s*(?:<[^<>]*>)?$)/u.exec(code.slice(0, i));
+    if (code[i] === '(' && name) return name.index + name[0].length;
+    depth = 0; // a literal within the arguments
+  }
+  return null;
+}
+
+/** Shift-Tab between the parentheses of a call documents the function. */
+function documentCalls(handler: Handler): void {
+  const inspect = handler.handleInspect;
+  handler.handleInspect = function (request) {
+    const reply = inspect.call(this, request);
+    const call = reply.found ? null : findCall(request.code, request.cursor_pos);
+    return call === null ? reply : inspect.call(this, { ...request, cursor_pos: call });
+  };
+}
+
+/** tslab rejects all cells for 200 ms after a failed one, even if it may fail. */
+export function continueAfterErrors(handler: Pick<Handler, 'handleExecute' | 'execQueue'>): void {
+  const execute = handler.handleExecute;
+  handler.handleExecute = async function (request, ...writers) {
+    const reply = await execute.call(this, request, ...writers);
+    if (reply.status === 'error' && request.stop_on_error === false) this.execQueue.reset();
+    return reply;
+  };
+}
+
+// In a cell
+
+/** The loaded `jupyter` modules; several if a notebook has its own tslab. */
+function loadedKernels(): Jupyter[] {
+  const { cache } = createRequire(import.meta.url);
+  return Object.keys(cache)
+    .filter((file) => /[\\/]tslab[\\/]dist[\\/]jupyter\.js$/.test(file))
+    .map((file) => cache[file]?.exports as Jupyter);
+}
+
+/**
+ * Shows a MIME bundle as output of the running cell, which ends only then. Undefined
+ * outside a notebook.
+ */
+export function displayInCell(bundle: Promise<OutputContent>): Promise<void> | undefined {
+  const kernel = loadedKernels().find(({ lastWriteDisplayData }) => lastWriteDisplayData);
+  const write = kernel?.lastWriteDisplayData;
+  if (!write) return undefined;
+  const shown = bundle.then((data) => write({ data, metadata: {}, transient: {} }, false));
+  holdCell(shown);
+  return shown;
+}
+
+const pending = new Set<Promise<unknown>>();
+let holdsCells = false;
+
+/** Delays the end of the running cell until `work` has settled. */
+function holdCell(work: Promise<unknown>): void {
+  const settled = work.catch(() => undefined).finally(() => pending.delete(settled));
+  pending.add(settled);
+  if (holdsCells) return;
+  holdsCells = true;
+  for (const { ZmqServer } of loadedKernels()) {
+    const server = ZmqServer.prototype;
+    const { publishStatus } = server;
+    server.publishStatus = function (status, parent) {
+      const publish = (): unknown => publishStatus.call(this, status, parent);
+      return status === 'idle' && pending.size > 0 ? Promise.all(pending).then(publish) : publish();
+    };
+  }
+}
+
+/** The variable to which tslab assigns a cell's last expression. */
+const LAST = 'tsLastExpr';
+
+/**
+ * Passes the value of each cell's last expression to `show`; if that returns false, tslab
+ * prints the value. Does nothing outside a notebook.
+ */
+export function onLastExpression(show: (value: unknown) => boolean): void {
+  const { __tslab__: cells } = globalThis as { __tslab__?: { exports: Record<string, unknown> } };
+  if (!cells) return;
+  let printed: unknown;
+  // The running cell has already declared it. Set on the prototype, because `exports` is
+  // a proxy that defines no accessors.
+  delete cells.exports[LAST];
+  Object.setPrototypeOf(cells.exports, {
+    get [LAST]() {
+      return printed;
+    },
+    set [LAST](value: unknown) {
+      printed = show(value) ? undefined : value;
+    },
   });
-  death.catch(() => undefined);
-  return death;
 }
 
-/** The result of a promise, or null if it takes longer. */
-const within = <T>(timeoutMs: number, promise: Promise<T>): Promise<T | null> =>
-  Promise.race([promise, sleep(timeoutMs, null, { ref: false })]);
-
-/** On timeout, interrupts the cell, waits for it to stop, and rejects. */
-async function withTimeout(
-  reply: Promise<Reply>,
-  { timeoutMs, graceMs = 5000 }: ExecuteOptions,
-  child: ChildProcess,
-): Promise<Reply> {
-  const inTime = await within(timeoutMs, reply);
-  if (inTime) return inTime;
-  child.kill('SIGINT');
-  const stopped = await within(graceMs, reply).catch(() => null);
-  const limit = `The cell did not end within ${timeoutMs / 1000} s`;
-  if (stopped) throw new KernelError('interrupted', `${limit}. Raise the limit if it needs more.`);
-  throw new KernelError('timeout', `${limit} and could not be interrupted.`);
-}
+// In what it prints
 
 /** Stack frames in tslab, and in Node below it. */
 const KERNEL_FRAME = /^ +at .*(?:[\\/]tslab[\\/]dist[\\/]|\(node:vm:).*(?:\n|$)/gm;

@@ -1,5 +1,5 @@
 /** Shows charts, tables, results and findings in any notebook front end. */
-import { findDisplayWriter, holdCell, onLastExpression } from '../notebook/cell.js';
+import { displayInCell, onLastExpression } from '../notebook/tslab.js';
 import { tableHtml, tableText } from './table-formats.js';
 import { escapeHtml, markup, markupHtml } from './markup.js';
 import { segmentsMarkup } from './segments.js';
@@ -130,13 +130,8 @@ export async function mimeBundle(item: Displayable): Promise<MimeBundle> {
  * it; of a data frame, the first 50 rows.
  */
 export function display(item: Displayable): Promise<void> {
-  const write = findDisplayWriter();
-  const shown = mimeBundle(item).then((data) => {
-    if (write) write({ data, metadata: {}, transient: {} }, false);
-    else console.log(String(data[MIME.text]));
-  });
-  if (write) holdCell(shown);
-  return shown;
+  const bundle = mimeBundle(item);
+  return displayInCell(bundle) ?? bundle.then((data) => console.log(String(data[MIME.text])));
 }
 
 const KINDS: readonly unknown[] = ['results', 'transcript', 'finding', 'table', 'chart'];

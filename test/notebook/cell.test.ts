@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { packagePath } from '../../lib/io/paths.js';
 import { codeCells, type CellOutput } from '../../lib/notebook/nbformat.js';
 import { runNotebook } from '../../lib/notebook/runner.js';
-import { startKernel, type Kernel } from '../../lib/notebook/tslab.js';
+import { startKernel, type Kernel } from '../../lib/notebook/kernel-process.js';
 import { temporaryFolder } from '../folder.js';
 import { code, writeCells } from './notebooks.js';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { continueAfterErrors, findCall } from '../../lib/notebook/kernel.js';
+import { continueAfterErrors, findCall } from '../../lib/notebook/tslab.js';
 
 it.each([
   ['rollOut(', 'rollOut'],
