@@ -1,4 +1,4 @@
-/** Runs tslab's kernel without Jupyter, in a process that receives cells over Node's channel. */
+/** Runs tslab's kernel without Jupyter, in a process that receives cells as messages. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,7 +44,7 @@ export interface Kernel {
 /** TypeScript reads every declaration file on first use. */
 const START_TIMEOUT_MS = 120_000;
 
-/** The kernel's program (compiled, as the library that cells import) and tslab's folder. */
+/** The kernel's program, compiled as the library that cells import, and its argument. */
 export const kernelProgram = (): string[] => [
   packagePath('dist', 'notebook', 'kernel.js'),
   path.dirname(tslabScript()),

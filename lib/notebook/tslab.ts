@@ -1,6 +1,6 @@
 /**
- * The only module that knows tslab's internals: in the process of its kernel, in the cells
- * that run there, and in what it prints.
+ * The only module that knows tslab's internals: in the process of its kernel, in the
+ * cells that run there, and in what it prints.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -51,7 +51,7 @@ interface Jupyter {
   JupyterHandlerImpl: { prototype: Handler };
   /** Receives Jupyter's requests and answers them by the handler. */
   ZmqServer: { prototype: { publishStatus: PublishStatus } };
-  /** Shows several MIME types at once in the running cell; tslab's `display` takes one. */
+  /** Shows several MIME types at once in the running cell, unlike tslab's `display`. */
   lastWriteDisplayData?: DisplayWriter | null;
 }
 
