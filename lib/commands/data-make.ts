@@ -25,12 +25,22 @@ interface MakeSettings extends Columns {
   skipUnreadable?: boolean;
 }
 
+/** Hidden files, and what package managers install. */
+const isIgnored = (file: string): boolean => /^(\..*|node_modules)$/.test(file);
+
 /** Documents in files and folders, each once, and the names of other files there. */
 function findDocuments(sources: readonly string[]): { files: string[]; others: string[] } {
   const others: string[] = [];
   const files = sources.flatMap((source) => {
     if (!statSync(source, { throwIfNoEntry: false })?.isDirectory()) return [source];
-    const entries = readdirSync(source, { recursive: true, withFileTypes: true });
+    const entries = readdirSync(source, { recursive: true, withFileTypes: true }).filter(
+      (entry) =>
+        !entry.isDirectory() &&
+        !path
+          .relative(source, path.join(entry.parentPath, entry.name))
+          .split(path.sep)
+          .some(isIgnored),
+    );
     const isDocument = ({ name }: Dirent): boolean =>
       DOCUMENT_ENDINGS.includes(documentEnding(name));
     for (const entry of entries) if (entry.isFile() && !isDocument(entry)) others.push(entry.name);
@@ -82,7 +92,8 @@ export async function runMake(
   for (const file of files)
     try {
       const sections = await readSections(file, columns);
-      if (sections.length === 0) throw new Error('expected text, but got none.');
+      if (!sections.some(({ paragraphs }) => paragraphs.length > 0))
+        throw new Error('expected text, but got none.');
       const name = path.relative(root, path.resolve(file)).replaceAll(path.sep, '/');
       readable.push({ name, ending: documentEnding(file), sections });
     } catch (error) {
@@ -99,18 +110,24 @@ export async function runMake(
   if (passages.length === 0) throw new Error('Expected at least one passage, but got none.');
   await writeLines(corpus, passages, (passage) => formatPassages([passage]));
 
-  const byEnding = group(readable, ({ ending }) => ending);
-  const endings = [...byEnding].map(([ending, members]) => `${members.length} ${ending}`);
+  const countEndings = (endings: readonly string[]): string =>
+    formatList([...group(endings, String)].map(([ending, { length }]) => `${length} ${ending}`));
+  const withoutText = readable.flatMap(({ name, sections }) =>
+    sections.filter(({ paragraphs }) => paragraphs.length === 0).map(() => name),
+  );
   const byLength = sort(passages, ({ text }) => countWords(text));
   const rows = [
-    ['files', `${readable.length} (${formatList(endings)})`],
+    ['files', `${readable.length} (${countEndings(readable.map(({ ending }) => ending))})`],
     [
       'passages',
       `${passages.length}, median ${median(passages, ({ text }) => countWords(text))} words`,
     ],
     ['duplicates dropped', String(numDuplicates)],
     ...(found.others.length > 0
-      ? [['other files', `${found.others.length} left out, such as ${found.others[0]}`]]
+      ? [['files left out', countEndings(found.others.map((name) => documentEnding(name) || name))]]
+      : []),
+    ...(withoutText.length > 0
+      ? [['rows without text', `${withoutText.length} left out, the first in ${withoutText[0]}`]]
       : []),
     ['shortest', describePassage(byLength[0])],
     ['longest', describePassage(byLength.at(-1)!)],

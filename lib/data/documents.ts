@@ -16,6 +16,7 @@ import { splitContents } from './question.js';
 export interface Section {
   /** The document's title and the headings above the paragraphs, joined by ` - `. */
   title: string;
+  /** Empty for a row without text. */
   paragraphs: string[];
   /** The row's id, if it has a column of ids. */
   id?: string;
@@ -93,11 +94,11 @@ type Node = DefaultTreeAdapterTypes.ChildNode;
 
 const names = (list: string): ReadonlySet<string> => new Set(list.split(' '));
 const SKIPPED = names(
-  'head script style noscript template nav footer aside svg iframe button select textarea',
+  'head script style noscript template nav footer svg iframe button select textarea',
 );
 const BLOCK = names(
-  'address article blockquote body caption dd details div dl dt fieldset figcaption figure ' +
-    'form header hr li main ol p pre section summary table tbody thead tr ul',
+  'address article aside blockquote body caption dd details div dl dt fieldset figcaption figure ' +
+    'form header hr li main ol p section summary table tbody thead tr ul',
 );
 
 const childNodes = (node: DefaultTreeAdapterTypes.Node): Node[] =>
@@ -109,12 +110,11 @@ const ROLES = new Map([
   ['contentinfo', 'footer'],
 ]);
 
+const attribute = (node: Node, name: string): string =>
+  ('attrs' in node && node.attrs.find((given) => given.name === name)?.value) || '';
+
 /** The tag name of an element, or of the element whose role it has. */
-function elementName(node: Node): string {
-  const attributes = 'attrs' in node ? node.attrs : [];
-  const role = attributes.find(({ name }) => name === 'role')?.value ?? '';
-  return ROLES.get(role) ?? node.nodeName;
-}
+const elementName = (node: Node): string => ROLES.get(attribute(node, 'role')) ?? node.nodeName;
 
 const findElements = (node: DefaultTreeAdapterTypes.Node, name: string): Node[] =>
   childNodes(node).flatMap((child) => [
@@ -146,7 +146,16 @@ function htmlBlocks(root: DefaultTreeAdapterTypes.Node): Block[] {
       if (text !== '') blocks.push({ level, text });
       return;
     }
+    if (name === 'pre') {
+      flush();
+      const lines = textContent(node)
+        .split('\n')
+        .filter((line) => line.trim() !== '');
+      blocks.push(...lines.map((text) => ({ level: 0, text: text.trim() })));
+      return;
+    }
     if (name === 'br') buffer += ' ';
+    if (name === 'img') buffer += attribute(node, 'alt');
     if (['td', 'th'].includes(name) && buffer.trim() !== '') buffer += ' | ';
     childNodes(node).forEach(visit);
     if (BLOCK.has(name)) flush();
@@ -170,11 +179,21 @@ const readHtml: Reader = ({ text, name }) => {
   return sectionBlocks(htmlBlocks(mainElement(page)), { page: title, name });
 };
 
-const FRONT_MATTER = /^---\n([\s\S]*?)\n---[^\S\n]*(?:\n|$)/;
+/** YAML or TOML. Other text between two rules is part of the document. */
+const FRONT_MATTER = /^(---|\+\+\+)\n(?=#|[^\n]*[:=])([\s\S]*?)\n\1[^\S\n]*(?:\n|$)/;
+/** On one line, or on the indented ones that follow. */
+const TITLE = /^title[^\S\n]*[:=][^\S\n]*(?:[|>][+-]?\n[^\S\n]+)?(\S.*(?:\n[^\S\n]+.*)*)/m;
+
+function statedTitle(matter: string): string {
+  const title = collapse(TITLE.exec(matter)?.[1] ?? '');
+  const [, quote, quoted] = /^(["'])(.*)\1$/.exec(title) ?? [];
+  if (quote === undefined) return title.replace(/ #.*/, '');
+  return quoted.replaceAll(quote === '"' ? '\\"' : "''", quote);
+}
 
 const readMarkdown: Reader = ({ text, name }) => {
   const matter = FRONT_MATTER.exec(text);
-  const given = /^title:[^\S\n]*(["']?)(.*?)\1[^\S\n]*$/m.exec(matter?.[1] ?? '')?.[2];
+  const given = statedTitle(matter?.[2] ?? '');
   const html = new MarkdownIt({ html: true }).render(text.slice(matter?.[0].length ?? 0));
   return sectionBlocks(htmlBlocks(parse(html)), { given, name });
 };
@@ -219,7 +238,7 @@ function cellText(value: unknown, where: string): string {
   throw new Error(`${where}: expected text, but got ${json.slice(0, 60)}.`);
 }
 
-/** Makes a section per row; rows without text are skipped. */
+/** Makes a section per row. */
 function readRows(
   rows: readonly Readonly<Record<string, unknown>>[],
   { name, columns }: { name: string; columns: Columns },
@@ -230,11 +249,10 @@ function readRows(
   const others = names.filter((other) => other !== textColumn);
   const titleColumn = findColumn('title', others, columns.title);
   const idColumn = findColumn('id', others);
-  return rows.flatMap((row, i) => {
+  return rows.map((row, i) => {
     const cell = (column: string | undefined): string =>
       column === undefined ? '' : cellText(row[column], `row ${i + 1}, ${column}`);
     const body = cell(textColumn).trim();
-    if (body === '') return [];
     // FlashRAG's `contents` start with the title.
     const { title, text } =
       textColumn === 'contents' && titleColumn === undefined
@@ -242,7 +260,7 @@ function readRows(
         : { title: collapse(cell(titleColumn)), text: body };
     const paragraphs = splitParagraphs(text);
     const id = cell(idColumn) || undefined;
-    return [{ title: title || name, paragraphs, id, isUntitled: title === '' }];
+    return { title: title || name, paragraphs, id, isUntitled: title === '' };
   });
 }
 
@@ -324,6 +342,7 @@ function decodeText(bytes: Uint8Array, ending: string): string {
   try {
     const decoder = new TextDecoder(encoding, { fatal: true });
     const text = decoder.decode(bytes);
+    if (text.includes('\0')) throw new Error('not text');
     if (decoder.encoding !== 'windows-1252') return text;
     return text.replace(/[\u0080-\u009f]/g, (char) => WINDOWS_1252[char.charCodeAt(0) - 0x80]);
   } catch (cause) {

@@ -14,7 +14,8 @@ const SPLIT_COST = 0.2;
 interface Piece {
   text: string;
   numWords: number;
-  endsParagraph: boolean;
+  /** What follows: a space, nothing (in Japanese, say), or the end of the paragraph. */
+  separator: ' ' | '' | '\n';
 }
 
 /** Splits a sentence into parts of about equal length, at most `words` words each. */
@@ -28,11 +29,14 @@ function splitSentence(sentence: string, words: number): string[] {
 
 function splitPieces(paragraph: string, words: number): Piece[] {
   const texts = splitSentences(paragraph).flatMap((sentence) => splitSentence(sentence, words));
-  return texts.map((text, i) => ({
-    text,
-    numWords: countWords(text),
-    endsParagraph: i === texts.length - 1,
-  }));
+  let end = 0;
+  return texts.map((text, i) => {
+    const start = paragraph.indexOf(text, end);
+    if (start >= 0) end = start + text.length;
+    const isJoined = start >= 0 && /\S/.test(paragraph.charAt(end));
+    const separator = i === texts.length - 1 ? '\n' : isJoined ? '' : ' ';
+    return { text, numWords: countWords(text), separator };
+  });
 }
 
 /**
@@ -54,13 +58,11 @@ export function cutParagraphs(paragraphs: readonly string[], words: number): str
       cuts.push({ cost: best[start].cost + deviation ** 2, start });
     }
     const { cost, start } = least(cuts, (cut) => cut.cost)!;
-    best.push({ cost: cost + (pieces[end - 1].endsParagraph ? 0 : SPLIT_COST), start });
+    best.push({ cost: cost + (pieces[end - 1].separator === '\n' ? 0 : SPLIT_COST), start });
   }
   const texts: string[] = [];
   for (let end = pieces.length; end > 0; end = best[end].start) {
-    const text = pieces
-      .slice(best[end].start, end)
-      .map((piece) => piece.text + (piece.endsParagraph ? '\n' : ' '));
+    const text = pieces.slice(best[end].start, end).map((piece) => piece.text + piece.separator);
     texts.push(text.join('').trim());
   }
   return texts.reverse();

@@ -12,12 +12,16 @@ let logged: () => string;
 
 beforeEach(() => {
   [printed, logged] = [captured('stdout'), captured('stderr')];
-  mkdirSync(inFolder('notes', 'deep'), { recursive: true });
+  for (const name of ['deep', 'node_modules/a', 'v1.md'])
+    mkdirSync(inFolder('notes', name), { recursive: true });
   for (const [name, text] of Object.entries({
     'notes/pump.md': '# Pump\n\nIt is blue.\n\n## Reset\n\nPress the red button twice.\n',
     'notes/deep/copy.txt': 'Pump\n\nIt is blue.',
     'notes/logo.png': 'PNG',
-    'faq.csv': 'question,answer\nWho makes it?,Acme makes it.\n',
+    'notes/.draft.md': 'hidden',
+    'notes/node_modules/a/readme.md': 'installed',
+    'notes/v1.md/old.txt': 'The old pump is red.',
+    'faq.csv': 'question,answer\nWho makes it?,Acme makes it.\nWhy?,\n',
     'bad.jsonl': '{"text": 1',
   }))
     writeFileSync(inFolder(name), text);
@@ -37,11 +41,12 @@ describe('data make', () => {
     expect(passages.map(({ id, title, text }) => [id, title, text])).toEqual([
       ['notes/deep/copy.txt#1', 'Pump', 'It is blue.'],
       ['notes/pump.md#2', 'Pump - Reset', 'Press the red button twice.'],
+      ['notes/v1.md/old.txt#1', 'old', 'The old pump is red.'],
       ['faq.csv#1', 'Who makes it?', 'Acme makes it.'],
     ]);
-    expect(printed()).toMatch(/files +3 \(1 txt, 1 md and 1 csv\)\n +passages +3,/);
+    expect(printed()).toMatch(/files +4 \(2 txt, 1 md and 1 csv\)\n +passages +4,/);
     expect(printed()).toMatch(
-      /duplicates dropped +1\n +other files +1 left out, such as logo.png\n.*shortest +3 words.*\n.*longest +5 words/,
+      /duplicates dropped +1\n +files left out +1 png\n +rows without text +1 left out, the first in faq.csv\n.*shortest +3 words.*\n.*longest +5 words/,
     );
     const retriever = await createRetriever('bm25', passages);
     const [[best]] = await retriever.retrieve(['reset button'], { topK: 1 });
@@ -70,7 +75,7 @@ describe('data make', () => {
     await expect(make(['notes'])).rejects.toThrow(/corpus\.jsonl.*--force/);
     expect(readFileSync(inFolder('data', 'corpus.jsonl'), 'utf8')).toBe(before);
     await make(['notes'], { force: true });
-    expect(await loadPassages(inFolder('data'))).toHaveLength(2);
+    expect(await loadPassages(inFolder('data'))).toHaveLength(3);
   });
 
   it('says what to give it', async () => {

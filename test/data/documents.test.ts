@@ -58,6 +58,19 @@ Keep it dry.
     ]);
   });
 
+  it.each([
+    ['---\ntitle: >-\n  A folded\n  title\nlang: en\n---\nText.', ['A folded title', 'Text.']],
+    ["---\ntitle: 'It''s' \n---\nText.", ["It's", 'Text.']],
+    ['---\ntitle: Pump # draft\n---\nText.', ['Pump', 'Text.']],
+    ['+++\ntitle = "The \\"pump\\""\n+++\nText.', ['The "pump"', 'Text.']],
+    ['---\n\nBetween two rules.\n\n---\n\nText.', ['a', 'Between two rules.', 'Text.']],
+    ['<aside>\n\nA callout.\n</aside>\n\nText.', ['a', 'A callout.', 'Text.']],
+    ['See ![the diagram](a.png).', ['a', 'See the diagram.']],
+    ['```sh\nstop pump\n\n  start pump\n```\n', ['a', 'stop pump', 'start pump']],
+  ])('loses nothing of the Markdown %j', async (markdown, section) => {
+    expect(plain(await read('a.md', markdown))).toEqual([section]);
+  });
+
   it('reads the content of an HTML page without navigation and scripts', async () => {
     const html = `<!doctype html><title>Pumps | Example</title>
       <nav><a>Home</a></nav><header>Logo</header>
@@ -117,10 +130,7 @@ Keep it dry.
       { title: 'no text', text: null, n: 3 },
     ];
     await writeParquet(file, rows, { title: 'text', text: 'text', n: 'integer' });
-    expect(plain(await readSections(file))).toEqual([
-      ['A', 'a'],
-      ['passages', 'b'],
-    ]);
+    expect(plain(await readSections(file))).toEqual([['A', 'a'], ['passages', 'b'], ['no text']]);
   });
 
   it('reads UTF-16 and the encoding that a page names', async () => {
@@ -141,6 +151,7 @@ Keep it dry.
 
   it.each([
     ['a.txt', Buffer.from([0x63, 0xe9, 0x20]), /utf-8/],
+    ['a.txt', Buffer.from('UTF-16 without a mark', 'utf16le'), /utf-8/],
     ['a.jsonl', '{"text": "a"}\n{"text"', /^line 2: /],
     ['a.jsonl', '[1]', /^line 1: expected an object/],
     ['a.jsonl', '{"text": {"a": 1}}', /^row 1, text: .*\{"a":1\}/],

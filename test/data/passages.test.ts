@@ -25,6 +25,7 @@ describe('cutParagraphs', () => {
   it('cuts a sentence that is too long, and text without spaces', () => {
     expect(lengths(cutParagraphs([sentence(260)], 100))).toEqual([87, 87, 86]);
     expect(lengths(cutParagraphs(['水'.repeat(30)], 10))).toEqual([10, 10, 10]);
+    expect(cutParagraphs(['水です。火です。'], 10)).toEqual(['水です。火です。']);
   });
 
   it('loses no word and exceeds one and a half times the length never', () => {
